@@ -1,0 +1,191 @@
+"""What can go wrong: findings, exceptions sorted by who must act, and exit codes."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from strands_cli.codes import CODES
+
+Severity = Literal["error", "warning"]
+
+
+class ExitCode(enum.IntEnum):
+    """What the process tells its caller; the numbers are compatibility data."""
+
+    OK = 0
+    USAGE = 2
+    INVALID = 3
+    RUN_FAILED = 10
+    ARTIFACT = 12
+    RUN_RECORD = 17
+    NOT_EQUIPPED = 18
+    WAITING = 19
+    BUDGET = 20
+    DENIED = 21
+    INTERNAL = 70
+    INTERRUPTED = 130
+    TERMINATED = 143
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A place in a file: 1-based line and column, and the JSON pointer of the node (`""` is the root)."""
+
+    file: str
+    line: int | None = None
+    column: int | None = None
+    pointer: str = ""
+
+    def __str__(self) -> str:
+        parts = [self.file, *(str(n) for n in (self.line, self.column) if n is not None)]
+        place = ":".join(parts)
+        return f"{place}  ({self.pointer})" if self.pointer else place
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing wrong with an input: what happened, where, and how to fix it.
+
+    `code` must be an entry of `strands_cli.codes.CODES`, which keeps every code documented.
+    """
+
+    code: str
+    message: str
+    where: Where | None = None
+    fix: str | None = None
+    severity: Severity = "error"
+
+    def __post_init__(self) -> None:
+        if self.code not in CODES:
+            raise ValueError(f"finding code {self.code!r} is not in strands_cli.codes.CODES")
+
+    def __str__(self) -> str:
+        lines = [f"{self.severity}[{self.code}]: {self.message}"]
+        if self.where is not None:
+            lines.append(f"  --> {self.where}")
+        if self.fix:
+            lines.append(f"  fix: {self.fix}")
+        return "\n".join(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON shape that every `--json` and `--format json` output uses."""
+        where = self.where
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "message": self.message,
+            "file": where.file if where else None,
+            "line": where.line if where else None,
+            "column": where.column if where else None,
+            "pointer": where.pointer if where else None,
+            "fix": self.fix,
+        }
+
+
+def has_errors(findings: Iterable[Finding]) -> bool:
+    """Return whether any finding stops the work (warnings do not)."""
+    return any(finding.severity == "error" for finding in findings)
+
+
+class StrandsCliError(Exception):
+    """Something a person must act on; each subclass says who and carries the exit code.
+
+    Args:
+        message: What happened, in one sentence.
+        findings: Every known problem, when there are several or when they have places.
+        fix: What to do about it.
+    """
+
+    exit_code: ExitCode = ExitCode.INTERNAL
+
+    def __init__(self, message: str, *, findings: Iterable[Finding] = (), fix: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.findings = tuple(findings)
+        self.fix = fix
+
+
+class UsageError(StrandsCliError):
+    """The person at the keyboard typed something that cannot be meant."""
+
+    exit_code = ExitCode.USAGE
+
+
+class InvalidInput(StrandsCliError):
+    """The author of a file must change it: a workflow, a manifest, a policy, a lock."""
+
+    exit_code = ExitCode.INVALID
+
+
+class RunFailed(StrandsCliError):
+    """A run ended without reaching its result."""
+
+    exit_code = ExitCode.RUN_FAILED
+
+
+class ArtifactError(StrandsCliError):
+    """An output file cannot be written, or must not be overwritten."""
+
+    exit_code = ExitCode.ARTIFACT
+
+
+class RunRecordError(StrandsCliError):
+    """The record of a run is missing, damaged, held by another process or from another version."""
+
+    exit_code = ExitCode.RUN_RECORD
+
+
+class NotEquipped(StrandsCliError):
+    """The file is right, but this machine lacks an extra, a key, an engine or something a tool requires."""
+
+    exit_code = ExitCode.NOT_EQUIPPED
+
+
+class WaitingForPerson(StrandsCliError):
+    """The run is stored and goes on when a person has answered."""
+
+    exit_code = ExitCode.WAITING
+
+
+class BudgetExceeded(StrandsCliError):
+    """The run reached a limit of `runtime.budgets`."""
+
+    exit_code = ExitCode.BUDGET
+
+
+class Denied(StrandsCliError):
+    """Policy, allowlist or lock refuses what was asked."""
+
+    exit_code = ExitCode.DENIED
+
+
+class Interrupted(StrandsCliError):
+    """A person pressed Ctrl-C; the run is stored and can be resumed."""
+
+    exit_code = ExitCode.INTERRUPTED
+
+
+class Terminated(StrandsCliError):
+    """The process was asked to end (SIGTERM); the run is stored and can be resumed."""
+
+    exit_code = ExitCode.TERMINATED
+
+
+def exit_code_of(error: BaseException) -> ExitCode:
+    """Map any exception to the exit code of the process; what we did not foresee is our fault (70)."""
+    if isinstance(error, StrandsCliError):
+        return error.exit_code
+    if isinstance(error, KeyboardInterrupt):
+        return ExitCode.INTERRUPTED
+    return ExitCode.INTERNAL
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+    """Return the closest known word, or None when nothing is close."""
+    import difflib  # off the happy path
+
+    matches = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return matches[0] if matches else None
