@@ -2,4 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from strands_cli.catalog import discover_catalog as discover_catalog
+
 __version__ = "0.1.0"
+
+# Public names and the modules they live in; imported when asked for, so that `--version` stays cheap.
+_PUBLIC = {"discover_catalog": "strands_cli.catalog"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'strands_cli' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_PUBLIC[name]), name)

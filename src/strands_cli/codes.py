@@ -6,23 +6,245 @@ from typing import NamedTuple
 
 
 class CodeEntry(NamedTuple):
-    """What one code stands for (`meaning`) and the usual way out (`remedy`)."""
+    """What one code stands for (`meaning`), the usual way out (`remedy`), and the exit code it leads to."""
 
     meaning: str
     remedy: str
+    exit_code: int = 3
 
 
 # Codes are persisted names: scripts match on them. Add, never rename (tests/golden pins the set).
 CODES: dict[str, CodeEntry] = {
     # -- the document (spec/document.py)
     "not-yaml": CodeEntry("The text is not well-formed YAML or JSON.", "Mend the syntax at the place named."),
+    "file-unreadable": CodeEntry("A file cannot be opened or read.", "Check the path and its permissions.", 2),
+    "document-too-large": CodeEntry("The text is larger than 10 MB.", "Split it."),
+    "not-utf8": CodeEntry("The bytes are not UTF-8 text.", "Save the file as UTF-8."),
+    "bad-character": CodeEntry("A character that YAML does not allow.", "Remove the character."),
+    "document-empty": CodeEntry("The document holds nothing.", "Write its content."),
+    "several-documents": CodeEntry("One file holds several YAML documents.", "Put each into a file of its own."),
+    "document-too-deep": CodeEntry("Nested deeper than 100 levels.", "Flatten the structure."),
+    "duplicate-key": CodeEntry("A key occurs twice in one mapping.", "Keep one of the two."),
+    "key-not-text": CodeEntry("The key of a mapping is a list or a mapping.", "Use a plain word as key."),
+    "number-not-usable": CodeEntry("A number that JSON cannot hold.", "Put it in quotes, or change it."),
+    "yaml-tag": CodeEntry("A YAML tag that asks for a type beyond JSON.", "Remove the tag."),
+    "bad-merge": CodeEntry("A merge key `<<` names something other than mappings.", "Merge the anchor of a mapping."),
+    "unknown-alias": CodeEntry("A YAML alias without an anchor.", "Define the anchor before it is used."),
+    "alias-loop": CodeEntry("A YAML alias inside the node it names.", "Write the value out."),
+    "alias-bomb": CodeEntry("Aliases that make the document grow beyond all use.", "Use fewer aliases of aliases."),
     # -- the workflow (spec/)
+    "missing-key": CodeEntry("A key that must be there is not.", "Add the key."),
+    "unknown-key": CodeEntry("A key that the format does not have.", "Correct or remove it; keys with `x-` are free."),
+    "wrong-type": CodeEntry("A value of another type than the format has there.", "Write the type named."),
+    "bad-value": CodeEntry("A value of the right type that is not allowed.", "Choose one that is."),
+    "bad-identifier": CodeEntry(
+        "A name with characters that names cannot have.", "Use letters, digits and . _ : - only."
+    ),
+    "step-form": CodeEntry(
+        "A step that is not exactly one of the three forms.", "Give it `agent`, `tool` or `type: hitl`."
+    ),
+    "edge-form": CodeEntry("An edge with both or neither of `to` and `choose`.", "Keep one of the two."),
+    "server-form": CodeEntry("An MCP server with both or neither of `command` and `url`.", "Keep one of the two."),
+    "unknown-pattern": CodeEntry("A pattern type that does not exist.", "Use one of the seven."),
+    "unknown-agent": CodeEntry("A step names an agent that is not defined.", "Correct the name or define the agent."),
+    "unknown-task": CodeEntry("A dependency names a task that is not defined.", "Correct the name or define the task."),
+    "unknown-route": CodeEntry(
+        "The default names a route that is not defined.", "Correct the name or define the route."
+    ),
+    "unknown-node": CodeEntry("An edge names a node that is not defined.", "Correct the name or define the node."),
+    "unknown-server": CodeEntry(
+        "An MCP server is named that is not defined.", "Correct the name or define the server."
+    ),
+    "duplicate-id": CodeEntry("Two parts of one kind have the same name.", "Give each a name of its own."),
+    "task-cycle": CodeEntry("Tasks that wait for each other.", "Remove one of the dependencies."),
+    "missing-dependency": CodeEntry(
+        "A task reads the answer of another without waiting for it.", "Add the other task to its `deps`."
+    ),
+    "concurrent-memory": CodeEntry(
+        "An agent with `memory: run` in steps that may run at the same time.", "Use an agent for each step."
+    ),
+    "unused-agent": CodeEntry("An agent that no step uses.", "Use it or remove it."),
+    "unreachable-node": CodeEntry(
+        "A node that no path from the first node reaches.", "Add an edge, or remove the node."
+    ),
+    "no-else": CodeEntry(
+        "A choice without `else`: where nothing holds, the path ends.", "Add an `else` if it should go on."
+    ),
+    "no-effect": CodeEntry("A field that can do nothing where it stands.", "Remove it, or add what it needs."),
+    "reserved-name": CodeEntry("An input with a name that templates already use.", "Rename the input."),
+    "bad-template": CodeEntry("A template or condition that does not compile.", "Correct its syntax."),
+    "unknown-name": CodeEntry("A template uses a name that has no value there.", "Use one of the names known there."),
+    "undeclared-variable": CodeEntry(
+        "A template uses a variable that no input declares.", "Declare it under `inputs`."
+    ),
+    "bad-schema": CodeEntry("A JSON Schema that is not one.", "Correct the schema."),
+    "bad-regex": CodeEntry("A regular expression that does not compile.", "Correct the expression."),
+    "bad-path": CodeEntry("A path outside the workflow's folder, or no path at all.", "Use a path inside the folder."),
+    "ref-loop": CodeEntry("Agent files that refer to each other in a circle.", "End the loop."),
+    "ref-not-one-agent": CodeEntry(
+        "A `$ref` to a file that does not hold exactly one agent.", "Name a file with one agent."
+    ),
     # -- tool refs (toolref.py, catalog/, planning/)
+    "bad-tool-ref": CodeEntry("A text fits no form of a tool reference.", "Write it in one of the documented forms."),
+    "tool-conflict": CodeEntry(
+        "Two distributions provide a tool of that name.",
+        "Qualify it: native:DISTRIBUTION/NAME, or uninstall one of them.",
+    ),
+    "tool-version": CodeEntry(
+        "The installed distribution's version does not satisfy the reference's specifier.",
+        "Install a version that does, or change the specifier.",
+    ),
+    "tool-broken": CodeEntry("A tool is installed but cannot be used as it is.", "Mend what the reason names.", 18),
+    "tool-unmet": CodeEntry(
+        "A tool requires something this machine lacks.",
+        "Provide what is named, or use another tool.",
+        18,
+    ),
+    "not-in-catalog": CodeEntry(
+        "A reference of this form does not name an installed tool.", "Use a form such as native:NAME."
+    ),
     "unknown-tool": CodeEntry(
         "A tool name that neither the workflow nor an installed distribution provides.",
         "Correct the name, or install the distribution that provides it.",
     ),
     # -- installed distributions (catalog/)
+    "unreadable-directory": CodeEntry(
+        "A directory of sys.path, or a distribution in it, cannot be read.", "Mend its permissions or remove it."
+    ),
+    "duplicate-distribution": CodeEntry(
+        "One directory holds two versions of a distribution; which one is used is chance.",
+        "Uninstall it until it is gone, then install it once.",
+    ),
+    "bad-entry-points": CodeEntry(
+        "A distribution's entry_points.txt cannot be read, or has a malformed line.",
+        "Reinstall the distribution, or tell its author.",
+    ),
+    "bad-entry-point": CodeEntry(
+        "An entry point's value is not 'module' or 'module:attribute'.", "Tell the distribution's author."
+    ),
+    "bad-tool-name": CodeEntry(
+        "A tool's name is not lower-case letters, digits and '_' (at most 64, a letter first).",
+        "Rename the entry point.",
+    ),
+    "missing-module": CodeEntry(
+        "An entry point names a module that is not there.", "Reinstall the distribution, or correct the entry point."
+    ),
+    "bad-manifest": CodeEntry(
+        "A strands_tools.json cannot be read or breaks the manifest's rules.",
+        "Correct the field named, or make it anew with: strands plugin manifest --write",
+    ),
+    "manifest-version": CodeEntry(
+        "A manifest is written for another version of strands-cli.", "Upgrade strands-cli or the distribution."
+    ),
+    "manifest-field": CodeEntry("A manifest has a field that means nothing.", "Correct or remove the field."),
+    "manifest-untrue": CodeEntry(
+        "A manifest says something else than the distribution's own record or code.",
+        "Make it anew with: strands plugin manifest --write",
+    ),
+    "manifest-drift": CodeEntry(
+        "A plugin's committed manifest and its code say different things.",
+        "Make it anew with: strands plugin manifest --write",
+    ),
+    "bad-plugin": CodeEntry(
+        "A plugin project cannot be read, or its code cannot be loaded to describe it.", "Mend what is named."
+    ),
+    "unreadable-source": CodeEntry(
+        "A tool's module cannot be read as Python source.", "Correct the module, or ship a manifest."
+    ),
     # -- planning (planning/)
+    "bad-var": CodeEntry("A --var is not of the form NAME=VALUE.", "Write --var NAME=VALUE.", 2),
+    "bad-input": CodeEntry(
+        "An input's value does not have its declared type, or is none of its enum.",
+        "Give a value of the type and enum named.",
+        2,
+    ),
+    "missing-input": CodeEntry("A required input has no value.", "Give it with --var NAME=VALUE.", 2),
+    "unknown-input": CodeEntry(
+        "A value is given for an input that the workflow does not declare.",
+        "Correct the name, or declare the input.",
+        2,
+    ),
+    "undefined-variable": CodeEntry(
+        "A template uses a variable that nothing defines for this run.",
+        "Declare it under `inputs`, or give it with --var.",
+        2,
+    ),
+    "not-yet": CodeEntry(
+        "The file is right, but this version does not do it yet.",
+        "Leave the part out, or wait for a version that does it.",
+        18,
+    ),
+    "custom-tool-denied": CodeEntry(
+        "The workflow names Python of its own that nobody has allowed.",
+        "Add it to STRANDS_CUSTOM_TOOL_ALLOWLIST after reading it.",
+        21,
+    ),
+    "twin-tool-names": CodeEntry(
+        "Two tools of one agent have the same name for the model.", "Rename one of them with `as:`."
+    ),
+    "shadowed-tool": CodeEntry(
+        "A name of the workflow's own hides an installed tool.",
+        "Rename it, or write native:NAME for the installed one.",
+    ),
+    "legacy-tool": CodeEntry("A tool is named in the way of an older tool collection.", "Write native:NAME."),
+    "tool-config": CodeEntry(
+        "A tool's `config` does not fit its schema, or the tool takes none.", "Correct the setting."
+    ),
+    "tool-asks": CodeEntry(
+        "A tool will need a person's yes, and nobody can be asked in this run.", "Allow it with --allow NAME, or --yes."
+    ),
+    "replay-needs-recording": CodeEntry(
+        "Provider `replay` needs a recording to play.",
+        "Set runtime.recording, or choose a live model with --provider and --model.",
+    ),
+    # -- models (providers.py)
+    "unknown-provider": CodeEntry("A model provider that does not exist.", "Use one of docs/reference/providers.md."),
+    "missing-extra": CodeEntry(
+        "The provider's client package is not installed, or is too old.",
+        "Install the extra that the fix names.",
+        18,
+    ),
+    "missing-key": CodeEntry(
+        "The provider's API key or credentials are not in the environment.",
+        "Set the variable that the fix names.",
+        18,
+    ),
+    "provider-needs": CodeEntry(
+        "A setting is absent that the provider needs, or chooses for you.", "Add the setting beside `provider`."
+    ),
+    "unknown-option": CodeEntry(
+        "A key under `options` that the provider does not know and would drop or refuse.", "Correct or remove the key."
+    ),
+    "option-type": CodeEntry("An option must be a mapping.", "Write its keys below it."),
+    "setting-out-of-range": CodeEntry(
+        "A model setting is outside the range that the provider accepts.", "Use a value in the range."
+    ),
+    "field-without-effect": CodeEntry(
+        "A field is accepted but cannot take effect with the provider chosen.", "Remove the field."
+    ),
+    "bad-host": CodeEntry("The model's host is not an address that its client can use.", "Write it as the fix says."),
+    "literal-key": CodeEntry(
+        "An API key stands in the workflow file, where everyone who reads the file has it.",
+        "Remove it, revoke it, and set the environment variable.",
+    ),
+    "key-to-other-host": CodeEntry(
+        "The workflow sends the provider's key from your environment to a host that is not the provider's.",
+        "Check that the key was made for that host.",
+    ),
     # -- running (engine/, agents/, outputs/)
+    "artifact-exists": CodeEntry(
+        "An output file of the run exists already; nothing is overwritten unasked.",
+        "Pass --force to overwrite it, or --out DIR to write elsewhere.",
+        12,
+    ),
+    "artifact-twice": CodeEntry("Two artifacts of one run have the same path.", "Give each artifact its own path.", 12),
+    "artifact-outside": CodeEntry(
+        "An artifact's path is absolute, has '..', or leaves the output directory through a link.",
+        "Use a path inside the output directory and choose that directory with --out.",
+        12,
+    ),
+    "bad-recording": CodeEntry(
+        "A recording for provider `replay` does not have the shape of one.",
+        "Mend it at the place named, or make one with `strands run --record FILE`.",
+    ),
 }

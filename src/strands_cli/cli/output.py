@@ -53,16 +53,17 @@ def colour_wanted(stream: Any) -> bool:
 
 def report_error(error: BaseException) -> int:
     """Say on stderr what went wrong and return the exit code that belongs to it."""
-    import click
     import typer
 
-    if isinstance(error, (SystemExit, typer.Exit, click.exceptions.Exit)):
+    # Typer brings its own copy of Click since 0.25 and uses the package before; both hang below this class.
+    click_exception = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+    if isinstance(error, (SystemExit, typer.Exit)):
         code = error.code if isinstance(error, SystemExit) else error.exit_code
         return code if isinstance(code, int) else ExitCode.OK if code is None else ExitCode.INTERNAL
-    if isinstance(error, click.ClickException):
-        error.show()
+    if isinstance(error, click_exception):
+        error.show()  # type: ignore[attr-defined]
         return ExitCode.USAGE
-    if isinstance(error, (KeyboardInterrupt, click.Abort)):
+    if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         error = Interrupted("interrupted")
     if isinstance(error, BrokenPipeError):
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - the reader is gone; keep the final flush quiet

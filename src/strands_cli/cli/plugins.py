@@ -2,8 +2,52 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
+
+from strands_cli.cli.output import print_result, say_findings
+from strands_cli.errors import UsageError
+
+plugin_app = typer.Typer(
+    name="plugin", help="Make and check tool plugins.", no_args_is_help=True, rich_markup_mode=None
+)
+
+EXIT_FINDINGS = 3
 
 
 def register(program: typer.Typer) -> None:
     """Add these commands to the program."""
+    plugin_app.command("manifest")(manifest)
+    program.add_typer(plugin_app)
+
+
+def manifest(
+    directory: Annotated[Path, typer.Argument(help="The plugin's project directory.")] = Path(),
+    write: Annotated[bool, typer.Option("--write", help="Write strands_tools.json into the package.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit 3 where the committed one differs from the code.")
+    ] = False,
+) -> None:
+    """Make a plugin's manifest from its code; without an option, print it.
+
+    Literal source is only read. A spec that is computed is imported, in a child process.
+
+    Example: strands plugin manifest --check packages/strands-tool-foo
+    """
+    from strands_cli.catalog import write as writer  # `--help` needs none of it
+
+    if write and check:
+        raise UsageError("--write and --check cannot be combined", fix="check after writing, in a second command")
+    project = writer.read_project(directory)
+    if write:
+        print_result("\n".join(str(file) for file in writer.write_manifests(project)))
+    elif check:
+        findings = writer.check_manifests(project)
+        say_findings(findings)
+        if findings:
+            raise typer.Exit(EXIT_FINDINGS)
+        print_result(f"{project.name}: the manifest says what the code says")
+    else:
+        print_result("".join(writer.render(document) for document in writer.make_manifests(project).values()))

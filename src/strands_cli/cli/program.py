@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from strands_cli.cli import plugins, tools, workflows
+from strands_cli.cli import plan, plugins, run, tools, tools_run, validate
 from strands_cli.cli.output import report_error
 
 HELP = """Run agent workflows written in YAML, with tools that are plugins.
@@ -20,9 +20,9 @@ program = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-workflows.register(program)
-tools.register(program)
-plugins.register(program)
+for room in (run, plan, validate, tools, plugins):
+    room.register(program)
+tools_run.register(tools.tools_app)
 
 
 def run_program(arguments: list[str]) -> int:

@@ -1,0 +1,1 @@
+"""Where spec, catalog and policy meet, once: a plan, or every finding at once."""

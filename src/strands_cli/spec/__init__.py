@@ -1,0 +1,1 @@
+"""Text to a valid `WorkflowSpec`, remembering line and column of every node."""

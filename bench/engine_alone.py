@@ -1,0 +1,149 @@
+"""Measures the engine without imports: a chain of agents with its journal on, against the same calls on the bare SDK.
+
+Usage: python -m bench.engine_alone client|in-process --pairs N   (BENCH_URL names the model server)
+
+`client` goes through the real `openai` client to a server on loopback; `in-process` asks a model that answers at once,
+and prints what a journaled effect (a step, or a model call) costs more than the bare SDK.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from openai import AsyncOpenAI
+from strands import Agent
+from strands.models import Model
+from strands.models.openai import OpenAIModel
+
+from strands_cli import app
+from strands_cli.agents import assemble
+from strands_cli.config import load_settings
+from strands_cli.engine.ports import Answer, Question
+from strands_cli.planning.options import RunOptions
+
+STEPS = 12
+EFFECTS = 2 * STEPS  # a row for each step and one for its model call
+PROMPT = "Say a word about rivers."
+SYSTEM = "Answer in one line."
+HEADER = f"""version: 1
+name: bench
+runtime: {{provider: openai, model_id: bench, host: "%s"}}
+agents:
+  one: {{prompt: {SYSTEM}, tools: []}}
+pattern:
+  type: chain
+  config:
+    steps:
+"""
+
+
+class FixedModel(Model):
+    """Streams one short answer at once, so that only the loop around it costs anything."""
+
+    def update_config(self, **model_config: Any) -> None:
+        """Have no configuration."""
+
+    def get_config(self) -> dict[str, Any]:
+        """Return an empty configuration."""
+        return {}
+
+    def structured_output(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse: nothing here asks for structured output."""
+        raise NotImplementedError
+
+    async def stream(self, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        """Stream an answer with its usage, as a provider does."""
+        yield {"messageStart": {"role": "assistant"}}
+        yield {"contentBlockStart": {"start": {}}}
+        yield {"contentBlockDelta": {"delta": {"text": "Rivers bend."}}}
+        yield {"contentBlockStop": {}}
+        yield {"messageStop": {"stopReason": "end_turn"}}
+        yield {
+            "metadata": {"usage": {"inputTokens": 9, "outputTokens": 3, "totalTokens": 12}, "metrics": {"latencyMs": 1}}
+        }
+
+
+class Nobody:
+    """A person who is not there; the chain asks nothing."""
+
+    async def ask(self, question: Question) -> Answer:
+        """Say that nobody can answer."""
+        return Answer("nobody")
+
+
+def real_model(url: str) -> Model:
+    """Return the SDK's own model for the server on loopback, with one client for all requests.
+
+    With `client_args` instead the SDK makes a client for each request, which costs more than all the rest; a run keeps
+    one client, so the reference does too, and what is left is the engine.
+    """
+    return OpenAIModel(client=AsyncOpenAI(base_url=url, api_key="not-a-key", max_retries=0), model_id="bench")
+
+
+async def raw_round(make: Callable[[], Model]) -> None:
+    """Make the calls of the chain with the bare SDK: one model, a fresh agent for each step."""
+    model = make()
+    for _ in range(STEPS):
+        await Agent(model=model, system_prompt=SYSTEM, tools=[], callback_handler=None).invoke_async(PROMPT)
+
+
+async def cpu_ms(work: Callable[[], Awaitable[Any]]) -> float:
+    """Return the CPU milliseconds of this process, all threads, that some work takes."""
+    before = time.process_time()
+    await work()
+    return (time.process_time() - before) * 1000
+
+
+async def rounds(url: str, make: Callable[[], Model], pairs: int, folder: Path) -> list[tuple[float, float]]:
+    """Return the cost of a run and of the raw calls, for each pair of rounds after one that does not count."""
+    path = folder / "bench.yaml"
+    path.write_text(HEADER % url + STEPS * f'      - {{agent: one, input: "{PROMPT}"}}\n', encoding="utf-8")
+    options = RunOptions(runs_dir=folder / "runs", out_dir=folder / "out")
+    settings = load_settings(runs_dir=folder / "runs")
+    planned = app.plan(path, options, settings=settings)
+
+    async def run_round() -> None:
+        await app.run(planned, options, Nobody(), lambda event: None, settings=settings)
+
+    costs = [(await cpu_ms(run_round), await cpu_ms(partial(raw_round, make))) for _ in range(pairs + 1)]
+    return costs[1:]
+
+
+def main(arguments: list[str]) -> int:
+    """Print one figure as JSON."""
+    parser = argparse.ArgumentParser(prog="python -m bench.engine_alone", description=__doc__)
+    parser.add_argument("model", choices=["client", "in-process"])
+    parser.add_argument("--pairs", type=int, default=9)
+    chosen = parser.parse_args(arguments)
+    os.environ.setdefault("OPENAI_API_KEY", "not-a-key")
+    url = os.environ["BENCH_URL"]
+    in_process = chosen.model == "in-process"
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        if in_process:
+            # Where a run's models are built; a way in for users would be a provider that nobody else needs.
+            stack.enter_context(patch.object(assemble, "build_model", lambda *_: FixedModel()))
+        make = FixedModel if in_process else partial(real_model, url)
+        costs = asyncio.run(rounds(url, make, chosen.pairs, Path(folder)))
+    if in_process:
+        figure = {"ms": statistics.median((run - raw) / EFFECTS for run, raw in costs)}
+    else:
+        figure = {"ms": statistics.median(run for run, _ in costs), "ratio": statistics.median(a / b for a, b in costs)}
+    print(json.dumps(figure))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,211 @@
+"""The table of budgets: one row each, with the commands that are measured and how their surroundings are made."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.measure import Command, Figure, clean_environment, measure_pair, spend
+
+CLONE = Path(__file__).resolve().parent.parent
+STRANDS = str(Path(sys.executable).with_name("strands"))
+MANY = 1000
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A subject with the reference that its ratio is taken against."""
+
+    subject: Command
+    reference: Command
+
+
+@dataclass(frozen=True)
+class Row:
+    """One budget: a ratio to the reference, a peak in MB, or milliseconds; None where there is no such bound.
+
+    `measure` gets an empty folder and the number of pairs.
+    """
+
+    name: str
+    what: str
+    measure: Callable[[Path, int], Figure]
+    ratio: float | None = None
+    mb: float | None = None
+    ms: float | None = None
+
+
+def against_sdk(*arguments: str, prepare: Callable[[Path], dict[str, str]] | None = None) -> Callable[..., Figure]:
+    """Measure `strands ARGUMENTS` against `python -c "import strands"`; `prepare` fills the folder, gives variables."""
+
+    def measure(folder: Path, pairs: int) -> Figure:
+        environment = clean_environment(HOME=str(folder), **(prepare(folder) if prepare else {}))
+        subject = Command([STRANDS, *arguments], folder, environment)
+        reference = Command([sys.executable, "-c", "import strands"], folder, environment)
+        return measure_pair(subject, reference, pairs)
+
+    return measure
+
+
+def in_pairs(setting: Callable[[Path], AbstractContextManager[Pair]]) -> Callable[..., Figure]:
+    """Measure a pair of commands inside its setting, such as a server."""
+
+    def measure(folder: Path, pairs: int) -> Figure:
+        with setting(folder) as pair:
+            return measure_pair(pair.subject, pair.reference, pairs)
+
+    return measure
+
+
+def said_by(module: str, *arguments: str) -> Callable[..., Figure]:
+    """Take the figure that a program of this package prints as JSON with the fields of `Figure`.
+
+    For what only one process can know, such as a cost without its imports.
+    """
+
+    def measure(folder: Path, pairs: int) -> Figure:
+        with model_server(folder) as url:
+            environment = clean_environment(HOME=str(folder), PYTHONPATH=str(CLONE), BENCH_URL=url)
+            spend(Command([sys.executable, "-m", module, *arguments, "--pairs", str(pairs)], folder, environment))
+        lines = (folder / "bench-child.log").read_text(encoding="utf-8").strip().splitlines()
+        figure = json.loads(lines[-1])
+        return Figure(ms=figure["ms"], ratio=figure.get("ratio"))
+
+    return measure
+
+
+def install_many(folder: Path) -> dict[str, str]:
+    """Lay out 1,000 distributions of one tool each, with manifests, in a directory of `sys.path`."""
+    site = folder / "site"
+    for number in range(MANY):
+        name = f"strands-tool-made-{number}"
+        package = name.replace("-", "_")
+        dist = site / f"{package}-1.0.dist-info"
+        dist.mkdir(parents=True)
+        (dist / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (dist / "RECORD").write_text(f"{package}/__init__.py,,\n{package}/strands_tools.json,,\n")
+        (dist / "entry_points.txt").write_text(f"[strands_cli.tools]\nmade_{number} = {package}\n")
+        (site / package).mkdir()
+        (site / package / "__init__.py").write_text('raise ImportError("a listing imports no plugin")\n')
+        (site / package / "strands_tools.json").write_text(json.dumps(made_manifest(name, f"made_{number}", package)))
+    return {"PYTHONPATH": str(site)}
+
+
+def made_manifest(distribution: str, tool: str, package: str) -> dict[str, object]:
+    """Return a manifest of one tool of ordinary size."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "Where."},
+            "limit": {"type": "integer", "default": 10},
+        },
+        "required": ["path"],
+    }
+    declared = {
+        "name": tool,
+        "entry": package,
+        "kind": "module",
+        "description": "Read something made for a measurement and return it.",
+        "input_schema": schema,
+        "annotations": {"readOnlyHint": True, "openWorldHint": False},
+        "strands_cli": {"capabilities": {"filesystem": [{"path": "**", "mode": "read"}]}, "timeout_s": 10},
+        "family": "made",
+    }
+    return {
+        "manifest_version": 1,
+        "api": {"min": 1, "max": 1},
+        "distribution": distribution,
+        "tools": [declared],
+    }
+
+
+CHAIN = """version: 1
+name: bench-chain
+runtime: {{provider: openai, model_id: bench, host: "{url}"}}
+agents:
+  first: {{prompt: Answer in one line., tools: []}}
+  second: {{prompt: Answer in one line., tools: []}}
+  third: {{prompt: Answer in one line., tools: []}}
+pattern:
+  type: chain
+  config:
+    steps:
+      - {{agent: first, input: "Say a word about rivers."}}
+      - {{agent: second, input: "Go on from here: {{{{ last_response }}}}"}}
+      - {{agent: third, input: "Sum up: {{{{ last_response }}}}"}}
+"""
+
+
+def write_chain(folder: Path, url: str = "http://127.0.0.1:9/v1") -> dict[str, str]:
+    """Write a chain of three agents; return the variables it needs."""
+    (folder / "chain.yaml").write_text(CHAIN.format(url=url), encoding="utf-8")
+    return {"OPENAI_API_KEY": "not-a-key"}
+
+
+@contextmanager
+def model_server(folder: Path) -> Iterator[str]:
+    """Run the scripted OpenAI-compatible server in a process of its own, so that its cost is not counted."""
+    server = subprocess.Popen(
+        [sys.executable, "-m", "tests.fakes.model_server", "--port", "0"],
+        cwd=CLONE,
+        env=clean_environment(HOME=str(folder)),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stdin is not None
+    assert server.stdout is not None
+    try:
+        url = re.search(r"http://\S+", server.stdout.readline())
+        if url is None:
+            raise RuntimeError("the model server printed no address")
+        yield url[0]
+    finally:
+        server.stdin.close()
+        server.wait(timeout=10)
+        server.stdout.close()
+
+
+@contextmanager
+def run_against_raw_sdk(folder: Path) -> Iterator[Pair]:
+    """Yield `strands run` of the chain, and a script on the bare SDK that makes the same three calls."""
+    with model_server(folder) as url:
+        environment = clean_environment(HOME=str(folder), PYTHONPATH=str(CLONE), **write_chain(folder, url))
+        run = [STRANDS, "run", "chain.yaml", "--runs-dir", str(folder / "runs"), "--out", str(folder / "out")]
+        raw = [sys.executable, "-m", "bench.raw_chain", url]
+        yield Pair(Command(run, folder, environment), Command(raw, folder, environment))
+
+
+ROWS = [
+    Row("version", "strands --version", against_sdk("--version"), ratio=0.12, mb=32),
+    Row("help", "strands --help", against_sdk("--help"), ratio=0.25, mb=36),
+    Row("list", "strands list-tools --json, first-party tools", against_sdk("list-tools", "--json"), ratio=0.42),
+    Row(
+        "list-many",
+        "the same with 1,000 distributions more",
+        against_sdk("list-tools", "--json", prepare=install_many),
+        ratio=0.55,
+    ),
+    Row(
+        "validate",
+        "strands validate, chain of three steps",
+        against_sdk("validate", "chain.yaml", prepare=write_chain),
+        ratio=0.60,
+        mb=48,
+    ),
+    Row("plan", "strands plan, the same chain", against_sdk("plan", "chain.yaml", prepare=write_chain)),
+    Row("run", "strands run, three agents, against the raw SDK", in_pairs(run_against_raw_sdk), ratio=1.30),
+    Row(
+        "engine",
+        "chain of 12 agents, real client, imports excluded",
+        said_by("bench.engine_alone", "client"),
+        ratio=1.10,
+    ),
+    Row("effect", "a journaled effect, in-process model", said_by("bench.engine_alone", "in-process"), ms=0.5),
+]

@@ -1,0 +1,133 @@
+"""What CI runs, one session each; `nox -l` lists them, and a session's docstring is its help."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nox
+
+CLONE = Path(__file__).resolve().parent
+DISTRIBUTIONS = sorted(path.parent.name for path in CLONE.glob("packages/strands-tool-*/pyproject.toml"))
+EDITABLE = [word for place in (".", *(f"packages/{name}" for name in DISTRIBUTIONS)) for word in ("-e", place)]
+CHECKED = ["src", "tests", "packages", "bench", "scripts", "noxfile.py", "dev.py"]
+MINORS = range(11, 15)
+
+
+def interpreters() -> list[str]:
+    """Return the versions from 3.11 to 3.14 found here, and put those of pyenv on PATH where Nox looks."""
+    found = []
+    for version in (f"3.{minor}" for minor in MINORS):
+        installed = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}"))
+        # pyenv's shims are on PATH for every version, also for those that are not active, and then only complain.
+        for program in filter(None, (shutil.which(f"python{version}"), *map(str, reversed(installed)))):
+            if subprocess.run([program, "-c", "import venv"], capture_output=True, check=False).returncode == 0:
+                os.environ["PATH"] = os.pathsep.join([str(Path(program).parent), os.environ["PATH"]])
+                found.append(version)
+                break
+    return found
+
+
+nox.needs_version = ">=2025.2.9"
+nox.options.default_venv_backend = "uv"
+nox.options.download_python = "never"
+nox.options.reuse_existing_virtualenvs = True
+nox.options.sessions = ["lint", "types", "tests", "docs", "wheels"]
+THIS = f"{sys.version_info.major}.{sys.version_info.minor}"
+PYTHONS = interpreters() or [THIS]
+
+
+def install(session: nox.Session) -> None:
+    """Install the locked environment by hash, then this clone's distributions in place."""
+    session.install("--require-hashes", "-r", "constraints/dev.txt")
+    session.install("--no-deps", "--no-build-isolation", *EDITABLE)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style, layout, import contracts and spelling: ruff, import-linter, codespell."""
+    install(session)
+    session.run("ruff", "check", *CHECKED)
+    session.run("ruff", "format", "--check", *CHECKED)
+    session.run("lint-imports", "--no-cache")
+    session.run("codespell")
+    session.run("python", "scripts/make_reference.py", "--check")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Check types strictly with mypy: the core, each tool distribution, and the programs around them."""
+    install(session)
+    session.run("mypy", "--strict", "src", "noxfile.py", "dev.py", "scripts", "bench")
+    for name in DISTRIBUTIONS:
+        session.run("mypy", "--strict", f"packages/{name}/src")
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """Run the whole suite on one Python; `nox -s tests-3.13 -- -k plan` passes arguments to pytest."""
+    install(session)
+    session.run("python", "-m", "pytest", *session.posargs)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Run every YAML, shell, Python and JSON block of the README and the docs, and compare the generated pages."""
+    install(session)
+    session.run("python", "scripts/make_reference.py", "--check")
+    session.run("python", "-m", "pytest", "tests/docs", *session.posargs)
+
+
+@nox.session
+def wheels(session: nox.Session) -> None:
+    """Build a wheel of every distribution, install them in a clean environment, list and run."""
+    install(session)
+    session.run("python", "-m", "pytest", "tests/wheels", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Print every start-up and run figure beside its budget; `-- --only help --pairs 15` narrows and sharpens."""
+    install(session)
+    session.run("python", "-m", "bench", *session.posargs)
+
+
+@nox.session(reuse_venv=False)
+def minimums(session: nox.Session) -> None:
+    """Run the suite with the lowest version of each direct dependency that `pyproject.toml` admits."""
+    session.install("--resolution=lowest-direct", "--group=build", "--group=test", *EDITABLE)
+    session.run("python", "scripts/check_minimums.py")
+    session.run("python", "-m", "pytest", *session.posargs)
+
+
+@nox.session
+@nox.parametrize("name", DISTRIBUTIONS, ids=DISTRIBUTIONS)
+def packages(session: nox.Session, name: str) -> None:
+    """Check one tool distribution by itself: types, tests, wheel, and that it needs neither core nor SDK."""
+    session.install("--require-hashes", "-r", "constraints/dev.txt")
+    session.run("uv", "pip", "uninstall", "strands-cli", "strands-agents", external=True)
+    session.install("--no-deps", "--no-build-isolation", "-e", f"packages/{name}")
+    session.run("mypy", "--strict", f"packages/{name}/src")
+    session.run("python", "-m", "pytest", f"packages/{name}/tests", *session.posargs)
+    with session.chdir(f"packages/{name}"):
+        session.run("python", "-m", "hatchling", "version")
+        session.run("python", "-m", "hatchling", "build", "-d", session.create_tmp())
+
+
+@nox.session
+def lock(session: nox.Session) -> None:
+    """Write constraints/dev.txt and run.txt anew, keeping what still fits; `nox -s lock -- --upgrade` takes the newest.
+
+    The files hold names, versions and hashes for Python 3.11 to 3.14 on every platform, and no index address.
+    """
+    session.install("uv")
+    sources = ["pyproject.toml", *(f"packages/{name}/pyproject.toml" for name in DISTRIBUTIONS)]
+    common = ["--no-sources", "--no-config", "--universal", "--python-version=3.11", "--generate-hashes", "--quiet"]
+    common += ["--no-annotate", "--no-header", "--no-emit-index-url", "--no-emit-find-links", *session.posargs]
+    dev = ["--extra=openai", "--group=dev", "-o", "constraints/dev.txt"]
+    run = ["--group=build", "-c", "constraints/dev.txt", "-o", "constraints/run.txt"]
+    for choice in (dev, run):
+        session.run("uv", "pip", "compile", *sources, *common, *choice)

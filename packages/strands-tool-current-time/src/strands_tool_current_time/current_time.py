@@ -1,0 +1,121 @@
+"""The tool `current_time`: tell the present moment in an IANA time zone."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from strands_tool_current_time._contract import Context, answer, read_input
+from strands_tool_current_time._zones import find_zone
+
+TOOL_SPEC = {
+    "name": "current_time",
+    "description": (
+        "Tell the current date and time in a time zone. Formats: 'iso' (ISO 8601 with offset), 'unix' (seconds since "
+        "1970-01-01 UTC), 'human' (weekday, date and time in English words)."
+    ),
+    "inputSchema": {
+        "json": {
+            "type": "object",
+            "properties": {
+                "format": {
+                    "type": "string",
+                    "enum": ["iso", "unix", "human"],
+                    "default": "iso",
+                    "description": "How the time is written.",
+                },
+                "timezone": {
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": 64,
+                    "description": "An IANA name such as 'Europe/Berlin' or 'UTC'; UTC if not configured otherwise.",
+                },
+            },
+            "required": [],
+            "additionalProperties": False,
+        }
+    },
+    "outputSchema": {
+        "json": {
+            "type": "object",
+            "properties": {
+                "iso": {"type": "string", "description": "ISO 8601 with offset, to the second."},
+                "unix": {"type": "integer", "description": "Whole seconds since 1970-01-01 00:00 UTC."},
+                "human": {"type": "string", "description": "English words."},
+                "timezone": {"type": "string", "description": "The IANA name used."},
+                "utc_offset": {"type": "string", "description": "The zone's offset at this moment, as +HH:MM."},
+                "weekday": {"type": "string", "description": "Monday to Sunday."},
+            },
+            "required": ["iso", "unix", "human", "timezone", "utc_offset", "weekday"],
+        }
+    },
+    "annotations": {
+        "title": "Current time",
+        "readOnlyHint": True,
+        "destructiveHint": False,
+        "idempotentHint": True,
+        "openWorldHint": False,
+    },
+    "strands_cli": {
+        "requires_confirmation": False,
+        "capabilities": {"network": [], "filesystem": [], "subprocess": False, "env": [], "secrets": []},
+        "resources": {"reads": [], "writes": []},
+        "timeout_s": 10,
+        "max_output_bytes": 4096,
+    },
+}
+
+# strftime's names follow the process locale; the output must not.
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+
+
+def current_time(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    """Tell the time of the machine's clock.
+
+    Args:
+        tool: The Strands tool use: `toolUseId` and `input`.
+        **kwargs: The invocation state; `strands_cli["config"]["default_timezone"]` names the zone of a call
+            that names none.
+
+    Returns:
+        A Strands tool result: the time in the format asked for, all formats as JSON, or an error `invalid_input`.
+    """
+    return tell(tool, datetime.now(UTC), Context.of(kwargs))
+
+
+def tell(tool: dict[str, Any], moment: datetime, context: Context) -> dict[str, Any]:
+    """Answer one call as if it were that moment (an aware `datetime`)."""
+
+    def work() -> tuple[str, dict[str, Any]]:
+        given = read_input(tool, TOOL_SPEC)
+        zone = find_zone(given["timezone"] or context.config.get("default_timezone", "UTC"))
+        described = describe(moment, zone)
+        return str(described[given["format"]]), described
+
+    return answer(tool, work)
+
+
+def describe(moment: datetime, zone: ZoneInfo) -> dict[str, Any]:
+    """Return every rendering of one aware moment in one zone, to the whole second."""
+    there = moment.astimezone(zone).replace(microsecond=0)
+    offset = _offset_text(there.utcoffset() or timedelta(0))
+    weekday = _WEEKDAYS[there.weekday()]
+    date = f"{weekday}, {there.day} {_MONTHS[there.month - 1]} {there.year}"
+    return {
+        "iso": there.isoformat(),
+        "unix": int(moment.timestamp() // 1),
+        "human": f"{date}, {there:%H:%M:%S} {zone.key} (UTC{offset})",
+        "timezone": zone.key,
+        "utc_offset": offset,
+        "weekday": weekday,
+    }
+
+
+def _offset_text(offset: timedelta) -> str:
+    minutes = round(offset.total_seconds() / 60)
+    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"

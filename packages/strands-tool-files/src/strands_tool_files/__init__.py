@@ -1,0 +1,5 @@
+"""Read, write and list files inside one workspace."""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"

@@ -1,0 +1,166 @@
+"""Text in files: which encoding, whether it is text at all, and one window of its lines."""
+
+from __future__ import annotations
+
+import codecs
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import IO
+
+from strands_tool_files._contract import Refusal
+
+_SNIFF = 8_192
+_PIECE = 65_536
+_MAX_SKIPPED = 512 * 1024 * 1024
+# Text encodings by name only: escapes and host names, slow or surprising on files.
+_ODD = ("idna", "punycode", "raw-unicode-escape", "unicode-escape", "utf-7", "undefined")
+_BOMS = (
+    # UTF-32 first: its little-endian mark begins with that of UTF-16.
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_MAGIC = {
+    b"%PDF-": "a PDF document",
+    b"PK\x03\x04": "a ZIP archive or office document",
+    b"\x89PNG": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"GIF8": "a GIF image",
+    b"\x1f\x8b": "gzip data",
+    b"SQLite format 3": "an SQLite database",
+    b"\x7fELF": "a program",
+}
+# A lone surrogate comes out of no decoder, so it marks exactly the places where bytes did not fit.
+_MARK = "\udfff"
+_HANDLER = "strands-tool-files-mark"
+
+
+def _mark(error: UnicodeError) -> tuple[str, int]:
+    if isinstance(error, UnicodeDecodeError):
+        return _MARK, error.end
+    raise error
+
+
+codecs.register_error(_HANDLER, _mark)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Consecutive lines of a text, and what is known about the rest.
+
+    `end_line` is the last line in it (`start_line - 1` if none); `has_more` whether anything follows;
+    `is_cut` whether the byte cap ended it, `is_cut_in_line` in the middle of a line; `replaced` counts the
+    places where bytes did not fit the encoding and U+FFFD stands.
+    """
+
+    text: str
+    start_line: int
+    end_line: int
+    has_more: bool
+    is_cut: bool
+    is_cut_in_line: bool
+    replaced: int
+
+
+def require_encoding(name: str) -> str:
+    """Return the normalised name of a text encoding, or raise `invalid_input`."""
+    try:
+        found = codecs.lookup(name)
+        if found.name in _ODD:
+            raise LookupError(name)
+        "".encode(name)
+    except (LookupError, ValueError):
+        # A codec that is no text encoding (base64, zlib) raises LookupError from encode.
+        raise Refusal(
+            "invalid_input", f"'{name[:40]}' is not a text encoding; use utf-8, utf-16, latin-1 ...", reason="encoding"
+        ) from None
+    return found.name
+
+
+def detect_encoding(stream: IO[bytes], asked: str | None) -> str:
+    """Return the encoding to read with: the one asked for, else what a byte-order mark says, else UTF-8.
+
+    Raises:
+        Refusal: `invalid_input` when the content is not text.
+    """
+    head = stream.read(_SNIFF)
+    stream.seek(0)
+    marked = next((encoding for mark, encoding in _BOMS if head.startswith(mark)), None)
+    encoding = require_encoding(asked) if asked else (marked or "utf-8")
+    if encoding == "utf-8" and marked == "utf-8-sig":
+        encoding = marked
+    kind = next((words for magic, words in _MAGIC.items() if head.startswith(magic)), None)
+    is_wide = encoding.startswith(("utf-16", "utf-32"))
+    if kind or (not is_wide and b"\0" in head):
+        raise Refusal("invalid_input", f"the file is {kind or 'binary'}, not text", reason="binary")
+    return encoding
+
+
+def read_window(
+    stream: IO[bytes], encoding: str, start: int, count: int | None, cap: int, require_time: Callable[[], None]
+) -> Window:
+    """Read `count` lines from line `start` (1-based), at most `cap` bytes of UTF-8, without translating line ends.
+
+    Memory stays within about the cap whatever the length of the lines.
+
+    Raises:
+        Refusal: `timeout` or `cancelled` from `require_time`; `invalid_input` when the window begins too far on.
+    """
+    text = io.TextIOWrapper(stream, encoding, errors=_HANDLER, newline="\n")
+    try:
+        _skip(text, start - 1, require_time)
+        raw, size = _lines(text, count, cap, require_time)
+        is_cut = size > cap
+        has_more = is_cut or bool(text.read(1))
+    finally:
+        text.detach()  # The stream stays its owner's to close.
+    shown = raw.replace(_MARK, "\ufffd")
+    kept = _beginning(shown, cap) if is_cut else shown
+    return Window(
+        text=kept,
+        start_line=start,
+        end_line=start - 1 + kept.count("\n") + (not kept.endswith("\n") and bool(kept)),
+        has_more=has_more,
+        is_cut=is_cut,
+        is_cut_in_line=is_cut and not kept.endswith("\n"),
+        replaced=raw[: len(kept)].count(_MARK),
+    )
+
+
+def _lines(text: io.TextIOWrapper, count: int | None, cap: int, require_time: Callable[[], None]) -> tuple[str, int]:
+    """Return so many lines, or what just exceeds the cap, and its size in bytes of UTF-8."""
+    pieces: list[str] = []
+    size = lines = 0
+    while (count is None or lines < count) and size <= cap:
+        require_time()
+        piece = text.readline(_PIECE)
+        if not piece:
+            break
+        pieces.append(piece)
+        size += len(piece.encode("utf-8", "surrogatepass"))
+        lines += piece.endswith("\n")
+    return "".join(pieces), size
+
+
+def _skip(text: io.TextIOWrapper, lines: int, require_time: Callable[[], None]) -> None:
+    """Go past so many lines, or to the end."""
+    skipped = 0
+    while lines > 0:
+        require_time()
+        piece = text.readline(_PIECE)
+        skipped += len(piece)
+        if not piece:
+            return
+        if skipped > _MAX_SKIPPED:
+            raise Refusal("invalid_input", "the lines asked for begin too far into the file", reason="too-large")
+        lines -= piece.endswith("\n")
+
+
+def _beginning(text: str, cap: int) -> str:
+    """Return the whole lines that fit into so many bytes of UTF-8, or a part of the first line if none does."""
+    fitting = text.encode("utf-8")[:cap].decode("utf-8", "ignore")
+    whole = fitting[: fitting.rfind("\n") + 1]
+    return whole or fitting

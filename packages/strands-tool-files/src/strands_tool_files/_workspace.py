@@ -1,0 +1,169 @@
+"""The workspace: one root directory and its mounts, and every way to a place inside them."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from strands_tool_files._contract import Refusal
+from strands_tool_files._directory import Directory, open_directory
+from strands_tool_files._names import fold, printable, protected, require_unprotected, split
+from strands_tool_files._walk import Place, located
+
+_CODES = {
+    errno.ENOENT: ("invalid_input", "not-found", "does not exist"),
+    errno.ENOTDIR: ("invalid_input", "not-a-directory", "a part of the path is not a directory"),
+    errno.EISDIR: ("invalid_input", "is-a-directory", "is a directory"),
+    errno.EEXIST: ("invalid_input", "exists", "exists already"),
+    errno.ENAMETOOLONG: ("invalid_input", "path", "the path or a name in it is too long"),
+    errno.EINVAL: ("invalid_input", "path", "is not a name this file system accepts"),
+    errno.ELOOP: ("sandbox_violation", "link", "is a link that is not followed, or a loop of links"),
+    errno.EXDEV: ("sandbox_violation", "outside", "leads out of the workspace"),
+    errno.EACCES: ("denied", "permission", "the operating system denies access"),
+    errno.EPERM: ("denied", "permission", "the operating system denies access"),
+    errno.EROFS: ("denied", "permission", "the file system is read-only"),
+    errno.ENXIO: ("invalid_input", "not-a-file", "is not a regular file"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A place in the workspace and the path it is called by (`reports/may.md`, `@data/may.csv`)."""
+
+    place: Place
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """Where the file tools may go: `root`, the `mounts` by name, and further paths nobody writes.
+
+    All three are configuration and trusted; only paths that come with a call are not.
+    """
+
+    root: Path
+    mounts: Mapping[str, Path] = field(default_factory=dict)
+    protected: tuple[Path, ...] = ()
+
+    @classmethod
+    def of(cls, given: Any) -> Workspace:
+        """Read the `workspace` of the calling contract.
+
+        Args:
+            given: A path, or `{"root": path, "mounts": {name: path}, "protected": [paths]}` with every key
+                optional, or None for the current directory. Protected paths may be relative to the root.
+        """
+        if not isinstance(given, Mapping):
+            return cls(Path(given or ".").absolute())
+        root = Path(given.get("root") or ".").absolute()
+        return cls(
+            root,
+            {name: Path(path).absolute() for name, path in (given.get("mounts") or {}).items()},
+            tuple(root / path for path in given.get("protected") or ()),
+        )
+
+    @contextlib.contextmanager
+    def at(self, path: str, *, writing: bool = False) -> Iterator[Found]:
+        """Locate a path of a call for the length of a block, and turn what the system says into refusals.
+
+        Raises:
+            Refusal: Whatever stands in the way of the path, or of the block's own work on it.
+        """
+        base, parts, prefix = self._start(path)
+        shown = _shown(prefix, parts)
+        # Twice, as written and as resolved: the answer must not tell whether a protected path exists.
+        require_unprotected(parts, shown, writing=writing)
+        try:
+            root = open_directory(str(base))
+        except OSError as error:
+            raise Refusal("unavailable", f"the workspace cannot be opened: {error.strerror}", reason="root") from error
+        try:
+            with located(root, parts) as place:
+                require_unprotected(place.names, shown, writing=writing)
+                if writing:
+                    self._require_writable(base, place, shown)
+                yield Found(place, shown)
+        except OSError as error:
+            raise refusal_for(error, shown, self.mounts) from error
+        finally:
+            root.close()
+
+    def make_parents(self, path: str) -> None:
+        """Make the missing parent directories of a path of a call, one by one, none of them protected.
+
+        Raises:
+            Refusal: As `at`; names that are protected by themselves are refused before anything is made.
+        """
+        base, parts, prefix = self._start(path)
+        require_unprotected(parts, _shown(prefix, parts), writing=True)
+        start = prefix or str(base)
+        for length in range(1, len(parts)):
+            step = "/".join([start, *parts[:length]])
+            with self.at(step, writing=True) as found:
+                if found.place.name and identity_of(found.place.parent, found.place.name) is None:
+                    with contextlib.suppress(FileExistsError):
+                        found.place.parent.mkdir(found.place.name)
+
+    def _start(self, path: str) -> tuple[Path, tuple[str, ...], str]:
+        """Split a path into the directory it starts from, its components, and the prefix it is shown with."""
+        if Path(path).anchor:
+            return self._relative(path)
+        parts = split(path)
+        if parts and parts[0].startswith("@") and parts[0][1:] in self.mounts and not path.startswith("./"):
+            return self.mounts[parts[0][1:]], parts[1:], parts[0]
+        return self.root, parts, ""
+
+    def _relative(self, path: str) -> tuple[Path, tuple[str, ...], str]:
+        """Accept an absolute path that lies textually in the root or a mount; what it leads to is checked later."""
+        for prefix, base in [("", self.root), *((f"@{name}", mount) for name, mount in self.mounts.items())]:
+            for spelling in (base, Path(os.path.realpath(base))):
+                with contextlib.suppress(ValueError):
+                    return base, split(Path(path).relative_to(spelling).as_posix()), prefix
+        raise Refusal(
+            "sandbox_violation",
+            f"{printable(path)[:200]} lies outside the workspace; give a path relative to it",
+            reason="outside",
+        )
+
+    def _require_writable(self, base: Path, place: Place, shown: str) -> None:
+        """Raise when the place is one of the protected paths, beneath one, or another name of one."""
+        real_base = Path(os.path.realpath(base))
+        folded = tuple(map(fold, place.names))
+        identity = identity_of(place.parent, place.name) if place.name else None
+        for path in self.protected:
+            real = Path(os.path.realpath(path))
+            if real.is_relative_to(real_base):
+                wall = tuple(map(fold, real.relative_to(real_base).parts))
+                if folded[: len(wall)] == wall:
+                    raise protected(shown, "it belongs to the running workflow and is protected")
+            with contextlib.suppress(OSError):
+                status = real.stat()
+                if identity == (status.st_dev, status.st_ino):
+                    raise protected(shown, "it is another name of a protected file")
+
+
+def identity_of(directory: Directory, name: str) -> tuple[int, int] | None:
+    """Return device and inode of what stands at a name, or None when nothing does."""
+    try:
+        status = directory.lstat(name)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def refusal_for(error: OSError, shown: str, mounts: Mapping[str, Path] | None = None) -> Refusal:
+    """Turn what the operating system says into the shared vocabulary."""
+    code, reason, words = _CODES.get(
+        error.errno or 0, ("unavailable", "system", error.strerror or "the operating system refuses")
+    )
+    known = f"; mounts: {', '.join('@' + name for name in mounts)}" if mounts and shown.startswith("@") else ""
+    return Refusal(code, f"{shown}: {words}{known}", reason=reason, path=shown)
+
+
+def _shown(prefix: str, parts: tuple[str, ...]) -> str:
+    return printable("/".join([*([prefix] if prefix else []), *parts]) or ".")

@@ -1,0 +1,238 @@
+"""The tool `file_write`: create, overwrite or append to a text file of the workspace."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+from typing import Any
+
+from strands_tool_files._contract import Context, Refusal, answer, read_input
+from strands_tool_files._directory import Directory
+from strands_tool_files._text import require_encoding
+from strands_tool_files._workspace import Found, Workspace
+
+TOOL_SPEC = {
+    "name": "file_write",
+    "description": (
+        "Write a text file inside the workspace. Mode 'create' refuses an existing file, 'overwrite' replaces it at "
+        "once, 'append' adds to its end. The content is written exactly as given. Protected files are refused: "
+        "credentials, .git, CI and policy files, the workflow itself."
+    ),
+    "inputSchema": {
+        "json": {
+            "type": "object",
+            "properties": {
+                "path": {
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": 4096,
+                    "description": "Path relative to the workspace, for example 'reports/may.md', or '@mount/path'.",
+                },
+                "content": {"type": "string", "description": "The text to write."},
+                "mode": {
+                    "type": "string",
+                    "enum": ["create", "overwrite", "append"],
+                    "default": "overwrite",
+                    "description": "What to do when the file exists.",
+                },
+                "encoding": {
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": 40,
+                    "default": "utf-8",
+                    "description": "Text encoding.",
+                },
+                "create_dirs": {
+                    "type": "boolean",
+                    "default": True,
+                    "description": "Make missing parent directories.",
+                },
+            },
+            "required": ["path", "content"],
+            "additionalProperties": False,
+        }
+    },
+    "outputSchema": {
+        "json": {
+            "type": "object",
+            "properties": {
+                "path": {"type": "string"},
+                "bytes_written": {"type": "integer"},
+                "size": {"type": "integer", "description": "Bytes of the file afterwards."},
+                "mode": {"type": "string"},
+                "created": {"type": "boolean", "description": "Whether the file is new."},
+            },
+            "required": ["path", "bytes_written", "size", "mode", "created"],
+        }
+    },
+    "annotations": {
+        "title": "Write a file",
+        "readOnlyHint": False,
+        "destructiveHint": True,
+        "idempotentHint": False,
+        "openWorldHint": False,
+    },
+    "strands_cli": {
+        "requires_confirmation": False,
+        "capabilities": {
+            "network": [],
+            "filesystem": [{"path": ".", "mode": "write"}],
+            "subprocess": False,
+            "env": [],
+            "secrets": [],
+        },
+        "resources": {"reads": [], "writes": ["file:{path}"]},
+        "timeout_s": 30,
+        "max_output_bytes": 16384,
+    },
+}
+
+_DEFAULT_CAP = 4_194_304
+_BOMMED = {"utf-16": "utf-16-le", "utf-32": "utf-32-le", "utf-8-sig": "utf-8"}
+
+
+def file_write(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    """Write the file of one call.
+
+    Args:
+        tool: The Strands tool use: `toolUseId` and `input`.
+        **kwargs: The invocation state; `strands_cli` may carry `workspace` (a path, or root, mounts and protected
+            paths; the current directory by default) and `config["max_write_bytes"]`.
+
+    Returns:
+        A Strands tool result: one sentence and a JSON block, or an error after which the file is as it was.
+    """
+    context = Context.of(kwargs)
+
+    def work() -> tuple[str, dict[str, Any]]:
+        given = read_input(tool, TOOL_SPEC)
+        encoded = _encode(given["content"], given["encoding"], context.config.get("max_write_bytes", _DEFAULT_CAP))
+        workspace = Workspace.of(context.workspace)
+        context.require_time()
+        if given["create_dirs"]:
+            workspace.make_parents(given["path"])
+        with workspace.at(given["path"], writing=True) as found:
+            return _write(found, encoded, given["mode"], given["encoding"])
+
+    return answer(tool, work)
+
+
+def _encode(content: str, encoding: str, cap: int) -> bytes:
+    """Encode the content, or raise `invalid_input` when a character does not fit or the result is too long."""
+    name = require_encoding(encoding)
+    try:
+        encoded = content.encode(name)
+    except UnicodeEncodeError as error:
+        character = content[error.start]
+        raise Refusal(
+            "invalid_input", f"{character!a} at character {error.start} has no form in {encoding}", reason="encoding"
+        ) from None
+    if len(encoded) > cap:
+        raise Refusal("invalid_input", f"the content has {len(encoded)} bytes; the limit is {cap}", reason="too-large")
+    return encoded
+
+
+def _write(found: Found, encoded: bytes, mode: str, encoding: str) -> tuple[str, dict[str, Any]]:
+    directory, name = found.place.parent, found.place.name
+    before = _existing(found)
+    if before is not None and mode == "create":
+        raise Refusal(
+            "invalid_input", f"{found.shown} exists already; use mode 'overwrite' or 'append'", reason="exists"
+        )
+    if mode == "append":
+        size = _append(directory, found, encoded, encoding)
+    else:
+        _publish(directory, name, encoded, before, replace=mode == "overwrite")
+        size = len(encoded)
+    verb = {"append": "Appended", "create": "Wrote", "overwrite": "Wrote"}[mode]
+    return f"{verb} {len(encoded)} bytes to {found.shown}", {
+        "path": found.shown,
+        "bytes_written": len(encoded),
+        "size": size,
+        "mode": mode,
+        "created": before is None,
+    }
+
+
+def _existing(found: Found) -> os.stat_result | None:
+    """Return the status of the file that stands there, None if there is none; raise if it may not be replaced."""
+    if not found.place.name:
+        raise Refusal("invalid_input", f"{found.shown} is a directory", reason="is-a-directory")
+    try:
+        status = found.place.parent.lstat(found.place.name)
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(status.st_mode):
+        raise Refusal("invalid_input", f"{found.shown} is a directory", reason="is-a-directory")
+    if not stat.S_ISREG(status.st_mode):
+        raise Refusal("invalid_input", f"{found.shown} is not a regular file", reason="not-a-file")
+    if not status.st_mode & 0o222:
+        # A rename would get past the mode of the file: it needs only the directory's.
+        raise Refusal("denied", f"{found.shown} is marked read-only", reason="permission")
+    return status
+
+
+def _publish(directory: Directory, name: str, encoded: bytes, before: os.stat_result | None, *, replace: bool) -> None:
+    """Write a temporary file beside the target and give it the target's name, so that no reader sees a part."""
+    temporary = f".strands-{secrets.token_hex(8)}.tmp"
+    descriptor = directory.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    try:
+        with os.fdopen(descriptor, "wb", buffering=0) as stream:
+            _write_all(stream.fileno(), encoded)
+            if before is not None:
+                _take_over(stream.fileno(), before)
+            os.fsync(stream.fileno())
+        directory.publish(temporary, name, replace=replace)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            directory.unlink(temporary)
+        raise
+    directory.sync()
+
+
+def _take_over(descriptor: int, before: os.stat_result) -> None:
+    """Give a new file the permissions of the old one, and its owner where we may."""
+    if not hasattr(os, "fchmod"):
+        return
+    with contextlib.suppress(PermissionError):
+        os.fchown(descriptor, before.st_uid, before.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(before.st_mode) & 0o777)
+
+
+def _append(directory: Directory, found: Found, encoded: bytes, encoding: str) -> int:
+    """Add to the end of the file itself, so that two writers at once lose nothing, and return the new size."""
+    descriptor = directory.open(found.place.name, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise Refusal("invalid_input", f"{found.shown} is not a regular file", reason="not-a-file")
+        if status.st_nlink > 1:
+            raise Refusal(
+                "sandbox_violation",
+                f"{found.shown} has several hard links, so appending may change a file elsewhere; use mode 'overwrite'",
+                reason="hard-link",
+            )
+        if status.st_size and require_encoding(encoding) in _BOMMED:
+            plain = _BOMMED[require_encoding(encoding)]
+            raise Refusal(
+                "invalid_input",
+                f"{encoding} would put a byte-order mark in the middle of the file; append with {plain} if it fits",
+                reason="encoding",
+            )
+        _write_all(descriptor, encoded)
+        os.fsync(descriptor)
+        return os.fstat(descriptor).st_size
+    finally:
+        os.close(descriptor)
+
+
+def _write_all(descriptor: int, encoded: bytes) -> None:
+    left = memoryview(encoded)
+    while left:
+        written = os.write(descriptor, left)
+        if not written:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        left = left[written:]

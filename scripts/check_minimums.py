@@ -1,0 +1,36 @@
+"""Say which direct dependency is installed above its lower bound, so that a bound which nothing proves is noticed.
+
+Usage: python scripts/check_minimums.py, inside an environment that was resolved to the lowest direct versions
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+CLONE = Path(__file__).resolve().parent.parent
+
+
+def main() -> int:
+    """Compare every dependency of every distribution of this clone; return 1 if a bound is not what is installed."""
+    unproven = []
+    for path in (CLONE / "pyproject.toml", *CLONE.glob("packages/strands-tool-*/pyproject.toml")):
+        project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
+        for requirement in map(Requirement, project["dependencies"]):
+            bounds = [Version(clause.version) for clause in requirement.specifier if clause.operator == ">="]
+            installed = Version(version(requirement.name))
+            if bounds != [installed]:
+                unproven.append(
+                    f"{path.parent.name}: {requirement}, but the lowest that can be installed is {installed}"
+                )
+    print("\n".join(unproven) or "every lower bound is what is installed")
+    return 1 if unproven else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,155 @@
+"""Write the reference pages that are made from the code, or check that they are what the code says.
+
+Usage: python scripts/make_reference.py [--check]
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+CLONE = Path(__file__).resolve().parent.parent
+REFERENCE = CLONE / "docs" / "reference"
+MANIFESTS = "packages/strands-tool-*/src/*/strands_tools.json"
+CODES_SOURCE = CLONE / "src" / "strands_cli" / "codes.py"
+
+FINDINGS_INTRODUCTION = """# Findings
+
+Each thing wrong with an input is reported with a stable code, the place (file:line:column and JSON pointer) and a way
+out. This page lists every code by the part of the program that reports it. Scripts may rely on the codes: new ones
+are added, and none is renamed.
+
+This page is made from `src/strands_cli/codes.py` by `python scripts/make_reference.py`.
+"""
+
+
+def sections(source: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each section title of the table in `codes.py` with the codes below it, in the order of the file."""
+    title, codes = "", list[str]()
+    for line in source.splitlines():
+        if heading := re.match(r"\s+# -- (.+)", line):
+            if codes:
+                yield title, codes
+            title, codes = heading[1], []
+        elif entry := re.match(r'    "([a-z0-9-]+)": CodeEntry\(', line):
+            codes.append(entry[1])
+    if codes:
+        yield title, codes
+
+
+def findings_page() -> str:
+    """Return the page of all finding codes as Markdown."""
+    from strands_cli.codes import CODES
+
+    parts, written = [FINDINGS_INTRODUCTION], set[str]()
+    for title, codes in sections(CODES_SOURCE.read_text(encoding="utf-8")):
+        parts.append(f"## {title[0].upper()}{title[1:]}\n")
+        parts += [f"### {code}\n\n{CODES[code].meaning}\n\n**Way out:** {CODES[code].remedy}\n" for code in codes]
+        written |= set(codes)
+    if missing := set(CODES) - written:
+        raise SystemExit(f"codes.py: not under a `# -- section` line, or not in the usual layout: {sorted(missing)}")
+    return "\n".join(parts)
+
+
+COMMANDS_INTRODUCTION = """# Commands
+
+`strands` and `strands-cli` are the same program. Results go to stdout, everything else to stderr.
+
+This page is made from the program by `python scripts/make_reference.py`.
+"""
+
+
+def commands_page() -> str:
+    """Return the page of all commands, their arguments and options as Markdown."""
+    from typer.main import get_command
+
+    from strands_cli.cli.program import program
+
+    parts = [COMMANDS_INTRODUCTION]
+    for path, command in command_tree("strands", get_command(program)):
+        parts.append(f"## {path}\n\n{inspect.cleandoc(command.help or '')}\n")
+        if rows := [row for parameter in command.params if (row := parameter_row(parameter))]:
+            parts.append("\n".join(["| argument or option | meaning |", "| --- | --- |", *rows]) + "\n")
+    return "\n".join(parts)
+
+
+def command_tree(path: str, command: Any) -> Iterator[tuple[str, Any]]:
+    """Yield each command that does something with the words that call it, sorted."""
+    children = getattr(command, "commands", {})
+    if not children:
+        yield path, command
+    for name in sorted(children):
+        if not children[name].hidden:
+            yield from command_tree(f"{path} {name}", children[name])
+
+
+def parameter_row(parameter: Any) -> str | None:
+    """Return the table row of one parameter, None for those that say nothing."""
+    if parameter.param_type_name == "argument":
+        words = (parameter.metavar or parameter.name or "").upper()
+    else:
+        words = ", ".join([*parameter.opts, *parameter.secondary_opts])
+    text = " ".join((getattr(parameter, "help", None) or "").split()).replace("|", "\\|")
+    return f"| `{words}` | {text} |"
+
+
+TOOLS_INTRODUCTION = """# First-party tools
+
+Each comes in a distribution that is an ordinary plugin: `pip install` it, and workflows can name its tools. Read-only
+tools run without asking; the others ask first.
+
+This page is made from the manifests in `packages/` by `python scripts/make_reference.py`.
+
+| tool | what it does | inputs | reads only | comes with |
+| --- | --- | --- | --- | --- |
+"""
+
+
+def tools_page() -> str:
+    """Return the table of the first-party tools as Markdown."""
+    rows = [row for path in sorted(CLONE.glob(MANIFESTS)) for row in tool_rows(path)]
+    return TOOLS_INTRODUCTION + "".join(sorted(rows))
+
+
+def tool_rows(path: Path) -> Iterator[str]:
+    """Yield one row for each tool of a manifest."""
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    for tool in manifest["tools"]:
+        schema = tool["input_schema"]
+        required = schema.get("required", [])
+        inputs = ", ".join(
+            f"`{name}`{'' if name in required else ' (optional)'}" for name in schema.get("properties", {})
+        )
+        reads = "yes" if tool.get("annotations", {}).get("readOnlyHint") else "no"
+        summary = tool["description"].split(". ")[0].split("\n")[0].rstrip(".").replace("|", "\\|")
+        yield f"| `{tool['name']}` | {summary} | {inputs} | {reads} | `{manifest['distribution']}` |\n"
+
+
+def pages() -> dict[Path, str]:
+    """Return every generated page with the text it must have."""
+    texts = {"findings.md": findings_page(), "commands.md": commands_page(), "tools.md": tools_page()}
+    return {REFERENCE / name: text for name, text in texts.items()}
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pages, or with `--check` name those that differ and return 1."""
+    wanted = pages()
+    stale = [path for path in wanted if not path.exists() or path.read_text(encoding="utf-8") != wanted[path]]
+    for path in stale:
+        name = path.relative_to(CLONE)
+        if "--check" in arguments:
+            print(f"{name} is not what the code says; run: python scripts/make_reference.py")
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(wanted[path], encoding="utf-8")
+        print(f"wrote {name}")
+    return 1 if stale and "--check" in arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,132 @@
+"""A model whose every request is one journaled effect: recorded answers are played, new ones are written down."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from strands.models import Model
+
+from strands_cli.agents.turns import (
+    decode,
+    encode,
+    in_request_order,
+    request_text,
+    text_in,
+    tool_uses_in,
+    usage_in,
+)
+from strands_cli.engine.effects import Effect
+from strands_cli.engine.scope import StepScope
+from strands_cli.errors import StrandsCliError
+from strands_cli.events import ModelCallFinished, ModelCallStarted, ModelText, Usage
+from strands_cli.providers import ModelSettings
+
+
+class JournaledModel(Model):
+    """Wraps one model for one step; what the SDK asks of a model goes through to the wrapped one."""
+
+    def __init__(self, inner: Model, settings: ModelSettings, scope: StepScope) -> None:
+        self._inner = inner
+        self._settings = settings
+        self._scope = scope
+        self.label = f"{settings.provider}/{settings.model_id}" if settings.model_id else settings.provider
+
+    @property
+    def stateful(self) -> bool:
+        """Whether the wrapped model keeps the conversation on its server."""
+        return self._inner.stateful
+
+    @property
+    def context_window_limit(self) -> int | None:
+        """The wrapped model's context window, in tokens."""
+        return self._inner.context_window_limit
+
+    def get_config(self) -> Any:
+        """Return the wrapped model's configuration."""
+        return self._inner.get_config()
+
+    def update_config(self, **model_config: Any) -> None:
+        """Change the wrapped model's configuration."""
+        self._inner.update_config(**model_config)
+
+    async def count_tokens(self, *args: Any, **kwargs: Any) -> int:
+        """Let the wrapped model count."""
+        return await self._inner.count_tokens(*args, **kwargs)
+
+    def structured_output(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse: this older way around `stream` would leave no record; agents use the tool-based one."""
+        raise NotImplementedError("structured output goes through stream()")
+
+    async def stream(
+        self, messages: Any, tool_specs: Any = None, system_prompt: str | None = None, **kwargs: Any
+    ) -> AsyncIterator[Any]:
+        """Answer from the journal, or ask the wrapped model and write down what it streams."""
+        messages = in_request_order(messages)
+        effect = self._scope.model_effect(self._given(messages, tool_specs, system_prompt, kwargs))
+        if effect.recorded is not None:
+            stream = self._play(effect, kwargs.get("model_state"))
+        else:
+            stream = self._ask(effect, messages, tool_specs, system_prompt, kwargs)
+        async for event in stream:
+            yield event
+
+    def _given(self, messages: Any, tool_specs: Any, system_prompt: str | None, kwargs: Mapping[str, Any]) -> Any:
+        """Return what decides the answer: the request as the model receives it, and the model's settings."""
+        settings = self._settings
+        return {
+            "messages": messages,
+            "tools": tool_specs or [],
+            "system": kwargs.get("system_prompt_content") or system_prompt,
+            "tool_choice": kwargs.get("tool_choice"),
+            "model": {name: getattr(settings, name) for name in ModelSettings.__slots__},
+        }
+
+    async def _play(self, effect: Effect, model_state: Any) -> AsyncIterator[Any]:
+        recorded = effect.recorded
+        assert recorded is not None  # noqa: S101 - the caller looked
+        events = [decode(event) for event in recorded.output["events"]]
+        self._scope.expect_tools(tool_use["toolUseId"] for tool_use in tool_uses_in(events))
+        if isinstance(model_state, dict):
+            model_state.update(recorded.output["model_state"])
+        for event in events:
+            yield event
+        self._emit_finished(effect.key, events, recorded.usage, seconds=0.0, replayed=True)
+
+    async def _ask(
+        self, effect: Effect, messages: Any, tool_specs: Any, system_prompt: str | None, kwargs: dict[str, Any]
+    ) -> AsyncIterator[Any]:
+        scope = self._scope
+        scope.emit(ModelCallStarted(scope.now(), effect.key, scope.who, self.label))
+        started = scope.monotonic()
+        await effect.start()
+        events: list[Any] = []
+        try:
+            async for event in self._inner.stream(messages, tool_specs, system_prompt, **kwargs):
+                # The SDK edits events in place while it assembles the message; the journal keeps what was streamed.
+                events.append(encode(event))
+                if text := text_in(event):
+                    scope.emit(ModelText(scope.now(), effect.key, text))
+                yield event
+        except Exception as error:
+            if not isinstance(error, StrandsCliError):
+                await effect.fail(f"{type(error).__name__}: {error}")
+            raise
+        usage = usage_in(events)
+        state = kwargs.get("model_state")
+        output = {"events": events, "model_state": dict(state) if isinstance(state, Mapping) else {}}
+        detail = {"agent": scope.who, "model": self.label, "request": _shortened(request_text(messages))}
+        await effect.finish(output, usage=usage, detail=detail)
+        scope.count_model_call(usage, None)
+        scope.expect_tools(tool_use["toolUseId"] for tool_use in tool_uses_in(events))
+        self._emit_finished(effect.key, events, usage, seconds=scope.monotonic() - started, replayed=False)
+
+    def _emit_finished(self, key: str, events: list[Any], usage: Usage, *, seconds: float, replayed: bool) -> None:
+        scope = self._scope
+        calls = tuple(tool_use["name"] for tool_use in tool_uses_in(events))
+        scope.emit(ModelCallFinished(scope.now(), key, scope.who, self.label, usage, seconds, calls, replayed))
+
+
+def _shortened(text: str, limit: int = 2000) -> str:
+    """Return the text as the record keeps it; `...` at its end tells a recording to compare only so far."""
+    return text if len(text) <= limit else f"{text[:limit]}..."

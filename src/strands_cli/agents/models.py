@@ -1,0 +1,217 @@
+"""Build the SDK's model object for one set of model settings, so that every setting really arrives."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.errors import InvalidInput, NotEquipped, did_you_mean
+from strands_cli.providers import (
+    PROVIDERS,
+    SETTING_FIELDS,
+    ModelSettings,
+    Place,
+    Provider,
+    check_extra,
+    has_key,
+    needs_no_key,
+    place_of,
+    value_at,
+)
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from strands.models import Model
+
+# Clients of OpenAI-compatible servers raise without any key, also where the server asks for none.
+STAND_IN_KEY = "not-needed"
+
+
+def build_model(settings: ModelSettings, environ: Mapping[str, str] | None = None) -> Model:
+    """Build the model through the SDK's own class, importing that provider's module only.
+
+    The client's own retries are switched off unless `options` says otherwise: the engine retries, so that each
+    attempt is counted, shown and journaled.
+
+    Args:
+        settings: Settings that `check_provider` has passed.
+        environ: The environment; `os.environ` by default. Keys stay there: the client reads them itself.
+
+    Raises:
+        NotEquipped: The provider's client is not installed or cannot be imported.
+        InvalidInput: The class or its client refuses a setting.
+        ValueError: The provider is `replay`, whose model is made from a recording, or is unknown.
+    """
+    provider = PROVIDERS.get(settings.provider)
+    if provider is None or provider.model_class is None:
+        raise ValueError(f"provider {settings.provider!r} has no SDK class")
+    findings = tuple(check_extra(provider))
+    if findings:
+        raise NotEquipped(findings[0].message, findings=findings, fix=findings[0].fix)
+    model_class = _load(provider, provider.model_class)
+    arguments = model_arguments(settings, os.environ if environ is None else environ)
+    _require_client_arguments(provider, arguments)
+    try:
+        _make_objects(provider, arguments)
+        if provider.name == "openai" and "bedrock_mantle_config" not in arguments:
+            client = _LoopClients(_load(provider, "openai:AsyncOpenAI"), arguments.pop("client_args"))
+            model: Model = model_class(client=client, **arguments)
+            vars(model)["client"] = client
+        else:
+            model = model_class(**arguments)
+    # Third-party constructors raise anything: ValueError, TypeError, botocore and openai errors.
+    except Exception as error:
+        raise InvalidInput(f"provider '{provider.name}' refused its settings: {error}") from error
+    return model
+
+
+class _LoopClients:
+    """The client that `OpenAIModel` is given: one for each event loop instead of one for each request.
+
+    Making a client costs 20 ms of CPU for its TLS context, seven times the rest of a turn. It cannot move between
+    loops, and the SDK opens loops of its own for synchronous calls.
+    """
+
+    def __init__(self, client_class: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
+        from weakref import WeakKeyDictionary
+
+        self._make = client_class
+        self._arguments = arguments
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
+
+    @property
+    def chat(self) -> Any:
+        """Return the running loop's `chat` interface, which is all that the SDK's class uses of a client."""
+        from asyncio import get_running_loop
+
+        loop = get_running_loop()
+        if loop not in self._clients:
+            self._clients[loop] = self._make(**self._arguments)
+        return self._clients[loop].chat
+
+    async def aclose(self) -> None:
+        """Close the running loop's client."""
+        from asyncio import get_running_loop
+
+        client = self._clients.pop(get_running_loop(), None)
+        if client is not None:
+            await client.close()
+
+
+async def close_model(model: Model) -> None:
+    """Close the connections of a model, in the event loop that used it.
+
+    Several of the SDK's classes (llama.cpp, Anthropic, Writer, those of AWS) open one client for their life and have
+    no way to close it; OpenAI's has ours; the others open one for each request.
+    """
+    from inspect import isawaitable
+
+    client = getattr(model, "client", None)
+    close = getattr(client, "aclose", None) or getattr(client, "close", None)
+    closing = close() if close is not None else None
+    if isawaitable(closing):
+        await closing
+
+
+def model_arguments(settings: ModelSettings, environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return the keywords of the provider's constructor, as plain values.
+
+    A field of its own wins over the same thing in `options`; `options` wins over our presets.
+    """
+    provider = PROVIDERS[settings.provider]
+    arguments: dict[str, Any] = _copied(settings.options)
+    for name in SETTING_FIELDS:
+        place, value = place_of(provider, name, settings, environ), getattr(settings, name)
+        if place is not None and value is not None:
+            _put(arguments, place, value)
+    for place, value in provider.presets.items():
+        if value_at(arguments, place) is None:
+            _put(arguments, place, value)
+    if provider.key_place and needs_no_key(provider, settings, environ) and not has_key(provider, settings, environ):
+        _put(arguments, provider.key_place, STAND_IN_KEY)
+    return _completed(provider, arguments)
+
+
+def _completed(provider: Provider, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Add the keywords that a constructor has no default for."""
+    if provider.name == "ollama":
+        arguments.setdefault("host", None)
+    elif provider.name == "sagemaker":
+        arguments.setdefault("endpoint_config", {})
+        arguments.setdefault("payload_config", {})
+    return arguments
+
+
+def _copied(node: Any) -> Any:
+    """Copy mappings and lists, since the SDK's classes write into what they are given."""
+    if isinstance(node, Mapping):
+        return {key: _copied(value) for key, value in node.items()}
+    return [_copied(value) for value in node] if isinstance(node, list) else node
+
+
+def _put(arguments: dict[str, Any], place: Place, value: Any) -> None:
+    for key in place[:-1]:
+        inner = arguments.get(key)
+        if not isinstance(inner, dict):
+            inner = arguments[key] = {}
+        arguments = inner
+    arguments[place[-1]] = value
+
+
+def _load(provider: Provider, path: str) -> Callable[..., Any]:
+    """Import `module:name`, which the table gives."""
+    from importlib import import_module
+
+    if provider.name == "litellm":
+        # Otherwise it fetches a price map over the network while it is imported, with retries.
+        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    module, _, name = path.partition(":")
+    try:
+        found: Callable[..., Any] = getattr(import_module(module), name)
+        if provider.name == "litellm":
+            # It prints advice to standard output on every failed request, where results belong.
+            vars(import_module("litellm"))["suppress_debug_info"] = True
+    # Importing a third-party client runs its code; a half-installed one raises anything.
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        fix = f"pip install --upgrade 'strands-cli[{provider.extra}]'" if provider.extra else None
+        raise NotEquipped(f"the client of provider '{provider.name}' cannot be imported: {reason}", fix=fix) from error
+    return found
+
+
+def _require_client_arguments(provider: Provider, arguments: Mapping[str, Any]) -> None:
+    """Refuse unknown `client_args` now; several SDK classes make their client only when a request is sent."""
+    written = arguments.get("client_args")
+    if provider.client_class is None or not written:
+        return
+    from inspect import Parameter, signature
+
+    parameters = signature(_load(provider, provider.client_class)).parameters
+    # A client wrapped by an instrumentation may take any keyword and hand it on.
+    open_ended = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
+    known = [name for name in parameters if not name.startswith("_")]
+    for key in written:
+        if key not in known and not open_ended:
+            close = did_you_mean(str(key), known)
+            fix = f"did you mean '{close}'?" if close else f"use one of: {', '.join(known)}"
+            raise InvalidInput(f"the client of provider '{provider.name}' has no argument '{key}'", fix=fix)
+
+
+def _make_objects(provider: Provider, arguments: dict[str, Any]) -> None:
+    """Turn the options whose Python form a file cannot hold into that form, in place."""
+    for holder in (arguments, arguments.get("endpoint_config")):
+        if isinstance(holder, dict) and isinstance(holder.get("cache_config"), dict):
+            from strands.models import CacheConfig
+
+            holder["cache_config"] = CacheConfig(**holder["cache_config"])
+    if isinstance(arguments.get("boto_client_config"), dict):
+        config_class = _load(provider, "botocore.config:Config")
+        arguments["boto_client_config"] = config_class(**arguments["boto_client_config"])
+    if "gemini_tools" in arguments:
+        tool_class = _load(provider, "google.genai.types:Tool")
+        arguments["gemini_tools"] = [tool_class(**tool) for tool in arguments["gemini_tools"]]
+    if isinstance(arguments.get("timeout"), list):
+        # llama.cpp's class takes (connect, read) seconds as a tuple and nothing else.
+        arguments["timeout"] = tuple(arguments["timeout"])

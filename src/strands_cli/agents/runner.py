@@ -1,0 +1,129 @@
+"""Runs one fresh Strands agent for one step: journaled model, gated tools, and plain reasons when it stops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from strands import Agent
+from strands.agent.conversation_manager import NullConversationManager
+from strands.models import Model
+from strands.tools.executors import SequentialToolExecutor
+from strands.types.exceptions import (
+    ContextWindowOverflowException,
+    EventLoopException,
+    MaxTokensReachedException,
+    ModelThrottledException,
+)
+
+from strands_cli.agents.gate import Gate
+from strands_cli.agents.journaled import JournaledModel
+from strands_cli.agents.load import Toolbox
+from strands_cli.agents.replay import ReplayModel
+from strands_cli.agents.tools import GatedTool
+from strands_cli.engine.ports import AgentAnswer, AgentRequest
+from strands_cli.engine.scope import StepScope
+from strands_cli.errors import RunFailed, StrandsCliError
+from strands_cli.planning.plan import PlannedAgent
+from strands_cli.spec.recording import Recording
+
+# Given the agent's plan and the step's key, returns the model to ask; a recording has other turns for each step.
+ModelSource = Callable[[PlannedAgent, str], Model]
+
+
+class SdkAgentRunner:
+    """Implements the engine's `AgentRunner` with the SDK's own event loop."""
+
+    def __init__(self, models: ModelSource, toolbox: Toolbox, gate: Gate) -> None:
+        self._models = models
+        self._toolbox = toolbox
+        self._gate = gate
+
+    async def run_agent(self, request: AgentRequest, scope: StepScope) -> AgentAnswer:
+        """Run the agent to its end.
+
+        Raises:
+            StrandsCliError: why it stopped; a provider's own error becomes `RunFailed`.
+        """
+        model = self._models(request.agent, scope.key)
+        agent = Agent(
+            model=JournaledModel(model, request.agent.model, scope),
+            tools=[
+                GatedTool(loaded, self._gate, scope) for tool in request.tools for loaded in self._toolbox.get(tool)
+            ],
+            system_prompt=request.system_prompt,
+            name=request.agent.id,
+            callback_handler=None,
+            # The history is sent as it is: what is cut, and when, must be the workflow's decision.
+            conversation_manager=NullConversationManager(),
+            # The SDK's default sleeps up to two minutes in silence.
+            retry_strategy=None,
+            # One call after another in request order, so that a replay and a resumed run see the same.
+            tool_executor=SequentialToolExecutor(),
+        )
+        scope.cancel = agent.cancel
+        result = await self._invoke(agent, request, scope)
+        if isinstance(model, ReplayModel):
+            model.require_played()
+        return AgentAnswer(text=response_text(result), stop_reason=result.stop_reason)
+
+    async def _invoke(self, agent: Agent, request: AgentRequest, scope: StepScope) -> Any:
+        try:
+            result = await agent.invoke_async(request.prompt)
+        except EventLoopException as error:
+            raise scope.stopped or explain(error.original_exception, request.agent) from error
+        except Exception as error:
+            raise scope.stopped or explain(error, request.agent) from error
+        if scope.stopped is not None:
+            raise scope.stopped
+        if result.stop_reason not in ("end_turn", "stop_sequence"):
+            raise RunFailed(
+                f"the agent '{request.agent.id}' stopped without an answer: {result.stop_reason}",
+                fix="see the events of the run with --events; the model may have refused or been cut off",
+            )
+        return result
+
+
+def response_text(result: Any) -> str:
+    """Return the text of an agent's last message, without the trailing newline that `str()` adds."""
+    return str(result).rstrip("\n")
+
+
+def explain(error: BaseException, agent: PlannedAgent) -> StrandsCliError:
+    """Return the reason of a failed model call in words that say what to do."""
+    if isinstance(error, StrandsCliError):
+        return error
+    model = f"{agent.model.provider}/{agent.model.model_id}" if agent.model.model_id else agent.model.provider
+    said = f"the model {model} of agent '{agent.id}'"
+    if isinstance(error, MaxTokensReachedException):
+        return RunFailed(f"{said} reached its max_tokens before it finished", fix="raise max_tokens")
+    if isinstance(error, ContextWindowOverflowException):
+        return RunFailed(f"the request is too long for {said}: {error}", fix="shorten the input or the tools' outputs")
+    if isinstance(error, ModelThrottledException):
+        return RunFailed(f"{said} is throttled: {error}", fix="run again later, or lower runtime.max_parallel")
+    return RunFailed(f"{said} failed: {type(error).__name__}: {error}", fix=advice(error, agent))
+
+
+def advice(error: BaseException, agent: PlannedAgent) -> str | None:
+    """Return what usually helps against an error of a provider's client, judged by the names of its types."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    names |= {kind.__name__ for kind in type(error.__cause__).__mro__} if error.__cause__ else set()
+    host = agent.model.host
+    if names & {"AuthenticationError", "PermissionDeniedError", "NoCredentialsError", "UnrecognizedClientException"}:
+        return f"check the API key of provider '{agent.model.provider}' in the environment"
+    if names & {"APIConnectionError", "ConnectError", "ConnectionError", "EndpointConnectionError"}:
+        return f"check that {host or 'the provider'} can be reached" + (" and runtime.host" if host else "")
+    if names & {"NotFoundError"}:
+        return f"check the model's name '{agent.model.model_id}'" + (" and runtime.host" if host else "")
+    return None
+
+
+def model_source(models: Mapping[str, Model], recordings: Mapping[str, Recording]) -> ModelSource:
+    """Return where models come from: one per agent for the whole run, or the turns that a recording has for a step."""
+
+    def source(agent: PlannedAgent, key: str) -> Model:
+        if agent.model.provider == "replay":
+            return ReplayModel(recordings[str(agent.recording)].steps.get(key, ()), key)
+        return models[agent.id]
+
+    return source

@@ -1,0 +1,32 @@
+"""One text for one value: canonical JSON and its digest, by which inputs, plans and definitions are compared."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+def canonical_json(value: Any) -> str:
+    """Return JSON with sorted keys and no spaces; bytes (images, documents) are named by their digest.
+
+    Raises:
+        TypeError: the value holds something that JSON cannot.
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=_as_json)
+
+
+def digest_of(value: Any) -> str:
+    """Return the SHA-256 of a value's canonical JSON, in hex."""
+    return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, (bytes, bytearray)):
+        return {"sha256": hashlib.sha256(value).hexdigest()}
+    if isinstance(value, (set, frozenset)):
+        return sorted(value)
+    raise TypeError(f"{type(value).__name__} has no canonical JSON")

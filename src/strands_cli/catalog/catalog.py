@@ -1,0 +1,134 @@
+"""All tools that are installed: records, conflicts between them, and what a reference stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from strands_cli.catalog.build import build_records
+from strands_cli.catalog.records import ToolRecord
+from strands_cli.catalog.scan import Distribution, Scan, normalise, scan_installed
+from strands_cli.errors import Finding, Where
+
+if TYPE_CHECKING:
+    from strands_cli.toolref import ToolRef
+
+
+def discover_catalog(path: Sequence[str] | None = None) -> Catalog:
+    """Read what every installed tool distribution declares, importing none of them.
+
+    Args:
+        path: Directories to scan, in order of precedence; `sys.path` without the current directory by default.
+
+    Returns:
+        The catalog, sorted by tool name. A broken distribution is in `catalog.findings` and never hides a sound one.
+    """
+    seen = scan_installed(path)
+    records: list[ToolRecord] = []
+    for distribution in seen.distributions:
+        records += _records(distribution, seen)
+    tools = _with_conflicts(sorted(records, key=lambda record: (record.name, record.distribution)), seen.findings)
+    return Catalog(tuple(tools), tuple(seen.findings), seen)
+
+
+def _records(distribution: Distribution, seen: Scan) -> list[ToolRecord]:
+    try:
+        return build_records(distribution, seen)
+    except Exception as error:  # noqa: BLE001 - whatever one distribution provokes must not hide the others
+        message = f"'{distribution.name}' cannot be read ({type(error).__name__}: {error})"
+        seen.findings.append(Finding("bad-entry-points", message, Where(distribution.record)))
+        return []
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """The installed tools.
+
+    Attributes:
+        tools: Sorted by name; a class, suite or provider is one record with `members`.
+        findings: What is wrong with what is installed.
+        seen: The scan behind it: directories, and the records of all distributions.
+    """
+
+    tools: tuple[ToolRecord, ...]
+    findings: tuple[Finding, ...]
+    seen: Scan
+
+    @cached_property
+    def by_name(self) -> dict[str, list[ToolRecord]]:
+        """Return all claimants of each name."""
+        names: dict[str, list[ToolRecord]] = {}
+        for record in self.tools:
+            names.setdefault(record.name, []).append(record)
+        return names
+
+    @property
+    def allowed_refs(self) -> tuple[str, ...]:
+        """Return every reference that `resolve` answers, as a workflow would write it, sorted."""
+        refs = []
+        for record in self.tools:
+            qualifier = f"{record.distribution}/" if record.status == "conflict" else ""
+            if record.usable or qualifier:
+                names = [record.ref_name, *(member.ref_name for member in record.members or ())]
+                refs += [f"native:{qualifier}{name}" for name in names]
+        return tuple(sorted(refs))
+
+    def get(self, name: str) -> ToolRecord | None:
+        """Return the tool of that name (`db.query` for a member), None if there is none or more than one claims it."""
+        tool, _, member = name.partition(".")
+        claimants = self._sound(self.by_name.get(tool, []))
+        if len(claimants) != 1:
+            return None
+        if not member:
+            return claimants[0]
+        return next((found for found in claimants[0].members or () if found.name == member), None)
+
+    def version_of(self, distribution: str) -> str | None:
+        """Return the version of any installed distribution, with tools or without, by its name."""
+        return self.seen.version(normalise(distribution))
+
+    def lookup(self, ref: ToolRef | str) -> ToolRecord | Finding:
+        """Return what a reference stands for, or the finding that says why it stands for nothing usable."""
+        from strands_cli.catalog.resolve import lookup  # costs a listing nothing
+
+        return lookup(self, ref)
+
+    def resolve(self, ref: ToolRef | str) -> ToolRecord:
+        """Return what a reference stands for.
+
+        Raises:
+            InvalidInput: It names nothing, two things or another version; `error.findings` has the one reason.
+            NotEquipped: The tool is installed, but broken, or this machine lacks what it requires.
+        """
+        from strands_cli.catalog.resolve import require
+
+        return require(self, ref)
+
+    @staticmethod
+    def _sound(records: list[ToolRecord]) -> list[ToolRecord]:
+        # A broken claimant does not make a sound tool ambiguous.
+        return [record for record in records if record.status != "broken"] or records
+
+
+def _with_conflicts(records: list[ToolRecord], findings: list[Finding]) -> list[ToolRecord]:
+    claims: dict[str, list[ToolRecord]] = {}
+    for record in records:
+        if record.status != "broken":
+            claims.setdefault(record.name, []).append(record)
+    twins = {name: claimants for name, claimants in claims.items() if len(claimants) > 1}
+    for name, claimants in twins.items():
+        owners = " and ".join(f"'{record.distribution}'" for record in claimants)
+        refs = " or ".join(f"'native:{record.distribution}/{name}'" for record in claimants)
+        message = f"the tool name '{name}' is claimed by {owners}"
+        findings.append(Finding("tool-conflict", message, None, f"name it {refs}, or uninstall one"))
+    return [_in_conflict(record, twins) if record.name in twins else record for record in records]
+
+
+def _in_conflict(record: ToolRecord, twins: dict[str, list[ToolRecord]]) -> ToolRecord:
+    if record.status == "broken":
+        return record
+    others = [other for other in twins[record.name] if other is not record]
+    reason = "also provided by " + ", ".join(f"{other.distribution} ({other.entry})" for other in others)
+    return replace(record, status="conflict", reason=reason)

@@ -1,0 +1,265 @@
+"""Reads and checks `strands_tools.json`, the data that lets a tool be listed without importing it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from strands_cli.errors import Finding, Where, did_you_mean
+
+FILE_NAME = "strands_tools.json"
+MANIFEST_VERSION = 1
+# The calling contract this program speaks: `api` of a manifest must include it.
+CONTRACT = 1
+MAX_BYTES = 1_000_000
+MAX_DEPTH = 64
+
+KINDS = ("module", "function", "agent_tool", "class", "suite", "provider")
+# Kinds that yield several tools from one entry point.
+MANY = frozenset({"class", "suite", "provider"})
+TOOL_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+MEMBER_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+_TOP_FIELDS = {"manifest_version": int, "api": dict, "distribution": str, "tools": list}
+_TOOL_FIELDS: dict[str, type | tuple[type, ...]] = {
+    "name": str,
+    "entry": str,
+    "kind": str,
+    "description": (str, type(None)),
+    "input_schema": (dict, type(None)),
+    "output_schema": (dict, type(None)),
+    "annotations": dict,
+    "strands_cli": dict,
+    "requires": dict,
+    "config_schema": (dict, type(None)),
+    "examples": list,
+    "family": (str, type(None)),
+    "category": (str, type(None)),
+    "deprecated": (dict, type(None)),
+}
+_NEEDED = ("name", "entry", "kind")
+_REQUIRES = {"distributions": list, "modules": list, "python": str, "os": list, "env": list}
+_DEPRECATED = {"since": str, "replacement": str}
+_STRANDS_CLI: dict[str, type | tuple[type, ...]] = {
+    "requires_confirmation": bool,
+    "read_only_when": dict,
+    "capabilities": dict,
+    "resources": dict,
+    "timeout_s": (int, float),
+    "max_output_bytes": int,
+}
+_HINTS: dict[str, type | tuple[type, ...]] = {
+    "title": str,
+    "readOnlyHint": bool,
+    "destructiveHint": bool,
+    "idempotentHint": bool,
+    "openWorldHint": bool,
+}
+_WORDS = {str: "a string", int: "an integer", bool: "true or false", dict: "an object", list: "an array"}
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A manifest that may be used: `tools` are its checked objects, `low` to `high` its calling contracts."""
+
+    file: str
+    tools: tuple[Mapping[str, Any], ...]
+    low: int
+    high: int
+
+    @property
+    def contracts(self) -> str:
+        """Return the window as text, `2` or `2 to 3`."""
+        return str(self.low) if self.low == self.high else f"{self.low} to {self.high}"
+
+
+def parse_manifest(raw: bytes, file: str, distribution: str) -> tuple[Manifest | None, list[Finding]]:
+    """Read a manifest and check everything that can be known without the code.
+
+    Args:
+        raw: The file's bytes.
+        file: Its path, for findings.
+        distribution: Normalised name of the distribution it must speak for.
+
+    Returns:
+        The manifest, or None where an error makes it unusable, and all findings.
+    """
+    try:
+        document = _load(raw)
+    except _Unreadable as error:
+        return None, [Finding("bad-manifest", f"the manifest {error}", Where(file, error.line, error.column))]
+    check = _Check(file)
+    if not isinstance(document, dict):
+        check.fault("", "the manifest is not a JSON object")
+        return None, check.findings
+    version = document.get("manifest_version")
+    if isinstance(version, int) and version > MANIFEST_VERSION:
+        message = f"the manifest is of version {version}; this strands-cli reads version {MANIFEST_VERSION}"
+        return None, [Finding("manifest-version", message, Where(file, pointer="/manifest_version"))]
+    low, high = _check_top(document, distribution, check)
+    tools = document.get("tools")
+    for index, tool in enumerate(tools if isinstance(tools, list) else ()):
+        _check_tool(tool, f"/tools/{index}", check)
+    if check.failed:
+        return None, check.findings
+    return Manifest(file, tuple(document["tools"]), low, high), check.findings
+
+
+class _Unreadable(Exception):  # noqa: N818 - reads as what it says
+    def __init__(self, message: str, line: int | None = None, column: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
+
+
+def _load(raw: bytes) -> Any:
+    if len(raw) > MAX_BYTES:
+        raise _Unreadable(f"is larger than {MAX_BYTES:,} bytes")
+    if raw.startswith(b"\xef\xbb\xbf"):
+        raise _Unreadable("begins with a byte order mark; save it as UTF-8 without one", 1, 1)
+    try:
+        document = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
+    except UnicodeDecodeError as error:
+        raise _Unreadable("is not UTF-8", raw.count(b"\n", 0, error.start) + 1) from None
+    except json.JSONDecodeError as error:
+        raise _Unreadable(f"is not JSON: {error.msg}", error.lineno, error.colno) from None
+    except RecursionError:
+        raise _Unreadable(f"nests deeper than {MAX_DEPTH} levels") from None
+    except ValueError as error:  # a number of thousands of digits
+        raise _Unreadable(f"cannot be read: {error}") from None
+    # Most manifests have fewer brackets than levels are allowed, so that no walk is needed.
+    if raw.count(b"{") + raw.count(b"[") > MAX_DEPTH and _too_deep(document):
+        raise _Unreadable(f"nests deeper than {MAX_DEPTH} levels")
+    return document
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise _Unreadable(f"contains {word}, which is not JSON")
+
+
+def _too_deep(document: Any) -> bool:
+    level = [document]
+    for _ in range(MAX_DEPTH + 1):
+        level = [
+            child
+            for node in level
+            if isinstance(node, (dict, list))
+            for child in (node.values() if isinstance(node, dict) else node)
+        ]
+        if not level:
+            return False
+    return True
+
+
+class _Check:
+    """The findings of one manifest, each at its JSON pointer."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.findings: list[Finding] = []
+        self.failed = False
+
+    def fault(self, pointer: str, message: str, code: str = "bad-manifest", fix: str | None = None) -> None:
+        self.failed = True
+        self.findings.append(Finding(code, message, Where(self.file, pointer=pointer), fix))
+
+    def fields(
+        self,
+        node: Mapping[str, Any],
+        known: Mapping[str, Any],
+        pointer: str,
+    ) -> None:
+        """Check that each field is known (else a warning) and of its type (else an error)."""
+        for key, value in node.items():
+            kind = known.get(key)
+            if kind is None:
+                close = did_you_mean(key, known)
+                where = Where(self.file, pointer=f"{pointer}/{key}")
+                fix = f"did you mean {close!r}?" if close else None
+                message = f"the manifest's field {key!r} means nothing"
+                self.findings.append(Finding("manifest-field", message, where, fix, severity="warning"))
+            elif not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+                self.fault(f"{pointer}/{key}", f"{key} must be {_type_words(kind)}, not {_type_of(value)}")
+
+    def strings(self, node: Mapping[str, Any], keys: tuple[str, ...], pointer: str) -> None:
+        for key in keys:
+            words = node.get(key)
+            if isinstance(words, list) and not all(isinstance(word, str) for word in words):
+                self.fault(f"{pointer}/{key}", f"{key} must be an array of strings")
+
+
+def _type_words(kind: type | tuple[type, ...]) -> str:
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    return " or ".join(_WORDS.get(one, "null" if one is type(None) else "a number") for one in kinds)
+
+
+def _type_of(value: object) -> str:
+    return "null" if value is None else _WORDS.get(type(value), "a number")
+
+
+def _check_top(document: Mapping[str, Any], distribution: str, check: _Check) -> tuple[int, int]:
+    from strands_cli.catalog.scan import normalise
+
+    check.fields(document, _TOP_FIELDS, "")
+    for key in ("manifest_version", "distribution", "tools"):
+        if key not in document:
+            check.fault("", f"the manifest has no {key!r}")
+    version = document.get("manifest_version", MANIFEST_VERSION)
+    if isinstance(version, int) and version < 1:
+        check.fault("/manifest_version", f"manifest_version must be {MANIFEST_VERSION}, not {version}")
+    said = document.get("distribution")
+    if isinstance(said, str) and normalise(said) != distribution:
+        message = f"the manifest speaks for {said!r}, but it lies in the distribution '{distribution}'"
+        check.fault("/distribution", message, "manifest-untrue", "correct 'distribution', or reinstall the package")
+    return _check_api(document.get("api"), check)
+
+
+def _check_api(api: Any, check: _Check) -> tuple[int, int]:
+    if not isinstance(api, dict):
+        return CONTRACT, CONTRACT  # absent: the first contract; of another type: already reported
+    check.fields(api, {"min": int, "max": int}, "/api")
+    low, high = (api.get(key, CONTRACT) for key in ("min", "max"))
+    if not (isinstance(low, int) and isinstance(high, int)):
+        return CONTRACT, CONTRACT
+    if low > high:
+        check.fault("/api", f"api.min ({low}) is greater than api.max ({high})")
+    return low, high
+
+
+def _check_tool(tool: Any, pointer: str, check: _Check) -> None:
+    if not isinstance(tool, dict):
+        check.fault(pointer, f"a tool must be an object, not {_type_of(tool)}")
+        return
+    check.fields(tool, _TOOL_FIELDS, pointer)
+    for key in _NEEDED:
+        if key not in tool:
+            check.fault(pointer, f"the tool has no {key!r}")
+    kind, name = tool.get("kind"), tool.get("name")
+    if isinstance(kind, str) and kind not in KINDS:
+        close = did_you_mean(kind, KINDS)
+        fix = f"did you mean {close!r}?" if close else f"one of {', '.join(KINDS)}"
+        check.fault(f"{pointer}/kind", f"{kind!r} is not a kind of tool", fix=fix)
+    if isinstance(name, str) and not (MEMBER_NAME if kind in MANY else TOOL_NAME).fullmatch(name):
+        check.fault(f"{pointer}/name", f"{name!r} is not a tool name (lower-case letters, digits and '_')")
+    for key in ("input_schema", "output_schema", "config_schema"):
+        schema = tool.get(key)
+        if isinstance(schema, dict) and schema.get("type", "object") != "object" and key != "output_schema":
+            check.fault(f"{pointer}/{key}/type", f"{key} must describe an object")
+    _check_parts(tool, pointer, check)
+
+
+def _check_parts(tool: Mapping[str, Any], pointer: str, check: _Check) -> None:
+    for key, known in (
+        ("annotations", _HINTS),
+        ("strands_cli", _STRANDS_CLI),
+        ("requires", _REQUIRES),
+        ("deprecated", _DEPRECATED),
+    ):
+        part = tool.get(key)
+        if isinstance(part, dict) and part:
+            check.fields(part, known, f"{pointer}/{key}")
+            if key == "requires":
+                check.strings(part, ("distributions", "modules", "os", "env"), f"{pointer}/requires")

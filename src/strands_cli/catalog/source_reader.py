@@ -1,0 +1,345 @@
+"""What a tool's source says of it, read as a syntax tree; nothing is executed and nothing is guessed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+MAX_SOURCE_BYTES = 2_000_000
+MAX_HOPS = 5
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+# What `@tool_metadata` calls its words, and what TOOL_SPEC and the manifest call them.
+_HINT_WORDS = {
+    "read_only": "readOnlyHint",
+    "destructive": "destructiveHint",
+    "idempotent": "idempotentHint",
+    "open_world": "openWorldHint",
+    "title": "title",
+}
+_SECTIONS = (
+    *("returns:", "return:", "yields:", "yield:", "raises:", "raise:", "except:", "exceptions:"),
+    *("examples:", "example:", "note:", "notes:", "see also:", "seealso:", "references:", "ref:"),
+)
+_ARGUMENTS = ("args:", "arguments:", "parameters:", "param:", "params:")
+
+
+class SourceError(Exception):
+    """The source cannot be read as Python; `line` is where, if that is known."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTool:
+    """What source says of one tool; `None` and `"unknown"` mean that only loading tells.
+
+    Attributes:
+        name: The name the model sees.
+        kind: A word of `manifest.KINDS`, or `unknown`.
+        file: The file that defines it.
+        line: 1-based line of the definition.
+        complete: Whether name, description and input schema are all literal.
+        members: As in `ToolRecord`.
+    """
+
+    name: str | None = None
+    kind: str = "unknown"
+    file: str = ""
+    line: int | None = None
+    description: str | None = None
+    input_schema: Mapping[str, Any] | None = None
+    output_schema: Mapping[str, Any] | None = None
+    annotations: Mapping[str, Any] = field(default_factory=dict)
+    strands_cli: Mapping[str, Any] = field(default_factory=dict)
+    members: tuple[SourceTool, ...] | None = ()
+
+    @property
+    def complete(self) -> bool:
+        """Return whether nothing that a model needs is left to loading."""
+        if self.kind in ("class", "suite", "provider"):
+            return bool(self.members) and all(member.complete for member in self.members or ())
+        return None not in (self.name, self.description, self.input_schema)
+
+
+# Gives a module's file and source by its dotted name, or None.
+ReadModule = Callable[[str], "tuple[str, bytes] | None"]
+
+
+def read_tool(module: str, attribute: str | None, read_module: ReadModule) -> SourceTool:
+    """Read one object reference from source.
+
+    Args:
+        module: Dotted name.
+        attribute: As in the entry point; None for the whole module.
+        read_module: How to get a module's source; names it does not know are unknown, not wrong.
+
+    Returns:
+        What the source says; a name that is imported from the same package is followed a few modules far.
+
+    Raises:
+        SourceError: When a module's source is not Python.
+    """
+    if attribute is None:
+        return _read_module_tool(module, read_module)
+    if "." in attribute:
+        return SourceTool(members=None)
+    return _follow(module, attribute, read_module, MAX_HOPS)
+
+
+def _read_module_tool(module: str, read_module: ReadModule) -> SourceTool:
+    source = _open(module, read_module)
+    if source is None:
+        return SourceTool(members=None)
+    name = module.rpartition(".")[2]
+    spec_node = source.value("TOOL_SPEC")
+    if spec_node is not None:
+        return _from_spec(spec_node, source, "module", source.function(name))
+    specs_node = source.value("TOOL_SPECS")
+    if isinstance(specs_node, (ast.List, ast.Tuple)):
+        members = tuple(_from_spec(node, source, "module", None) for node in specs_node.elts)
+        return SourceTool(kind="suite", file=source.file, line=specs_node.lineno, members=members)
+    tools = source.decorated()
+    if len(tools) == 1:
+        return tools[0]
+    if tools:
+        return SourceTool(kind="suite", file=source.file, line=1, description=source.doc, members=tuple(tools))
+    return SourceTool(file=source.file, line=1, members=None)
+
+
+def _follow(module: str, attribute: str, read_module: ReadModule, hops: int) -> SourceTool:
+    source = _open(module, read_module)
+    if source is None:
+        return SourceTool(members=None)
+    node = source.definition(attribute)
+    if isinstance(node, ast.ClassDef):
+        return _from_class(node, source)
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        decorator = source.tool_decorator(node)
+        if decorator is not None:
+            return source.from_function(node, decorator)
+        doc = _description(node)
+        return SourceTool(kind="provider", file=source.file, line=node.lineno, description=doc, members=None)
+    if isinstance(node, ast.ImportFrom) and hops:
+        target, original = source.imported(node, attribute)
+        if target is not None and target.partition(".")[0] == module.partition(".")[0]:
+            return _follow(target, original, read_module, hops - 1)
+    line = getattr(node, "lineno", None)
+    return SourceTool(file=source.file, line=line, members=None)
+
+
+def _open(module: str, read_module: ReadModule) -> _Source | None:
+    found = read_module(module)
+    if found is None:
+        return None
+    file, raw = found
+    if not file.endswith(".py"):
+        return None  # compiled: nothing to read
+    if len(raw) > MAX_SOURCE_BYTES:
+        raise SourceError(f"the source is larger than {MAX_SOURCE_BYTES:,} bytes")
+    try:
+        tree = ast.parse(raw, file)
+    except SyntaxError as error:
+        raise SourceError(f"the source is not Python: {error.msg}", error.lineno) from None
+    except (ValueError, RecursionError, MemoryError) as error:  # null bytes, nesting beyond the parser's limits
+        raise SourceError(f"the source is not Python: {error}") from None
+    return _Source(module, file, tree)
+
+
+class _Source:
+    """One parsed module."""
+
+    def __init__(self, module: str, file: str, tree: ast.Module) -> None:
+        self.module = module
+        self.file = file
+        self.tree = tree
+        self.doc = _summary(ast.get_docstring(tree))
+        self.tool_words = {"tool"} | {
+            alias.asname or alias.name
+            for node in tree.body
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "strands"
+            for alias in node.names
+            if alias.name == "tool"
+        }
+
+    def definition(self, name: str) -> ast.AST | None:
+        """Return the last statement at top level that binds the name."""
+        found: ast.AST | None = None
+        for node in self.tree.body:
+            if name in _bound_names(node):
+                found = node
+        return found
+
+    def value(self, name: str) -> ast.expr | None:
+        node = self.definition(name)
+        return node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else None
+
+    def function(self, name: str) -> Function | None:
+        node = self.definition(name)
+        return node if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
+
+    def imported(self, node: ast.ImportFrom, name: str) -> tuple[str | None, str]:
+        """Return the absolute module and the original name behind an imported one."""
+        original = next(alias.name for alias in node.names if (alias.asname or alias.name) == name)
+        if not node.level:
+            return node.module, original
+        is_package = self.file.endswith("__init__.py")
+        parts = self.module.split(".")
+        kept = parts[: len(parts) - node.level + is_package]
+        return ".".join([*kept, *([node.module] if node.module else [])]) or None, original
+
+    def decorated(self) -> list[SourceTool]:
+        """Return the `@tool` functions defined here, those of `__all__` if there is one."""
+        exported = _literal(self.value("__all__"))
+        tools = []
+        for node in self.tree.body:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                decorator = self.tool_decorator(node)
+                if decorator is not None and (not isinstance(exported, (list, tuple)) or node.name in exported):
+                    tools.append(self.from_function(node, decorator))
+        return tools
+
+    def tool_decorator(self, node: Function) -> ast.expr | None:
+        for decorator in node.decorator_list:
+            called = decorator.func if isinstance(decorator, ast.Call) else decorator
+            name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", None)
+            if name in self.tool_words:
+                return decorator
+        return None
+
+    def from_function(self, node: Function, decorator: ast.expr) -> SourceTool:
+        words = _keywords(decorator)
+        # A keyword that is there but not literal makes its field unknown; one that is absent has the SDK's default.
+        name = words.get("name", node.name)
+        description = words.get("description", _description(node) or node.name)
+        annotations, ours = _metadata(node)
+        return SourceTool(
+            name=name if isinstance(name, str) else None,
+            kind="function",
+            file=self.file,
+            line=node.lineno,
+            description=description if isinstance(description, str) else None,
+            input_schema=_schema(words.get("inputSchema")),
+            annotations=annotations,
+            strands_cli=ours,
+        )
+
+
+def _from_spec(node: ast.expr, source: _Source, kind: str, function: Function | None) -> SourceTool:
+    spec = _literal(node)
+    line = (function or node).lineno
+    if not isinstance(spec, dict):
+        return SourceTool(kind=kind, file=source.file, line=line)
+    said, ours = _metadata(function) if function else ({}, {})
+    return replace(
+        from_tool_spec(spec, kind),
+        file=source.file,
+        line=line,
+        annotations={**said, **_mapping(spec.get("annotations"))},
+        strands_cli={**ours, **_mapping(spec.get("strands_cli"))},
+    )
+
+
+def from_tool_spec(spec: Mapping[str, Any], kind: str) -> SourceTool:
+    """Read a Strands `ToolSpec`, whose schemas may stand bare or under `json`."""
+    name, description = spec.get("name"), spec.get("description")
+    return SourceTool(
+        name=name if isinstance(name, str) else None,
+        kind=kind,
+        description=description if isinstance(description, str) else None,
+        input_schema=_schema(spec.get("inputSchema")),
+        output_schema=_schema(spec.get("outputSchema")),
+        annotations=_mapping(spec.get("annotations")),
+        strands_cli=_mapping(spec.get("strands_cli")),
+    )
+
+
+def _from_class(node: ast.ClassDef, source: _Source) -> SourceTool:
+    found = SourceTool(file=source.file, line=node.lineno, description=_description(node), members=None)
+    methods = [
+        source.from_function(part, decorator)
+        for part in node.body
+        if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and (decorator := source.tool_decorator(part)) is not None
+    ]
+    if methods:
+        # Bases may add tools of their own; only a class without any is wholly known.
+        return replace(found, kind="class", members=tuple(methods))
+    bases = {base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "") for base in node.bases}
+    if "AgentTool" in bases:
+        annotations, ours = _metadata(node)
+        return replace(found, kind="agent_tool", annotations=annotations, strands_cli=ours, members=())
+    return replace(found, kind="provider") if "ToolProvider" in bases else found
+
+
+def _metadata(node: Function | ast.ClassDef) -> tuple[dict[str, Any], dict[str, Any]]:
+    words: dict[str, Any] = {}
+    for decorator in reversed(node.decorator_list):  # the outer one, which is written first, wins
+        called = decorator.func if isinstance(decorator, ast.Call) else None
+        name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", None)
+        if name == "tool_metadata":
+            words.update({word: value for word, value in _keywords(decorator).items() if value is not None})
+    annotations = {hint: words.pop(word) for word, hint in _HINT_WORDS.items() if word in words}
+    return annotations, words
+
+
+def _keywords(decorator: ast.expr) -> dict[str, Any]:
+    if not isinstance(decorator, ast.Call):
+        return {}
+    return {keyword.arg: _literal(keyword.value) for keyword in decorator.keywords if keyword.arg}
+
+
+def _bound_names(node: ast.stmt) -> Iterable[str]:
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return (node.name,)
+    if isinstance(node, ast.Assign):
+        return [target.id for target in node.targets if isinstance(target, ast.Name)]
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        return (node.target.id,)
+    if isinstance(node, ast.ImportFrom):
+        return [alias.asname or alias.name for alias in node.names]
+    return ()
+
+
+def _literal(node: ast.expr | None) -> Any:
+    if node is None:
+        return None
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return None
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def _schema(value: Any) -> dict[str, Any] | None:
+    if not isinstance(value, Mapping):
+        return None
+    inner = value.get("json")
+    return dict(inner) if isinstance(inner, Mapping) else dict(value)
+
+
+def _summary(doc: str | None) -> str | None:
+    return doc.strip().split("\n\n")[0].replace("\n", " ") if doc and doc.strip() else None
+
+
+def _description(node: Function | ast.ClassDef) -> str | None:
+    """Return the docstring less its arguments section, as the SDK's `@tool` makes a description of it."""
+    kept = []
+    in_arguments = False
+    for line in (ast.get_docstring(node) or "").strip().split("\n"):
+        word = line.strip().lower()
+        if word.startswith(_ARGUMENTS):
+            in_arguments = True
+        elif word.startswith(_SECTIONS):
+            in_arguments = False
+        if not in_arguments:
+            kept.append(line)
+    return "\n".join(kept).strip() or None

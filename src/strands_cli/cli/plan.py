@@ -1,0 +1,209 @@
+"""The command `plan`: what `run` would do, as text, JSON or a Mermaid diagram."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from strands_cli.cli.output import print_json, print_result, say_findings
+from strands_cli.cli.run import ALLOW, FORCE, MODEL, OUT, PROVIDER, SPEC, VAR, VARS_FILE, YES
+from strands_cli.errors import ExitCode, StrandsCliError
+from strands_cli.planning.options import RunOptions
+
+if TYPE_CHECKING:
+    from strands_cli.planning.plan import Bounds, Plan, PlannedAgent
+
+
+def register(program: typer.Typer) -> None:
+    """Add `plan` to the program."""
+    program.command(name="plan")(plan)
+
+
+def plan(
+    spec: SPEC,
+    output: Annotated[Literal["text", "json", "mermaid"], typer.Option("--format", help="How it is shown.")] = "text",
+    var: VAR = [],  # noqa: B006 - Typer reads the default
+    vars_file: VARS_FILE = [],  # noqa: B006
+    out: OUT = Path("artifacts"),
+    force: FORCE = False,
+    provider: PROVIDER = None,
+    model: MODEL = None,
+    allow: ALLOW = [],  # noqa: B006
+    yes: YES = False,
+) -> int:
+    """Show what a run would do, without calling a model or importing a tool.
+
+    Example: strands plan report.yaml --var topic=bees
+    """
+    from strands_cli import app
+    from strands_cli.cli.inputs import read_given, read_values
+
+    options = RunOptions(
+        given=read_given(var), values=read_values(vars_file), provider=provider, model=model, allow=tuple(allow),
+        yes=yes, out_dir=out, force=force,
+    )  # fmt: skip
+    planned = app.plan(spec, options)
+    if output == "json":
+        print_json(plan_document(planned))
+    elif output == "mermaid":
+        print_result(plan_mermaid(planned))
+    else:
+        print_result(plan_text(planned))
+    return _report(planned, quiet=output == "json")
+
+
+def _report(planned: Plan, *, quiet: bool) -> int:
+    """Say the findings (the JSON document has them) and return the exit code that `run` would give."""
+    from strands_cli.planning.build import require_runnable
+
+    if not quiet:
+        say_findings(planned.findings)
+    try:
+        require_runnable(planned)
+    except StrandsCliError as error:
+        return error.exit_code
+    return ExitCode.OK
+
+
+def plan_text(planned: Plan) -> str:
+    """Return the plan for a person."""
+    spec = planned.spec
+    lines = [f"workflow  {spec.name} ({spec.pattern.type})  {planned.file}"]
+    lines += [f"input     {name} = {_short(value)}" for name, value in planned.inputs.items()]
+    for agent in planned.agents.values():
+        lines.append(f"agent     {agent.id}: {model_words(agent)}")
+        lines += [
+            f"  tool    {tool.name}  {tool.ref}  {tool.qualified}  {tool.decision.effect}: {tool.decision.rule}"
+            for tool in agent.tools
+        ]
+    for step in planned.steps:
+        mark = "" if step.rendered else "  (rendered when it runs)"
+        lines.append(f"step      {step.key}  {step.kind}  {step.who}{mark}")
+        lines += [f"            {line}" for line in _short(step.input, 400).splitlines()]
+    lines += [f"artifact  {artifact.path}" for artifact in spec.outputs.artifacts]
+    lines.append(f"bounds    {bound_words(planned.bounds)}")
+    return "\n".join(lines)
+
+
+def model_words(agent: PlannedAgent) -> str:
+    """Return an agent's model and its settings in words."""
+    model = agent.model
+    name = f"{model.provider}/{model.model_id}" if model.model_id else model.provider
+    settings = {"host": model.host, "region": model.region, "temperature": model.temperature, "top_p": model.top_p}
+    settings["max_tokens"] = model.max_tokens
+    return " ".join([name, *(f"{key}={value}" for key, value in settings.items() if value is not None)])
+
+
+def bound_words(bounds: Bounds) -> str:
+    """Return the bounds of a run in words."""
+    named = {"steps": bounds.steps, "model calls": bounds.model_calls, "tool calls": bounds.tool_calls}
+    return ", ".join(f"at most {n} {what}" if n is not None else f"{what} unbounded" for what, n in named.items())
+
+
+def _short(value: Any, limit: int = 120) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= limit else f"{text[:limit]}..."
+
+
+def plan_document(planned: Plan) -> dict[str, Any]:
+    """Return the plan as one JSON document."""
+    return {
+        "workflow": planned.spec.name,
+        "file": planned.file,
+        "pattern": planned.spec.pattern.type,
+        "digest": planned.digest,
+        "inputs": dict(planned.inputs),
+        "agents": [_agent_document(agent) for agent in planned.agents.values()],
+        "steps": [
+            {"key": step.key, "kind": step.kind, "who": step.who, "input": step.input, "rendered": step.rendered,
+             "tools": list(step.tools)}
+            for step in planned.steps
+        ],
+        "artifacts": [artifact.path for artifact in planned.spec.outputs.artifacts],
+        "bounds": {
+            "steps": planned.bounds.steps,
+            "model_calls": planned.bounds.model_calls,
+            "tool_calls": planned.bounds.tool_calls,
+        },
+        "findings": [finding.as_dict() for finding in planned.findings],
+    }  # fmt: skip
+
+
+def _agent_document(agent: PlannedAgent) -> dict[str, Any]:
+    model = agent.model
+    names = ("provider", "model_id", "region", "host", "temperature", "top_p", "max_tokens")
+    return {
+        "id": agent.id,
+        "model": {name: getattr(model, name) for name in names},
+        "tools": [
+            {
+                "name": tool.name,
+                "ref": tool.ref,
+                "distribution": tool.distribution,
+                "version": tool.record.version if tool.record else None,
+                "permission": tool.decision.effect,
+                "rule": tool.decision.rule,
+            }
+            for tool in agent.tools
+        ],
+    }
+
+
+def plan_mermaid(planned: Plan) -> str:
+    """Return the plan as a Mermaid flowchart: the order of steps, and for graphs and DAGs their edges."""
+    lines = ["flowchart TD"]
+    for step in planned.steps:
+        opening, closing = ("{{", "}}") if step.kind == "gate" else ("[[", "]]") if step.kind == "call" else ("[", "]")
+        lines.append(f'  {_node(step.key)}{opening}"{_label(step.key)}: {_label(step.who)}"{closing}')
+    lines += [f"  {_node(before)} -->{f'|{_label(text)}|' if text else ''} {_node(after)}"
+              for before, after, text in edges_of(planned)]  # fmt: skip
+    return "\n".join(lines)
+
+
+def _node(key: str) -> str:
+    # Hexadecimal for what Mermaid would read, so that two keys never share a node.
+    return "n_" + re.sub(r"[^A-Za-z0-9]", lambda match: f"_{ord(match[0]):x}_", key)
+
+
+def _label(text: str) -> str:
+    return re.sub(r"[\"|<>&#`\n\\]", lambda match: f"#{ord(match[0])};", text)
+
+
+def edges_of(planned: Plan) -> list[tuple[str, str, str]]:
+    """Return (before, after, label) by step keys."""
+    config: Any = planned.spec.pattern.config
+    keys = [step.key for step in planned.steps]
+    match planned.spec.pattern.type:
+        case "workflow":
+            return [(f"tasks.{dep}", f"tasks.{task.id}", "") for task in config.tasks for dep in task.deps]
+        case "graph":
+            return _graph_edges(config)
+        case "parallel":
+            ends = [f"branches.{branch.id}.steps.{len(branch.steps) - 1}" for branch in config.branches]
+            to_reduce = [(end, "reduce", "") for end in ends] if config.reduce is not None else []
+            return [*_within(keys), *to_reduce]
+        case "routing":
+            first = "router.review" if "router.review" in keys else "router"
+            review = [("router", first, "")] if first != "router" else []
+            routes = [(first, f"routes.{name}.steps.0", name) for name, route in config.routes.items() if route.then]
+            return [*review, *routes, *_within(keys)]
+        case _:
+            return [(before, after, "") for before, after in zip(keys, keys[1:], strict=False)]
+
+
+def _within(keys: list[str]) -> list[tuple[str, str, str]]:
+    """Return the edges between steps of one sequence: keys that differ in their last number only."""
+    pairs = zip(keys, keys[1:], strict=False)
+    return [(a, b, "") for a, b in pairs if ".steps." in a and a.rpartition(".")[0] == b.rpartition(".")[0]]
+
+
+def _graph_edges(config: Any) -> list[tuple[str, str, str]]:
+    edges: list[tuple[str, str, str]] = []
+    for edge in config.edges:
+        before = f"nodes.{edge.from_}#N"
+        edges += [(before, f"nodes.{target}#N", "") for target in edge.to or ()]
+        edges += [(before, f"nodes.{choice.to}#N", choice.when) for choice in edge.choose or ()]
+    return edges

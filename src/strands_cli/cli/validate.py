@@ -1,0 +1,69 @@
+"""Commands on workflow files that run nothing: validate and schema."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from strands_cli.errors import ExitCode, Finding, StrandsCliError, has_errors
+
+
+def register(program: typer.Typer) -> None:
+    """Add these commands to the program."""
+    program.command()(validate)
+    program.command()(schema)
+
+
+def validate(
+    specs: Annotated[list[str], typer.Argument(metavar="SPEC...", help="Workflow files; - is standard input.")],
+    output: Annotated[Literal["text", "json"], typer.Option("--format", help="How findings are written.")] = "text",
+) -> int:
+    """Check workflow files and report everything that is wrong in them.
+
+    Example: strands validate flows/*.yaml
+    """
+    from strands_cli.cli.output import print_json, print_result, say, say_findings
+
+    checked = [(name, *_check(name)) for name in dict.fromkeys(specs)]
+    findings = [finding for _, found, _ in checked for finding in found]
+    if output == "json":
+        files = [{"file": name, "valid": not has_errors(found)} for name, found, _ in checked]
+        print_json({"files": files, "findings": [finding.as_dict() for finding in findings]})
+    else:
+        for name, found, _ in checked:
+            say_findings(found)
+            if has_errors(found):
+                say(f"{name}: {_count(found)}")
+            else:
+                print_result(f"{name}: ok" + (f", {_count(found)}" if found else ""))
+    return max((code for _, _, code in checked), default=ExitCode.OK)
+
+
+def schema() -> None:
+    """Print the JSON Schema of the workflow format, for editors.
+
+    Example: strands schema > workflow.schema.json
+    """
+    from strands_cli.cli.output import print_json
+    from strands_cli.spec.schema import workflow_schema
+
+    print_json(workflow_schema())
+
+
+def _check(name: str) -> tuple[tuple[Finding, ...], ExitCode]:
+    """Return the findings of one file and the exit code it alone would give."""
+    from strands_cli.spec.document import read_document
+    from strands_cli.spec.loader import load_spec
+
+    try:
+        findings = load_spec(read_document(name)).findings
+    except StrandsCliError as error:
+        return error.findings, error.exit_code
+    return findings, ExitCode.INVALID if has_errors(findings) else ExitCode.OK
+
+
+def _count(findings: Any) -> str:
+    errors = sum(finding.severity == "error" for finding in findings)
+    counts = [(errors, "error"), (len(findings) - errors, "warning")]
+    return ", ".join(f"{number} {word}{'' if number == 1 else 's'}" for number, word in counts if number)

@@ -1,0 +1,17 @@
+"""The machine's own clock."""
+
+from __future__ import annotations
+
+import time
+
+
+class SystemClock:
+    """Real time: epoch seconds for records, monotonic seconds for durations."""
+
+    def now(self) -> float:
+        """Return seconds since the epoch."""
+        return time.time()
+
+    def monotonic(self) -> float:
+        """Return seconds that never jump back."""
+        return time.monotonic()

@@ -1,0 +1,103 @@
+"""One effect on the world: looked up in the journal before it happens, written there when it has."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from strands_cli.canonical import digest_of
+from strands_cli.engine.ports import Clock, Journal, Row, RowKind
+from strands_cli.errors import RunRecordError, WaitingForPerson
+from strands_cli.events import Usage
+
+
+class Effect:
+    """The life of one row: `recorded` from an earlier process, or `start`, then `finish`, `fail` or `wait`.
+
+    Args:
+        journal: The run's record.
+        clock: Time.
+        key: The effect's path in the workflow.
+        kind: What sort of effect it is.
+        given: Its input as JSON; the digest of it tells whether the journal's answer is still the answer.
+        repeatable: Whether it may be executed again when a process died inside it (model calls, read-only tools).
+
+    Raises:
+        RunRecordError: the journal holds an answer to another input.
+        WaitingForPerson: an earlier process died inside it and it must not be repeated unasked.
+    """
+
+    def __init__(
+        self, journal: Journal, clock: Clock, *, key: str, kind: RowKind, given: Any, repeatable: bool
+    ) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._repeatable = repeatable
+        known = journal.row(key)
+        self._row = Row(
+            key=key, kind=kind, status="started", digest=digest_of(given), attempt=known.attempt + 1 if known else 1
+        )
+        self.recorded: Row | None = None
+        if known is not None:
+            self._compare(known)
+
+    def _compare(self, known: Row) -> None:
+        if known.status == "done":
+            if known.digest != self._row.digest:
+                raise RunRecordError(
+                    f"the input of {known.key} is no longer what the run recorded",
+                    fix="start a new run; a run goes on only with an unchanged workflow and unchanged inputs",
+                )
+            self.recorded = known
+        elif known.status == "started" and not self._repeatable:
+            raise WaitingForPerson(
+                f"{known.key} had started when the process ended, and doing it twice could do harm",
+                fix="look at what it did, then start a new run",
+            )
+
+    @property
+    def key(self) -> str:
+        """The effect's path in the workflow."""
+        return self._row.key
+
+    async def start(self) -> None:
+        """Note that it begins; an effect that must not happen twice waits until that is durable."""
+        self._row = dataclasses.replace(self._row, started_at=self._clock.now())
+        if self._repeatable:
+            self._journal.note(self._row)
+        else:
+            await self._journal.write(self._row)
+
+    async def finish(
+        self,
+        output: Any,
+        *,
+        usage: Usage | None = None,
+        cost: float | None = None,
+        detail: Mapping[str, Any] | None = None,
+    ) -> Row:
+        """Write what came of it; nothing that depends on it may happen before this returns."""
+        self._row = dataclasses.replace(
+            self._row,
+            status="done",
+            output=output,
+            usage=usage or Usage(),
+            cost=cost,
+            detail=detail or {},
+            ended_at=self._clock.now(),
+        )
+        await self._journal.write(self._row)
+        return self._row
+
+    async def fail(self, error: str) -> None:
+        """Write that it failed, and why; a resumed run tries again."""
+        await self._end("failed", {"error": error})
+
+    async def wait(self, detail: Mapping[str, Any]) -> None:
+        """Write that it waits for a person."""
+        await self._end("waiting", detail)
+
+    async def _end(self, status: Any, detail: Mapping[str, Any]) -> None:
+        self._row = dataclasses.replace(self._row, status=status, detail=detail, ended_at=self._clock.now())
+        await self._journal.write(self._row)

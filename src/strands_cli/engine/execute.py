@@ -1,0 +1,139 @@
+"""Execute a plan from its first effect to its artifacts, and leave a record that says how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.engine.patterns import PATTERNS
+from strands_cli.engine.ports import Ports, Row
+from strands_cli.engine.run import Run
+from strands_cli.errors import NotEquipped, StrandsCliError, WaitingForPerson
+from strands_cli.events import ArtifactWritten, Event, RunFinished, RunStarted, RunStatus, Usage
+
+if TYPE_CHECKING:
+    from strands_cli.planning.plan import Plan
+
+# Takes (path, text) pairs, returns what was written: `path`, `digest`, `size`.
+WriteArtifacts = Callable[[Sequence[tuple[str, str]]], list[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How a run ended: its last response, its artifacts (`path`, `digest`, `size`), and what it took."""
+
+    run_id: str
+    status: RunStatus
+    response: str
+    artifacts: tuple[Mapping[str, Any], ...]
+    usage: Usage
+    model_calls: int
+    tool_calls: int
+    seconds: float
+
+
+async def execute(
+    plan: Plan, ports: Ports, run_id: str, emit: Callable[[Event], None], write_artifacts: WriteArtifacts
+) -> RunResult:
+    """Run a plan over its ports; what the journal already holds is not done again.
+
+    Raises:
+        StrandsCliError: why it stopped; the record says the same, and what was done is kept.
+    """
+    pattern = plan.spec.pattern
+    if pattern.type not in PATTERNS:
+        raise NotEquipped(
+            f"this version cannot run the pattern '{pattern.type}' yet", fix="it can be validated and planned"
+        )
+    resumed = next(ports.journal.rows(), None) is not None
+    run = Run(plan, ports, run_id, emit)
+    emit(RunStarted(ports.clock.now(), run_id, plan.spec.name, pattern.type, len(plan.steps), resumed))
+    ports.journal.put(status="running", reason=None)
+    try:
+        names = await PATTERNS[pattern.type](run, pattern.config)
+        artifacts = await _finish_artifacts(run, ports, names, write_artifacts)
+    except BaseException as error:
+        _close(run, ports, *_ending(error))
+        raise
+    _close(run, ports, "completed", None)
+    return RunResult(
+        run_id=run_id,
+        status="completed",
+        response=names["last_response"],
+        artifacts=tuple(artifacts),
+        usage=run.budget.usage,
+        model_calls=run.budget.model_calls,
+        tool_calls=run.budget.tool_calls,
+        seconds=run.budget.seconds,
+    )
+
+
+async def _finish_artifacts(
+    run: Run, ports: Ports, names: Mapping[str, Any], write_artifacts: WriteArtifacts
+) -> list[dict[str, Any]]:
+    """Write the artifacts as the last journaled effect."""
+    artifacts = run.plan.spec.outputs.artifacts
+    if not artifacts:
+        return []
+    given = [{"path": artifact.path, "from": artifact.from_} for artifact in artifacts]
+    effect = run.effect(key="artifacts", kind="artifacts", given=given, repeatable=True)
+    if effect.recorded is not None:
+        written: list[dict[str, Any]] = effect.recorded.output
+        return written
+    await effect.start()
+    try:
+        names = {**names, **_names_of_the_run(run, ports, names)}
+        pairs = [(run.render(a.path, names, where=a.path), run.render(a.from_, names, where=a.path)) for a in artifacts]
+        written = write_artifacts(pairs)
+    except StrandsCliError as error:
+        await effect.fail(error.message)
+        raise
+    await effect.finish(written)
+    for artifact in written:
+        run.emit(ArtifactWritten(ports.clock.now(), **artifact))
+    return written
+
+
+def _names_of_the_run(run: Run, ports: Ports, names: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what artifacts may use besides the pattern's names (workflow format, section 3)."""
+    budget, spec = run.budget, run.plan.spec
+    usage = {"input_tokens": budget.usage.input_tokens, "output_tokens": budget.usage.output_tokens,
+             "total_tokens": budget.usage.total_tokens, "model_calls": budget.model_calls,
+             "tool_calls": budget.tool_calls}  # fmt: skip
+    return {
+        "name": spec.name,
+        "runtime": spec.runtime.model_dump(exclude={"options"}),
+        "run": {"id": run.id, "duration_s": round(budget.seconds, 3), "usage": usage, "cost_usd": budget.cost},
+        "execution_context": dict(names),
+        "TRACE": json.dumps([_traced(row) for row in ports.journal.rows()], ensure_ascii=False, indent=2),
+    }
+
+
+def _traced(row: Row) -> dict[str, Any]:
+    """Return one line of the trace: what happened and how long it took, without what was said."""
+    seconds = round(row.ended_at - row.started_at, 3) if row.ended_at is not None else None
+    return {"key": row.key, "kind": row.kind, "status": row.status, "attempt": row.attempt, "seconds": seconds,
+            "tokens": row.usage.total_tokens}  # fmt: skip
+
+
+def _ending(error: BaseException) -> tuple[RunStatus, str]:
+    """Return how a run that did not complete is recorded: its status and the reason."""
+    if isinstance(error, WaitingForPerson):
+        return "waiting", error.message
+    if isinstance(error, (asyncio.CancelledError, KeyboardInterrupt)):
+        return "interrupted", "the process was asked to stop"
+    if isinstance(error, StrandsCliError):
+        return "failed", error.message
+    return "failed", f"{type(error).__name__}: {error}"
+
+
+def _close(run: Run, ports: Ports, status: RunStatus, reason: str | None) -> None:
+    now = ports.clock.now()
+    ports.journal.put(status=status, reason=reason, ended_at=now)
+    budget = run.budget
+    run.emit(
+        RunFinished(now, run.id, status, budget.seconds, budget.usage, budget.model_calls, budget.tool_calls, reason)
+    )

@@ -1,0 +1,238 @@
+"""The journal on SQLite: one directory a run, one database in it, one process that may hold it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from strands_cli.engine.ports import Row, RowKind
+from strands_cli.errors import RunRecordError
+from strands_cli.events import Usage
+
+FORMAT = 1
+LARGE_OUTPUT_BYTES = 64 * 1024
+DATABASE = "journal.sqlite"
+
+# `key` and the column names are compatibility data: a test pins them.
+_TABLES = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE effects (
+    key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, status TEXT NOT NULL, digest TEXT NOT NULL, attempt INTEGER NOT NULL,
+    output TEXT, output_file TEXT, usage TEXT NOT NULL, cost REAL, detail TEXT NOT NULL,
+    started_at REAL NOT NULL, ended_at REAL, position INTEGER PRIMARY KEY
+);
+"""
+_UPSERT = """
+INSERT INTO effects (key, kind, status, digest, attempt, output, output_file, usage, cost, detail, started_at, ended_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET status = excluded.status, digest = excluded.digest, attempt = excluded.attempt,
+    output = excluded.output, output_file = excluded.output_file, usage = excluded.usage, cost = excluded.cost,
+    detail = excluded.detail, started_at = excluded.started_at, ended_at = excluded.ended_at
+"""
+_COLUMNS = "key, kind, status, digest, attempt, output, output_file, usage, cost, detail, started_at, ended_at"
+
+
+class SqliteJournal:
+    """One run's record; open it with `create` or `open`, close it when done.
+
+    Rows written in one turn of the event loop are committed together. `synchronous=NORMAL` survives the death of the
+    process; a power cut may lose the last commits.
+    """
+
+    def __init__(self, directory: Path, connection: sqlite3.Connection, lock: Any) -> None:
+        self.directory = directory
+        self._connection = connection
+        self._lock = lock
+        self._pending: list[tuple[Row, asyncio.Future[None] | None]] = []
+        self._flush_scheduled = False
+        self._broken: RunRecordError | None = None
+
+    @classmethod
+    def create(cls, directory: Path) -> SqliteJournal:
+        """Make the run's directory and an empty journal in it, and hold it.
+
+        Raises:
+            RunRecordError: the directory cannot be made or written.
+        """
+        try:
+            directory.mkdir(parents=True, mode=0o700)
+        except OSError as error:
+            raise RunRecordError(
+                f"cannot make the run's directory {directory}: {error.strerror or error}",
+                fix="choose a writable place with --runs-dir or STRANDS_RUNS_DIR",
+            ) from error
+        lock = _hold(directory)
+        connection = _connect(directory / DATABASE)
+        with _storage_errors(directory):
+            connection.executescript(f"PRAGMA journal_mode = WAL; PRAGMA user_version = {FORMAT}; {_TABLES}")
+        return cls(directory, connection, lock)
+
+    @classmethod
+    def open(cls, directory: Path, *, hold: bool = True) -> SqliteJournal:
+        """Open an existing journal; `hold=False` only reads and needs no lock.
+
+        Raises:
+            RunRecordError: there is none, it is damaged, held by another process, or from another version.
+        """
+        if not (directory / DATABASE).is_file():
+            raise RunRecordError(f"there is no run record in {directory}", fix="see `strands runs list`")
+        lock = _hold(directory) if hold else None
+        with _storage_errors(directory):
+            connection = _connect(directory / DATABASE)
+            (found,) = connection.execute("PRAGMA user_version").fetchone()
+        if found != FORMAT:
+            raise RunRecordError(
+                f"the run record in {directory} has format {found}; this version reads format {FORMAT}",
+                fix="use the version of strands-cli that wrote it, or start the run anew",
+            )
+        return cls(directory, connection, lock)
+
+    def row(self, key: str) -> Row | None:
+        """Return the newest row of this key, pending ones included."""
+        for pending, _ in reversed(self._pending):
+            if pending.key == key:
+                return pending
+        found = self._query(f"SELECT {_COLUMNS} FROM effects WHERE key = ?", key)  # noqa: S608 - constant text
+        return self._read_row(found[0]) if found else None
+
+    def rows(self, kind: RowKind | None = None) -> Iterator[Row]:
+        """Yield rows in the order in which their effects first started."""
+        self._flush()
+        query = f"SELECT {_COLUMNS} FROM effects WHERE ? IS NULL OR kind = ? ORDER BY position"  # noqa: S608 - constant text
+        for found in self._query(query, kind, kind):
+            yield self._read_row(found)
+
+    async def write(self, row: Row) -> None:
+        """Store a row and return once it is committed."""
+        committed = asyncio.get_running_loop().create_future()
+        self._enqueue(row, committed)
+        await committed
+
+    def note(self, row: Row) -> None:
+        """Store a row with the next commit, without waiting."""
+        self._enqueue(row, None)
+
+    def get(self, name: str) -> Any:
+        """Return one fact about the run, or None."""
+        found = self._query("SELECT value FROM facts WHERE name = ?", name)
+        return json.loads(found[0][0]) if found else None
+
+    def put(self, **facts: Any) -> None:
+        """Store facts about the run and commit at once."""
+        rows = [(name, json.dumps(value, ensure_ascii=False)) for name, value in facts.items()]
+        with _storage_errors(self.directory), self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", rows)
+
+    def close(self) -> None:
+        """Commit what is pending, close the database and let the run go."""
+        self._flush()
+        self._connection.close()
+        if self._lock is not None:
+            self._lock.release()
+
+    def _enqueue(self, row: Row, committed: asyncio.Future[None] | None) -> None:
+        if self._broken is not None:
+            raise self._broken
+        self._pending.append((row, committed))
+        if not self._flush_scheduled:
+            self._flush_scheduled = True
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self) -> None:
+        """Commit everything pending in one transaction and wake those who wait for it."""
+        self._flush_scheduled = False
+        pending, self._pending = self._pending, []
+        if not pending:
+            return
+        try:
+            with _storage_errors(self.directory), self._connection:
+                self._connection.execute("BEGIN IMMEDIATE")
+                self._connection.executemany(_UPSERT, [self._columns(row) for row, _ in pending])
+        except RunRecordError as error:
+            self._broken = error
+        for _, committed in pending:
+            if committed is not None and not committed.done():
+                if self._broken is None:
+                    committed.set_result(None)
+                else:
+                    committed.set_exception(self._broken)
+
+    def _columns(self, row: Row) -> tuple[Any, ...]:
+        output, output_file = self._store_output(row)
+        usage = json.dumps({name: getattr(row.usage, name) for name in Usage.__slots__})
+        detail = json.dumps(dict(row.detail), ensure_ascii=False)
+        return (row.key, row.kind, row.status, row.digest, row.attempt, output, output_file, usage, row.cost, detail,
+                row.started_at, row.ended_at)  # fmt: skip
+
+    def _store_output(self, row: Row) -> tuple[str | None, str | None]:
+        """Return the output as text, or the name of the file that holds it when it is large."""
+        text = None if row.output is None else json.dumps(row.output, ensure_ascii=False)
+        if text is None or len(text) <= LARGE_OUTPUT_BYTES:
+            return text, None
+        encoded = text.encode("utf-8", "surrogatepass")
+        name = f"{hashlib.sha256(encoded).hexdigest()}.json"
+        target = self.directory / "outputs" / name
+        target.parent.mkdir(exist_ok=True)
+        partial = target.with_suffix(".partial")
+        partial.write_bytes(encoded)
+        partial.replace(target)
+        return None, name
+
+    def _read_row(self, found: tuple[Any, ...]) -> Row:
+        key, kind, status, digest, attempt, output, output_file, usage, cost, detail, started_at, ended_at = found
+        with _storage_errors(self.directory):
+            if output_file is not None:
+                output = (self.directory / "outputs" / output_file).read_bytes().decode("utf-8", "surrogatepass")
+            return Row(
+                key=key, kind=kind, status=status, digest=digest, attempt=attempt,
+                output=None if output is None else json.loads(output),
+                usage=Usage.from_mapping(json.loads(usage)), cost=cost, detail=json.loads(detail),
+                started_at=started_at, ended_at=ended_at,
+            )  # fmt: skip
+
+    def _query(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        with _storage_errors(self.directory):
+            return self._connection.execute(query, parameters).fetchall()
+
+
+def _connect(database: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(database, isolation_level=None, timeout=10)
+    connection.execute("PRAGMA synchronous = NORMAL")
+    return connection
+
+
+def _hold(directory: Path) -> Any:
+    """Take the run's lock; the kernel drops it when this process dies, so no timeout matters."""
+    import filelock
+
+    lock = filelock.FileLock(directory / "lock")
+    try:
+        lock.acquire(blocking=False)
+    except filelock.Timeout:
+        raise RunRecordError(
+            f"another process is working on the run in {directory}", fix="wait until it ends, or stop it"
+        ) from None
+    return lock
+
+
+class _storage_errors:  # noqa: N801 - reads as a statement
+    """Turn what the database, the disk or a damaged row raise into `RunRecordError`."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, (sqlite3.Error, OSError, ValueError)):
+            raise RunRecordError(
+                f"the run record in {self._directory} cannot be used: {error}",
+                fix="check the disk (space, permissions); a damaged record can be removed with its directory",
+            ) from error

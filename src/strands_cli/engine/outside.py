@@ -1,0 +1,74 @@
+"""Calls outside a run: what a step's scope needs where there is no plan and nothing is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from strands_cli.engine.budget import Budget
+from strands_cli.engine.clock import SystemClock
+from strands_cli.engine.effects import Effect
+from strands_cli.engine.ports import Answer, Clock, Human, Question, Row, RowKind
+from strands_cli.engine.scope import StepScope
+from strands_cli.events import Event
+from strands_cli.spec.model import Budgets
+
+
+class MemoryJournal:
+    """A journal that lasts as long as the process; each write is durable for that long."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, Row] = {}
+        self._facts: dict[str, Any] = {}
+
+    def row(self, key: str) -> Row | None:
+        """Return the newest row of this key, or None."""
+        return self._rows.get(key)
+
+    def rows(self, kind: RowKind | None = None) -> Iterator[Row]:
+        """Yield rows in the order in which their effects first started."""
+        return (row for row in list(self._rows.values()) if kind is None or row.kind == kind)
+
+    async def write(self, row: Row) -> None:
+        """Store a row."""
+        self._rows[row.key] = row
+
+    def note(self, row: Row) -> None:
+        """Store a row."""
+        self._rows[row.key] = row
+
+    def get(self, name: str) -> Any:
+        """Return one fact, or None."""
+        return self._facts.get(name)
+
+    def put(self, **facts: Any) -> None:
+        """Store facts."""
+        self._facts |= facts
+
+    def close(self) -> None:
+        """Keep everything: there is nothing to let go."""
+
+
+class OutsideRun:
+    """Stands in for a run: its scope makes calls that nobody is asked about and nothing remembers."""
+
+    def __init__(self) -> None:
+        self.clock: Clock = SystemClock()
+        self.human: Human = self
+        self.journal = MemoryJournal()
+        self.budget = Budget(Budgets(), self.clock)
+
+    def scope(self) -> StepScope:
+        """Return the scope for one call."""
+        return StepScope(self, "call", "you")
+
+    def emit(self, event: Event) -> None:
+        """Nobody listens."""
+
+    def effect(self, *, key: str, kind: RowKind, given: Any, repeatable: bool) -> Effect:
+        """Open an effect in the journal that is forgotten afterwards."""
+        return Effect(self.journal, self.clock, key=key, kind=kind, given=given, repeatable=repeatable)
+
+    async def ask(self, question: Question) -> Answer:
+        """Say that nobody is there: whoever calls a tool by hand has answered by doing so."""
+        return Answer("nobody")

@@ -1,0 +1,147 @@
+"""What the engine needs from above and from the machine: Protocols, and the values that cross them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from strands_cli.events import Usage
+
+if TYPE_CHECKING:
+    from strands_cli.engine.scope import StepScope
+    from strands_cli.planning.plan import PlannedAgent, PlannedTool
+
+RowKind = Literal["step", "model", "tool", "human", "artifacts"]
+RowStatus = Literal["started", "done", "failed", "waiting"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One effect in the journal.
+
+    `key` is its path in the workflow, `digest` that of its input, `output` JSON, `started_at` and `ended_at` seconds
+    since the epoch, `cost` US dollars or None where unknown, `detail` what else is worth keeping (decision, rule).
+    """
+
+    key: str
+    kind: RowKind
+    status: RowStatus
+    digest: str
+    attempt: int = 1
+    output: Any = None
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = None
+    started_at: float = 0.0
+    ended_at: float | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Journal(Protocol):
+    """The durable record of one run. A row is durable when `write` returns; `note` may lag behind."""
+
+    def row(self, key: str) -> Row | None:
+        """Return the newest row of this key, or None."""
+
+    def rows(self, kind: RowKind | None = None) -> Iterator[Row]:
+        """Yield rows in the order in which their effects first started."""
+
+    async def write(self, row: Row) -> None:
+        """Store a row and return once it is committed; raise `RunRecordError` where that fails."""
+
+    def note(self, row: Row) -> None:
+        """Store a row with the next commit, without waiting."""
+
+    def get(self, name: str) -> Any:
+        """Return one fact about the run itself, or None."""
+
+    def put(self, **facts: Any) -> None:
+        """Store facts about the run itself (status, reason, inputs) and commit at once."""
+
+    def close(self) -> None:
+        """Commit what is pending and let the run go."""
+
+
+class Clock(Protocol):
+    """Time, so that tests need not wait."""
+
+    def now(self) -> float:
+        """Return seconds since the epoch."""
+
+    def monotonic(self) -> float:
+        """Return seconds that never jump back, for durations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person is asked: at a gate, or before a tool call that policy will not decide alone."""
+
+    key: str
+    kind: Literal["gate", "approval"]
+    prompt: str
+    context: str = ""
+    pattern: str | None = None
+    default: str | None = None
+    timeout_s: float | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back: an answer `by` somebody, `waiting` for later, or `nobody` there to ask."""
+
+    outcome: Literal["answered", "waiting", "nobody"]
+    text: str = ""
+    by: str = "person"
+
+
+class Human(Protocol):
+    """Whoever can be asked: a terminal, nobody at all, or a store of answers given earlier."""
+
+    async def ask(self, question: Question) -> Answer:
+        """Put one question; never raise for want of a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRequest:
+    """One step of one agent: its plan, the prompts as rendered, and the tools it has in this step."""
+
+    agent: PlannedAgent
+    prompt: str
+    system_prompt: str
+    tools: tuple[PlannedTool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentAnswer:
+    """What an agent said: text without its trailing newline, structured output if it has a schema."""
+
+    text: str
+    stop_reason: str
+    usage: Usage = field(default_factory=Usage)
+    output: Any = None
+
+
+class AgentRunner(Protocol):
+    """Runs one fresh agent for one step; every model and tool call inside goes through the scope."""
+
+    async def run_agent(self, request: AgentRequest, scope: StepScope) -> AgentAnswer:
+        """Run it to its end, or raise the reason why it stopped."""
+
+
+class ToolCaller(Protocol):
+    """Calls one tool without a model, through the same gate as an agent's calls."""
+
+    async def call_tool(self, tool: PlannedTool, arguments: Mapping[str, Any], scope: StepScope) -> Mapping[str, Any]:
+        """Return the tool result `{"status", "content"}`; a failing tool is a result, not an exception."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Everything a run is given from outside, in one value."""
+
+    journal: Journal
+    agents: AgentRunner
+    tools: ToolCaller
+    human: Human
+    clock: Clock

@@ -1,0 +1,212 @@
+"""One run: the few primitives that patterns are written in; every effect goes through here to the journal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.engine.budget import Budget
+from strands_cli.engine.effects import Effect
+from strands_cli.engine.ports import AgentRequest, Ports, Question, RowKind
+from strands_cli.engine.scope import StepScope
+from strands_cli.errors import RunFailed, StrandsCliError, WaitingForPerson
+from strands_cli.events import Event, StepFailed, StepFinished, StepKind, StepStarted, Usage
+from strands_cli.planning.plan import tools_of
+from strands_cli.spec.model import AgentStep, CallStep, GateStep
+from strands_cli.spec.template import TemplateError, Templates
+
+if TYPE_CHECKING:
+    from strands_cli.planning.plan import Plan
+    from strands_cli.spec.model import Step
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What later templates see of a step: `steps[0].response`, `.agent`, `.index`, `.output`, `.status`."""
+
+    response: str
+    agent: str
+    index: int = 0
+    output: Any = None
+    status: str = "completed"
+
+
+class Run:
+    """One execution of a plan. Patterns call `step`, `sequence` and `render`; nothing else touches the world."""
+
+    def __init__(self, plan: Plan, ports: Ports, run_id: str, emit: Callable[[Event], None]) -> None:
+        self.plan = plan
+        self.id = run_id
+        self.clock = ports.clock
+        self.human = ports.human
+        self._emit = emit
+        self.budget = Budget.resumed(plan.spec.runtime.budgets, ports.clock, ports.journal)
+        self.templates = Templates()
+        self.context: dict[str, Any] = {}
+        self._ports = ports
+
+    def emit(self, event: Event) -> None:
+        """Tell the listeners what happened."""
+        self._emit(event)
+
+    def effect(self, *, key: str, kind: RowKind, given: Any, repeatable: bool) -> Effect:
+        """Look an effect up; where the journal has no answer, check the budget before it may begin."""
+        effect = Effect(self._ports.journal, self.clock, key=key, kind=kind, given=given, repeatable=repeatable)
+        if effect.recorded is None:
+            self.budget.require(kind)
+        return effect
+
+    def render(self, text: str, names: Mapping[str, Any] | None = None, *, where: str = "") -> str:
+        """Render a template of the workflow over the inputs and `names`; `where` names it in an error."""
+        try:
+            return self.templates.render(text, {**self.plan.inputs, **(names or {})})
+        except TemplateError as error:
+            raise RunFailed(f"the template of {where or 'the workflow'} cannot be rendered: {error}") from error
+
+    async def sequence(
+        self, prefix: str, steps: Sequence[Step], names: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Run steps one after another; each sees those before it as `steps`, `last_response`, `hitl_response`.
+
+        Returns:
+            The names as the last step left them.
+        """
+        seen: dict[str, Any] = {**(names or {}), "steps": [], "last_response": ""}
+        for index, step in enumerate(steps):
+            result = await self.step(f"{prefix}.{index}", step, seen, index=index)
+            seen = {**seen, "steps": [*seen["steps"], result], "last_response": result.response}
+            if isinstance(step, GateStep):
+                seen["hitl_response"] = result.response
+        return seen
+
+    async def step(self, key: str, step: Step, names: Mapping[str, Any], *, index: int = 0) -> StepResult:
+        """Execute one step of any kind under its key, or take its result from the journal."""
+        kind, who = describe(step)
+        scope = StepScope(self, key, who)
+        self.emit(StepStarted(self.clock.now(), key, kind, who))
+        started = self.clock.monotonic()
+        usage_before = self.budget.usage
+        try:
+            result, replayed = await self._perform(scope, step, names, index)
+        except WaitingForPerson:
+            raise
+        except StrandsCliError as error:
+            self.emit(StepFailed(self.clock.now(), key, kind, who, error.message))
+            raise
+        seconds = self.clock.monotonic() - started
+        usage = _difference(self.budget.usage, usage_before)
+        self.emit(StepFinished(self.clock.now(), key, kind, who, result.response, seconds, usage, replayed))
+        return result
+
+    async def _perform(
+        self, scope: StepScope, step: Step, names: Mapping[str, Any], index: int
+    ) -> tuple[StepResult, bool]:
+        if isinstance(step, GateStep):
+            return await self._gate(scope, step, names, index), False
+        if isinstance(step, CallStep):
+            given, act = self._prepare_call(scope, step, names)
+        else:
+            given, act = self._prepare_agent(scope, step, names)
+        effect = self.effect(key=scope.key, kind="step", given=given, repeatable=True)
+        if effect.recorded is not None:
+            return StepResult(**effect.recorded.output, index=index), True
+        self.budget.count_step()
+        await effect.start()
+        try:
+            result: StepResult = await act()
+        except RunFailed as error:
+            await effect.fail(error.message)
+            raise
+        output = {"response": result.response, "agent": result.agent, "output": result.output}
+        await effect.finish(output)
+        return StepResult(**output, index=index), False
+
+    def _prepare_agent(self, scope: StepScope, step: AgentStep, names: Mapping[str, Any]) -> tuple[Any, Any]:
+        """Return what an agent step is given, for its digest, and the coroutine function that runs it."""
+        agent = self.plan.agents[step.agent]
+        own = {name: self.render_value(value, names, where=f"{scope.key}.vars") for name, value in step.vars.items()}
+        names = {**names, **own}
+        system_prompt = self.render(agent.prompt, where=f"agents.{agent.id}") if "{{" in agent.prompt else agent.prompt
+        template = step.input if step.input is not None else names.get("last_response") and "{{ last_response }}"
+        prompt = self.render(template, names, where=f"{scope.key}.input") if template else system_prompt
+        tools = tools_of(step, self.plan.agents, self.plan.override_tools)
+        request = AgentRequest(agent, prompt, system_prompt, tools)
+
+        async def act() -> StepResult:
+            answer = await self._ports.agents.run_agent(request, scope)
+            return StepResult(answer.text, agent.id, output=answer.output)
+
+        given = {"agent": agent.id, "prompt": prompt, "system": system_prompt, "tools": [tool.name for tool in tools]}
+        return given, act
+
+    def _prepare_call(self, scope: StepScope, step: CallStep, names: Mapping[str, Any]) -> tuple[Any, Any]:
+        """Return what a tool-call step is given, for its digest, and the coroutine function that runs it."""
+        tool = self.plan.call_tools[step.tool]
+        arguments = self.render_value(step.input, names, where=f"{scope.key}.input")
+
+        async def act() -> StepResult:
+            result = await self._ports.tools.call_tool(tool, arguments, scope)
+            text, output = text_of(result), json_of(result)
+            if result["status"] != "success":
+                raise RunFailed(f"{scope.key}: the tool {tool.name} failed: {text}")
+            return StepResult(text, tool.name, output=output)
+
+        return {"tool": tool.name, "input": arguments}, act
+
+    def render_value(self, value: Any, names: Mapping[str, Any], *, where: str) -> Any:
+        """Render every template inside a JSON value; a value that is one whole expression keeps its type."""
+        try:
+            return self.templates.render_value(value, {**self.plan.inputs, **names})
+        except TemplateError as error:
+            raise RunFailed(f"the template of {where} cannot be rendered: {error}") from error
+
+    async def _gate(self, scope: StepScope, step: GateStep, names: Mapping[str, Any], index: int) -> StepResult:
+        """Ask a person until the answer fits `validation.pattern`."""
+        question = Question(
+            key=scope.key,
+            kind="gate",
+            prompt=self.render(step.prompt, names, where=f"{scope.key}.prompt"),
+            context=self.render(step.context_display, names, where=f"{scope.key}.context_display")
+            if step.context_display
+            else "",
+            pattern=step.validation.pattern if step.validation else None,
+            default=step.default,
+            timeout_s=step.timeout_seconds,
+        )
+        answer = await scope.ask(question, {"prompt": question.prompt, "context": question.context})
+        if answer.outcome == "nobody":
+            raise WaitingForPerson(f"{scope.key} asks a person, and nobody is there to answer: {question.prompt}")
+        return StepResult(answer.text, "person", index=index)
+
+
+def describe(step: Step) -> tuple[StepKind, str]:
+    """Return what kind of step it is and who acts in it."""
+    if isinstance(step, GateStep):
+        return "gate", "person"
+    if isinstance(step, CallStep):
+        return "call", step.tool
+    return "agent", step.agent
+
+
+def text_of(result: Mapping[str, Any]) -> str:
+    """Return the text blocks of a tool result, or its JSON where it has no text."""
+    texts = [str(block["text"]) for block in result["content"] if "text" in block]
+    if texts:
+        return "\n".join(texts).rstrip("\n")
+    return "\n".join(json.dumps(block["json"], ensure_ascii=False) for block in result["content"] if "json" in block)
+
+
+def json_of(result: Mapping[str, Any]) -> Any:
+    """Return the first JSON block of a tool result, or None."""
+    return next((block["json"] for block in result["content"] if "json" in block), None)
+
+
+def _difference(after: Usage, before: Usage) -> Usage:
+    return Usage(
+        after.input_tokens - before.input_tokens,
+        after.output_tokens - before.output_tokens,
+        after.cache_read_tokens - before.cache_read_tokens,
+        after.cache_write_tokens - before.cache_write_tokens,
+    )

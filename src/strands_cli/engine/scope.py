@@ -1,0 +1,113 @@
+"""One step's view of its run: effects under its key, events, questions, and the way to stop from inside a call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from strands_cli.engine.effects import Effect
+from strands_cli.engine.ports import Answer, Question
+from strands_cli.errors import StrandsCliError, WaitingForPerson
+from strands_cli.events import Event, HumanAnswered, HumanAsked
+
+if TYPE_CHECKING:
+    from strands_cli.engine.budget import Budget
+    from strands_cli.engine.ports import Clock, Human, RowKind
+
+
+class Host(Protocol):
+    """What a scope needs of the run it belongs to."""
+
+    clock: Clock
+    human: Human
+    budget: Budget
+
+    def emit(self, event: Event) -> None:
+        """Tell the listeners."""
+
+    def effect(self, *, key: str, kind: RowKind, given: Any, repeatable: bool) -> Effect:
+        """Look an effect up, or let it begin."""
+
+
+class StepScope:
+    """What agents and tools see of a run while one step is executed; `key` is the step's path."""
+
+    def __init__(self, run: Host, key: str, who: str) -> None:
+        self.key = key
+        self.who = who
+        self.stopped: StrandsCliError | None = None
+        self.cancel: Callable[[], None] | None = None
+        self._run = run
+        self._model_calls = 0
+        self._tool_uses = 0
+        self._positions: dict[str, int] = {}
+
+    def now(self) -> float:
+        """Return seconds since the epoch by the run's clock."""
+        return self._run.clock.now()
+
+    def monotonic(self) -> float:
+        """Return seconds for measuring durations by the run's clock."""
+        return self._run.clock.monotonic()
+
+    def emit(self, event: Event) -> None:
+        """Tell the listeners."""
+        self._run.emit(event)
+
+    def stop(self, reason: StrandsCliError) -> None:
+        """Record why the step must end; the first reason stands. The runner raises it when the agent
+        has returned from the `cancel` it left here."""
+        self.stopped = self.stopped or reason
+        if self.cancel is not None:
+            self.cancel()
+
+    def model_effect(self, given: Any, *, label: str = "model") -> Effect:
+        """Open the next model call of this step; checks the budget where the journal has no answer."""
+        key = f"{self.key}/{label}.{self._model_calls}"
+        self._model_calls += 1
+        return self._run.effect(key=key, kind="model", given=given, repeatable=True)
+
+    def expect_tools(self, tool_use_ids: Iterable[str]) -> None:
+        """Number the tool uses of a finished turn in request order, whatever order they will start in."""
+        for tool_use_id in tool_use_ids:
+            self._positions[tool_use_id] = self._tool_uses
+            self._tool_uses += 1
+
+    def tool_effect(self, tool_use_id: str, name: str, given: Any, *, repeatable: bool) -> Effect:
+        """Open one tool call; its index is its place in request order over the step."""
+        if tool_use_id not in self._positions:
+            self.expect_tools([tool_use_id])
+        key = f"{self.key}/tool.{self._positions[tool_use_id]}.{name}"
+        return self._run.effect(key=key, kind="tool", given=given, repeatable=repeatable)
+
+    def count_model_call(self, usage: Any, cost: float | None) -> None:
+        """Add a model call that was made, not one that the journal answered."""
+        self._run.budget.count_model_call(usage, cost)
+
+    def count_tool_call(self) -> None:
+        """Add a tool call that was made, not one that the journal answered."""
+        self._run.budget.count_tool_call()
+
+    async def ask(self, question: Question, given: Mapping[str, Any]) -> Answer:
+        """Put a question to a person as a journaled effect, bound to the digest of `given`.
+
+        Returns:
+            The answer, or outcome `nobody` when there is no one to ask; that is not recorded.
+
+        Raises:
+            WaitingForPerson: the question was stored and waits.
+        """
+        effect = self._run.effect(key=question.key, kind="human", given=given, repeatable=True)
+        if effect.recorded is not None:
+            return Answer("answered", **effect.recorded.output)
+        self.emit(HumanAsked(self.now(), question.key, question.prompt))
+        answer = await self._run.human.ask(question)
+        if answer.outcome == "waiting":
+            await effect.start()
+            await effect.wait({"prompt": question.prompt, "kind": question.kind})
+            raise WaitingForPerson(f"the run waits for an answer to {question.key}")
+        if answer.outcome == "answered":
+            await effect.start()
+            await effect.finish({"text": answer.text, "by": answer.by})
+            self.emit(HumanAnswered(self.now(), question.key, answer.text, answer.by))
+        return answer

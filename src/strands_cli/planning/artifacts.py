@@ -1,0 +1,40 @@
+"""Artifacts before a run: paths that are known already are checked for collisions and escapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from strands_cli.errors import ArtifactError, Finding
+from strands_cli.outputs.artifacts import collision, place_artifact
+from strands_cli.planning.options import RunOptions
+from strands_cli.spec.document import Document
+from strands_cli.spec.model import WorkflowSpec
+from strands_cli.spec.template import TemplateError, Templates
+
+
+def check_outputs(
+    spec: WorkflowSpec, document: Document, inputs: Mapping[str, Any], options: RunOptions
+) -> list[Finding]:
+    """Return what stands in the way of the run's files, as far as their paths follow from the inputs."""
+    templates = Templates()
+    findings: list[Finding] = []
+    targets: list[Path] = []
+    for index, artifact in enumerate(spec.outputs.artifacts):
+        where = document.where(f"/outputs/artifacts/{index}/path")
+        try:
+            target = place_artifact(options.out_dir, templates.render(artifact.path, inputs))
+        except TemplateError:
+            continue  # needs a name that only the run has; it is checked when it is written
+        except ArtifactError as error:
+            findings.append(Finding("artifact-outside", error.message, where, error.fix))
+            continue
+        if found := collision(target, targets, force=options.force):
+            findings.append(replace(found, where=where))
+        targets.append(target)
+    if options.record is not None and options.record.exists() and not options.force:
+        message = f"the recording {options.record} exists already"
+        findings.append(Finding("artifact-exists", message, fix="pass --force to overwrite it, or choose another name"))
+    return findings

@@ -1,0 +1,236 @@
+"""Build the plan of a workflow: everything resolved and checked at once, nothing imported, nothing called."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from strands_cli.canonical import digest_of
+from strands_cli.catalog import Catalog
+from strands_cli.codes import CODES
+from strands_cli.config import Settings
+from strands_cli.errors import (
+    ArtifactError,
+    Denied,
+    Finding,
+    InvalidInput,
+    NotEquipped,
+    StrandsCliError,
+    UsageError,
+    Where,
+    has_errors,
+)
+from strands_cli.planning.artifacts import check_outputs
+from strands_cli.planning.inputs import resolve_inputs
+from strands_cli.planning.not_yet import check_not_yet
+from strands_cli.planning.options import RunOptions
+from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool, entry_key
+from strands_cli.planning.steps import bounds_of, planned_steps, steps_of
+from strands_cli.planning.tools import ToolResolver
+from strands_cli.planning.variables import check_variables
+from strands_cli.policy import Rule
+from strands_cli.providers import ModelSettings, check_provider, merge_settings
+from strands_cli.spec.document import Document, escape
+from strands_cli.spec.model import AgentSpec, AgentStep, CallStep, ToolEntry, WorkflowSpec
+
+_ERRORS: dict[int, type[StrandsCliError]] = {
+    3: InvalidInput, 21: Denied, 2: UsageError, 12: ArtifactError, 18: NotEquipped,
+}  # fmt: skip
+
+
+def build_plan(
+    spec: WorkflowSpec,
+    document: Document,
+    catalog: Catalog,
+    settings: Settings,
+    options: RunOptions,
+    environ: Mapping[str, str] | None = None,
+) -> Plan:
+    """Resolve a workflow into a plan.
+
+    The plan is always returned; `plan.findings` says what is wrong with it, and `require_runnable` raises for that.
+
+    Args:
+        spec: The workflow.
+        document: The file it was read from, for places.
+        catalog: The installed tools.
+        settings: This machine's settings.
+        options: What the command line adds.
+        environ: The environment, `os.environ` by default; only the presence of keys is looked at.
+    """
+    rules = rules_of(spec, options, document)
+    resolver = ToolResolver(spec, document, catalog, rules, settings)
+    inputs, findings = resolve_inputs(spec.inputs, options.given, options.values, document)
+    base_dir = Path(document.file).absolute().parent if not document.file.startswith("<") else Path.cwd()
+    agents = {
+        agent_id: _planned_agent(agent_id, agent, spec, resolver, options, base_dir)
+        for agent_id, agent in spec.agents.items()
+    }
+    overrides, call_tools = _step_tools(spec, resolver)
+    findings += check_models(agents, document, os.environ if environ is None else environ)
+    findings += resolver.findings
+    findings += check_not_yet(spec, document)
+    steps = planned_steps(spec, inputs, agents, overrides)
+    findings += check_variables(spec, document, inputs)
+    findings += check_outputs(spec, document, inputs, options)
+    return Plan(
+        spec=spec,
+        file=document.file,
+        text=document.text,
+        base_dir=base_dir,
+        inputs=inputs,
+        agents=agents,
+        call_tools=call_tools,
+        override_tools=overrides,
+        steps=steps,
+        rules=rules,
+        bounds=bounds_of(spec, steps),
+        digest=digest_of({"text": document.text, "inputs": inputs, "models": [_model_of(a) for a in agents.values()]}),
+        findings=tuple(dict.fromkeys(findings)),
+    )
+
+
+def require_runnable(plan: Plan) -> None:
+    """Raise for the errors among a plan's findings.
+
+    Raises:
+        StrandsCliError: of the kind that the person must act on who can do the most about it: the file's author
+            first (3), then policy (21), usage (2), output files (12), this machine (18); all findings come with it.
+    """
+    if not has_errors(plan.findings):
+        return
+    codes = {CODES[finding.code].exit_code for finding in plan.findings if finding.severity == "error"}
+    kind = next((error for code, error in _ERRORS.items() if code in codes), InvalidInput)
+    count = sum(finding.severity == "error" for finding in plan.findings)
+    noun = "problem" if count == 1 else "problems"
+    raise kind(f"{plan.file} cannot run: {count} {noun}", findings=plan.findings)
+
+
+def rules_of(spec: WorkflowSpec, options: RunOptions, document: Document) -> tuple[Rule, ...]:
+    """Return every rule in force: the command line's grants and what the workflow forbids itself."""
+    rules = [Rule("allow", name, "command line", f"--allow {name}") for name in options.allow]
+    if options.yes:
+        rules.append(Rule("allow", "*", "command line", "--yes"))
+    permissions = spec.security.permissions
+    for effect in ("ask", "deny"):
+        for index, name in enumerate(getattr(permissions, effect)):
+            where = document.where(f"/security/permissions/{effect}/{index}")
+            rules.append(Rule(effect, name, "workflow", f"security.permissions.{effect} ({_place(where)})"))
+    if (allowed := spec.security.guardrails.allow_tools) is not None:
+        where = document.where("/security/guardrails/allow_tools")
+        origin = f"security.guardrails.allow_tools ({_place(where)})"
+        rules.append(Rule("deny", "*", "workflow", origin, unless=tuple(allowed)))
+    return tuple(rules)
+
+
+def _place(where: Where) -> str:
+    return f"{where.file}:{where.line}"
+
+
+def _planned_agent(
+    agent_id: str, agent: AgentSpec, spec: WorkflowSpec, resolver: ToolResolver, options: RunOptions, base_dir: Path
+) -> PlannedAgent:
+    model = model_of(spec, agent, options)
+    recording = base_dir / spec.runtime.recording if spec.runtime.recording and model.provider == "replay" else None
+    return PlannedAgent(
+        id=agent_id,
+        prompt=agent.prompt or "",
+        model=model,
+        tools=resolver.agent_tools(agent.tools, f"/agents/{escape(agent_id)}/tools"),
+        recording=recording,
+    )
+
+
+def model_of(spec: WorkflowSpec, agent: AgentSpec, options: RunOptions) -> ModelSettings:
+    """Return an agent's model: the runtime's, with the agent's own over it, with the command line's over both."""
+    runtime = spec.runtime
+    base = ModelSettings(
+        runtime.provider, runtime.model_id, runtime.region, runtime.host, runtime.temperature, runtime.top_p,
+        runtime.max_tokens, runtime.options,
+    )  # fmt: skip
+    own = agent.inference
+    merged = merge_settings(
+        base,
+        # A live provider on the command line replaces every agent's own; its model would not know the others.
+        provider=None if options.provider else agent.provider,
+        model_id=None if options.provider or options.model else agent.model_id,
+        temperature=own.temperature,
+        top_p=own.top_p,
+        max_tokens=own.max_tokens,
+    )
+    return merge_settings(merged, provider=options.provider, model_id=options.model)
+
+
+def _step_tools(
+    spec: WorkflowSpec, resolver: ToolResolver
+) -> tuple[dict[str, tuple[PlannedTool, ...]], dict[str, PlannedTool]]:
+    """Return the tools that steps name themselves: `tool_overrides` by entry, tool-call steps by reference."""
+    overrides: dict[str, tuple[PlannedTool, ...]] = {}
+    calls: dict[str, PlannedTool] = {}
+    for _, pointer, step in steps_of(spec):
+        if isinstance(step, AgentStep) and step.tool_overrides is not None:
+            name = "tools" if pointer.endswith("/worker_template") else "tool_overrides"
+            for index, entry in enumerate(step.tool_overrides):
+                overrides[entry_key(entry)] = resolver.resolve(entry, f"{pointer}/{name}/{index}")
+        elif isinstance(step, CallStep):
+            resolved = resolver.resolve(ToolEntry.model_validate(step.tool), f"{pointer}/tool")
+            if len(resolved) > 1:
+                names = ", ".join(tool.name for tool in resolved)
+                message = f"'{step.tool}' holds several tools ({names}); a step calls one"
+                fix = f"name one: {step.tool}.{resolved[0].name}"
+                where = resolver.document.where(f"{pointer}/tool")
+                resolver.findings.append(Finding("bad-tool-ref", message, where, fix))
+            if resolved:
+                calls[step.tool] = resolved[0]
+    return overrides, calls
+
+
+def check_models(agents: Mapping[str, PlannedAgent], document: Document, environ: Mapping[str, str]) -> list[Finding]:
+    """Return what would keep the agents' models from working here; agents that share a model report it once."""
+    findings: list[Finding] = []
+    for agent in agents.values():
+        findings += check_provider(agent.model, environ, locate=_locator(document, agent.id))
+        if agent.model.provider == "replay":
+            findings += _check_recording(agent, document)
+    return findings
+
+
+def _locator(document: Document, agent_id: str) -> Callable[[str], Where]:
+    """Return where a model setting stands: under the agent if it is written there, else under `runtime`."""
+
+    def locate(name: str) -> Where:
+        at_agent = f"/agents/{escape(agent_id)}"
+        for pointer in (f"{at_agent}/{name}", f"{at_agent}/inference/{name}"):
+            if pointer in document.positions:
+                return document.where(pointer)
+        return document.where(f"/runtime/{name}")
+
+    return locate
+
+
+def _check_recording(agent: PlannedAgent, document: Document) -> Sequence[Finding]:
+    where = document.where("/runtime/recording")
+    if agent.recording is None:
+        message = f"the agent '{agent.id}' uses provider 'replay', and no recording is named"
+        fix = "set runtime.recording: FILE, or choose a live model with --provider and --model"
+        return [Finding("replay-needs-recording", message, where, fix)]
+    from strands_cli.spec.document import read_document
+    from strands_cli.spec.recording import load_recording
+
+    try:
+        _, findings = load_recording(read_document(agent.recording))
+    except StrandsCliError as error:
+        return error.findings
+    return findings
+
+
+def _model_of(agent: PlannedAgent) -> dict[str, Any]:
+    return {"agent": agent.id, "provider": agent.model.provider, "model_id": agent.model.model_id}
+
+
+def with_findings(plan: Plan, findings: Sequence[Finding]) -> Plan:
+    """Return the plan with further findings before its own."""
+    return replace(plan, findings=tuple(dict.fromkeys((*findings, *plan.findings))))

@@ -1,0 +1,75 @@
+"""What the format allows and this version does not do yet: said before a run, so that no field is silently ignored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strands_cli.errors import Finding, Severity
+from strands_cli.spec.document import Document
+from strands_cli.spec.model import WorkflowSpec
+
+RUNNABLE_PATTERNS = ("chain",)
+
+
+def check_not_yet(spec: WorkflowSpec, document: Document) -> list[Finding]:
+    """Return a finding for each part of the workflow that would have no effect in this version."""
+    return [
+        Finding("not-yet", f"{what} is not done by this version yet", document.where(pointer), fix, severity)
+        for pointer, what, fix, severity in _parts(spec)
+    ]
+
+
+def _parts(spec: WorkflowSpec) -> Iterator[tuple[str, str, str, Severity]]:
+    """Yield pointer, name, fix and severity; what guards or feeds a run is an error, what smooths it a warning."""
+    remove = "leave it out for now"
+    if spec.pattern.type not in RUNNABLE_PATTERNS:
+        yield "/pattern", f"running the pattern '{spec.pattern.type}'", "it can be validated and planned", "error"
+    for name in ("mcp", "http_executors", "composite"):
+        if getattr(spec.tools, name):
+            yield f"/tools/{name}", f"tools.{name}", remove, "error"
+    if spec.skills:
+        yield "/skills", "skills", remove, "error"
+    if spec.env.secrets:
+        yield "/env/secrets", "env.secrets", remove, "error"
+    if spec.telemetry.otel is not None:
+        yield "/telemetry/otel", "telemetry.otel", "the run goes on without traces", "warning"
+    for name in ("compaction", "notes", "retrieval"):
+        if getattr(spec.context_policy, name) is not None:
+            yield f"/context_policy/{name}", f"context_policy.{name}", "the run goes on without it", "warning"
+    yield from _runtime_parts(spec)
+    yield from _security_parts(spec)
+    yield from _agent_parts(spec)
+
+
+def _runtime_parts(spec: WorkflowSpec) -> Iterator[tuple[str, str, str, Severity]]:
+    if "failure_policy" in spec.runtime.model_fields_set:
+        fix = "a failing model call ends the run, and nothing is tried again"
+        yield "/runtime/failure_policy", "runtime.failure_policy", fix, "warning"
+    if spec.runtime.budgets.max_cost_usd is not None:
+        fix = "use max_tokens or max_model_calls"
+        yield "/runtime/budgets/max_cost_usd", "runtime.budgets.max_cost_usd", fix, "error"
+
+
+def _security_parts(spec: WorkflowSpec) -> Iterator[tuple[str, str, str, Severity]]:
+    guardrails, permissions = spec.security.guardrails, spec.security.permissions
+    if guardrails.deny_network:
+        yield "/security/guardrails/deny_network", "security.guardrails.deny_network", "name tools to deny", "error"
+    if guardrails.pii_redaction:
+        yield "/security/guardrails/pii_redaction", "security.guardrails.pii_redaction", "leave it out", "error"
+    for name in ("ask", "deny"):
+        for index, pattern in enumerate(getattr(permissions, name)):
+            if "(" in pattern:
+                pointer = f"/security/permissions/{name}/{index}"
+                yield pointer, f"a rule on arguments ({pattern})", "name the whole tool", "error"
+
+
+def _agent_parts(spec: WorkflowSpec) -> Iterator[tuple[str, str, str, Severity]]:
+    for agent_id, agent in spec.agents.items():
+        at = f"/agents/{agent_id}"
+        if agent.memory == "run":
+            yield f"{at}/memory", f"memory: run of the agent '{agent_id}'", "pass answers on by templates", "error"
+        for name in ("input_schema", "output_schema"):
+            if getattr(agent, name) is not None:
+                yield f"{at}/{name}", f"{name} of the agent '{agent_id}'", "leave it out for now", "error"
+        if agent.limits.model_fields_set:
+            yield f"{at}/limits", f"limits of the agent '{agent_id}'", "use runtime.budgets", "error"

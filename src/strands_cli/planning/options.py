@@ -1,0 +1,29 @@
+"""What the command line (or the Python API) adds to a workflow when it is planned and run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Choices made outside the file.
+
+    `given` are inputs as text (`--var`), coerced to their declared types; `values` are inputs that have types already
+    (`--vars-file`, the Python API). `allow` are tool names or globs; `yes` allows every call that would ask.
+    """
+
+    given: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
+    provider: str | None = None
+    model: str | None = None
+    allow: tuple[str, ...] = ()
+    yes: bool = False
+    detach: bool = False
+    out_dir: Path = Path("artifacts")
+    force: bool = False
+    record: Path | None = None
+    runs_dir: Path | None = None

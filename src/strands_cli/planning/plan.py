@@ -1,0 +1,124 @@
+"""The plan: what a run will do, resolved and checked, as frozen values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.canonical import canonical_json
+from strands_cli.errors import Finding
+from strands_cli.policy import Decision, Rule
+from strands_cli.providers import ModelSettings
+
+if TYPE_CHECKING:
+    from strands_cli.catalog import ToolRecord
+    from strands_cli.spec.model import AgentStep, ToolEntry, WorkflowSpec
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTool:
+    """A tool as one agent or step will have it.
+
+    `name` is what the model calls it, `ref` how the workflow wrote it, `record` what the catalog knows, None for custom
+    Python that the allowlist names. `decision` is policy's answer before any argument is known.
+    """
+
+    name: str
+    ref: str
+    record: ToolRecord | None
+    decision: Decision
+    config: Mapping[str, Any] = field(default_factory=dict)
+    member: str | None = None
+
+    @property
+    def distribution(self) -> str:
+        """The distribution that ships it, or `custom` for Python of the workflow's own."""
+        return self.record.distribution if self.record else "custom"
+
+    @property
+    def qualified(self) -> str:
+        """Where it comes from for a reader: `strands-tool-files 0.1.0`."""
+        return f"{self.distribution} {self.record.version or ''}".strip() if self.record else "custom Python"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name that a rule may know it by."""
+        if self.record is None:
+            return (self.name, self.ref)
+        own = (
+            self.name,
+            self.record.name,
+            f"native:{self.record.name}",
+            f"{self.record.distribution}/{self.record.name}",
+        )
+        return tuple(dict.fromkeys((*own, self.ref)))
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedAgent:
+    """An agent with everything resolved: its prompt as written, its model, its tools."""
+
+    id: str
+    prompt: str
+    model: ModelSettings
+    tools: tuple[PlannedTool, ...]
+    recording: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """One step for a reader: its key, its kind, who acts, and its input as far as the inputs suffice.
+
+    `rendered` says whether `input` is what will be sent; otherwise it is the template as written.
+    """
+
+    key: str
+    kind: str
+    who: str
+    input: str
+    rendered: bool
+    tools: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """At most how often things happen; None where nothing bounds them."""
+
+    steps: int | None
+    model_calls: int | None
+    tool_calls: int | None
+
+
+def entry_key(entry: ToolEntry) -> str:
+    """Return what makes two entries of a step's `tool_overrides` the same tool."""
+    return canonical_json({"tool": entry.tool, "as": entry.as_, "config": entry.config})
+
+
+def tools_of(
+    step: AgentStep, agents: Mapping[str, PlannedAgent], overrides: Mapping[str, tuple[PlannedTool, ...]]
+) -> tuple[PlannedTool, ...]:
+    """Return the tools an agent has in this step: its own, or those of `tool_overrides`."""
+    if step.tool_overrides is None:
+        return agents[step.agent].tools
+    return tuple(tool for entry in step.tool_overrides for tool in overrides[entry_key(entry)])
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything `run` needs and nothing it must look up: the value between checking and running."""
+
+    spec: WorkflowSpec
+    file: str
+    text: str
+    base_dir: Path
+    inputs: Mapping[str, Any]
+    agents: Mapping[str, PlannedAgent]
+    call_tools: Mapping[str, PlannedTool]
+    override_tools: Mapping[str, tuple[PlannedTool, ...]]
+    steps: tuple[PlannedStep, ...]
+    rules: tuple[Rule, ...]
+    bounds: Bounds
+    digest: str
+    findings: tuple[Finding, ...] = ()

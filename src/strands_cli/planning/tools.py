@@ -1,0 +1,175 @@
+"""Tools of a plan: every name a workflow uses, resolved against its own tools and the catalog, with policy's answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from strands_cli.catalog import Catalog, ToolRecord
+from strands_cli.config import Settings
+from strands_cli.errors import Denied, Finding, InvalidInput, StrandsCliError, Where, did_you_mean
+from strands_cli.planning.plan import PlannedTool
+from strands_cli.policy import Request, Rule, decide
+from strands_cli.spec.document import Document
+from strands_cli.spec.model import ToolEntry, WorkflowSpec
+from strands_cli.toolref import ToolRef, ToolRefError
+
+# Words that older files put into an agent's list to mean "all tools of that section"; the loader warns of them.
+SECTION_WORDS = ("python", "mcp", "http_executors")
+
+
+@dataclass(slots=True)
+class ToolResolver:
+    """Resolves the tool entries of one workflow; what is wrong collects in `findings`."""
+
+    spec: WorkflowSpec
+    document: Document
+    catalog: Catalog
+    rules: Sequence[Rule]
+    settings: Settings
+    findings: list[Finding] = field(default_factory=list)
+    workflow_tools: tuple[PlannedTool, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.workflow_tools = self.resolve_all(self.spec.tools.python, "/tools/python")
+
+    def agent_tools(self, entries: Sequence[ToolEntry] | None, pointer: str) -> tuple[PlannedTool, ...]:
+        """Return an agent's tools: all of the workflow's without a list, else those listed; names must be unique."""
+        tools = self.workflow_tools if entries is None else self.resolve_all(entries, pointer)
+        seen: dict[str, PlannedTool] = {}
+        for tool in tools:
+            twin = seen.setdefault(tool.name, tool)
+            if twin is not tool and twin != tool:
+                message = f"two tools are called '{tool.name}' here: {twin.ref} and {tool.ref}"
+                fix = "give one of them another name: {tool: ..., as: other_name}"
+                self.findings.append(Finding("twin-tool-names", message, self.document.where(pointer), fix))
+        return tuple(seen.values())
+
+    def resolve_all(self, entries: Iterable[ToolEntry], pointer: str) -> tuple[PlannedTool, ...]:
+        """Resolve a list of entries; a class or suite named as a whole gives all its tools."""
+        found: list[PlannedTool] = []
+        for index, entry in enumerate(entries):
+            found += self.resolve(entry, f"{pointer}/{index}")
+        return tuple(found)
+
+    def resolve(self, entry: ToolEntry, pointer: str) -> tuple[PlannedTool, ...]:
+        """Resolve one entry: among the workflow's own names first, then in the catalog."""
+        if entry.tool in SECTION_WORDS:
+            return self.workflow_tools if entry.tool == "python" else ()
+        own = [tool for tool in self.workflow_tools if entry.tool in (tool.name, tool.ref)]
+        if own and not entry.config and entry.as_ is None:
+            return tuple(own)
+        where = self.document.where(pointer)
+        try:
+            ref = ToolRef.parse(entry.tool)
+        except ToolRefError as error:
+            self.findings.append(Finding("bad-tool-ref", str(error), where, "see docs/reference/tool-refs.md"))
+            return ()
+        if unsupported := self._of_a_later_version(ref):
+            self.findings.append(Finding("not-yet", unsupported, where, "leave it out for now"))
+            return ()
+        if ref.kind == "custom":
+            return self._custom(ref, entry, where)
+        return self._from_catalog(ref, entry, where)
+
+    def _of_a_later_version(self, ref: ToolRef) -> str | None:
+        """Return what is not done yet about a name that is right, or None."""
+        tools = self.spec.tools
+        if ref.kind in ("mcp", "agent", "workflow"):
+            return f"tools of the form '{ref.kind}:' cannot be called by this version yet"
+        own = {executor.id for executor in tools.http_executors} | {composite.id for composite in tools.composite}
+        own |= {server.id for server in tools.mcp} | ({"Skill"} if self.spec.skills else set())
+        return f"the workflow's own tool '{ref.name}' cannot be called by this version yet" if ref.name in own else None
+
+    def _custom(self, ref: ToolRef, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
+        if not self.settings.allows_custom(ref.canonical):
+            known = [record.name for record in self.catalog.tools]
+            guess = did_you_mean(str(ref.attribute or ref.module).rpartition(".")[2], known)
+            fix = f"read it, then allow it: STRANDS_CUSTOM_TOOL_ALLOWLIST={ref.canonical}"
+            if guess:
+                fix = f"did you mean 'native:{guess}'? Otherwise {fix}"
+            message = f"'{entry.tool}' is custom Python, which nobody has allowed"
+            self.findings.append(Finding("custom-tool-denied", message, where, fix))
+            return ()
+        name = entry.as_ or (ref.attribute or str(ref.module)).rpartition(".")[2]
+        return (self._planned(name, entry, None, ref),)
+
+    def _from_catalog(self, ref: ToolRef, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
+        try:
+            record = self.catalog.resolve(ref)
+        except StrandsCliError as error:
+            self.findings += [
+                Finding(found.code, found.message, where, found.fix, found.severity) for found in error.findings
+            ]
+            return ()
+        if ref.kind == "legacy":
+            message = (
+                f"'{entry.tool}' is the name of an older collection; '{record.name}' of {record.distribution} is used"
+            )
+            self.findings.append(Finding("legacy-tool", message, where, f"write native:{record.ref_name}", "warning"))
+        if record.deprecated:
+            instead = record.deprecated.get("replacement")
+            message = f"'{record.name}' is deprecated since {record.deprecated.get('since', 'an earlier version')}"
+            fix = f"use {instead}" if instead else "ask its author what replaces it"
+            self.findings.append(Finding("legacy-tool", message, where, fix, "warning"))
+        self._check_config(record, entry.config, where)
+        if record.members:
+            if entry.as_ is not None:
+                message = f"'{entry.tool}' holds {len(record.members)} tools, so `as: {entry.as_}` names none of them"
+                fix = f"name one: native:{record.members[0].ref_name}"
+                self.findings.append(Finding("twin-tool-names", message, where, fix))
+            return tuple(self._planned(member.name, entry, member, ref) for member in record.members)
+        return (self._planned(entry.as_ or record.name, entry, record, ref),)
+
+    def _planned(self, name: str, entry: ToolEntry, record: ToolRecord | None, ref: ToolRef) -> PlannedTool:
+        member = record.name if record is not None and record.parent else None
+        undecided = PlannedTool(name, entry.tool, record, _UNDECIDED, entry.config, member)
+        request = Request(
+            names=undecided.names,
+            annotations=record.annotations if record else {},
+            claims=record.strands_cli if record else {},
+        )
+        decision = decide(self.rules, request)
+        return PlannedTool(name, entry.tool, record, decision, entry.config, member)
+
+    def _check_config(self, record: ToolRecord, config: Mapping[str, Any], where: Where) -> None:
+        if not config:
+            return
+        if record.config_schema is None:
+            message = f"'{record.name}' of {record.distribution} declares no settings, so `config` has no effect"
+            self.findings.append(Finding("tool-config", message, where, "remove `config`"))
+            return
+        import jsonschema  # only where a tool is configured
+
+        validator = jsonschema.Draft202012Validator(record.config_schema)
+        for error in validator.iter_errors(dict(config)):
+            message = f"the config of '{record.name}': {error.message}"
+            fix = f"see `strands tools show {record.name}`"
+            self.findings.append(Finding("tool-config", message, where, fix))
+
+
+def plan_single_tool(name: str, catalog: Catalog, settings: Settings) -> PlannedTool:
+    """Resolve one reference outside any workflow.
+
+    Raises:
+        StrandsCliError: nothing usable has this name, or it holds several tools.
+    """
+    ref = ToolRef.parse(name)
+    if ref.kind == "custom":
+        if not settings.allows_custom(ref.canonical):
+            raise Denied(
+                f"'{name}' is custom Python, which nobody has allowed",
+                fix=f"read it, then allow it: STRANDS_CUSTOM_TOOL_ALLOWLIST={ref.canonical}",
+            )
+        return PlannedTool((ref.attribute or str(ref.module)).rpartition(".")[2], name, None, _UNDECIDED)
+    record = catalog.resolve(ref)
+    if record.members:
+        names = ", ".join(member.ref_name for member in record.members)
+        raise InvalidInput(
+            f"'{name}' holds several tools: {names}", fix=f"name one: native:{record.members[0].ref_name}"
+        )
+    return PlannedTool(record.name, name, record, _UNDECIDED, member=record.name if record.parent else None)
+
+
+_UNDECIDED = decide((), Request(names=()))

@@ -1,0 +1,281 @@
+"""Which model providers exist, what each needs, and where each setting goes in its SDK class: data only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+Place = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """How one provider's SDK class is found, equipped and filled.
+
+    Attributes:
+        model_class: `module:class` in the SDK; None for `replay`, which is ours.
+        extra: Name of the `strands-cli` extra that brings the client; None when the base install has it.
+        modules: Modules that must be importable.
+        least_major: Distribution and the lowest major version that the SDK class accepts.
+        places: Setting -> keyword path in the class's constructor; a setting that is absent here has no effect.
+        needs: Settings without which the class fails.
+        options: Keys of `runtime.options`: the class's other configuration and constructor keywords.
+        sections: Option -> all keys that it may hold, where the SDK drops or refuses any other.
+        keys: Environment variables of which one must hold the API key.
+        key_place: Keyword path of the API key.
+        keyless: Keyword paths that replace the key when they are set.
+        keyless_variables: Environment variables that do the same.
+        default_host: Where requests go when nothing else is said.
+        host_variable: Environment variable with which the client replaces the default host.
+        presets: Keyword path -> value that we give unless `options` does; they switch off retries hidden in a client.
+        client_class: `module:class` of a client that the SDK builds only when a request is sent.
+        aws: Whether AWS credentials are used instead of a key.
+        temperature_max: Upper bound that the class or its service enforces, where it is below the usual 2.
+        adds_v1: Whether the client appends `/v1` (Ollama's `/api`) to the host by itself.
+    """
+
+    name: str
+    title: str
+    model_class: str | None = None
+    extra: str | None = None
+    modules: Place = ()
+    least_major: tuple[str, int] | None = None
+    places: Mapping[str, Place] = field(default_factory=dict)
+    needs: frozenset[str] = frozenset({"model_id"})
+    options: frozenset[str] = frozenset()
+    sections: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    keys: Place = ()
+    key_place: Place | None = None
+    keyless: tuple[Place, ...] = ()
+    keyless_variables: Place = ()
+    default_host: str | None = None
+    host_variable: str | None = None
+    presets: Mapping[Place, Any] = field(default_factory=dict)
+    client_class: str | None = None
+    aws: bool = False
+    temperature_max: float | None = None
+    adds_v1: bool = False
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_SAMPLING = ("temperature", "top_p", "max_tokens")
+_FLAT: dict[str, Place] = {name: (name,) for name in ("model_id", *_SAMPLING)}
+_PARAMS: dict[str, Place] = {"model_id": ("model_id",), **{name: ("params", name) for name in _SAMPLING}}
+_BASE_URL: dict[str, Place] = {"host": ("client_args", "base_url")}
+_NO_RETRIES: Mapping[Place, Any] = {("client_args", "max_retries"): 0}
+_BOTO_NO_RETRIES: Mapping[Place, Any] = {("boto_client_config", "retries"): {"total_max_attempts": 1}}
+_CACHE = _words("strategy ttl system_prompt_ttl cache_key tools_ttl")
+_MANTLE = _words("endpoint region")
+_OPENAI = Provider(
+    "openai",
+    "OpenAI chat completions, and every server that speaks them",
+    model_class="strands.models.openai:OpenAIModel",
+    extra="openai",
+    modules=("openai",),
+    places=_PARAMS | _BASE_URL,
+    options=_words("params stream cache_config context_window_limit client_args bedrock_mantle_config"),
+    sections={"cache_config": _CACHE, "bedrock_mantle_config": _MANTLE},
+    keys=("OPENAI_API_KEY",),
+    key_place=("client_args", "api_key"),
+    keyless=(("bedrock_mantle_config",), ("client_args", "workload_identity"), ("client_args", "admin_api_key")),
+    default_host="https://api.openai.com/v1",
+    host_variable="OPENAI_BASE_URL",
+    presets=_NO_RETRIES,
+    client_class="openai:AsyncOpenAI",
+)
+
+_TABLE = (
+    Provider(
+        "bedrock",
+        "Amazon Bedrock",
+        model_class="strands.models.bedrock:BedrockModel",
+        modules=("boto3",),
+        places=_FLAT | {"region": ("region_name",), "host": ("endpoint_url",)},
+        needs=frozenset(),
+        options=_words(
+            "additional_args additional_request_fields additional_response_field_paths cache_prompt cache_config"
+            " cache_tools guardrail_id guardrail_trace guardrail_stream_processing_mode guardrail_version"
+            " guardrail_redact_input guardrail_redact_input_message guardrail_redact_output"
+            " guardrail_redact_output_message guardrail_latest_message include_tool_result_status service_tier"
+            " stop_sequences streaming strict_tools use_native_token_count context_window_limit api_key"
+            " boto_client_config"
+        ),
+        sections={"cache_config": _CACHE},
+        keys=("AWS_BEARER_TOKEN_BEDROCK",),
+        key_place=("api_key",),
+        host_variable="AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
+        # The class reads this default only when it makes the client configuration itself.
+        presets={**_BOTO_NO_RETRIES, ("boto_client_config", "read_timeout"): 120},
+        aws=True,
+    ),
+    _OPENAI,
+    replace(
+        _OPENAI,
+        name="openai_responses",
+        title="OpenAI responses API",
+        model_class="strands.models.openai_responses:OpenAIResponsesModel",
+        least_major=("openai", 2),
+        places=_PARAMS | _BASE_URL | {"max_tokens": ("params", "max_output_tokens")},
+        options=(_OPENAI.options - {"stream"}) | {"stateful", "use_native_token_count"},
+    ),
+    Provider(
+        "anthropic",
+        "Anthropic messages API",
+        model_class="strands.models.anthropic:AnthropicModel",
+        extra="anthropic",
+        modules=("anthropic",),
+        places=_PARAMS | _BASE_URL | {"max_tokens": ("max_tokens",)},
+        needs=frozenset({"model_id", "max_tokens"}),
+        options=_words(
+            "params cache_config cache_tools anthropic_tools use_native_token_count context_window_limit client_args"
+        ),
+        sections={"cache_config": _CACHE},
+        keys=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+        key_place=("client_args", "api_key"),
+        keyless=(("client_args", "auth_token"), ("client_args", "profile"), ("client_args", "config")),
+        default_host="https://api.anthropic.com",
+        host_variable="ANTHROPIC_BASE_URL",
+        presets=_NO_RETRIES,
+        client_class="anthropic:AsyncAnthropic",
+        temperature_max=1.0,
+        adds_v1=True,
+    ),
+    Provider(
+        "gemini",
+        "Google Gemini",
+        model_class="strands.models.gemini:GeminiModel",
+        extra="gemini",
+        modules=("google.genai",),
+        places=_PARAMS
+        | {"max_tokens": ("params", "max_output_tokens"), "host": ("client_args", "http_options", "base_url")},
+        options=_words("params gemini_tools use_native_token_count context_window_limit client_args"),
+        keys=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+        key_place=("client_args", "api_key"),
+        keyless=(("client_args", "vertexai"), ("client_args", "enterprise")),
+        keyless_variables=("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE"),
+        default_host="https://generativelanguage.googleapis.com",
+        host_variable="GOOGLE_GEMINI_BASE_URL",
+        client_class="google.genai:Client",
+    ),
+    Provider(
+        "ollama",
+        "Ollama's own API",
+        model_class="strands.models.ollama:OllamaModel",
+        extra="ollama",
+        modules=("ollama",),
+        places=_FLAT | {"host": ("host",)},
+        options=_words(
+            "additional_args cache_config keep_alive options stop_sequences context_window_limit ollama_client_args"
+        ),
+        sections={"cache_config": _CACHE},
+        default_host="http://127.0.0.1:11434",
+        host_variable="OLLAMA_HOST",
+        adds_v1=True,
+    ),
+    Provider(
+        "llamacpp",
+        "llama.cpp server",
+        model_class="strands.models.llamacpp:LlamaCppModel",
+        modules=("httpx",),
+        places=_PARAMS | {"host": ("base_url",)},
+        needs=frozenset(),
+        options=_words("params use_native_token_count cache_config context_window_limit timeout"),
+        sections={
+            "cache_config": _CACHE,
+            # The class sends these and drops every other name without a word.
+            "params": _words(
+                "grammar json_schema temperature max_tokens top_p frequency_penalty presence_penalty stop seed n"
+                " logprobs top_logprobs response_format repeat_penalty top_k min_p typical_p tfs_z top_a mirostat"
+                " mirostat_lr mirostat_ent penalty_last_n n_probs min_keep ignore_eos logit_bias cache_prompt"
+                " slot_id samplers"
+            ),
+        },
+        default_host="http://localhost:8080",
+        # The class would wait 30 s for the first token, less than a long prompt takes on a small machine.
+        presets={("timeout",): (10.0, 600.0)},
+        adds_v1=True,
+    ),
+    Provider(
+        "mistral",
+        "Mistral AI",
+        model_class="strands.models.mistral:MistralModel",
+        extra="mistral",
+        modules=("mistralai.client",),
+        places=_FLAT | {"host": ("client_args", "server_url")},
+        options=_words("stream cache_config context_window_limit api_key client_args"),
+        sections={"cache_config": _CACHE},
+        keys=("MISTRAL_API_KEY",),
+        key_place=("client_args", "api_key"),
+        keyless=(("api_key",),),
+        default_host="https://api.mistral.ai",
+        client_class="mistralai.client:Mistral",
+        temperature_max=1.0,
+        adds_v1=True,
+    ),
+    Provider(
+        "litellm",
+        "LiteLLM, which forwards to many services",
+        model_class="strands.models.litellm:LiteLLMModel",
+        extra="litellm",
+        modules=("litellm", "openai"),
+        places=_PARAMS | {"host": ("client_args", "api_base")},
+        options=_words("params stream cache_config context_window_limit client_args"),
+        sections={"cache_config": _CACHE},
+        key_place=("client_args", "api_key"),
+        presets={("client_args", "max_retries"): 0, ("client_args", "num_retries"): 0},
+    ),
+    Provider(
+        "writer",
+        "Writer",
+        model_class="strands.models.writer:WriterModel",
+        extra="writer",
+        modules=("writerai",),
+        places=_FLAT | _BASE_URL,
+        options=_words("cache_config stop stream_options context_window_limit client_args"),
+        sections={"cache_config": _CACHE},
+        keys=("WRITER_API_KEY",),
+        key_place=("client_args", "api_key"),
+        default_host="https://api.writer.com",
+        host_variable="WRITER_BASE_URL",
+        presets=_NO_RETRIES,
+        client_class="writerai:AsyncClient",
+        adds_v1=True,
+    ),
+    Provider(
+        "sagemaker",
+        "Amazon SageMaker endpoint",
+        model_class="strands.models.sagemaker:SageMakerAIModel",
+        extra="sagemaker",
+        modules=("boto3", "mypy_boto3_sagemaker_runtime", "openai"),
+        places={
+            "model_id": ("endpoint_config", "endpoint_name"),
+            "region": ("endpoint_config", "region_name"),
+            **{name: ("payload_config", name) for name in _SAMPLING},
+        },
+        options=_words("endpoint_config payload_config boto_client_config"),
+        sections={
+            "endpoint_config": _words(
+                "endpoint_name region_name inference_component_name target_model target_variant cache_config"
+                " additional_args context_window_limit"
+            ),
+            "payload_config": _words(
+                "max_tokens stream temperature top_p top_k stop tool_results_as_user_messages additional_args"
+            ),
+        },
+        host_variable="AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME",
+        presets=_BOTO_NO_RETRIES,
+        aws=True,
+    ),
+    Provider("replay", "Plays a recording (ours)", needs=frozenset()),
+)
+PROVIDERS: Mapping[str, Provider] = {provider.name: provider for provider in _TABLE}
+
+# Options that hold a mapping; anything else there breaks inside the SDK, far from its cause.
+MAPPING_OPTIONS = _words(
+    "params client_args ollama_client_args options additional_args additional_request_fields endpoint_config"
+    " payload_config boto_client_config cache_config bedrock_mantle_config stream_options"
+)

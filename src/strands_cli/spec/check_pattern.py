@@ -1,0 +1,223 @@
+"""Whether the parts of a pattern fit together: agents, tasks, routes, branches, nodes and edges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from strands_cli.errors import Finding, Where, did_you_mean
+from strands_cli.spec.check_memory import check_memory
+from strands_cli.spec.check_schema import check_regex
+from strands_cli.spec.document import escape
+from strands_cli.spec.model import (
+    AgentStep,
+    Choice,
+    DagConfig,
+    EvaluatorOptimizer,
+    GateStep,
+    Graph,
+    GraphConfig,
+    OrchestratorWorkers,
+    Parallel,
+    Routing,
+    WorkflowPattern,
+    WorkflowSpec,
+)
+from strands_cli.spec.sites import CONFIG, Placed, placed_steps, sites_of_step
+from strands_cli.spec.tasks import ancestors, cycles
+from strands_cli.spec.template import Templates
+
+if TYPE_CHECKING:
+    from strands_cli.spec.loader import Loaded
+
+
+def check_pattern(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    """Yield every reference of the pattern that leads nowhere, and every part of it that cannot take effect."""
+    yield from check_agents(spec, loaded)
+    yield from _check_gates(spec, loaded)
+    yield from check_memory(spec, loaded)
+    pattern = spec.pattern
+    if isinstance(pattern, WorkflowPattern):
+        yield from check_tasks(pattern.config, loaded)
+    elif isinstance(pattern, Graph):
+        yield from check_graph(pattern.config, loaded)
+    elif isinstance(pattern, Routing):
+        config = pattern.config
+        if config.default is not None and config.default not in config.routes:
+            yield unknown("route", config.default, config.routes, loaded.where(f"{CONFIG}/default"))
+    elif isinstance(pattern, Parallel):
+        ids = [branch.id for branch in pattern.config.branches]
+        yield from duplicates("branch", ids, f"{CONFIG}/branches", loaded)
+    elif isinstance(pattern, OrchestratorWorkers) and pattern.config.reduce_review and not pattern.config.reduce:
+        message = "`reduce_review` has no effect without `reduce`"
+        yield no_effect(message, loaded.where(f"{CONFIG}/reduce_review", key=True))
+
+
+def unknown(kind: str, name: str, known: Iterable[str], where: Where) -> Finding:
+    """Say that a name leads nowhere; `kind` is `agent`, `task`, `route` or `node`."""
+    words = list(known)
+    close = did_you_mean(name, words)
+    fix = f"did you mean {close!r}?" if close else f"there are: {', '.join(words)}" if words else f"add the {kind}"
+    return Finding(f"unknown-{kind}", f"there is no {kind} {name!r}", where, fix)
+
+
+def no_effect(message: str, where: Where, fix: str = "remove it") -> Finding:
+    """Say that a field is accepted but can do nothing where it stands."""
+    return Finding("no-effect", message, where, fix, "warning")
+
+
+def duplicates(kind: str, ids: Sequence[str], pointer: str, loaded: Loaded) -> Iterator[Finding]:
+    """Report each id of a list that an earlier item has as well."""
+    for index, name in enumerate(ids):
+        first = ids.index(name)
+        if first < index:
+            line = loaded.where(f"{pointer}/{first}").line
+            message = f"two of the {kind} ids are {name!r}, the first in line {line}"
+            yield Finding("duplicate-id", message, loaded.where(f"{pointer}/{index}/id"), "give each an id of its own")
+
+
+def check_agents(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    """Report steps whose agent does not exist, and agents no step uses."""
+    mentions = [
+        (f"{placed.pointer}/agent", placed.step.agent)
+        for placed in placed_steps(spec)
+        if isinstance(placed.step, AgentStep)
+    ]
+    if isinstance(spec.pattern, EvaluatorOptimizer):
+        mentions.append((f"{CONFIG}/producer", spec.pattern.config.producer))
+    elif isinstance(spec.pattern, OrchestratorWorkers):
+        mentions.append((f"{CONFIG}/worker_template/agent", spec.pattern.config.worker_template.agent))
+    for pointer, name in mentions:
+        if name not in spec.agents:
+            yield unknown("agent", name, spec.agents, loaded.where(pointer))
+    used = {name for _, name in mentions} | _agents_as_tools(spec)
+    # An agent whose name was mistyped where it is used is not unused.
+    used |= {did_you_mean(name, spec.agents) or "" for _, name in mentions if name not in spec.agents}
+    for name in spec.agents:
+        if name not in used:
+            where = loaded.document.where(f"/agents/{escape(name)}", key=True)
+            yield Finding("unused-agent", f"no step uses the agent {name!r}", where, "use it or remove it", "warning")
+
+
+def _agents_as_tools(spec: WorkflowSpec) -> set[str]:
+    entries = [*spec.tools.python, *(entry for agent in spec.agents.values() for entry in agent.tools or ())]
+    for placed in placed_steps(spec):
+        if isinstance(placed.step, AgentStep):
+            entries += placed.step.tool_overrides or ()
+    return {entry.tool.removeprefix("agent:") for entry in entries if entry.tool.startswith("agent:")}
+
+
+def _check_gates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    import re
+
+    for placed in placed_steps(spec):
+        gate, pointer = placed.step, placed.pointer
+        if not isinstance(gate, GateStep):
+            continue
+        if gate.timeout_seconds is not None and gate.default is None:
+            message = "`timeout_seconds` has no effect without a `default` to take when the time is over"
+            yield no_effect(message, loaded.where(f"{pointer}/timeout_seconds", key=True), "add `default:`")
+        pattern = gate.validation.pattern if gate.validation else None
+        if pattern is None:
+            continue
+        problem = check_regex(pattern, loaded.where(f"{pointer}/validation/pattern"))
+        if problem is not None:
+            yield problem
+        elif gate.default is not None and not re.fullmatch(pattern, gate.default):
+            message = f"the default {gate.default!r} does not match the pattern {pattern!r}"
+            yield Finding("bad-value", message, loaded.where(f"{pointer}/default"), "change one of the two")
+
+
+def check_tasks(config: DagConfig, loaded: Loaded) -> Iterator[Finding]:
+    """Report task ids that occur twice, dependencies that do not exist, cycles, and reads without a dependency."""
+    pointer = f"{CONFIG}/tasks"
+    ids = [task.id for task in config.tasks]
+    yield from duplicates("task", ids, pointer, loaded)
+    for index, task in enumerate(config.tasks):
+        for number, name in enumerate(task.deps):
+            where = loaded.where(f"{pointer}/{index}/deps/{number}")
+            if name not in ids:
+                yield unknown("task", name, ids, where)
+            elif name in task.deps[:number]:
+                yield no_effect(f"the dependency {name!r} is named twice", where)
+    for cycle in cycles(config):
+        where = loaded.where(f"{pointer}/{ids.index(cycle[0])}/deps")
+        path = " -> ".join((*cycle, cycle[0]))
+        yield Finding("task-cycle", f"tasks wait for each other: {path}", where, "remove one of these dependencies")
+    yield from _check_reads(config, ancestors(config), loaded)
+
+
+def _check_reads(config: DagConfig, before: Mapping[str, set[str]], loaded: Loaded) -> Iterator[Finding]:
+    """Report tasks that read another one's answer without waiting for it.
+
+    A task that comes later, or the task itself, is never done in time: an error. An unrelated task may happen to be
+    done, and workflows written for layer-by-layer execution rely on that: a warning.
+    """
+    templates = Templates()
+    for index, task in enumerate(config.tasks):
+        for site in sites_of_step(Placed(f"{CONFIG}/tasks/{index}", task, {})):
+            for path in sorted(templates.paths_in(site.text), key=str):
+                name = str(path[1]) if path[0] == "tasks" and len(path) > 1 else task.id
+                if path[0] != "tasks" or len(path) < 2 or name not in before or name in before[task.id]:
+                    continue
+                where = loaded.where(site.pointer)
+                if name == task.id or task.id in before[name]:
+                    message = f"task {task.id!r} reads {name!r}, which is not done before it"
+                    yield Finding("unknown-name", message, where, "turn the dependency round")
+                else:
+                    message = f"task {task.id!r} reads {name!r} without depending on it; it may not be done by then"
+                    yield Finding("missing-dependency", message, where, f"add {name!r} to `deps`", "warning")
+
+
+def check_graph(config: GraphConfig, loaded: Loaded) -> Iterator[Finding]:
+    """Report edges from or to nowhere, edges that go on in no way or in two, dead ends of choices, unreachable nodes."""
+    nodes = config.nodes
+    for index, edge in enumerate(config.edges):
+        pointer = f"{CONFIG}/edges/{index}"
+        if edge.from_ not in nodes:
+            yield unknown("node", edge.from_, nodes, loaded.where(f"{pointer}/from"))
+        for number, name in enumerate(edge.to or ()):
+            if name not in nodes:
+                yield unknown("node", name, nodes, loaded.where(f"{pointer}/to/{number}"))
+        if (edge.to is None) == (edge.choose is None):
+            how = "both `to` and `choose`" if edge.to else "neither `to` nor `choose`"
+            yield Finding(
+                "edge-form", f"an edge needs one of `to` and `choose`; this one has {how}", loaded.where(pointer)
+            )
+        if edge.choose:
+            yield from _check_choices(edge.choose, f"{pointer}/choose", nodes, loaded)
+    yield from _check_reachable(config, loaded)
+
+
+def _check_choices(choices: Sequence[Choice], pointer: str, nodes: Iterable[str], loaded: Loaded) -> Iterator[Finding]:
+    is_else = [choice.when.strip().strip("{} ") == "else" for choice in choices]
+    for number, choice in enumerate(choices):
+        if choice.to not in nodes:
+            yield unknown("node", choice.to, nodes, loaded.where(f"{pointer}/{number}/to"))
+        if any(is_else[:number]):
+            yield no_effect(
+                "a choice after `else` is never reached", loaded.where(f"{pointer}/{number}"), "put `else` last"
+            )
+    if not any(is_else):
+        message = "where none of these choices holds, the path ends here"
+        yield Finding(
+            "no-else", message, loaded.where(pointer), "add `{when: else, to: ...}` if it should go on", "warning"
+        )
+
+
+def _check_reachable(config: GraphConfig, loaded: Loaded) -> Iterator[Finding]:
+    following: dict[str, list[str]] = {name: [] for name in config.nodes}
+    for edge in config.edges:
+        targets = [*(edge.to or ()), *(choice.to for choice in edge.choose or ())]
+        following.setdefault(edge.from_, []).extend(targets)
+    entry = next(iter(config.nodes))
+    seen, waiting = {entry}, [entry]
+    while waiting:
+        fresh = [name for name in following.get(waiting.pop(), ()) if name not in seen]
+        seen |= set(fresh)
+        waiting += fresh
+    for name in config.nodes:
+        if name not in seen:
+            where = loaded.where(f"{CONFIG}/nodes/{escape(name)}", key=True)
+            message = f"no path leads from the first node, {entry!r}, to {name!r}"
+            yield Finding("unreachable-node", message, where, "add an edge, or remove the node", "warning")

@@ -1,0 +1,47 @@
+"""Whether the JSON Schemas and regular expressions of a workflow are ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from strands_cli.errors import Finding, Where
+
+
+def check_schema(schema: Mapping[str, Any], where: Where) -> Finding | None:
+    """Report a JSON Schema that is not one (Draft 2020-12 unless `$schema` says otherwise) or points outside itself."""
+    from jsonschema.validators import Draft202012Validator, validator_for  # 140 ms; most workflows have no schema
+
+    validator: Any = validator_for(schema, default=Draft202012Validator)
+    error = next(
+        iter(sorted(validator(validator.META_SCHEMA).iter_errors(schema), key=lambda item: list(map(str, item.path)))),
+        None,
+    )
+    if error is not None:
+        place = "".join(f"/{token}" for token in error.path)
+        message = f"this is not a JSON Schema: {error.message}" + (f" (at {place})" if place else "")
+        return Finding("bad-schema", message, where, "see json-schema.org for the keywords")
+    outside = next((ref for ref in _refs(schema) if not ref.startswith("#")), None)
+    if outside is not None:
+        message = f"the schema points to {outside!r}; only references inside it (`#/...`) are followed"
+        return Finding("bad-schema", message, where, "copy what it points to into `$defs`")
+    return None
+
+
+def _refs(schema: Any) -> list[str]:
+    if isinstance(schema, Mapping):
+        own = [schema["$ref"]] if isinstance(schema.get("$ref"), str) else []
+        return own + [ref for key, item in schema.items() if key not in ("const", "enum") for ref in _refs(item)]
+    if isinstance(schema, (list, tuple)):
+        return [ref for item in schema for ref in _refs(item)]
+    return []
+
+
+def check_regex(pattern: str, where: Where) -> Finding | None:
+    """Report a regular expression that does not compile."""
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        return Finding("bad-regex", f"{pattern!r} is not a regular expression: {error}", where)
+    return None

@@ -1,0 +1,180 @@
+"""Whether the sections beside the pattern make sense: inputs, tools, agents, schemas, secrets, outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from strands_cli.errors import Finding, did_you_mean
+from strands_cli.spec.check_pattern import duplicates, no_effect, unknown
+from strands_cli.spec.check_schema import check_schema
+from strands_cli.spec.document import escape
+from strands_cli.spec.inputs import coerce_input
+from strands_cli.spec.model import InputSpec, McpServer, WorkflowSpec
+from strands_cli.spec.scope import RESERVED
+
+if TYPE_CHECKING:
+    from strands_cli.spec.loader import Loaded
+
+# Words that files in the field put into an agent's list of tools, where names of tools belong.
+_SECTION_WORDS = frozenset({"http_executors", "python", "mcp"})
+_SOURCES_WITH_PATH = frozenset({"file", "command", "secrets_manager", "ssm", "keyring"})
+
+
+def check_sections(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    """Yield what is wrong outside the pattern."""
+    yield from check_inputs(spec, loaded)
+    yield from check_agent_specs(spec, loaded)
+    yield from check_tools(spec, loaded)
+    yield from _check_runtime(spec, loaded)
+    yield from _check_env(spec, loaded)
+    yield from duplicates("skill", [skill.id for skill in spec.skills], "/skills", loaded)
+    yield from _check_retrieval(spec, loaded)
+    yield from _check_artifacts(spec, loaded)
+
+
+def check_inputs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    """Report inputs declared twice, defaults that do not fit, and names that templates already give a meaning."""
+    for section, inputs in (("required", spec.inputs.required), ("optional", spec.inputs.optional)):
+        for name, declared in inputs.items():
+            pointer = f"/inputs/{section}/{escape(name)}"
+            yield from _check_input(name, declared, pointer, loaded)
+            if section == "optional" and name in spec.inputs.required:
+                where = loaded.where(pointer, key=True)
+                yield Finding("duplicate-id", f"the input {name!r} is both required and optional", where, "keep one")
+            if section == "required" and declared.default is not None:
+                message = f"the input {name!r} is required, so its default is never used"
+                yield no_effect(message, loaded.where(f"{pointer}/default", key=True), "move it to `optional`")
+    for name, value in spec.inputs.values.items():
+        known = spec.inputs.declared().get(name)
+        pointer = f"/inputs/values/{escape(name)}"
+        if name in RESERVED:
+            yield _reserved(name, pointer, loaded)
+        if known is not None and value is not None:
+            yield from _check_value(known, value, pointer, f"the value of {name!r}", loaded)
+
+
+def _check_input(name: str, declared: InputSpec, pointer: str, loaded: Loaded) -> Iterator[Finding]:
+    if name in RESERVED:
+        yield _reserved(name, pointer, loaded)
+    if not name.isidentifier():
+        message = f"templates cannot use the input {name!r}: a name there has letters, digits and _ only"
+        yield Finding(
+            "bad-identifier", message, loaded.where(pointer, key=True), "write _ for other characters", "warning"
+        )
+    for index, allowed in enumerate(declared.enum or ()):
+        alone = declared.model_copy(update={"enum": None})
+        yield from _check_value(alone, allowed, f"{pointer}/enum/{index}", f"a value of `enum` of {name!r}", loaded)
+    if declared.default is not None:
+        yield from _check_value(declared, declared.default, f"{pointer}/default", f"the default of {name!r}", loaded)
+
+
+def _reserved(name: str, pointer: str, loaded: Loaded) -> Finding:
+    message = f"templates already mean something else by {name!r}; where they do, this input is hidden"
+    return Finding("reserved-name", message, loaded.where(pointer, key=True), "rename the input", "warning")
+
+
+def _check_value(declared: InputSpec, value: object, pointer: str, what: str, loaded: Loaded) -> Iterator[Finding]:
+    try:
+        coerce_input(declared, value)
+    except ValueError as error:
+        yield Finding(
+            "bad-value", f"{what} does not fit: {error}", loaded.where(pointer), "change the value or the type"
+        )
+
+
+def check_agent_specs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    """Report agents without a prompt, words that are no tools, and schemas that are none."""
+    for name, agent in spec.agents.items():
+        pointer = f"/agents/{escape(name)}"
+        if agent.prompt is None and (agent.ref is None or f"{pointer}/tools" in loaded.origins):
+            where = loaded.where(pointer, key=True)
+            yield Finding(
+                "missing-key", f"the agent {name!r} has no `prompt`", where, "add `prompt:`, or `$ref:` to a file"
+            )
+        for index, entry in enumerate(agent.tools or ()):
+            if entry.tool in _SECTION_WORDS:
+                message = f"{entry.tool!r} is a section of `tools`, not a tool; the agent gets nothing by it"
+                yield no_effect(message, loaded.where(f"{pointer}/tools/{index}"), "name the tools themselves")
+        for field, schema in (("input_schema", agent.input_schema), ("output_schema", agent.output_schema)):
+            if isinstance(schema, dict):
+                finding = check_schema(schema, loaded.where(f"{pointer}/{field}"))
+                if finding is not None:
+                    yield finding
+
+
+def check_tools(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    """Report ids that occur twice, MCP servers that cannot be reached, and composite tools' schemas that are none."""
+    tools = spec.tools
+    for section, entries in (
+        ("mcp", tools.mcp),
+        ("http_executors", tools.http_executors),
+        ("composite", tools.composite),
+    ):
+        yield from duplicates(section, [entry.id for entry in entries], f"/tools/{section}", loaded)
+    for index, server in enumerate(tools.mcp):
+        yield from _check_server(server, f"/tools/mcp/{index}", loaded)
+    for index, tool in enumerate(tools.composite):
+        if isinstance(tool.input_schema, dict):
+            finding = check_schema(tool.input_schema, loaded.where(f"/tools/composite/{index}/input_schema"))
+            if finding is not None:
+                yield finding
+
+
+def _check_server(server: McpServer, pointer: str, loaded: Loaded) -> Iterator[Finding]:
+    if (server.command is None) == (server.url is None):
+        how = "both" if server.command else "neither"
+        message = f"the MCP server {server.id!r} needs one of `command` and `url`; it has {how}"
+        yield Finding("server-form", message, loaded.where(pointer), "say how it is reached")
+    for name, needs in (("args", "command"), ("env", "command"), ("headers", "url")):
+        if getattr(server, name) and getattr(server, needs) is None:
+            yield no_effect(f"`{name}` has no effect without `{needs}`", loaded.where(f"{pointer}/{name}", key=True))
+    for key in server.model_extra or ():
+        close = did_you_mean(key, McpServer.model_fields)
+        fix = f"did you mean `{close}`?" if close else "remove it"
+        yield no_effect(
+            f"`{key}` of an MCP server has no effect here", loaded.where(f"{pointer}/{escape(key)}", key=True), fix
+        )
+
+
+def _check_runtime(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    policy = spec.runtime.failure_policy
+    if policy.wait_min > policy.wait_max:
+        message = f"`wait_min` ({policy.wait_min:g}) is longer than `wait_max` ({policy.wait_max:g})"
+        yield Finding("bad-value", message, loaded.where("/runtime/failure_policy"), "swap them")
+    providers = {spec.runtime.provider, *(agent.provider for agent in spec.agents.values())}
+    if spec.runtime.recording is not None and "replay" not in providers:
+        message = "`recording` is only played by the provider `replay`"
+        yield no_effect(message, loaded.where("/runtime/recording", key=True))
+
+
+def _check_env(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    names = [secret.name or secret.key for secret in spec.env.secrets]
+    for index, secret in enumerate(spec.env.secrets):
+        pointer = f"/env/secrets/{index}"
+        if names.index(names[index]) < index:
+            message = f"two secrets are named {names[index]!r}"
+            yield Finding("duplicate-id", message, loaded.where(pointer), "give one of them another `name`")
+        if secret.path is not None and secret.source not in _SOURCES_WITH_PATH:
+            message = f"`path` has no effect for a secret from `{secret.source}`"
+            yield no_effect(message, loaded.where(f"{pointer}/path", key=True))
+        if secret.path is None and secret.source in ("file", "command"):
+            message = f"a secret from `{secret.source}` needs a `path`"
+            yield Finding("missing-key", message, loaded.where(pointer), "add `path:`")
+
+
+def _check_retrieval(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    retrieval = spec.context_policy.retrieval
+    servers = [server.id for server in spec.tools.mcp]
+    for index, name in enumerate(retrieval.mcp_servers if retrieval else ()):
+        if name not in servers:
+            yield unknown("server", name, servers, loaded.where(f"/context_policy/retrieval/mcp_servers/{index}"))
+
+
+def _check_artifacts(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    paths = [artifact.path for artifact in spec.outputs.artifacts]
+    for index, path in enumerate(paths):
+        if paths.index(path) < index:
+            message = f"two artifacts are written to {path!r}"
+            where = loaded.where(f"/outputs/artifacts/{index}/path")
+            yield Finding("duplicate-id", message, where, "give each a path of its own")

@@ -1,0 +1,114 @@
+"""A document to a valid `WorkflowSpec`, or every mistake in it at once."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from strands_cli.errors import Finding, Where
+from strands_cli.spec.document import Document
+from strands_cli.spec.mistakes import findings_of, holds
+from strands_cli.spec.model import WorkflowSpec
+
+_PRUNING_ROUNDS = 3
+_NAMED_PARTS = ("agents", "nodes", "routes", "required", "optional")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What came of a document.
+
+    `spec` is there whenever the document has the shape of a workflow, also when references or templates in it are
+    wrong, so that later stages can add what they find; nothing may run while `findings` has an error. Files that the
+    workflow names (`$ref`, schema paths) are in `files`; `spec` holds their content in place of the path.
+    """
+
+    spec: WorkflowSpec | None
+    document: Document
+    findings: tuple[Finding, ...] = ()
+    files: tuple[Document, ...] = ()
+    origins: Mapping[str, tuple[Document, str]] = field(default_factory=dict)
+
+    def where(self, pointer: str, *, key: bool = False) -> Where:
+        """Say where a node was written: in the workflow, or in the file that `$ref` brought it from."""
+        place = pointer
+        while place:
+            if place in self.origins:
+                document, prefix = self.origins[place]
+                return document.where(prefix + pointer[len(place) :], key=key)
+            place = place.rpartition("/")[0]
+        return self.document.where(pointer, key=key)
+
+
+def load_spec(document: Document) -> Loaded:
+    """Validate a document as a workflow; never raises for anything the document holds.
+
+    Returns:
+        The workflow and all findings: shape, references, templates and schemas, in the order of the file.
+    """
+    from strands_cli.spec.check import check_spec
+    from strands_cli.spec.references import resolve_references
+
+    findings = list(document.findings)
+    spec, errors = _validate(document.value)
+    findings += findings_of(errors, WorkflowSpec, document)
+    candidate = spec or _without_mistakes(document.value, errors)
+    files: tuple[Document, ...] = ()
+    origins: Mapping[str, tuple[Document, str]] = {}
+    if candidate is not None:
+        resolved = resolve_references(candidate, document)
+        candidate, files, origins = resolved.spec, resolved.files, resolved.origins
+        findings += resolved.findings
+        sketch = Loaded(candidate, document, (), files, origins)
+        findings += check_spec(candidate, sketch)
+    return Loaded(candidate if spec else None, document, _in_order(findings, document.file), files, origins)
+
+
+def _validate(value: Any) -> tuple[WorkflowSpec | None, list[Any]]:
+    try:
+        return WorkflowSpec.model_validate(value, context={"document": True}), []
+    except ValidationError as error:
+        return None, error.errors(include_url=False)
+
+
+def _without_mistakes(value: Any, errors: list[Any]) -> WorkflowSpec | None:
+    """Return the workflow as it would be without its unknown keys and unusable optional values, if there is one.
+
+    A mistyped key should not hide an unknown agent; whatever else is wrong can then be said in the same breath.
+    """
+    value = copy.deepcopy(value)
+    for _ in range(_PRUNING_ROUNDS):
+        if not all(_prune(value, error) for error in errors):
+            return None
+        spec, errors = _validate(value)
+        if spec is not None:
+            return spec
+    return None
+
+
+def _prune(value: Any, error: Any) -> bool:
+    """Remove the node an error is about from the mapping that holds it; False when that cannot help."""
+    holder, key, node = None, None, value
+    for token in error["loc"]:
+        if holds(node, token):
+            holder, key, node = node, token, node[token]
+    if error["type"] == "unknown_key":
+        holder, key = node, error["ctx"]["key"]
+    # Without its entry here, every mention of the agent or node would look like a mistake of its own.
+    is_named_part = error["type"] != "unknown_key" and error["loc"][-2:-1] and error["loc"][-2] in _NAMED_PARTS
+    if error["type"] in ("missing", "union_tag_not_found") or is_named_part or not isinstance(holder, dict):
+        return False
+    holder.pop(key, None)
+    return True
+
+
+def _in_order(findings: list[Finding], file: str) -> tuple[Finding, ...]:
+    def place(finding: Finding) -> tuple[bool, str, int, int]:
+        where = finding.where or Where(file)
+        return where.file != file, where.file, where.line or 0, where.column or 0
+
+    return tuple(sorted(dict.fromkeys(findings), key=place))

@@ -1,0 +1,84 @@
+"""The JSON Schema of the workflow format, made from the models, for editors."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from strands_cli.spec.model import InputSpec, ToolEntry, WorkflowSpec
+from strands_cli.spec.part import IDENTIFIER
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+TITLE = "strands-cli workflow"
+
+# Objects that may be written as one word, and the object form that the word stands for.
+_SHORTHANDS: dict[str, dict[str, Any]] = {
+    ToolEntry.__name__: {"type": "string", "minLength": 1, "description": "The tool's name."},
+    InputSpec.__name__: {"enum": ["string", "number", "integer", "boolean", "array", "object"]},
+}
+
+
+def workflow_schema() -> dict[str, Any]:
+    """Return the JSON Schema (Draft 2020-12) of a workflow.
+
+    It accepts what `load_spec` accepts as far as shape goes, shorthands included; what depends on other parts of the
+    file (references, templates) only `load_spec` can tell.
+    """
+    schema = WorkflowSpec.model_json_schema(by_alias=True)
+    definitions = schema.pop("$defs")
+    for definition in [schema, *definitions.values()]:
+        _open_to_notes(definition)
+    for name, shorthand in _SHORTHANDS.items():
+        definitions[name] = {
+            "description": definitions[name].get("description", ""),
+            "anyOf": [shorthand, definitions[name]],
+        }
+    _accept_older_spellings(definitions)
+    whole = {"$schema": DIALECT, **schema, "title": TITLE, "$defs": definitions}
+    tidy: dict[str, Any] = _tidy(whole)
+    return tidy
+
+
+def schema_text() -> str:
+    """Return the schema as the committed file and `strands schema` spell it."""
+    return json.dumps(workflow_schema(), ensure_ascii=False, indent=2) + "\n"
+
+
+def _open_to_notes(definition: dict[str, Any]) -> None:
+    if "properties" in definition:
+        definition["patternProperties"] = {"^x-": True}
+
+
+def _accept_older_spellings(definitions: dict[str, Any]) -> None:
+    """Describe what the models read besides their own fields: `callable` for `tool`, one node for a list of them."""
+    entry = definitions[ToolEntry.__name__]["anyOf"][1]
+    entry["properties"]["callable"] = {
+        "type": "string",
+        "deprecated": True,
+        "description": "The older word for `tool`.",
+    }
+    entry["anyOf"] = [{"required": ["tool"]}, {"required": ["callable"]}]
+    entry.pop("required")
+    targets = definitions["Edge"]["properties"]["to"]
+    targets["anyOf"].insert(0, {"type": "string"})
+    definitions["Edge"]["oneOf"] = [{"required": ["to"]}, {"required": ["choose"]}]
+
+
+def _tidy(node: Any) -> Any:
+    """Drop generated titles, and let notes stand beside the author's own names."""
+    if isinstance(node, list):
+        return [_tidy(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    kept = {
+        key: ({name: _tidy(item) for name, item in value.items()} if key in ("properties", "$defs") else _tidy(value))
+        for key, value in node.items()
+        if not (key == "title" and isinstance(value, str) and value != TITLE)
+    }
+    patterns = kept.get("patternProperties")
+    if patterns and IDENTIFIER in patterns:
+        # A name that starts with `x-` is a note, so the pattern of names must not claim it.
+        named = {"^(?!x-)" + IDENTIFIER[1:]: patterns[IDENTIFIER], "^x-": True}
+        kept["patternProperties"] = named
+        kept["additionalProperties"] = False
+    return kept

@@ -1,0 +1,125 @@
+"""Cold commands stay cold: they import neither the SDK nor any plugin, also with a plugin whose import is a trap."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+CLONE = Path(__file__).parent.parent
+QUICKSTART = CLONE / "examples" / "quickstart.yaml"
+TRAP = "strands_tool_trap"
+# What no cold command may import; jsonschema and pydantic have their own rules below.
+NEVER = {
+    "strands",
+    TRAP,
+    "asyncio",
+    "rich",
+    "boto3",
+    "botocore",
+    "mcp",
+    "openai",
+    "httpx",
+    "sqlite3",
+    "jinja2.async_utils",
+}
+# Typer 0.29 imports pydantic to read any command's options (docs/decisions/0001), and pydantic importlib.metadata.
+WITHOUT_A_SPEC = {"jsonschema", "jinja2", "packaging", "yaml"}
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a cold command printed and imported."""
+
+    code: int
+    output: str
+    errors: str
+    modules: frozenset[str]
+
+    def imported(self, names: set[str]) -> set[str]:
+        """Return which of the names, or modules below them, were imported."""
+        return {name for name in names for module in self.modules if module == name or module.startswith(f"{name}.")}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """Install a tool distribution whose import leaves a file behind and raises."""
+    site = tmp_path / "site"
+    dist = site / f"{TRAP}-1.0.dist-info"
+    dist.mkdir(parents=True)
+    (dist / "METADATA").write_text("Metadata-Version: 2.1\nName: strands-tool-trap\nVersion: 1.0\n")
+    (dist / "entry_points.txt").write_text(f"[strands_cli.tools]\ntrap = {TRAP}\n")
+    (dist / "RECORD").write_text(f"{TRAP}/__init__.py,,\n{TRAP}-1.0.dist-info/METADATA,,\n")
+    (site / TRAP).mkdir()
+    (site / TRAP / "__init__.py").write_text(
+        'from pathlib import Path\nPath(__file__).with_name("sprung").touch()\nraise SystemExit("the trap sprang")\n'
+        'TOOL_SPEC = {"name": "trap", "description": "A trap.", "inputSchema": {"json": {"type": "object"}}}\n'
+        "def trap(tool, **kwargs): ...\n"
+    )
+    return site
+
+
+def run_cold(site: Path, *arguments: str) -> Ran:
+    """Run `strands` with the trap installed, and read from `-X importtime` which modules it imported."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("STRANDS_", "PYTHON"))}
+    ran = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "strands_cli", *arguments],
+        cwd=site.parent,
+        env={**environment, "PYTHONPATH": str(site), "HOME": str(site.parent), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    modules = re.findall(r"^import time: .*\| +(\S+)$", ran.stderr, re.M)
+    errors = "\n".join(line for line in ran.stderr.splitlines() if not line.startswith("import time:"))
+    return Ran(ran.returncode, ran.stdout, errors, frozenset(modules))
+
+
+COLD = {
+    "version": ["--version"],
+    "help": ["--help"],
+    "list-tools": ["list-tools", "--json"],
+    "list-tools source": ["list-tools", "--source"],
+    "tools show": ["tools", "show", "trap"],
+    "validate": ["validate", str(QUICKSTART)],
+    "plan": ["plan", str(QUICKSTART)],
+    "plan json": ["plan", "--format", "json", str(QUICKSTART)],
+    "schema": ["schema"],
+}
+
+
+@pytest.mark.parametrize("name", COLD)
+def test_a_cold_command_imports_neither_the_sdk_nor_a_plugin(name: str, site: Path) -> None:
+    ran = run_cold(site, *COLD[name])
+    assert ran.code == 0, ran.output + ran.errors
+    assert "encodings" in ran.modules, "the list of imports was read"
+    assert ran.imported(NEVER) == set()
+    assert not (site / TRAP / "sprung").exists()
+    assert "trap sprang" not in ran.output + ran.errors
+
+
+@pytest.mark.parametrize("name", ["version", "help", "list-tools"])
+def test_a_command_that_reads_no_workflow_imports_no_schema_library(name: str, site: Path) -> None:
+    assert run_cold(site, *COLD[name]).imported(WITHOUT_A_SPEC) == set()
+
+
+def test_version_is_answered_before_typer_is_imported(site: Path) -> None:
+    assert run_cold(site, "--version").imported({"typer", "click", "json", "inspect"}) == set()
+
+
+def test_the_trap_is_listed_so_that_the_other_tests_prove_something(site: Path) -> None:
+    tools = json.loads(run_cold(site, "list-tools", "--json").output)["tools"]
+    assert "trap" in {tool["name"] for tool in tools}
+
+
+def test_running_the_trap_springs_it(site: Path) -> None:
+    ran = run_cold(site, "tools", "run", "trap", "--input", "{}")
+    assert ran.code == 10, ran.output + ran.errors
+    assert (site / TRAP / "sprung").exists()

@@ -1,0 +1,252 @@
+"""The house keeps its own rules: sizes, names, pinned codes, walls, locks, and nothing of one machine in the tree."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from strands_cli.codes import CODES
+from tests.golden import check_golden
+
+CLONE = Path(__file__).parent.parent
+SOURCE = CLONE / "src" / "strands_cli"
+MODULES = sorted(
+    path
+    for place in (SOURCE, CLONE / "bench", CLONE / "scripts", *CLONE.glob("packages/strands-tool-*/src"))
+    for path in place.rglob("*.py")
+)
+MODULE_LINES, FUNCTION_LINES = 400, 60
+
+# Each exception says why the rule would make this place worse.
+LONG_MODULES: dict[str, str] = {
+    "src/strands_cli/codes.py": "a table of texts: one row a code, and nothing to read between the rows",
+}
+LONG_FUNCTIONS: dict[str, str] = {}
+
+UNIX_ONLY = {"fcntl", "grp", "pwd", "pty", "resource", "syslog", "termios", "tty"}
+VAGUE_NAMES = re.compile(r"(Manager|Helper|Utils?|Base|Impl)$")
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(CLONE).as_posix()
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def tracked_files() -> Iterator[Path]:
+    """Yield the text files that are, or would be, in the repository."""
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=CLONE,
+        capture_output=True,
+        check=True,
+        encoding="utf-8",
+    )
+    for name in listing.stdout.split("\0"):
+        path = CLONE / name
+        if name and path.is_file() and b"\0" not in path.read_bytes()[:1024]:
+            yield path
+
+
+def test_no_module_is_longer_than_the_house_allows() -> None:
+    lengths = {name_of(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
+    too_long = {name: length for name, length in lengths.items() if length > MODULE_LINES}
+    assert too_long.keys() - LONG_MODULES.keys() == set(), {
+        n: too_long[n] for n in too_long.keys() - LONG_MODULES.keys()
+    }
+
+
+def test_no_function_is_longer_than_the_house_allows() -> None:
+    too_long = {
+        f"{name_of(path)}:{node.name}": length
+        for path in MODULES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (length := (node.end_lineno or node.lineno) - node.lineno + 1) > FUNCTION_LINES
+    }
+    assert too_long.keys() - LONG_FUNCTIONS.keys() == set(), too_long
+
+
+def test_every_module_opens_with_a_sentence() -> None:
+    silent = [
+        name_of(path) for path in MODULES if not (ast.get_docstring(tree_of(path)) or "").split("\n")[0].endswith(".")
+    ]
+    # A colon introduces the usage lines of a program.
+    assert [name for name in silent if name.startswith(("src/", "packages/"))] == []
+
+
+def test_no_class_has_a_name_that_says_nothing() -> None:
+    vague = [
+        f"{name_of(path)}:{node.name}"
+        for path in MODULES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ClassDef) and VAGUE_NAMES.search(node.name)
+    ]
+    assert vague == []
+
+
+def test_no_module_needs_a_unix_only_module_to_be_imported() -> None:
+    unguarded = [
+        f"{name_of(path)}:{node.lineno}"
+        for path in MODULES
+        for node in tree_of(path).body  # a guard is a `try` or an `if`, so what stands bare at the top has none
+        if isinstance(node, ast.Import | ast.ImportFrom) and UNIX_ONLY & imported_roots(node)
+    ]
+    assert unguarded == []
+
+
+def without_docstrings(path: Path) -> str:
+    """Return the code without docstrings and comments, where an example may name a tool."""
+    tree = tree_of(path)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(
+            node
+        ):
+            node.body[0] = ast.Pass()
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def imported_roots(node: ast.Import | ast.ImportFrom) -> set[str]:
+    names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+    return {name.split(".")[0] for name in names}
+
+
+def test_the_core_does_not_know_the_first_party_tools() -> None:
+    packages = [path.parent.name for path in CLONE.glob("packages/strands-tool-*/pyproject.toml")]
+    names = re.compile("|".join(re.escape(word) for name in packages for word in (name, name.replace("-", "_"))))
+    knowing = [name_of(path) for path in SOURCE.rglob("*.py") if names.search(without_docstrings(path))]
+    assert packages
+    assert knowing == []
+
+
+def test_finding_codes_are_pinned_and_each_says_what_to_do() -> None:
+    check_golden("codes.txt", "".join(f"{code}\n" for code in sorted(CODES)))
+    for code, entry in CODES.items():
+        assert re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", code), code
+        assert entry.meaning.endswith("."), code
+        assert entry.remedy.endswith("."), code
+    source = (SOURCE / "codes.py").read_text(encoding="utf-8")
+    assert len(re.findall(r"^    \"[a-z0-9-]+\": CodeEntry\(", source, re.M)) == len(CODES), "a code stands twice"
+
+
+def test_every_finding_code_is_reported_somewhere() -> None:
+    text = "\n".join(path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py") if path.name != "codes.py")
+    assert [code for code in CODES if f'"{code}"' not in text] == []
+
+
+def test_generated_reference_pages_are_what_the_code_says() -> None:
+    ran = subprocess.run(
+        [sys.executable, "scripts/make_reference.py", "--check"], cwd=CLONE, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+PUBLIC_MODULES = ["strands_cli", "strands_cli.api", "strands_cli.metadata", "strands_cli.testing"]
+
+
+def test_public_names_are_pinned() -> None:
+    """Read `__all__` in a fresh interpreter each, so that no other test's imports show."""
+    program = (
+        "import importlib, sys; print('\\n'.join(sorted(getattr(importlib.import_module(sys.argv[1]), '__all__', []))))"
+    )
+    lines = []
+    for module in filter(find_spec, PUBLIC_MODULES):
+        ran = subprocess.run([sys.executable, "-c", program, module], capture_output=True, text=True, check=True)
+        lines += [f"{module}.{name}\n" for name in ran.stdout.split()]
+    check_golden("public-names.txt", "".join(lines))
+
+
+def test_nothing_of_one_machine_is_in_the_tree() -> None:
+    # Written apart, so that this file does not hold what it looks for.
+    private = re.compile("|".join(("/" + "work/", "py" + r"pi\.org", "python" + "hosted", "registry" + r"\.npm")))
+    found = [
+        f"{name_of(path)}:{number}"
+        for path in tracked_files()
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1)
+        if private.search(line)
+    ]
+    assert found == []
+
+
+def locked(name: str) -> dict[str, str]:
+    """Return the versions that a lock in `constraints/` pins, by normalised name."""
+    text = (CLONE / "constraints" / name).read_text(encoding="utf-8")
+    assert "://" not in text
+    pins = re.findall(r"^([A-Za-z0-9._-]+)==([^ ;\\\n]+)([^\n]*\\\n)?(    --hash)?", text, re.M)
+    assert all(hashes for *_, hashes in pins), "every pin has hashes"
+    return {canonicalize_name(pin): version for pin, version, *_ in pins}
+
+
+@pytest.mark.parametrize("lock", ["run.txt", "dev.txt"])
+def test_a_lock_fits_every_direct_dependency(lock: str) -> None:
+    pins = locked(lock)
+    for place in [CLONE, *(path.parent for path in CLONE.glob("packages/strands-tool-*/pyproject.toml"))]:
+        metadata = tomllib.loads((place / "pyproject.toml").read_text(encoding="utf-8"))
+        wanted = list(metadata["project"]["dependencies"])
+        if lock == "dev.txt":
+            wanted += [
+                entry
+                for group in metadata.get("dependency-groups", {}).values()
+                for entry in group
+                if isinstance(entry, str)
+            ]
+        for requirement in map(Requirement, wanted):
+            assert requirement.specifier, f"{place.name}: {requirement} has no lower bound"
+            assert requirement.specifier.contains(pins[canonicalize_name(requirement.name)]), (
+                f"{requirement}: nox -s lock"
+            )
+
+
+def test_what_a_run_needs_is_part_of_the_development_environment() -> None:
+    assert locked("run.txt").items() <= locked("dev.txt").items()
+
+
+def test_changelog_fragments_name_their_distribution() -> None:
+    names = {"strands-cli", *(path.parent.name for path in CLONE.glob("packages/strands-tool-*/pyproject.toml"))}
+    for fragment in (CLONE / "changelog.d").glob("*.md"):
+        fits = re.fullmatch(r"\+([a-z-]+)\.[a-z0-9-]+\.(added|changed|fixed|removed|security)\.md", fragment.name)
+        assert fits, f"{fragment.name}: name it +DISTRIBUTION.SUBJECT.added|changed|fixed|removed|security.md"
+        assert fits[1] in names, fragment.name
+        assert fragment.read_text(encoding="utf-8").startswith(f"{fits[1]}: "), fragment.name
+
+
+LINT = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+SPOILED = {
+    "engine/upward.py": ("from strands_cli.cli import main", "floors"),
+    "spec/sideways.py": ("from strands_cli import catalog", "floors"),
+    "engine/sdk.py": ("def late() -> None:\n    import strands", "walls"),
+    "catalog/favourite.py": ("import strands_tool_files", "no-tools-inside"),
+    "attic/__init__.py": ("", "floors"),
+}
+
+
+@pytest.mark.parametrize("name", SPOILED)
+def test_the_import_contracts_notice(name: str, tmp_path: Path) -> None:
+    text, contract = SPOILED[name]
+    shutil.copytree(CLONE / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    spoiled = tmp_path / "src" / "strands_cli" / name
+    spoiled.parent.mkdir(exist_ok=True)
+    spoiled.write_text(f'"""Spoiled."""\n{text}\n', encoding="utf-8")
+    ran = subprocess.run(
+        [sys.executable, "-c", LINT, "--no-cache", "--config", str(CLONE / "pyproject.toml"), "--contract", contract],
+        cwd=tmp_path / "src",
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PATH": "", "PYTHONPATH": str(tmp_path / "src"), "PYTHONWARNINGS": "default"},
+    )
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "BROKEN" in ran.stdout or "exhaustive" in ran.stdout + ran.stderr, ran.stdout + ran.stderr
