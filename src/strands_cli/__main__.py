@@ -8,6 +8,6 @@ import sys
 if sys.path and sys.path[0] in ("", __import__("os").getcwd()):
     del sys.path[0]
 
-from strands_cli.cli import main  # noqa: E402
+from strands_cli.cli import main
 
 main()

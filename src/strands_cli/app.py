@@ -127,7 +127,7 @@ async def run_tool(planned: PlannedTool, arguments: Mapping[str, Any]) -> Mappin
 
 
 def workspace_of(planned: Plan) -> dict[str, Any]:
-    """Return what file tools may touch: the working directory and the workflow's mounts, but not the workflow itself."""
+    """Return what file tools may touch: the working directory and the mounts, but not the workflow itself."""
     mounts = planned.spec.env.mounts
     return {
         "root": str(Path.cwd()),

@@ -1,4 +1,4 @@
-"""The words of a run: what happened, as frozen values without behaviour; the journal, live view and trace speak them."""
+"""The words of a run: what happened, as frozen values that live view, trace and event files speak."""
 
 from __future__ import annotations
 

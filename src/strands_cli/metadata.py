@@ -9,6 +9,14 @@ from typing import Any, TypeVar
 
 ATTRIBUTE = "__strands_tool_metadata__"
 
+# Our words for what the SDK and MCP call hints.
+HINTS = {
+    "read_only": "readOnlyHint",
+    "destructive": "destructiveHint",
+    "idempotent": "idempotentHint",
+    "open_world": "openWorldHint",
+}
+
 Target = TypeVar("Target")
 
 
@@ -63,17 +71,16 @@ def tool_metadata(
         TypeError: For a value of another type, at decoration, or a target that cannot carry attributes.
         ValueError: For a limit that is not positive.
     """
-    hints = {"readOnlyHint": read_only, "destructiveHint": destructive, "idempotentHint": idempotent}
-    hints["openWorldHint"] = open_world
-    flags = {**hints, "requires_confirmation": requires_confirmation}
-    _require_types(flags, bool)
+    flags = {"read_only": read_only, "destructive": destructive, "idempotent": idempotent, "open_world": open_world}
+    _require_types({**flags, "requires_confirmation": requires_confirmation}, bool)
     _require_types({"title": title}, str)
     mappings = {"read_only_when": read_only_when, "capabilities": capabilities, "resources": resources}
     _require_types(mappings, Mapping)
     limits = {"timeout_s": timeout_s, "max_output_bytes": max_output_bytes}
     _require_limits(limits)
     words = {"requires_confirmation": requires_confirmation, **mappings, **limits}
-    said = ToolMetadata(annotations=_present({"title": title, **hints}), strands_cli=_present(words))
+    hints = {"title": title, **{HINTS[word]: value for word, value in flags.items()}}
+    said = ToolMetadata(annotations=_present(hints), strands_cli=_present(words))
 
     def attach(target: Target) -> Target:
         known = metadata_of(target) or ToolMetadata()

@@ -79,9 +79,7 @@ def test_missing_directories_can_be_an_error(room, every_way: str) -> None:
 def test_a_refused_path_leaves_no_directories_behind(room) -> None:
     for path in ("new/.git/x", "new/deeper/conftest.py", "new/../../x"):
         assert room.write(path).status == "error"
-    assert names(room) in (["docs", "flow.yaml"], ["docs", "flow.yaml", "new"])
-    assert not (room.path / "new" / ".git").exists()
-    assert not (room.path / "new" / "deeper").exists()
+    assert names(room) == ["docs", "flow.yaml"]
 
 
 def test_a_link_inside_is_written_through_and_stays_a_link(room, every_way: str) -> None:

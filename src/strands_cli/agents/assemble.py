@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from strands.models import Model
+
 from strands_cli.agents.gate import Contract, Gate
 from strands_cli.agents.load import Toolbox, load_tools
-from strands_cli.agents.models import build_model
+from strands_cli.agents.models import build_model, close_model
 from strands_cli.agents.runner import SdkAgentRunner, model_source
 from strands_cli.agents.tools import GatedToolCaller
 from strands_cli.planning.plan import Plan, PlannedTool
@@ -25,10 +27,14 @@ class Workers:
     agents: SdkAgentRunner
     tools: GatedToolCaller
     toolbox: Toolbox
+    models: Mapping[str, Model]
 
     async def close(self) -> list[str]:
-        """Close tools that have state; return what went wrong, one line each."""
-        return await self.toolbox.close()
+        """Close tools that have state and the models' connections; return what went wrong, one line each."""
+        problems = await self.toolbox.close()
+        for model in self.models.values():
+            await close_model(model)
+        return problems
 
 
 async def assemble(plan: Plan, workspace: Mapping[str, Any]) -> Workers:
@@ -43,7 +49,7 @@ async def assemble(plan: Plan, workspace: Mapping[str, Any]) -> Workers:
     recordings = {str(path): _recording(path) for path in {a.recording for a in plan.agents.values()} if path}
     models = {agent.id: build_model(agent.model) for agent in plan.agents.values() if agent.model.provider != "replay"}
     source = model_source(models, recordings)
-    return Workers(SdkAgentRunner(source, toolbox, gate), GatedToolCaller(toolbox, gate), toolbox)
+    return Workers(SdkAgentRunner(source, toolbox, gate), GatedToolCaller(toolbox, gate), toolbox, models)
 
 
 async def toolbox_caller(

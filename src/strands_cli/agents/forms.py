@@ -29,7 +29,7 @@ class RawTool:
     invoke: Invoke
 
 
-class NotATool(Exception):
+class NotAToolError(Exception):
     """The object is none of the forms; the message says what it is."""
 
 
@@ -41,7 +41,7 @@ async def read_tools(plugin: Any, config: Mapping[str, Any]) -> tuple[list[RawTo
         config: The tool's own configuration; classes and providers get it as `config` if they accept that keyword.
 
     Raises:
-        NotATool: it is none of the forms.
+        NotAToolError: it is none of the forms.
     """
     if isinstance(plugin, ModuleType):
         return _module_tools(plugin), []
@@ -80,7 +80,7 @@ async def _provided_tools(provide: Callable[..., Any], config: Mapping[str, Any]
     closers: list[Any] = []
     for item in provided:
         if callable(item) and not isinstance(item, AgentTool) and not inspect.isclass(item):
-            raise NotATool(f"the provider returned a plain {type(item).__name__}; decorate it with @tool")
+            raise NotAToolError(f"the provider returned a plain {type(item).__name__}; decorate it with @tool")
         found, closing = await read_tools(item, config)
         tools += found
         closers += closing
@@ -99,7 +99,7 @@ def _module_tools(module: ModuleType) -> list[RawTool]:
     found = [getattr(module, name, None) for name in names]
     tools = [tool for tool in found if isinstance(tool, AgentTool) and (exported or _defined_in(tool, module))]
     if not tools:
-        raise NotATool(f"the module {module.__name__} has neither TOOL_SPEC, TOOL_SPECS nor a @tool of its own")
+        raise NotAToolError(f"the module {module.__name__} has neither TOOL_SPEC, TOOL_SPECS nor a @tool of its own")
     return [_agent_tool(tool) for tool in tools]
 
 
@@ -115,7 +115,7 @@ def _instance_tools(instance: Any) -> list[RawTool]:
     """Read the `@tool` methods of an instance."""
     names = [name for name in dir(type(instance)) if isinstance(getattr(type(instance), name, None), AgentTool)]
     if not names:
-        raise NotATool(f"an object of {type(instance).__name__} is no tool and has no @tool methods")
+        raise NotAToolError(f"an object of {type(instance).__name__} is no tool and has no @tool methods")
     return [_agent_tool(getattr(instance, name)) for name in names]
 
 
@@ -123,13 +123,13 @@ def _spec_tool(module: ModuleType, spec: Mapping[str, Any]) -> RawTool:
     name = str(spec.get("name", ""))
     function = getattr(module, name, None) or getattr(module, module.__name__.rpartition(".")[2], None)
     if not callable(function):
-        raise NotATool(f"the module {module.__name__} has a spec for {name!r} but no function of that name")
+        raise NotAToolError(f"the module {module.__name__} has a spec for {name!r} but no function of that name")
     return RawTool(name, normal_spec(spec), _invoke_function(function))
 
 
 def _agent_tool(tool: AgentTool) -> RawTool:
     if not isinstance(tool, AgentTool):
-        raise NotATool(f"a {type(tool).__name__} is no tool")
+        raise NotAToolError(f"a {type(tool).__name__} is no tool")
     said = metadata_of(tool)
     spec: dict[str, Any] = dict(tool.tool_spec)
     if said is not None:

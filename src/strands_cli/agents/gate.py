@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from strands_cli.agents.load import LoadedTool
 from strands_cli.agents.results import Result, capped, error_result, well_formed
 from strands_cli.agents.schemas import fill_defaults, first_problem
-from strands_cli.agents.load import LoadedTool
 from strands_cli.canonical import digest_of
 from strands_cli.engine.effects import Effect
 from strands_cli.engine.ports import Question

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from strands_cli.agents.forms import NotATool, Progress, RawTool, normal_spec, read_tools
+from strands_cli.agents.forms import NotAToolError, Progress, RawTool, normal_spec, read_tools
 from strands_cli.engine.scope import StepScope
 from strands_cli.errors import Denied, NotEquipped, StrandsCliError
 from strands_cli.events import ToolProgress
@@ -152,7 +152,7 @@ async def _read_plugin(
         for name in attribute.split(".") if attribute else ():
             plugin = getattr(plugin, name)
         return await read_tools(plugin, planned.config)
-    except NotATool as error:
+    except NotAToolError as error:
         raise NotEquipped(f"{planned.ref} of {planned.distribution} is no tool: {error}") from error
     except StrandsCliError:
         raise

@@ -90,7 +90,7 @@ class ReplayModel(Model):
 
 
 def stream_events(turn: RecordedTurn, identity: str) -> list[dict[str, Any]]:
-    """Return the SDK's stream events of one turn; tool-use ids follow from `identity`, so that a replay repeats them."""
+    """Return the SDK's stream events of one turn; its tool-use ids follow from `identity`."""
     events: list[dict[str, Any]] = [{"messageStart": {"role": "assistant"}}]
     if turn.text is not None:
         events.append({"contentBlockStart": {"start": {}}})

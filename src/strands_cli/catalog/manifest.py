@@ -108,7 +108,7 @@ def parse_manifest(raw: bytes, file: str, distribution: str) -> tuple[Manifest |
     return Manifest(file, tuple(document["tools"]), low, high), check.findings
 
 
-class _Unreadable(Exception):  # noqa: N818 - reads as what it says
+class _Unreadable(Exception):
     def __init__(self, message: str, line: int | None = None, column: int | None = None) -> None:
         super().__init__(message)
         self.line = line

@@ -7,19 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from strands_cli.metadata import HINTS
+
 MAX_SOURCE_BYTES = 2_000_000
 MAX_HOPS = 5
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
-# What `@tool_metadata` calls its words, and what TOOL_SPEC and the manifest call them.
-_HINT_WORDS = {
-    "read_only": "readOnlyHint",
-    "destructive": "destructiveHint",
-    "idempotent": "idempotentHint",
-    "open_world": "openWorldHint",
-    "title": "title",
-}
 _SECTIONS = (
     *("returns:", "return:", "yields:", "yield:", "raises:", "raise:", "except:", "exceptions:"),
     *("examples:", "example:", "note:", "notes:", "see also:", "seealso:", "references:", "ref:"),
@@ -284,7 +278,7 @@ def _metadata(node: Function | ast.ClassDef) -> tuple[dict[str, Any], dict[str, 
         name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", None)
         if name == "tool_metadata":
             words.update({word: value for word, value in _keywords(decorator).items() if value is not None})
-    annotations = {hint: words.pop(word) for word, hint in _HINT_WORDS.items() if word in words}
+    annotations = {hint: words.pop(word) for word, hint in {**HINTS, "title": "title"}.items() if word in words}
     return annotations, words
 
 

@@ -70,7 +70,8 @@ def report_error(error: BaseException) -> int:
         return ExitCode.OK
     if isinstance(error, StrandsCliError):
         say_findings(error.findings)
-        say(f"error: {error.message}" + (f"\n  fix: {error.fix}" if error.fix else ""))
+        if not any(finding.message == error.message for finding in error.findings):
+            say(f"error: {error.message}" + (f"\n  fix: {error.fix}" if error.fix else ""))
         return error.exit_code
     _report_our_fault(error)
     return exit_code_of(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -191,12 +192,12 @@ def edges_of(planned: Plan) -> list[tuple[str, str, str]]:
             routes = [(first, f"routes.{name}.steps.0", name) for name, route in config.routes.items() if route.then]
             return [*review, *routes, *_within(keys)]
         case _:
-            return [(before, after, "") for before, after in zip(keys, keys[1:], strict=False)]
+            return [(before, after, "") for before, after in itertools.pairwise(keys)]
 
 
 def _within(keys: list[str]) -> list[tuple[str, str, str]]:
     """Return the edges between steps of one sequence: keys that differ in their last number only."""
-    pairs = zip(keys, keys[1:], strict=False)
+    pairs = itertools.pairwise(keys)
     return [(a, b, "") for a, b in pairs if ".steps." in a and a.rpartition(".")[0] == b.rpartition(".")[0]]
 
 

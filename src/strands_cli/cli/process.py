@@ -1,4 +1,4 @@
-"""The process around a run: signals that stop it cleanly, threads that cannot hold it up, a stdout nobody else writes."""
+"""The process around a run: signals that stop it, threads that cannot hold it up, a stdout that stays clean."""
 
 from __future__ import annotations
 

@@ -29,6 +29,6 @@ def run_program(arguments: list[str]) -> int:
     """Run one command line and return its exit code; nothing else in the CLI maps errors to codes."""
     try:
         code = program(args=arguments, prog_name="strands", standalone_mode=False)
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001 - the one place where every error becomes an exit code
         return report_error(error)
     return int(code or 0)

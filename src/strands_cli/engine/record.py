@@ -1,4 +1,4 @@
-"""What is stored about a run besides its effects: enough to go on with it when the workflow file has changed or gone."""
+"""What is stored about a run besides its effects: enough to go on with it without the workflow file."""
 
 from __future__ import annotations
 

@@ -55,8 +55,7 @@ class StepScope:
         self._run.emit(event)
 
     def stop(self, reason: StrandsCliError) -> None:
-        """Record why the step must end; the first reason stands. The runner raises it when the agent
-        has returned from the `cancel` it left here."""
+        """Record why the step must end and cancel its agent; the first reason stands, and the runner raises it."""
         self.stopped = self.stopped or reason
         if self.cancel is not None:
             self.cancel()

@@ -39,9 +39,8 @@ def resolve_inputs(
     for name, text in given.items():
         resolved[name] = _coerced(text, declared.get(name))
     resolved |= values
-    for name in {**given, **values}:
-        if name not in declared and name not in inputs.values:
-            findings.append(_unknown(name, declared))
+    unknown = [name for name in {**given, **values} if name not in declared and name not in inputs.values]
+    findings += [_unknown(name, declared) for name in unknown]
     for name, spec in declared.items():
         section = "required" if name in inputs.required else "optional"
         where = document.where(f"/inputs/{section}/{escape(name)}", key=True)

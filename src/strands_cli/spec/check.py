@@ -59,8 +59,8 @@ def _paths(templates: Templates, site: Site) -> frozenset[Path]:
 
 def _syntax(site: Site, error: TemplateError, loaded: Loaded) -> Finding:
     kind = "condition" if site.is_condition else "template"
-    where = loaded.where(site.pointer)
-    message = f"the {kind} does not compile: {error}"
+    where = loaded.where_in_text(site.pointer, error.line)
+    message = f"the {kind} does not compile: {error.message}"
     return Finding("bad-template", message, where, "see the Jinja documentation for the syntax of expressions")
 
 

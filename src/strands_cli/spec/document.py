@@ -50,6 +50,15 @@ class Document:
         line, column = self._position(pointer, key)
         return Where(self.file, line, column, pointer)
 
+    def where_in_text(self, pointer: str, line: int | None) -> Where:
+        """Say where a line of a text stands (1-based); exact in a literal block (`|`), else the place of the text."""
+        start = self._position(pointer, key=False)
+        value = self.positions.get(pointer)
+        header = self.text.split("\n", value[0])[value[0] - 1][value[1] - 1 :] if value else ""
+        if line is None or value is None or not header.startswith("|"):
+            return Where(self.file, *start, pointer)
+        return Where(self.file, value[0] + line, None, pointer)
+
     def _position(self, pointer: str, key: bool) -> Position:
         for _ in range(len(self.aliases) + 1):
             if pointer in self.positions:

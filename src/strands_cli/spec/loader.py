@@ -35,13 +35,22 @@ class Loaded:
 
     def where(self, pointer: str, *, key: bool = False) -> Where:
         """Say where a node was written: in the workflow, or in the file that `$ref` brought it from."""
+        document, place = self._written(pointer)
+        return document.where(place, key=key)
+
+    def where_in_text(self, pointer: str, line: int | None) -> Where:
+        """Say where a line of a text was written, as `where`."""
+        document, place = self._written(pointer)
+        return document.where_in_text(place, line)
+
+    def _written(self, pointer: str) -> tuple[Document, str]:
         place = pointer
         while place:
             if place in self.origins:
                 document, prefix = self.origins[place]
-                return document.where(prefix + pointer[len(place) :], key=key)
+                return document, prefix + pointer[len(place) :]
             place = place.rpartition("/")[0]
-        return self.document.where(pointer, key=key)
+        return self.document, pointer
 
 
 def load_spec(document: Document) -> Loaded:

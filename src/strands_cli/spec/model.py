@@ -68,7 +68,6 @@ from strands_cli.spec.sections import (
     Skill,
     Telemetry,
     TypeWord,
-    type_word_of,
 )
 from strands_cli.spec.tools import (
     CompositeStep,
@@ -154,7 +153,6 @@ __all__ = [
     "WorkerTemplate",
     "WorkflowPattern",
     "WorkflowSpec",
-    "type_word_of",
 ]
 
 

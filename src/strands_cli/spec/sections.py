@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from strands_cli.spec.coerce import coerce, type_word_of
 from strands_cli.spec.part import Identifier, Named, Part, Scalar
 from strands_cli.spec.tools import ToolEntry
 
@@ -85,20 +86,29 @@ class InputSpec(Part):
 
     @classmethod
     def expand(cls, value: Any) -> Any:
-        """Read a type word as a full declaration, and take a missing type from the default."""
-        if isinstance(value, str):
-            return {"type": value}
-        if isinstance(value, dict) and "type" not in value and value.get("default") is not None:
-            return {**value, "type": type_word_of(value["default"])}
-        return value
+        """Read a type word or nothing as a full declaration, and take a missing type from the default."""
+        if value is None or isinstance(value, str):
+            return {"type": value or "string"}
+        if not isinstance(value, dict):
+            return value
+        if "type" not in value and value.get("default") is not None:
+            value = {**value, "type": type_word_of(value["default"])}
+        return {**value, **_as_declared(value)}
 
 
-def type_word_of(value: Any) -> str:
-    """Return the type word of a JSON value (`true` is a boolean, not an integer)."""
-    words: tuple[tuple[type, str], ...] = (
-        (bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (list, "array"), (tuple, "array"),
-    )  # fmt: skip
-    return next((word for kind, word in words if isinstance(value, kind)), "object")
+def _as_declared(value: dict[str, Any]) -> dict[str, Any]:
+    """Return default and enum of a declaration as its type reads them; what does not fit stays for the checks."""
+
+    def read(item: Any) -> Any:
+        try:
+            return coerce(str(value.get("type", "string")), item)
+        except ValueError:
+            return item
+
+    read_as = {"default": read(value["default"])} if value.get("default") is not None else {}
+    if isinstance(value.get("enum"), list):
+        read_as["enum"] = [read(item) for item in value["enum"]]
+    return read_as
 
 
 class Inputs(Part):

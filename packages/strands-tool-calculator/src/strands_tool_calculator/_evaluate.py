@@ -11,7 +11,7 @@ from fractions import Fraction
 from strands_tool_calculator._contract import Refusal
 from strands_tool_calculator._functions import CONSTANTS, EXACT_FUNCTIONS, FUNCTIONS, Function
 from strands_tool_calculator._numbers import MAX_BITS, Number, bits, require_bits, simplest, too_large
-from strands_tool_calculator._syntax import operands, parse
+from strands_tool_calculator._syntax import one_line, operands, parse
 
 _MAX_EXPONENT = 3_000
 _RESERVED = {*FUNCTIONS, *CONSTANTS}
@@ -30,12 +30,13 @@ def evaluate(expression: str, variables: Mapping[str, int | float], *, exact: bo
     """
     names = _names(variables, exact=exact)
     stack: list[Number] = []
-    for node in parse(expression):
+    text = one_line(expression)
+    for node in parse(text):
         count = len(operands(node))
         arguments = stack[len(stack) - count :]
         del stack[len(stack) - count :]
         try:
-            value = _value(node, arguments, expression.strip(), names, exact=exact)
+            value = _value(node, arguments, text, names, exact=exact)
         except ZeroDivisionError:
             raise Refusal("invalid_input", "division by zero", reason="division-by-zero") from None
         except OverflowError:
@@ -54,7 +55,7 @@ def _value(
         case ast.Constant(value=int() as whole):
             return whole
         case ast.Constant(value=float() as inexact):
-            return _exact_literal(ast.get_source_segment(text, node) or repr(inexact)) if exact else inexact
+            return _exact_literal(text[node.col_offset : node.end_col_offset]) if exact else inexact
         case ast.Name(id=name):
             return _lookup(name, names, exact=exact)
         case ast.UnaryOp(op=ast.USub()):
@@ -127,7 +128,8 @@ def _divide(left: Number, right: Number, exact: bool) -> Number:
 def _power(base: Number, exponent: Number, exact: bool) -> Number:
     """Raise to a power after estimating the size of the result."""
     if isinstance(exponent, int) and not isinstance(base, float):
-        if base not in (0, 1, -1) and bits(base) * abs(exponent) > MAX_BITS:
+        # The result has more than (bits - 1) * exponent bits, and at most twice as many.
+        if (bits(base) - 1) * abs(exponent) > MAX_BITS:
             raise too_large()
         if exact or exponent >= 0:
             return Fraction(base) ** exponent

@@ -41,9 +41,9 @@ def _whole(*values: Number, least: int | None = 0) -> tuple[int, ...]:
     wholes = []
     for value in values:
         if not isinstance(value, int) and not (isinstance(value, float) and value.is_integer()):
-            raise ValueError(f"{value} is not a whole number")
+            raise ValueError("a whole number is needed")
         if least is not None and value < least:
-            raise ValueError(f"{value} is negative")
+            raise ValueError("a number that is not negative is needed")
         wholes.append(int(value))
     return tuple(wholes)
 
@@ -70,13 +70,11 @@ def _perm(total: Number, chosen: Number) -> int:
     return math.perm(n, k)
 
 
-def _round(value: Number, places: Number = 0) -> Number:
+def _round(value: Any, places: Number = 0) -> Any:
     (count,) = _whole(places, least=None)
     if abs(count) > _MAX_PLACES:
         raise ValueError(f"rounding to {count} places; the limit is {_MAX_PLACES}")
-    if not count:
-        return round(value)
-    return round(value, count) if isinstance(value, Fraction) else round(value, count)
+    return round(value, count) if count else round(value)
 
 
 def _exact_sqrt(value: Number) -> Number:

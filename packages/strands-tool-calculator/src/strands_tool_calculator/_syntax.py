@@ -47,8 +47,13 @@ _HINTS = {
 }
 
 
-def parse(expression: str) -> Sequence[ast.expr]:
-    """Return the nodes of an expression in the order of evaluation (operands before their operator).
+def one_line(expression: str) -> str:
+    """Return the expression on one line without outer blanks, so that a column says where something stands."""
+    return expression.translate({ord(blank): " " for blank in "\t\r\n"}).strip(" ")
+
+
+def parse(text: str) -> Sequence[ast.expr]:
+    """Return the nodes of a one-line expression in the order of evaluation (operands before their operator).
 
     Every limit that protects the parser itself is checked on the text first, because the depth of Python's own
     parser is bounded by the C stack of the calling thread.
@@ -56,7 +61,6 @@ def parse(expression: str) -> Sequence[ast.expr]:
     Raises:
         Refusal: `invalid_input` with `reason` and, where there is one, the 1-based `column`.
     """
-    text = expression.strip()
     if not text:
         raise _refuse("the expression is empty", "empty")
     if len(text) > MAX_LENGTH:
@@ -114,7 +118,7 @@ def _scan(text: str) -> list[str]:
     tokens: list[str] = []
     position = 0
     while position < len(text):
-        if text[position] in " \t\r\n":
+        if text[position] == " ":
             position += 1
             continue
         found = _TOKEN.match(text, position)

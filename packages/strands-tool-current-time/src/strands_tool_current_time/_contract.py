@@ -18,7 +18,7 @@ _JSON_TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-class Refusal(Exception):  # noqa: N818 - it is the tool's answer, not a failure of the tool
+class Refusal(Exception):
     """A call that cannot be served, with the words the model and the engine need.
 
     Attributes:

@@ -96,11 +96,15 @@ class Workspace:
     def make_parents(self, path: str) -> None:
         """Make the missing parent directories of a path of a call, one by one, none of them protected.
 
+        A path with `..` makes none: what it steps back over would be left behind.
+
         Raises:
             Refusal: As `at`; names that are protected by themselves are refused before anything is made.
         """
         base, parts, prefix = self._start(path)
         require_unprotected(parts, _shown(prefix, parts), writing=True)
+        if ".." in parts:
+            return
         start = prefix or str(base)
         for length in range(1, len(parts)):
             step = "/".join([start, *parts[:length]])
