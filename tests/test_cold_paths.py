@@ -121,5 +121,6 @@ def test_the_trap_is_listed_so_that_the_other_tests_prove_something(site: Path) 
 
 def test_running_the_trap_springs_it(site: Path) -> None:
     ran = run_cold(site, "tools", "run", "trap", "--input", "{}")
-    assert ran.code == 10, ran.output + ran.errors
+    assert ran.code != 0
+    assert "the trap sprang" in ran.output + ran.errors
     assert (site / TRAP / "sprung").exists()

@@ -204,7 +204,7 @@ CODES: dict[str, CodeEntry] = {
         "Install the extra that the fix names.",
         18,
     ),
-    "missing-key": CodeEntry(
+    "missing-api-key": CodeEntry(
         "The provider's API key or credentials are not in the environment.",
         "Set the variable that the fix names.",
         18,

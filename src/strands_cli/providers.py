@@ -10,7 +10,6 @@ from strands_cli.errors import Finding, Severity, Where, did_you_mean
 from strands_cli.provider_table import MAPPING_OPTIONS, PROVIDERS, Place, Provider
 
 __all__ = [
-    "NOT_EQUIPPED_CODES",
     "PROVIDERS",
     "SETTING_FIELDS",
     "Locate",
@@ -30,8 +29,6 @@ __all__ = [
 
 Locate = Callable[[str], Where | None]
 
-# Codes of findings that say "the file is right, this machine lacks something" (exit 18, not 3).
-NOT_EQUIPPED_CODES = frozenset({"missing-extra", "missing-key"})
 SETTING_FIELDS = ("model_id", "region", "host", "temperature", "top_p", "max_tokens")
 
 
@@ -175,7 +172,7 @@ def check_provider(
         locate: Gives the place of a field (`provider`, `host`, `options/params/top_k`) in the workflow file.
 
     Returns:
-        Findings; those whose code is in `NOT_EQUIPPED_CODES` are about this machine, the others about the file.
+        Findings; the exit code of `missing-extra` and `missing-api-key` is about this machine, the others' about the file.
     """
     provider = PROVIDERS.get(settings.provider)
     if provider is None:
@@ -324,7 +321,7 @@ def _check_key(
             message = f"provider '{provider.name}' needs a key, and {' or '.join(variables)} is not set"
             # LiteLLM accepts more variables than its documentation lists, so that ours may be the wrong one.
             severity: Severity = "error" if provider.keys else "warning"
-            yield Finding("missing-key", message, locate("provider"), f"export {variables[0]}=...", severity)
+            yield Finding("missing-api-key", message, locate("provider"), f"export {variables[0]}=...", severity)
     else:
         yield from _check_destination(provider, settings, variables, locate)
 
@@ -376,7 +373,7 @@ def _check_aws(provider: Provider, environ: Mapping[str, str], locate: Locate) -
     if not (_aws_file(environ, "credentials") or _aws_file(environ, "config")):
         message = f"provider '{provider.name}' uses AWS credentials, and none are in the environment or in ~/.aws"
         fix = "run 'aws configure', or set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
-        yield Finding("missing-key", message, locate("provider"), fix, "warning")
+        yield Finding("missing-api-key", message, locate("provider"), fix, "warning")
 
 
 def _aws_variable(environ: Mapping[str, str], name: str) -> bool:

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from strands_cli.codes import CODES
 from strands_cli.errors import ExitCode, Finding, Where, has_errors
 from strands_cli.providers import (
-    NOT_EQUIPPED_CODES,
     PROVIDERS,
     SETTING_FIELDS,
     ModelSettings,
@@ -187,7 +187,7 @@ def test_a_client_too_old_for_the_class_is_found(monkeypatch: pytest.MonkeyPatch
     [("openai", "OPENAI_API_KEY"), ("gemini", "GOOGLE_API_KEY"), ("mistral", "MISTRAL_API_KEY")],
 )
 def test_a_missing_key_names_its_variable_and_any_alternative_serves(name: str, variable: str) -> None:
-    found = only(check_provider(settings(name), {variable: " "}), "missing-key")
+    found = only(check_provider(settings(name), {variable: " "}), "missing-api-key")
     assert variable in found.message
     assert found.fix == f"export {variable}=..."
     for key in PROVIDERS[name].keys:
@@ -198,7 +198,7 @@ def test_a_local_server_needs_no_key() -> None:
     for host in ("http://127.0.0.1:8000/v1", "http://vllm:8000/v1"):
         assert checked(settings("openai", host=host), {}) == []
     assert checked(settings("openai"), {"OPENAI_BASE_URL": "http://localhost:1/v1"}) == []
-    assert checked(settings("openai", host="https://api.example.com/v1"), {}) == [("error", "missing-key")]
+    assert checked(settings("openai", host="https://api.example.com/v1"), {}) == [("error", "missing-api-key")]
 
 
 def test_other_credentials_replace_the_key() -> None:
@@ -209,14 +209,14 @@ def test_other_credentials_replace_the_key() -> None:
 
 
 def test_the_key_that_litellm_needs_follows_from_the_model() -> None:
-    assert checked(settings("litellm", "groq/llama"), {}) == [("warning", "missing-key")]
+    assert checked(settings("litellm", "groq/llama"), {}) == [("warning", "missing-api-key")]
     assert checked(settings("litellm", "groq/llama"), {"GROQ_API_KEY": "k"}) == []
     assert checked(settings("litellm", "some-proxy/model"), {}) == []
 
 
 def test_aws_credentials_are_only_hinted_at(tmp_path: Path) -> None:
     given = settings("bedrock", region="us-east-1")
-    assert checked(given, {"HOME": str(tmp_path)}) == [("warning", "missing-key")]
+    assert checked(given, {"HOME": str(tmp_path)}) == [("warning", "missing-api-key")]
     (tmp_path / ".aws").mkdir()
     (tmp_path / ".aws" / "credentials").write_text("[default]\n")
     assert checked(given, {"HOME": str(tmp_path)}) == []
@@ -305,7 +305,7 @@ def test_a_key_in_the_file_is_warned_about_and_never_shown() -> None:
     ):
         found = check_provider(settings(name, max_tokens=5, options=options), {})
         assert only(found, "literal-key").severity == "warning"
-        assert "missing-key" not in [f.code for f in found]
+        assert "missing-api-key" not in [f.code for f in found]
         assert "sk-secret" not in "".join(map(str, found))
 
 
@@ -326,11 +326,10 @@ def test_everything_is_found_at_once() -> None:
 
 
 def test_what_this_machine_lacks_is_told_apart_from_what_the_file_has_wrong() -> None:
-    assert sorted(NOT_EQUIPPED_CODES) == ["missing-extra", "missing-key"]
     found = check_provider(settings("openai"), {})
     assert has_errors(found)
-    assert all(f.code in NOT_EQUIPPED_CODES for f in found)
-    assert ExitCode.NOT_EQUIPPED == 18
+    assert {CODES[f.code].exit_code for f in found} == {ExitCode.NOT_EQUIPPED}
+    assert CODES["unknown-option"].exit_code == ExitCode.INVALID
 
 
 # -- hosts, merging

@@ -90,8 +90,11 @@ def test_an_agent_tool_class_carries_it_and_its_subclass_does_not() -> None:
     @tool_metadata(read_only=True)
     class Look(AgentTool):
         tool_name = "look"
-        tool_spec: Any = {"name": "look", "description": "Looks.", "inputSchema": {"json": {"type": "object"}}}
         tool_type = "python"
+
+        @property
+        def tool_spec(self) -> Any:
+            return {"name": "look", "description": "Looks.", "inputSchema": {"json": {"type": "object"}}}
 
         async def stream(self, *_args: Any, **_kwargs: Any) -> Any:
             yield None

@@ -64,11 +64,10 @@ def test_the_canonical_spelling_means_the_same(text: str) -> None:
 def test_any_text_is_a_reference_or_a_named_error(text: str) -> None:
     try:
         ref = ToolRef.parse(text)
-    except ToolRefError as error:
-        assert str(error)
-    else:
-        assert str(ref) == text
-        assert ToolRef.parse(ref.canonical) == ref
+    except ToolRefError:
+        return
+    assert str(ref) == text
+    assert ToolRef.parse(ref.canonical) == ref
 
 
 @pytest.mark.parametrize(
