@@ -13,6 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from strands_cli import errors
+from strands_cli.codes import CODES, CodeEntry
+
 CLONE = Path(__file__).resolve().parent.parent
 REFERENCE = CLONE / "docs" / "reference"
 MANIFESTS = "packages/strands-tool-*/src/*/strands_tools.json"
@@ -44,21 +47,27 @@ def sections(source: str) -> Iterator[tuple[str, list[str]]]:
 
 def findings_page() -> str:
     """Return the page of all finding codes as Markdown."""
-    from strands_cli.codes import CODES
-
     parts, written = [FINDINGS_INTRODUCTION], set[str]()
     for title, codes in sections(CODES_SOURCE.read_text(encoding="utf-8")):
         parts.append(f"## {title[0].upper()}{title[1:]}\n")
-        parts += [f"### {code}\n\n{CODES[code].meaning}\n\n**Way out:** {CODES[code].remedy}\n" for code in codes]
+        parts += [section_of(code, CODES[code]) for code in codes]
         written |= set(codes)
     if missing := set(CODES) - written:
         raise SystemExit(f"codes.py: not under a `# -- section` line, or not in the usual layout: {sorted(missing)}")
     return "\n".join(parts)
 
 
-COMMANDS_INTRODUCTION = """# Commands
+def section_of(code: str, entry: CodeEntry) -> str:
+    """Return one code's section; where it is only a warning, nothing is refused and no exit code comes of it."""
+    return (
+        f"### {code}\n\n{entry.meaning}\n\n**Way out:** {entry.remedy}\n\nExit code, as an error: {entry.exit_code}.\n"
+    )
 
-`strands` and `strands-cli` are the same program. Results go to stdout, everything else to stderr.
+
+COMMANDS_INTRODUCTION = """# Command line
+
+`strands`, `strands-cli` and `python -m strands_cli` are the same program. Results go to stdout, everything else to
+stderr; every `--json` is one JSON document.
 
 This page is made from the program by `python scripts/make_reference.py`.
 """
@@ -70,12 +79,21 @@ def commands_page() -> str:
 
     from strands_cli.cli.program import program
 
-    parts = [COMMANDS_INTRODUCTION]
+    parts = [COMMANDS_INTRODUCTION, exit_codes()]
     for path, command in command_tree("strands", get_command(program)):
         parts.append(f"## {path}\n\n{inspect.cleandoc(command.help or '')}\n")
         if rows := [row for parameter in command.params if (row := parameter_row(parameter))]:
             parts.append("\n".join(["| argument or option | meaning |", "| --- | --- |", *rows]) + "\n")
     return "\n".join(parts)
+
+
+def exit_codes() -> str:
+    """Return the table of exit codes; most are said by the exception that leads to them."""
+    said = {kind.exit_code: (kind.__doc__ or "").split("\n")[0] for kind in errors.StrandsCliError.__subclasses__()}
+    said[errors.ExitCode.OK] = "Done."
+    said[errors.ExitCode.INTERNAL] = "A fault of this program."
+    rows = [f"| {code.value} | {said[code]} |" for code in errors.ExitCode]
+    return "\n".join(["## Exit codes", "", "| code | meaning |", "| --- | --- |", *rows]) + "\n"
 
 
 def command_tree(path: str, command: Any) -> Iterator[tuple[str, Any]]:
@@ -132,7 +150,7 @@ def tool_rows(path: Path) -> Iterator[str]:
 
 def pages() -> dict[Path, str]:
     """Return every generated page with the text it must have."""
-    texts = {"findings.md": findings_page(), "commands.md": commands_page(), "tools.md": tools_page()}
+    texts = {"findings.md": findings_page(), "cli.md": commands_page(), "tools.md": tools_page()}
     return {REFERENCE / name: text for name, text in texts.items()}
 
 

@@ -27,7 +27,6 @@ NEVER = {
     "openai",
     "httpx",
     "sqlite3",
-    "jinja2.async_utils",
 }
 # Typer 0.29 imports pydantic to read any command's options (docs/decisions/0001), and pydantic importlib.metadata.
 WITHOUT_A_SPEC = {"jsonschema", "jinja2", "packaging", "yaml"}

@@ -242,7 +242,7 @@ def _check_tool(tool: Any, pointer: str, check: _Check) -> None:
         close = did_you_mean(kind, KINDS)
         fix = f"did you mean {close!r}?" if close else f"one of {', '.join(KINDS)}"
         check.fault(f"{pointer}/kind", f"{kind!r} is not a kind of tool", fix=fix)
-    if isinstance(name, str) and not (MEMBER_NAME if kind in MANY else TOOL_NAME).fullmatch(name):
+    if isinstance(name, str) and not (MEMBER_NAME if isinstance(kind, str) and kind in MANY else TOOL_NAME).fullmatch(name):
         check.fault(f"{pointer}/name", f"{name!r} is not a tool name (lower-case letters, digits and '_')")
     for key in ("input_schema", "output_schema", "config_schema"):
         schema = tool.get(key)

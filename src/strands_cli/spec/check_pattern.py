@@ -170,7 +170,7 @@ def _check_reads(config: DagConfig, before: Mapping[str, set[str]], loaded: Load
 
 
 def check_graph(config: GraphConfig, loaded: Loaded) -> Iterator[Finding]:
-    """Report edges from or to nowhere, edges that go on in no way or in two, dead ends of choices, unreachable nodes."""
+    """Report edges that lead nowhere or do not say how they go on, choices without `else`, and unreachable nodes."""
     nodes = config.nodes
     for index, edge in enumerate(config.edges):
         pointer = f"{CONFIG}/edges/{index}"

@@ -91,28 +91,31 @@ def _without_mistakes(value: Any, errors: list[Any]) -> WorkflowSpec | None:
     """
     value = copy.deepcopy(value)
     for _ in range(_PRUNING_ROUNDS):
-        if not all(_prune(value, error) for error in errors):
+        mistaken = [_entry_of(value, error) for error in errors]
+        entries = [entry for entry in mistaken if entry is not None]
+        if len(entries) < len(mistaken):
             return None
+        for holder, key in entries:
+            holder.pop(key, None)
         spec, errors = _validate(value)
         if spec is not None:
             return spec
     return None
 
 
-def _prune(value: Any, error: Any) -> bool:
-    """Remove the node an error is about from the mapping that holds it; False when that cannot help."""
+def _entry_of(value: Any, error: Any) -> tuple[dict[str, Any], str] | None:
+    """Return the mapping and the key an error is about; None when the workflow would not be whole without it."""
     holder, key, node = None, None, value
     for token in error["loc"]:
         if holds(node, token):
             holder, key, node = node, token, node[token]
     if error["type"] == "unknown_key":
-        holder, key = node, error["ctx"]["key"]
+        return node, error["ctx"]["key"]
     # Without its entry here, every mention of the agent or node would look like a mistake of its own.
-    is_named_part = error["type"] != "unknown_key" and error["loc"][-2:-1] and error["loc"][-2] in _NAMED_PARTS
+    is_named_part = error["loc"][-2:-1] and error["loc"][-2] in _NAMED_PARTS
     if error["type"] in ("missing", "union_tag_not_found") or is_named_part or not isinstance(holder, dict):
-        return False
-    holder.pop(key, None)
-    return True
+        return None
+    return holder, str(key)
 
 
 def _in_order(findings: list[Finding], file: str) -> tuple[Finding, ...]:

@@ -217,8 +217,13 @@ def _literal_words(expected: str) -> list[str]:
 
 def _kind(value: Any) -> str:
     words: tuple[tuple[type, str], ...] = (
-        (bool, "true or false"), (int, "a number"), (float, "a number"), (str, "text"), (list, "a list"), (dict, "a mapping"),
-    )  # fmt: skip
+        (bool, "true or false"),
+        (int, "a number"),
+        (float, "a number"),
+        (str, "text"),
+        (list, "a list"),
+        (dict, "a mapping"),
+    )
     return next((word for kind, word in words if isinstance(value, kind)), "empty")
 
 
