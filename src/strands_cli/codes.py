@@ -174,6 +174,15 @@ CODES: dict[str, CodeEntry] = {
         "Leave the part out, or wait for a version that does it.",
         18,
     ),
+    "missing-mount": CodeEntry(
+        "A directory that `env.mounts` names is not there.", "Make the directory, or correct the path.", 18
+    ),
+    "unmatched-rule": CodeEntry("A rule names a tool that is not there, so it does nothing.", "Correct the name."),
+    "tool-denied": CodeEntry(
+        "A step calls a tool that policy denies, so the run could never reach its end.",
+        "Change the rule, or leave the step out.",
+        21,
+    ),
     "custom-tool-denied": CodeEntry(
         "The workflow names Python of its own that nobody has allowed.",
         "Add it to STRANDS_CUSTOM_TOOL_ALLOWLIST after reading it.",
@@ -238,6 +247,11 @@ CODES: dict[str, CodeEntry] = {
         12,
     ),
     "artifact-twice": CodeEntry("Two artifacts of one run have the same path.", "Give each artifact its own path.", 12),
+    "cannot-write": CodeEntry(
+        "A directory for files of the run is none, or cannot be written to.",
+        "Choose another directory, or mend its permissions.",
+        12,
+    ),
     "artifact-outside": CodeEntry(
         "An artifact's path is absolute, has '..', or leaves the output directory through a link.",
         "Use a path inside the output directory and choose that directory with --out.",

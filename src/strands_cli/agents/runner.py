@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from strands import Agent
@@ -20,12 +20,17 @@ from strands_cli.agents.gate import Gate
 from strands_cli.agents.journaled import JournaledModel
 from strands_cli.agents.load import Toolbox
 from strands_cli.agents.replay import ReplayModel
+from strands_cli.agents.results import shortened
 from strands_cli.agents.tools import GatedTool
 from strands_cli.engine.ports import AgentAnswer, AgentRequest
 from strands_cli.engine.scope import StepScope
 from strands_cli.errors import RunFailed, StrandsCliError
 from strands_cli.planning.plan import PlannedAgent
+from strands_cli.secrets import redact
 from strands_cli.spec.recording import Recording
+
+# A provider may answer with a whole page.
+MAX_SAID = 1000
 
 # Given the agent's plan and the step's key, returns the model to ask; a recording has other turns for each step.
 ModelSource = Callable[[PlannedAgent, str], Model]
@@ -46,11 +51,11 @@ class SdkAgentRunner:
             StrandsCliError: why it stopped; a provider's own error becomes `RunFailed`.
         """
         model = self._models(request.agent, scope.key)
+        journaled = JournaledModel(model, request.agent.model, scope, self._gate.secrets)
+        offered = self._toolbox.offered(request.tools)
         agent = Agent(
-            model=JournaledModel(model, request.agent.model, scope),
-            tools=[
-                GatedTool(loaded, self._gate, scope) for tool in request.tools for loaded in self._toolbox.get(tool)
-            ],
+            model=journaled,
+            tools=[GatedTool(loaded, self._gate, scope, lambda: journaled.broken_inputs) for loaded in offered],
             system_prompt=request.system_prompt,
             name=request.agent.id,
             callback_handler=None,
@@ -71,15 +76,20 @@ class SdkAgentRunner:
         try:
             result = await agent.invoke_async(request.prompt)
         except EventLoopException as error:
-            raise scope.stopped or explain(error.original_exception, request.agent) from error
+            raise scope.stopped or explain(error.original_exception, request.agent, self._gate.secrets) from error
         except Exception as error:
-            raise scope.stopped or explain(error, request.agent) from error
+            raise scope.stopped or explain(error, request.agent, self._gate.secrets) from error
         if scope.stopped is not None:
             raise scope.stopped
         if result.stop_reason not in ("end_turn", "stop_sequence"):
             raise RunFailed(
                 f"the agent '{request.agent.id}' stopped without an answer: {result.stop_reason}",
                 fix="see the events of the run with --events; the model may have refused or been cut off",
+            )
+        if not response_text(result).strip():
+            raise RunFailed(
+                f"the agent '{request.agent.id}' ended without a word: the model answered nothing",
+                fix="say in its prompt what it shall answer, or choose another model",
             )
         return result
 
@@ -89,19 +99,22 @@ def response_text(result: Any) -> str:
     return str(result).rstrip("\n")
 
 
-def explain(error: BaseException, agent: PlannedAgent) -> StrandsCliError:
-    """Return the reason of a failed model call in words that say what to do."""
+def explain(error: BaseException, agent: PlannedAgent, secrets: Iterable[str] = ()) -> StrandsCliError:
+    """Return the reason of a failed model call in words that say what to do, without the given secrets."""
     if isinstance(error, StrandsCliError):
         return error
     model = f"{agent.model.provider}/{agent.model.model_id}" if agent.model.model_id else agent.model.provider
-    said = f"the model {model} of agent '{agent.id}'"
+    subject = f"the model {model} of agent '{agent.id}'"
+    said = shortened(redact(str(error), secrets), MAX_SAID)
     if isinstance(error, MaxTokensReachedException):
-        return RunFailed(f"{said} reached its max_tokens before it finished", fix="raise max_tokens")
+        return RunFailed(f"{subject} reached its max_tokens before it finished", fix="raise max_tokens")
     if isinstance(error, ContextWindowOverflowException):
-        return RunFailed(f"the request is too long for {said}: {error}", fix="shorten the input or the tools' outputs")
+        return RunFailed(
+            f"the request is too long for {subject}: {said}", fix="shorten the input or the tools' outputs"
+        )
     if isinstance(error, ModelThrottledException):
-        return RunFailed(f"{said} is throttled: {error}", fix="run again later, or lower runtime.max_parallel")
-    return RunFailed(f"{said} failed: {type(error).__name__}: {error}", fix=advice(error, agent))
+        return RunFailed(f"{subject} is throttled: {said}", fix="run again later, or lower runtime.max_parallel")
+    return RunFailed(f"{subject} failed: {type(error).__name__}: {said}", fix=advice(error, agent))
 
 
 def advice(error: BaseException, agent: PlannedAgent) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from strands_cli.catalog.locate import Package, find_package, manifest_directory, module_file, read_file
 from strands_cli.catalog.manifest import CONTRACT, FILE_NAME, MANY, MAX_BYTES, TOOL_NAME, Manifest, parse_manifest
-from strands_cli.catalog.records import ToolRecord
+from strands_cli.catalog.records import ToolRecord, summarise
 from strands_cli.catalog.scan import Distribution, EntryPoint, Scan
 from strands_cli.errors import Finding, Where, did_you_mean
 
@@ -211,11 +211,10 @@ def _joined(record: ToolRecord, tools: list[Mapping[str, Any]], manifest: Manife
     """Make one record of a class, suite or provider from what the manifest says of each member."""
     members = tuple(replace(_filled(record, tool, manifest), name=tool["name"], parent=record.name) for tool in tools)
     first = tools[0]
-    names = ", ".join(member.name for member in members)
     return replace(
         record,
         kind=first["kind"],
-        description=f"{len(members)} tools: {names}" if len(members) > 1 else members[0].description,
+        description=summarise(members),
         requires=_merged_requires(tools),
         config_schema=first.get("config_schema"),
         family=first.get("family"),

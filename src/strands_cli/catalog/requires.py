@@ -120,6 +120,8 @@ def _full_requirement(text: str, seen: Scan) -> str | None:
 
 
 def _module(name: str, seen: Scan) -> str | None:
+    if not all(part.isidentifier() for part in name.split(".")):
+        return f"the module {name!r}, which cannot be one"
     top = name.partition(".")[0]
     if top in sys.builtin_module_names:
         return None

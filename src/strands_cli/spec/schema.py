@@ -13,8 +13,8 @@ TITLE = "strands-cli workflow"
 
 # Objects that may be written as one word, and the object form that the word stands for.
 _SHORTHANDS: dict[str, dict[str, Any]] = {
-    ToolEntry.__name__: {"type": "string", "minLength": 1, "description": "The tool's name."},
-    InputSpec.__name__: {"enum": ["string", "number", "integer", "boolean", "array", "object"]},
+    ToolEntry.__name__: {"type": "string", "pattern": ".", "description": "The tool's name."},
+    InputSpec.__name__: {"enum": ["string", "number", "integer", "boolean", "array", "object", None]},
 }
 
 
@@ -75,6 +75,8 @@ def _tidy(node: Any) -> Any:
         for key, value in node.items()
         if not (key == "title" and isinstance(value, str) and value != TITLE)
     }
+    if kept.get("type") == "string" and "pattern" not in kept and "enum" not in kept and "const" not in kept:
+        kept["type"] = ["string", "number"]  # the loader reads `model_id: 4` as text
     patterns = kept.get("patternProperties")
     if patterns and IDENTIFIER in patterns:
         # A name that starts with `x-` is a note, so the pattern of names must not claim it.
