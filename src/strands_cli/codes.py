@@ -199,9 +199,6 @@ CODES: dict[str, CodeEntry] = {
     "tool-config": CodeEntry(
         "A tool's `config` does not fit its schema, or the tool takes none.", "Correct the setting."
     ),
-    "tool-asks": CodeEntry(
-        "A tool will need a person's yes, and nobody can be asked in this run.", "Allow it with --allow NAME, or --yes."
-    ),
     "replay-needs-recording": CodeEntry(
         "Provider `replay` needs a recording to play.",
         "Set runtime.recording, or choose a live model with --provider and --model.",

@@ -23,7 +23,7 @@ from strands_cli.engine.budget import Budget
 from strands_cli.engine.clock import SystemClock
 from strands_cli.engine.effects import Effect
 from strands_cli.engine.outside import MemoryJournal
-from strands_cli.engine.ports import AgentAnswer, AgentRequest, Answer, Question, Row
+from strands_cli.engine.ports import AgentAnswer, AgentRequest, Answer, Journal, Question, Row
 from strands_cli.engine.scope import StepScope
 from strands_cli.events import Event
 from strands_cli.planning.plan import PlannedAgent, PlannedTool
@@ -78,9 +78,7 @@ class Site:
         written = distribution or f"strands-tool-{name}"
         described = [tool(**{"name": name, "entry": value, **one}) for one in tools or ({},)]
         document = manifest_of(written, *described) if manifest else None
-        make_distribution(
-            self.directory, written, "1.0", {name: value}, {f"{package}/__init__.py": source}, document
-        )
+        make_distribution(self.directory, written, "1.0", {name: value}, {f"{package}/__init__.py": source}, document)
 
     def plan(self, *refs: Any) -> tuple[PlannedTool, ...]:
         """Resolve references as a workflow's list of tools would be."""
@@ -137,11 +135,11 @@ class Host:
         self,
         answers: Sequence[Answer] | Callable[[Question], Answer] = (),
         budgets: Budgets | None = None,
-        journal: MemoryJournal | None = None,
+        journal: Journal | None = None,
     ) -> None:
         self.clock = SystemClock()
         self.human = self
-        self.journal = journal or MemoryJournal()
+        self.journal: Journal = journal or MemoryJournal()
         self.budget = Budget(budgets or Budgets(), self.clock)
         self.events: list[Event] = []
         self.questions: list[Question] = []
@@ -195,7 +193,9 @@ class Script(Model):
     async def stream(
         self, messages: Any, tool_specs: Any = None, system_prompt: str | None = None, **kwargs: Any
     ) -> AsyncIterator[Any]:
-        self.requests.append({"messages": json.loads(json.dumps(messages, default=repr)), "tools": tool_specs, **kwargs})
+        self.requests.append(
+            {"messages": json.loads(json.dumps(messages, default=repr)), "tools": tool_specs, **kwargs}
+        )
         turn = self.turns.pop(0)
         events = turn(self.requests[-1]) if callable(turn) else turn_events(turn, len(self.requests))
         for event in events:
@@ -224,7 +224,11 @@ def turn_events(turn: Any, number: int, *, stop: str | None = None) -> list[dict
             ]
     reason = stop or ("end_turn" if isinstance(turn, str) else "tool_use")
     usage = {"inputTokens": 10, "outputTokens": 5, "totalTokens": 15}
-    return [*events, {"messageStop": {"stopReason": reason}}, {"metadata": {"usage": usage, "metrics": {"latencyMs": 1}}}]
+    return [
+        *events,
+        {"messageStop": {"stopReason": reason}},
+        {"metadata": {"usage": usage, "metrics": {"latencyMs": 1}}},
+    ]
 
 
 def agent_of(*tools: PlannedTool, settings: ModelSettings | None = None) -> PlannedAgent:
@@ -262,7 +266,9 @@ def text(result: Mapping[str, Any]) -> str:
 def error(result: Mapping[str, Any]) -> dict[str, Any]:
     """The structured error of a failed result."""
     assert result["status"] == "error", result
-    [found] = [b["json"]["error"] for b in result["content"] if isinstance(b.get("json"), dict) and "error" in b["json"]]
+    [found] = [
+        b["json"]["error"] for b in result["content"] if isinstance(b.get("json"), dict) and "error" in b["json"]
+    ]
     assert set(found) == {"code", "message", "retryable", "details"}
     return dict(found)
 

@@ -67,7 +67,8 @@ FORMS: dict[str, tuple[str, str]] = {
         ":Box",
     ),
     "instance": (
-        HEAD + "class Box:\n    @tool\n    def echo(self, text: str) -> str:\n        return 'said ' + text\nbox = Box()\n",
+        HEAD
+        + "class Box:\n    @tool\n    def echo(self, text: str) -> str:\n        return 'said ' + text\nbox = Box()\n",
         ":box",
     ),
 }
@@ -295,7 +296,7 @@ def test_two_tools_that_only_loading_shows_to_have_one_name_are_refused(site: Si
 def test_names_that_the_sdk_takes_for_one_are_refused_before_the_model_is_asked(site: Site) -> None:
     site.install(FORMS["module, sync"][0])
     model = Script("never")
-    with pytest.raises(InvalidInput, match="'a-b' .* and 'a_b'"):
+    with pytest.raises(InvalidInput, match=r"'a-b' .* and 'a_b'"):
         asking(model, *site.plan({"tool": "native:echo", "as": "a-b"}, {"tool": "native:echo", "as": "a_b"}))
     assert model.requests == []
 
@@ -323,9 +324,13 @@ def test_metadata_of_a_decorator_reaches_policy_in_every_form(site: Site) -> Non
     says = "from strands_cli.metadata import tool_metadata\n"
     module = says + SPEC + f"@tool_metadata(read_only=True)\ndef echo(tool, **kw):\n    return {OK}\n"
     function = HEAD + says + "@tool_metadata(read_only=True)\n@tool\ndef echo(text: str) -> str:\n    return 'x'\n"
-    method = HEAD + says + (
-        "class Box:\n    @tool_metadata(read_only=True)\n    @tool\n"
-        "    def echo(self, text: str) -> str:\n        return 'x'\n"
+    method = (
+        HEAD
+        + says
+        + (
+            "class Box:\n    @tool_metadata(read_only=True)\n    @tool\n"
+            "    def echo(self, text: str) -> str:\n        return 'x'\n"
+        )
     )
     for number, (source, entry) in enumerate([(module, ""), (function, ":echo"), (method, ":Box")]):
         site.install(source.replace("echo", f"echo{number}"), name=f"echo{number}",

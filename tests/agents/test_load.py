@@ -109,7 +109,7 @@ def test_a_module_that_went_missing_after_planning_is_reported(site: Site) -> No
     site.install(spec() + ECHO)
     planned = site.plan("native:echo")
     (site.directory / "strands_tool_echo" / "__init__.py").write_text("import strands_tool_echo.absent\n")
-    with pytest.raises(NotEquipped, match="ModuleNotFoundError: No module named 'strands_tool_echo.absent'"):
+    with pytest.raises(NotEquipped, match=r"ModuleNotFoundError: No module named 'strands_tool_echo.absent'"):
         run(load_tools(planned))
 
 
@@ -133,9 +133,7 @@ def test_the_current_directory_is_no_place_to_import_from(site: Site, monkeypatc
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a right there")
-def test_a_link_to_the_current_directory_is_no_place_either(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_link_to_the_current_directory_is_no_place_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "here")
     monkeypatch.chdir(tmp_path / "here")
@@ -172,7 +170,7 @@ def test_what_was_loaded_is_closed_when_a_later_tool_fails(site: Site, tmp_path:
 
 def test_a_module_is_imported_once_for_all_references(site: Site, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    site.install(f"open({str(log)!r}, 'a').write('x')\n" + spec() + ECHO)
+    site.install(f"with open({str(log)!r}, 'a') as log:\n    log.write('x')\n" + spec() + ECHO)
     site.load("native:echo", {"tool": "echo", "as": "again"}, {"tool": "native:strands-tool-echo/echo", "as": "third"})
     assert log.read_text() == "x"
 
@@ -198,7 +196,11 @@ def folder(site: Site, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("ref", "name", "said"),
-    [("custom_tools:echo", "echo", "custom"), ("custom_tools.shout", "shout", "HI"), ("custom_tools:Box", "get", "got")],
+    [
+        ("custom_tools:echo", "echo", "custom"),
+        ("custom_tools.shout", "shout", "HI"),
+        ("custom_tools:Box", "get", "got"),
+    ],
 )
 def test_allowed_python_of_the_workflow_is_found_in_its_own_folders(
     site: Site, folder: Path, ref: str, name: str, said: str
@@ -241,7 +243,9 @@ def test_a_python_path_inside_is_a_list_of_folders(folder: Path) -> None:
 
 def test_a_tool_gets_its_contract(site: Site) -> None:
     said = "{k: (v if k in ('config', 'workspace', 'secrets') else type(v).__name__) for k, v in strands_cli.items()}"
-    source = spec() + f"def echo(tool, strands_cli):\n    return {{'status': 'success', 'content': [{{'json': {said}}}]}}\n"
+    source = (
+        spec() + f"def echo(tool, strands_cli):\n    return {{'status': 'success', 'content': [{{'json': {said}}}]}}\n"
+    )
     site.install(source, {"config_schema": {"type": "object"}})
     [planned] = site.plan({"tool": "native:echo", "config": {"size": [1]}})
     result = calling(planned, {"text": "hi"}, host=Host())

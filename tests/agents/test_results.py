@@ -5,15 +5,27 @@ from __future__ import annotations
 import json
 import math
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strands_cli.agents.results import MAX_BLOCKS, MAX_DEPTH, MAX_MESSAGE, MEDIA_BYTES, capped, error_of, well_formed
+from strands_cli.agents.results import (
+    ERROR_CODES,
+    MAX_BLOCKS,
+    MAX_DEPTH,
+    MAX_MESSAGE,
+    MEDIA_BYTES,
+    capped,
+    error_of,
+    well_formed,
+)
 from strands_cli.agents.turns import decode, encode
 from tests.agents.kit import error, text
+
+CLONE = Path(__file__).parent.parent.parent
 
 
 def ok(*content: Any) -> dict[str, Any]:
@@ -135,7 +147,9 @@ def test_a_value_called_error_does_not_escape_the_cap() -> None:
 
 def test_a_structured_error_stays_whole_and_small() -> None:
     long = {"code": "gone", "message": "m" * 100_000, "details": {"d": "d" * 100_000}}
-    result = capped(well_formed({"status": "error", "content": [{"text": "t" * 1000}, {"json": {"error": long}}]}, "t"), 9)
+    result = capped(
+        well_formed({"status": "error", "content": [{"text": "t" * 1000}, {"json": {"error": long}}]}, "t"), 9
+    )
     found = error_of(result)
     assert found is not None
     assert (found["code"], len(found["message"]), found["details"]) == ("gone", MAX_MESSAGE + 3, {})
@@ -164,8 +178,17 @@ BLOCKS = st.lists(
 @given(BLOCKS, st.integers(min_value=1, max_value=300))
 def test_what_is_kept_is_never_more_than_the_cap(blocks: list[Any], limit: int) -> None:
     result = capped(well_formed(ok(*blocks), "t1"), limit)
-    kept = result["content"] if result["content"][-1].get("json") is None or limit > 10**9 else result["content"]
-    if isinstance(kept[-1].get("json"), dict) and kept[-1]["json"].get("truncated"):
-        kept = kept[:-2]
+    kept = result["content"]
+    if isinstance(kept[-1].get("json"), dict):
+        kept = kept[:-2]  # the notice, in words and as JSON
     sizes = [len((b["text"] if "text" in b else json.dumps(b["json"], ensure_ascii=False)).encode()) for b in kept]
     assert sum(sizes) <= max(limit, len("(no output)"))
+
+
+def test_the_reference_page_says_when_each_code_occurs() -> None:
+    page = (CLONE / "docs/reference/tool-errors.md").read_text(encoding="utf-8")
+    for code in ERROR_CODES:
+        assert f"| `{code}` | " in page
+    sources = "".join(path.read_text(encoding="utf-8") for path in (CLONE / "packages").glob("*/src/*/*.py"))
+    for code in set(re.findall(r'Refusal\(\s*"([a-z_]+)"', sources)):
+        assert f"| `{code}` | " in page

@@ -131,7 +131,14 @@ def test_a_schema_elsewhere_is_never_requested() -> None:
 
 @pytest.mark.parametrize(
     "schema",
-    [{"type": "objct"}, {"properties": 1}, {"pattern": "("}, {"$ref": "#/nowhere"}, {"type": {1, 2}}, {"minLength": -1}],
+    [
+        {"type": "objct"},
+        {"properties": 1},
+        {"pattern": "("},
+        {"$ref": "#/nowhere"},
+        {"type": {1, 2}},
+        {"minLength": -1},
+    ],
 )
 def test_a_schema_that_is_none_is_said_to_be_none(schema: dict[str, Any]) -> None:
     with pytest.raises(SchemaFaultError):

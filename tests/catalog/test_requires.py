@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
@@ -18,6 +18,8 @@ CLAUSES = st.builds(str.__add__, st.sampled_from([">=", "<=", "==", "!=", "<", "
 
 
 @settings(deadline=None)
+@example("1.2", "==1.2.0")
+@example("2", ">=2.0.0, <2.0.1")
 @given(RELEASES, st.lists(CLAUSES, min_size=1, max_size=3).map(", ".join))
 def test_comparing_by_hand_equals_packaging(version: str, specifier: str) -> None:
     assert satisfies(version, specifier) == SpecifierSet(specifier).contains(Version(version), prereleases=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from strands_cli.catalog import discover_catalog
@@ -259,6 +259,8 @@ JSON = st.recursive(
 
 
 @settings(deadline=None)
+@example([True], [1])
+@example({"a/b": 0}, {"a/b": False})
 @given(JSON, JSON)
 def test_documents_differ_exactly_where_they_are_not_equal(old: Any, new: Any) -> None:
     assert list(differences(old, old)) == []

@@ -160,6 +160,7 @@ def test_a_hostile_current_directory_is_not_seen(tmp_path: Path) -> None:
 
 def test_text_from_plugins_cannot_move_the_cursor_or_forge_rows(strands: Strands, tmp_path: Path) -> None:
     sound(tmp_path, "foo", description="\x1b[2JDoes\u202e it\tnow\x85evil        available  trusted 1.0")
+    sound(tmp_path, "bar", requires={"env": ["X\nevil        available  trusted 1.0"]})
     for arguments in (["list-tools"], ["tools", "show", "foo"]):
         done = strands(tmp_path, *arguments)
         assert not {"\x1b", "\u202e", "\x85"} & set(done.stdout + done.stderr)

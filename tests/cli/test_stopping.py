@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 import time
+from typing import Any
 
 import pytest
 
@@ -14,7 +16,6 @@ from tests.fakes.model_server import ModelServer, Turn
 if sys.platform == "win32":
     pytest.skip("signals as POSIX has them", allow_module_level=True)
 
-pytestmark = pytest.mark.filterwarnings("default::ResourceWarning")
 HANG = "import threading\nprint('hanging', flush=True)\nthreading.Event().wait()"
 ONE_STEP = [{"agent": "writer", "input": "Write."}]
 SOON = 4.0
@@ -47,11 +48,15 @@ def test_a_signal_during_a_hanging_sync_tool_ends_the_run_soon(
 
 def test_ctrl_c_while_a_model_keeps_silent_ends_the_run_soon(folder: Folder) -> None:
     folder.workflow(ONE_STEP, runtime={"provider": "openai", "model_id": "m"})
-    with ModelServer([Turn("too late", delay_s=60)]) as server:
-        run = folder.start("run", "flow.yaml", OPENAI_API_KEY="any", OPENAI_BASE_URL=server.url, **{})
-        run.wait_for("start steps.0")
-        while not server.requests:
-            time.sleep(0.01)
+    asked = threading.Event()
+
+    def keep_silent(request: dict[str, Any]) -> Turn:
+        asked.set()
+        return Turn("too late", delay_s=60)
+
+    with ModelServer(keep_silent) as server:
+        run = folder.start("run", "flow.yaml", OPENAI_API_KEY="any", OPENAI_BASE_URL=server.url)
+        assert asked.wait(20)
         began = time.monotonic()
         run.send(signal.SIGINT)
         ran = run.end()
@@ -62,7 +67,6 @@ def test_ctrl_c_while_a_model_keeps_silent_ends_the_run_soon(folder: Folder) -> 
 
 
 def test_an_async_tool_that_will_not_be_cancelled_gives_way_to_a_second_ctrl_c_at_once(folder: Folder) -> None:
-    folder.tool("unused", "return answer('')")
     stubborn = (
         "TOOL_SPEC = {'name': 'hang', 'description': 'Hangs.', 'inputSchema': {'json': {'type': 'object'}},"
         " 'annotations': {'readOnlyHint': True}}\n"

@@ -130,7 +130,7 @@ def test_ask_asks_for_each_missing_input_until_it_has_its_type(folder: Folder) -
         terminal.type("bees\n")
         terminal.wait_for(r"count \(integer\) \[1 \| 2\]: $")
         terminal.type("seven\n")
-        terminal.wait_for(r"must be of type integer.*\s+count .*: $")
+        terminal.wait_for(r"the input 'count' .*\s+count .*: $")
         terminal.type("2\n")
         assert terminal.end() == 0
 
@@ -217,7 +217,7 @@ def test_hostile_text_of_a_model_a_tool_and_a_file_is_escaped_at_a_terminal(fold
         terminal.wait_for(r"\[y/N\] $")
         terminal.type("n\n")
         terminal.wait_for(r"answer: $")
-        terminal.type(f"ok\n")
+        terminal.type("ok\n")
         assert terminal.end() == 0
     assert "red \\x1b[31m, clipboard \\x1b]52;c;aGk=\\x07, bidi \\u202e, nothing \\u200b, c1 \\x9b31m" in terminal.text
     assert not re.search("[\x1b\x07\u202e\u200b\x9b]", terminal.text)

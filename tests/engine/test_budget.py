@@ -72,12 +72,8 @@ def test_a_killed_process_counts_its_time_as_far_as_its_rows_tell() -> None:
 def run_chain(
     budgets: str, turns: dict[str, Any], journal: Journal | None = None, clock: FakeClock | None = None
 ) -> tuple[BudgetExceeded | None, list[Event], Journal]:
-    rest = f"x-unused: 1\nagents: {{writer: {{prompt: w}}}}\nruntime: {{provider: openai, budgets: {budgets}}}"
-    head = "version: 1\nname: test\n"
-    from tests.fakes.plans import plan_of
-
-    steps = "".join(f"      - {{agent: writer, input: hi {n}}}\n" for n in range(len(turns)))
-    plan = plan_of(f"{head}{rest}\npattern:\n  type: chain\n  config:\n    steps:\n{steps}")
+    steps = "\n".join(f"- {{agent: writer, input: hi {n}}}" for n in range(len(turns)))
+    plan = chain_of(steps, runtime=f"{{provider: openai, budgets: {budgets}}}")
     journal = journal or MemoryJournal()
     events: list[Event] = []
     tools = ScriptedTools({"x": str})
@@ -117,14 +113,6 @@ def test_at_the_threshold_one_warning_is_given_for_each_limit() -> None:
     error, events, _ = run_chain("{max_tokens: 150, max_steps: 9, warn_threshold: 0.5}", turns)
     assert error is None
     assert [event.message for event in events if isinstance(event, RunWarning)] == [
-        "75 of runtime.budgets.max_tokens: 150 are spent",
         "5 of runtime.budgets.max_steps: 9 are spent",
+        "75 of runtime.budgets.max_tokens: 150 are spent",
     ]
-
-
-def test_a_gate_is_a_step_to_the_budget() -> None:
-    plan = chain_of("- {type: hitl, prompt: a}\n- {type: hitl, prompt: b}", rest="x-y: 1")
-    assert plan.bounds.steps == 2
-    journal = MemoryJournal()
-    journal.note(Row("steps.0", "human", "done", "d"))
-    assert Budget.resumed(Budgets(), FakeClock(), journal).steps == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from strands_cli.catalog import Catalog, discover_catalog
 from strands_cli.config import Settings
@@ -15,14 +16,8 @@ from strands_cli.planning.plan import Plan
 from strands_cli.spec.document import read_document
 from strands_cli.spec.loader import load_spec
 
-HEAD = """
-version: 1
-name: test
-runtime: {provider: openai, model_id: m, budgets: {}}
-agents:
-  writer: {prompt: You write.}
-  editor: {prompt: You edit.}
-"""
+AGENTS = "{writer: {prompt: You write.}, editor: {prompt: You edit.}}"
+RUNTIME = "{provider: openai, model_id: m}"
 
 
 def plan_of(
@@ -44,11 +39,11 @@ def plan_of(
     return build_plan(loaded.spec, document, catalog, settings, options or RunOptions(), environ or {})
 
 
-def chain_of(steps: str, *, rest: str = "", **given: object) -> Plan:
-    """Plan a chain of two agents, `writer` and `editor`, from the YAML of its steps (a flow or block list)."""
+def chain_of(steps: str, *, rest: str = "", agents: str = AGENTS, runtime: str = RUNTIME, **given: Any) -> Plan:
+    """Plan a chain from the YAML of its steps; `rest` are further sections, `given` goes to `plan_of`."""
     body = textwrap.indent(textwrap.dedent(steps).strip("\n"), "      ")
-    pattern = f"pattern:\n  type: chain\n  config:\n    steps:\n{body}\n"
-    return plan_of(f"{HEAD}{textwrap.dedent(rest)}\n{pattern}", **given)  # type: ignore[arg-type]
+    head = f"version: 1\nname: test\nruntime: {runtime}\nagents: {agents}\n{textwrap.dedent(rest)}\n"
+    return plan_of(f"{head}pattern:\n  type: chain\n  config:\n    steps:\n{body}\n", **given)
 
 
 def found(plan: Plan, code: str) -> list[Finding]:

@@ -59,7 +59,8 @@ Turn = Say | Use
 class ScriptedTools:
     """A `ToolCaller` whose tools are functions from their input to a text; an exception becomes an error result.
 
-    `moment` is told of "before tool", "inside tool" and "after tool"; `called` are the calls that were really made.
+    `moment` is told of "before tool", "inside tool" (it has acted, and the journal does not know) and "after tool";
+    `called` are the calls that were really made.
     """
 
     tools: Mapping[str, Callable[[Mapping[str, Any]], str]] = field(default_factory=dict)
@@ -83,9 +84,9 @@ class ScriptedTools:
             await scope.ask(question, {"tool": name, "input": arguments})
         self.moment("before tool", effect.key)
         await effect.start()
-        self.moment("inside tool", effect.key)
         self.called.append((effect.key, arguments))
         result = self._answer(name, arguments)
+        self.moment("inside tool", effect.key)
         await effect.finish(result)
         scope.count_tool_call()
         self.moment("after tool", effect.key)
@@ -93,7 +94,8 @@ class ScriptedTools:
 
     def _answer(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         try:
-            return {"status": "success", "content": [{"text": self.tools[name](arguments)}]}
+            text = self.tools[name](arguments)
+            return {"status": "success", "content": [{"text": text}, {"json": len(text)}]}
         except Exception as error:
             return {"status": "error", "content": [{"text": f"{type(error).__name__}: {error}"}]}
 
@@ -131,8 +133,8 @@ class ScriptedAgents:
         if effect.recorded is not None:
             return
         await effect.start()
-        self.moment("inside model", effect.key)
         self.asked.append(effect.key)
+        self.moment("inside model", effect.key)
         await effect.finish({"said": repr(turn)}, usage=turn.usage)
         scope.count_model_call(turn.usage, None)
         self.moment("after model", effect.key)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from strands_cli.toolref import ToolRef, ToolRefError
@@ -54,6 +54,8 @@ def test_a_parsed_reference_prints_as_it_was_written(text: str) -> None:
 
 
 @settings(deadline=None)
+@example("native.foo")
+@example("mcp.server.tool")
 @given(REFS)
 def test_the_canonical_spelling_means_the_same(text: str) -> None:
     ref = ToolRef.parse(text)

@@ -35,13 +35,21 @@ def invoke_function(function: Callable[..., Any]) -> Invoke:
         if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
             answer = function(dict(tool_use), **keywords)
         else:
-            answer = await asyncio.to_thread(function, dict(tool_use), **keywords)
+            answer = await asyncio.to_thread(_without_stop, function, dict(tool_use), keywords)
         # A decorator may hide an async function behind a plain one.
         if inspect.isasyncgen(answer):
             return await _last_value(answer, progress)
         return await answer if inspect.isawaitable(answer) else answer
 
     return invoke
+
+
+def _without_stop(function: Callable[..., Any], tool_use: Mapping[str, Any], keywords: Mapping[str, Any]) -> Any:
+    try:
+        return function(tool_use, **keywords)
+    except StopIteration as error:
+        # A future cannot hold it: on Python 3.11 whoever waits would wait for ever.
+        raise RuntimeError(f"the tool raised StopIteration: {error}") from error
 
 
 def invoke_agent_tool(tool: AgentTool) -> Invoke:

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from strands import Agent
 from strands.agent.conversation_manager import NullConversationManager
 from strands.models import Model
 from strands.tools.executors import SequentialToolExecutor
-from strands.types.exceptions import (
-    ContextWindowOverflowException,
-    EventLoopException,
-    MaxTokensReachedException,
-    ModelThrottledException,
-)
+from strands.types.exceptions import EventLoopException
 
+from strands_cli.agents.explain import explain
 from strands_cli.agents.gate import Gate
 from strands_cli.agents.journaled import JournaledModel
 from strands_cli.agents.load import Toolbox
 from strands_cli.agents.replay import ReplayModel
-from strands_cli.agents.results import shortened
 from strands_cli.agents.tools import GatedTool
 from strands_cli.engine.ports import AgentAnswer, AgentRequest
 from strands_cli.engine.scope import StepScope
-from strands_cli.errors import RunFailed, StrandsCliError
+from strands_cli.errors import RunFailed
 from strands_cli.planning.plan import PlannedAgent
-from strands_cli.secrets import redact
 from strands_cli.spec.recording import Recording
-
-# A provider may answer with a whole page.
-MAX_SAID = 1000
 
 # Given the agent's plan and the step's key, returns the model to ask; a recording has other turns for each step.
 ModelSource = Callable[[PlannedAgent, str], Model]
@@ -97,38 +88,6 @@ class SdkAgentRunner:
 def response_text(result: Any) -> str:
     """Return the text of an agent's last message, without the trailing newline that `str()` adds."""
     return str(result).rstrip("\n")
-
-
-def explain(error: BaseException, agent: PlannedAgent, secrets: Iterable[str] = ()) -> StrandsCliError:
-    """Return the reason of a failed model call in words that say what to do, without the given secrets."""
-    if isinstance(error, StrandsCliError):
-        return error
-    model = f"{agent.model.provider}/{agent.model.model_id}" if agent.model.model_id else agent.model.provider
-    subject = f"the model {model} of agent '{agent.id}'"
-    said = shortened(redact(str(error), secrets), MAX_SAID)
-    if isinstance(error, MaxTokensReachedException):
-        return RunFailed(f"{subject} reached its max_tokens before it finished", fix="raise max_tokens")
-    if isinstance(error, ContextWindowOverflowException):
-        return RunFailed(
-            f"the request is too long for {subject}: {said}", fix="shorten the input or the tools' outputs"
-        )
-    if isinstance(error, ModelThrottledException):
-        return RunFailed(f"{subject} is throttled: {said}", fix="run again later, or lower runtime.max_parallel")
-    return RunFailed(f"{subject} failed: {type(error).__name__}: {said}", fix=advice(error, agent))
-
-
-def advice(error: BaseException, agent: PlannedAgent) -> str | None:
-    """Return what usually helps against an error of a provider's client, judged by the names of its types."""
-    names = {kind.__name__ for kind in type(error).__mro__}
-    names |= {kind.__name__ for kind in type(error.__cause__).__mro__} if error.__cause__ else set()
-    host = agent.model.host
-    if names & {"AuthenticationError", "PermissionDeniedError", "NoCredentialsError", "UnrecognizedClientException"}:
-        return f"check the API key of provider '{agent.model.provider}' in the environment"
-    if names & {"APIConnectionError", "ConnectError", "ConnectionError", "EndpointConnectionError"}:
-        return f"check that {host or 'the provider'} can be reached" + (" and runtime.host" if host else "")
-    if names & {"NotFoundError"}:
-        return f"check the model's name '{agent.model.model_id}'" + (" and runtime.host" if host else "")
-    return None
 
 
 def model_source(models: Mapping[str, Model], recordings: Mapping[str, Recording]) -> ModelSource:

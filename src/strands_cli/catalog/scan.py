@@ -180,7 +180,7 @@ def _scan_entry(directory: str, seen: Scan) -> None:
 
 
 def _scan_record(directory: str, child: str, here: dict[str, str], seen: Scan) -> None:
-    record = os.path.join(directory, child)
+    record = f"{directory}{os.sep}{child}"
     name = _record_name(directory, child, record)
     if name is None:
         return
@@ -197,8 +197,8 @@ def _scan_record(directory: str, child: str, here: dict[str, str], seen: Scan) -
 
 
 def _record_name(directory: str, child: str, record: str) -> str | None:
-    stem, suffix = os.path.splitext(child)
-    if suffix in (".dist-info", ".egg-info"):
+    stem, _, suffix = child.rpartition(".")
+    if stem.strip(".") and suffix in ("dist-info", "egg-info"):
         return normalise(stem.partition("-")[0])
     if child.lower() == "egg-info" and not directory.lower().endswith(".egg"):
         return None
@@ -215,7 +215,7 @@ def _duplicate(name: str, first: str, second: str) -> Finding:
 
 def read_entry_points(record: str, name: str, seen: Scan) -> tuple[EntryPoint, ...]:
     """Read the group's lines of a record's `entry_points.txt`; what is wrong with it goes to `seen.findings`."""
-    file = os.path.join(record, "entry_points.txt")
+    file = f"{record}{os.sep}entry_points.txt"
     try:
         raw = read_start(file, MAX_ENTRY_POINTS_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):

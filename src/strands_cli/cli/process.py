@@ -140,18 +140,19 @@ def own_streams(hear: Callable[[str], None]) -> Iterator[OwnStreams]:
     """
     real_in = _replace(0, os.open(os.devnull, os.O_RDONLY))
     reading, writing = os.pipe()
-    sys.stdout.flush()
+    theirs = sys.stdout
+    theirs.flush()
     real_out = _replace(1, writing)
     listener = threading.Thread(target=_listen, args=(reading, hear), daemon=True, name="strands-stdout")
     listener.start()
     ours = open(  # noqa: SIM115 - a descriptor, open as long as the process
-        real_out, "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors, closefd=False
+        real_out, "w", encoding=theirs.encoding, errors=theirs.errors, closefd=False
     )
     try:
         yield OwnStreams(real_in, ours)
     finally:
         with contextlib.suppress(OSError, ValueError):  # a tool may have closed it
-            sys.stdout.flush()
+            theirs.flush()
         os.dup2(2, 1)
         # A child process that a tool has left behind still holds the pipe: no end to wait for.
         listener.join(DRAIN_S)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from strands_cli.cli import plan, plugins, run, tools, tools_run, validate
-from strands_cli.cli.output import let_stdout_go, print_result, report_error, result_lost
+from strands_cli.cli.output import let_go, print_result, report_error, result_lost
 
 program = typer.Typer(
     name="strands",
@@ -49,8 +49,8 @@ def run_program(arguments: list[str]) -> int:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        let_stdout_go()
+        let_go(sys.stdout)
     except (OSError, ValueError) as error:
-        let_stdout_go()
+        let_go(sys.stdout)
         code = code or report_error(result_lost(error))
     return code

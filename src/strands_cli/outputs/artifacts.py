@@ -84,6 +84,12 @@ def write_artifact(target: Path, text: str, *, force: bool) -> dict[str, Any]:
     encoded = _encoded(text)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ArtifactError(
+            f"the artifact {target} cannot be written: {error.strerror or error}: {target.parent}",
+            fix="check the output directory",
+        ) from error
+    try:
         _write_atomically(target, encoded, force=force)
     except FileExistsError as error:
         if _holds(target, text):

@@ -145,7 +145,10 @@ def dump_recording(steps: Mapping[str, Sequence[RecordedTurn]]) -> str:
             return True  # anchors are for writers of YAML, not for readers of recordings
 
     def as_block(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
-        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+        # YAML 1.1 takes these for line breaks and folds them; only between double quotes are they written as escapes.
+        folded = any(mark in text for mark in "\x85\u2028\u2029")
+        style = '"' if folded else "|" if "\n" in text else None
+        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
     Dumper.add_representer(str, as_block)
     plain = {"recording": VERSION, "steps": {key: [_plain(turn) for turn in turns] for key, turns in steps.items()}}
