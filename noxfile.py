@@ -100,7 +100,9 @@ def minimums(session: nox.Session) -> None:
     """Run the suite with the lowest version of each direct dependency that `pyproject.toml` admits."""
     session.install("--resolution=lowest-direct", "--group=build", "--group=test", *EDITABLE)
     session.run("python", "scripts/check_minimums.py")
-    session.run("python", "-m", "pytest", *session.posargs)
+    # The committed schema is in the words of the locked pydantic; older ones say the same differently.
+    pages = "tests/spec/test_schema.py::test_the_committed_pages_are_what_the_models_say"
+    session.run("python", "-m", "pytest", "--deselect", pages, *session.posargs)
 
 
 @nox.session

@@ -3,7 +3,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strands_cli.canonical import canonical_json, digest_of
@@ -15,11 +15,13 @@ values = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(values, values)
 def test_equal_json_has_equal_digests_and_unequal_json_has_not(one: object, other: object) -> None:
     assert (digest_of(one) == digest_of(other)) == (canonical_json(one) == canonical_json(other))
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(), values, max_size=5))
 def test_the_order_of_keys_does_not_matter(value: dict[str, object]) -> None:
     assert digest_of(dict(reversed(value.items()))) == digest_of(value) == digest_of(MappingProxyType(value))

@@ -173,6 +173,21 @@ def test_tool_results_are_put_into_the_order_of_their_requests(order: list[str])
     assert in_request_order(messages)[2] == results("a", "b", "c")
 
 
+def test_a_model_is_sent_the_results_in_the_order_of_their_requests() -> None:
+    inner = Script("done", "done")
+    host = Host()
+
+    async def ask(key: str, order: tuple[str, ...]) -> None:
+        messages = [{"role": "user", "content": [{"text": "go"}]}, uses("a", "b"), results(*order)]
+        async for _ in JournaledModel(inner, SETTINGS, host.scope(key)).stream(messages, [], None):
+            pass
+
+    run(ask("one", ("a", "b")))
+    run(ask("two", ("b", "a")))
+    assert inner.requests[0]["messages"] == inner.requests[1]["messages"]
+    assert len({row.digest for row in host.rows().values()}) == 1
+
+
 def test_other_blocks_stay_behind_the_results() -> None:
     mixed = results("b", "a")
     mixed["content"].insert(0, {"text": "also"})

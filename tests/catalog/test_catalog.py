@@ -10,7 +10,7 @@ import pytest
 
 from strands_cli.catalog import Catalog, ToolRecord, discover_catalog
 from strands_cli.catalog import catalog as catalog_module
-from strands_cli.catalog.scan import Distribution, Scan
+from strands_cli.catalog.distributions import Distribution, Scan
 from tests.distributions import (
     SCHEMA,
     booby_trapped,

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strands_cli.catalog.scan import GROUP, normalise, scan, search_path
+from strands_cli.catalog.distributions import GROUP, normalise
+from strands_cli.catalog.scan import scan, search_path
 from tests.distributions import broken_manifest, make_distribution, sound
 
 Declared = dict[str, list[tuple[str, str]]]

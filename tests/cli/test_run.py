@@ -82,7 +82,7 @@ def test_json_is_one_document_also_where_no_run_starts(
 
 
 def test_json_is_one_document_also_where_the_run_fails(folder: Folder) -> None:
-    folder.workflow(ONE_STEP, {"steps.0": []})
+    folder.workflow(ONE_STEP, {"steps.0": [WRITE]}, agents=WRITER)
     ran = folder.strands("run", "flow.yaml", "--json")
     assert ran.code == 10
     document = ran.document

@@ -249,6 +249,26 @@ def test_a_reader_needs_no_lock_and_cannot_write(directory: Path, journal: Sqlit
     write(journal, replace(ROW, key="still mine"))
 
 
+def test_looking_at_a_record_leaves_nothing_behind(directory: Path) -> None:
+    journal = SqliteJournal.create(directory)
+    write(journal, DONE)
+    journal.close()
+    before = sorted(path.name for path in directory.iterdir())
+    reader = SqliteJournal.open(directory, hold=False)
+    assert reader.row(DONE.key) == DONE
+    reader.close()
+    assert sorted(path.name for path in directory.iterdir()) == before == ["journal.sqlite", "lock"]
+
+
+def test_the_record_of_a_killed_process_can_be_read_before_anyone_goes_on_with_it(directory: Path) -> None:
+    journal = SqliteJournal.create(directory)
+    write(journal, DONE)
+    for name in ("journal.sqlite", "journal.sqlite-wal"):
+        (directory.parent / name).write_bytes((directory / name).read_bytes())
+    assert SqliteJournal.open(directory.parent, hold=False).row(DONE.key) == DONE
+    journal.close()
+
+
 def test_a_place_that_cannot_be_made_is_an_error_with_a_way_out(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(RunRecordError, match="cannot make the run's directory") as raised:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strands_cli.policy import Decision, Request, Rule, decide, strongest
@@ -38,6 +38,7 @@ def strength(some: list[Rule], request: Request) -> int:
     return STRENGTH[decide(some, request).effect]
 
 
+@settings(deadline=None)
 @given(st.lists(rules, max_size=5), rules, requests)
 def test_one_more_deny_or_ask_rule_never_allows_more(some: list[Rule], one: Rule, request: Request) -> None:
     for effect in ("deny", "ask"):
@@ -45,6 +46,7 @@ def test_one_more_deny_or_ask_rule_never_allows_more(some: list[Rule], one: Rule
         assert strength([*some, more], request) >= strength(some, request)
 
 
+@settings(deadline=None)
 @given(st.lists(rules, max_size=5), rules, requests)
 def test_a_deny_rule_always_holds(some: list[Rule], one: Rule, request: Request) -> None:
     deny = Rule("deny", one.tools, one.level, "no", one.unless)
@@ -52,12 +54,14 @@ def test_a_deny_rule_always_holds(some: list[Rule], one: Rule, request: Request)
         assert decide([*some, deny], request).effect == "deny"
 
 
+@settings(deadline=None)
 @given(st.lists(rules, max_size=5), rules, requests)
 def test_an_allow_of_the_workflow_itself_never_changes_anything(some: list[Rule], one: Rule, request: Request) -> None:
     own = Rule("allow", one.tools, "workflow", "own", one.unless)
     assert decide([*some, own], request) == decide(some, request) == decide([own, *some], request)
 
 
+@settings(deadline=None)
 @given(st.lists(rules, max_size=6), requests, st.randoms())
 def test_the_order_of_rules_does_not_matter(some: list[Rule], request: Request, random: Any) -> None:
     mixed = list(some)
@@ -65,12 +69,14 @@ def test_the_order_of_rules_does_not_matter(some: list[Rule], request: Request, 
     assert decide(mixed, request).effect == decide(some, request).effect
 
 
+@settings(deadline=None)
 @given(requests)
 def test_unknown_is_never_safe(request: Request) -> None:
     if decide([], request).effect == "allow":
         assert request.read_only_now or request.annotations["readOnlyHint"] is True
 
 
+@settings(deadline=None)
 @given(st.lists(rules, max_size=5), requests)
 def test_every_decision_names_its_rule(some: list[Rule], request: Request) -> None:
     decision = decide(some, request)

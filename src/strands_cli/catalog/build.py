@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from strands_cli.catalog.distributions import Distribution, EntryPoint, Scan
 from strands_cli.catalog.locate import Package, find_package, manifest_directory, module_file, read_file
 from strands_cli.catalog.manifest import CONTRACT, FILE_NAME, MANY, MAX_BYTES, TOOL_NAME, Manifest, parse_manifest
 from strands_cli.catalog.records import ToolRecord, summarise
-from strands_cli.catalog.scan import Distribution, EntryPoint, Scan
 from strands_cli.errors import Finding, Where, did_you_mean
 
 _VALUE = re.compile(r"([\w.]+)\s*(?::\s*([\w.]+)\s*)?(?:\[.*\]\s*)?")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from strands_cli.catalog.scan import normalise
+from strands_cli.catalog.distributions import normalise
 from strands_cli.errors import Finding, Where, did_you_mean
 
 FILE_NAME = "strands_tools.json"

@@ -246,8 +246,12 @@ def _json(value: Any) -> str:
 
 
 def _connect(directory: Path, stack: contextlib.ExitStack, *, read_only: bool = False) -> sqlite3.Connection:
-    mode = "ro" if read_only else "rwc"
-    address = f"{(directory / DATABASE).absolute().as_uri()}?mode={mode}"
+    mode = "mode=rwc"
+    if read_only:
+        # A reader of a WAL database leaves files beside it, and needs leave to write them. Where no WAL is left there
+        # is no writer, and the database can be read as it lies (https://www.sqlite.org/uri.html#uriimmutable).
+        mode = "mode=ro" if (directory / f"{DATABASE}-wal").exists() else "mode=ro&immutable=1"
+    address = f"{(directory / DATABASE).absolute().as_uri()}?{mode}"
     connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=10)
     stack.callback(connection.close)
     connection.execute("PRAGMA synchronous = NORMAL")
