@@ -52,7 +52,8 @@ def provide():
 
 def planned(site: Site, tools: str, steps: str = "[{agent: a, input: go}]", **options: Any) -> Plan:
     Path("w.yaml").write_text(WORKFLOW % (tools, steps))
-    Path("recording.yaml").write_text("recording: 1\nsteps: {steps.0: [{text: ok}]}\n")
+    turns = "{steps.0: [{text: ok}]}" if "agent" in steps else "{}"
+    Path("recording.yaml").write_text(f"recording: 1\nsteps: {turns}\n")
     Path("lib").mkdir(exist_ok=True)
     settings = Settings(Path("runs"), site.allowed)
     return app.plan("w.yaml", RunOptions(**options), catalog=discover_catalog([str(site.directory)]), settings=settings)

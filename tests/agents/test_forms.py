@@ -148,6 +148,13 @@ def test_a_module_gives_the_tools_it_defines_and_none_it_imports(site: Site, man
     assert text(site.call("native:suite.two")) == "two hi"
 
 
+def test_a_module_that_a_provider_returns_gives_its_own_tools_only(site: Site) -> None:
+    site.install(OTHER, name="other")
+    source = SUITE + "def provide():\n    import sys\n    return sys.modules[__name__]\n"
+    site.install(source, name="suite", entry=":provide", manifest=False)
+    assert names(site, "native:suite") == ["one", "two"]
+
+
 def test_a_module_gives_what_all_names_imported_ones_too(site: Site) -> None:
     site.install(OTHER, name="other")
     members = [{"name": one, "kind": "suite"} for one in ("foreign", "two")]
@@ -215,6 +222,27 @@ def test_one_member_of_a_class_may_be_named_alone(site: Site) -> None:
     site.install(BOX, *MEMBERS, name="db", entry=":Box")
     assert names(site, "native:db.get") == ["get"]
     assert names(site, "native:db") == ["get", "put"]
+
+
+@pytest.mark.parametrize(("entry", "closed"), [(":Box", True), (":make", True), (":box", False)])
+def test_what_was_made_for_the_run_is_closed_and_what_the_module_owns_is_not(
+    site: Site, entry: str, closed: bool
+) -> None:
+    source = BOX + "def make():\n    return Box()\nbox = Box()\n"
+    site.install(source, name="db", entry=entry, manifest=False)
+    site.call("native:db.get")
+    import strands_tool_db
+
+    assert [box.closed for box in strands_tool_db.made] == ([False, True] if closed else [False])
+
+
+def test_a_provider_that_can_be_closed_is_closed_and_let_go(site: Site) -> None:
+    source = PROVIDER + "Provider.close = lambda self: log.append('closed')\n"
+    site.install(source, name="suite", entry=":Provider", manifest=False)
+    site.call("native:suite.echo")
+    import strands_tool_suite
+
+    assert strands_tool_suite.log[-2:] == ["let go", "closed"]
 
 
 def test_what_cannot_be_closed_is_told_and_hides_nothing(site: Site) -> None:

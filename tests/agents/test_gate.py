@@ -203,7 +203,8 @@ def test_a_question_that_waits_stops_the_step_before_the_call(site: Site) -> Non
 
 
 def test_an_async_tool_that_hangs_is_ended(site: Site) -> None:
-    code = "import asyncio\ntry:\n    await asyncio.sleep(60)\nfinally:\n    CALLS.append('ended')"
+    tidy = "await asyncio.sleep(0.02)\n    CALLS.append('ended')"
+    code = f"import asyncio\ntry:\n    await asyncio.sleep(60)\nfinally:\n    {tidy}"
     planned = install(site, code, is_async=True, strands_cli={"timeout_s": 0.05})
     result = calling(planned, {"text": "hi"})
     assert error(result) == {"code": "timeout", "message": "no answer within 0.05 s", "retryable": True, "details": {}}

@@ -142,6 +142,23 @@ def test_a_link_to_the_current_directory_is_no_place_either(tmp_path: Path, monk
     assert sys.path == [str(tmp_path)]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a current directory cannot be deleted there")
+def test_a_current_directory_that_was_deleted_is_no_obstacle(site: Site, tmp_path: Path) -> None:
+    site.install(spec() + ECHO)
+    planned = site.plan("native:echo")
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    os.chdir(gone)
+    gone.rmdir()
+    try:
+        sys.path.insert(0, "relative")
+        toolbox = run(load_tools(planned))
+    finally:
+        os.chdir(tmp_path)
+    assert [loaded.planned.name for loaded in toolbox.offered(planned)] == ["echo"]
+    assert "relative" not in sys.path
+
+
 def test_loading_that_is_cancelled_is_not_taken_for_a_broken_plugin(site: Site) -> None:
     source = "import asyncio\nasync def provide():\n    await asyncio.sleep(60)\n"
     site.install(source, name="suite", entry=":provide", manifest=False)

@@ -53,7 +53,7 @@ def test_too_few_turns_say_what_the_run_asks_for(planned: Any) -> None:
     assert caught.value.message == (
         "the recording has 1 turns for steps.0, and the run asks for one more, with: 'echo: success'"
     )
-    assert caught.value.fix == "add a turn under steps.steps.0 to the recording, or record again with --record"
+    assert caught.value.fix == "add a turn for steps.0 to the recording, or record again with --record"
 
 
 def test_no_turns_at_all_are_too_few(planned: Any) -> None:

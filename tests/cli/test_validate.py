@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from strands_cli.cli.program import run_program
+from strands_cli.spec.schema import workflow_schema
 from tests.spec.spoiled import CHAIN, HEAD
 
 SOUND = HEAD + CHAIN
@@ -117,3 +119,21 @@ def test_the_schema_is_printed_as_json(capsys: pytest.CaptureFixture[str]) -> No
     schema = json.loads(capsys.readouterr().out)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert schema["required"] == ["version", "name", "runtime", "agents", "pattern"]
+
+
+def test_the_schema_offers_the_installed_tools_and_checks_their_config(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_program(["schema"]) == 0
+    filled = json.loads(capsys.readouterr().out)
+    validator = jsonschema.Draft202012Validator({"$ref": "#/$defs/ToolEntry", "$defs": filled["$defs"]})
+    word, _ = filled["$defs"]["ToolEntry"]["anyOf"]
+    assert "native:current_time" in word["anyOf"][0]["enum"]
+    assert validator.is_valid("native:current_time")
+    assert validator.is_valid("my_package.tools:other")
+    assert validator.is_valid({"tool": "native:current_time", "config": {"default_timezone": "Europe/Paris"}})
+    assert not validator.is_valid({"tool": "native:current_time", "config": {"timezone": 4}})
+    assert not validator.is_valid({"tool": "native:calculator", "config": {"anything": 1}})
+
+
+def test_the_plain_schema_is_the_committed_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_program(["schema", "--plain"]) == 0
+    assert json.loads(capsys.readouterr().out) == workflow_schema()

@@ -133,7 +133,7 @@ def test_one_name_for_several_tools_names_none_of_them(site: Path) -> None:
 
 
 def test_two_tools_of_one_name_are_found_and_one_tool_named_twice_is_one(site: Path) -> None:
-    plan = plan_with(site, "[native:two, {tool: native:file_read, as: query}, native:db]".replace("native:two, ", ""))
+    plan = plan_with(site, "[{tool: native:file_read, as: query}, native:db]")
     (finding,) = plan.findings
     assert finding.code == "twin-tool-names"
     assert "native:file_read and native:db" in finding.message
@@ -175,9 +175,8 @@ def test_a_name_of_the_workflow_that_hides_an_installed_tool_is_a_warning(site: 
     assert "strands-tool-file-read" in finding.message
     assert plan.agents["writer"].tools[0].record is not None
     assert plan.agents["writer"].tools[0].record.name == "file_write"
-    native = chain_of(
-        "- {agent: writer, input: x}", agents=agents.replace("[file", "['native:file"[:0] + "[native:file"), rest=rest, catalog=catalog
-    )
+    agents = agents.replace("file_read", "native:file_read")
+    native = chain_of("- {agent: writer, input: x}", agents=agents, rest=rest, catalog=catalog)
     assert native.findings == ()
     assert native.agents["writer"].tools[0].record is not None
     assert native.agents["writer"].tools[0].record.name == "file_read"

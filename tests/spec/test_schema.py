@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from strands_cli.spec.document import read_document
 from strands_cli.spec.schema import schema_text, workflow_schema
 from tests.spec.spoiled import SPOILED
 
-ROOT = Path(__file__).parents[2]
 WORKFLOWS = Path(__file__).parent / "workflows"
 SHAPE_CODES = {"unknown-key", "missing-key", "wrong-type", "step-form", "unknown-pattern", "edge-form"}
 # Shape of a value that depends on another one, or that JSON Schema reads otherwise (an empty key counts as absent).
@@ -58,16 +56,6 @@ def test_the_schema_refuses_a_wrong_shape(name: str, validator: Any) -> None:
     except InvalidInput:
         pytest.fail("the text must be a document")
     assert not validator.is_valid(value)
-
-
-def test_the_committed_pages_are_what_the_models_say() -> None:
-    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
-    assert spec is not None
-    assert spec.loader is not None
-    generate = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(generate)
-    for path, text in generate.pages().items():
-        assert path.read_text(encoding="utf-8") == text, f"{path.name} is stale: python docs/generate.py"
 
 
 def test_the_schema_text_is_the_same_every_time() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -16,6 +17,8 @@ from strands_cli.metadata import metadata_of
 
 # Under this name a provider knows that it is in use.
 CONSUMER = "strands-cli"
+# Whose it is, for people, and what to call (and await, if it says so) when the run is over.
+Closer = tuple[str, Callable[[], Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +34,14 @@ class NotAToolError(Exception):
     """The object is none of the forms; the message says what it is."""
 
 
-async def read_tools(plugin: Any, config: Mapping[str, Any], closers: list[Any]) -> list[RawTool]:
+async def read_tools(plugin: Any, config: Mapping[str, Any], closers: list[Closer]) -> list[RawTool]:
     """Return the tools a plugin object holds.
 
     Args:
         plugin: What the entry point loaded to: a module, a `@tool`, an `AgentTool`, a class, a provider, a callable.
         config: The tool's own configuration; classes and providers get it as `config` if they accept that keyword.
-        closers: What must be closed when the run is over is added here, also when reading fails after it was made.
+        closers: What to do when the run is over is added here, also when reading fails later. An object that stands
+            in a module belongs to the module and is let be.
 
     Raises:
         NotAToolError: it is none of the forms.
@@ -48,25 +52,31 @@ async def read_tools(plugin: Any, config: Mapping[str, Any], closers: list[Any])
         return [_agent_tool(plugin)]
     if isinstance(plugin, ToolProvider):
         plugin.add_consumer(CONSUMER)
-        closers.append(plugin)
+        closers.append((type(plugin).__name__, partial(plugin.remove_consumer, CONSUMER)))
         return [_agent_tool(tool) for tool in await plugin.load_tools()]
     if inspect.isclass(plugin):
         return await _class_tools(plugin, config, closers)
     if callable(plugin) and not _tool_methods(plugin):
         return await _provided_tools(plugin, config, closers)
-    closers.append(plugin)
     return _instance_tools(plugin)
 
 
-async def _class_tools(plugin: type, config: Mapping[str, Any], closers: list[Any]) -> list[RawTool]:
+def _closing(holder: Any) -> list[Closer]:
+    methods = (getattr(holder, name, None) for name in ("aclose", "close", "cleanup"))
+    return [(type(holder).__name__, method) for method in methods if callable(method)][:1]
+
+
+async def _class_tools(plugin: type, config: Mapping[str, Any], closers: list[Closer]) -> list[RawTool]:
     """Make the one instance of the run and read its tools."""
     if not issubclass(plugin, (AgentTool, ToolProvider)) and not _tool_methods(plugin):
         raise NotAToolError(f"the class {plugin.__name__} is no tool and has no @tool methods")
     instance = plugin(**_accepted(plugin, config))
-    if isinstance(instance, ToolProvider):
-        return await read_tools(instance, config, closers)
-    closers.append(instance)
-    return [_agent_tool(instance)] if isinstance(instance, AgentTool) else _instance_tools(instance)
+    closers += _closing(instance)
+    return await read_tools(instance, config, closers) if _is_tools(instance) else _instance_tools(instance)
+
+
+def _is_tools(holder: Any) -> bool:
+    return isinstance(holder, (AgentTool, ToolProvider))
 
 
 def _accepted(target: Callable[..., Any], config: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,6 +111,8 @@ async def _provided_tools(provide: Callable[..., Any], config: Mapping[str, Any]
     for item in provided:
         if callable(item) and not isinstance(item, (AgentTool, type)) and not _tool_methods(item):
             raise NotAToolError(f"the provider returned a plain {type(item).__name__}; decorate it with @tool")
+        if _tool_methods(item) and not inspect.isclass(item):
+            closers += _closing(item)
         tools += await read_tools(item, config, closers)
     return tools
 

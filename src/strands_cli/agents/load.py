@@ -13,10 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from strands.tools import ToolProvider
-
 from strands_cli.agents.declared import LoadedTool, hold_against_manifest
-from strands_cli.agents.forms import CONSUMER, NotAToolError, RawTool, read_tools, spec_tool
+from strands_cli.agents.forms import Closer, NotAToolError, RawTool, read_tools, spec_tool
 from strands_cli.canonical import canonical_json
 from strands_cli.errors import Denied, InvalidInput, NotEquipped, StrandsCliError
 from strands_cli.planning.plan import PlannedTool
@@ -29,7 +27,7 @@ class Toolbox:
     """All tools of one run; what has state is made once here and closed at the end."""
 
     tools: dict[PlannedToolKey, list[LoadedTool]] = field(default_factory=dict)
-    closers: list[Any] = field(default_factory=list)
+    closers: list[Closer] = field(default_factory=list)
 
     def get(self, planned: PlannedTool) -> list[LoadedTool]:
         """Return what a planned tool loaded to: one, or all of a provider whose tools only loading could tell."""
@@ -62,26 +60,19 @@ class Toolbox:
         return loaded[0]
 
     async def close(self) -> list[str]:
-        """Close what has a `close`, `aclose` or `cleanup`; return what went wrong, one line each."""
+        """Close what was made for the run and let go of what was in use; return what went wrong, one line each."""
         problems: list[str] = []
         while self.closers:
-            holder = self.closers.pop()
+            name, close = self.closers.pop()
             try:
-                await _close(holder)
+                outcome = close()
+                if inspect.isawaitable(outcome):
+                    await outcome
             except asyncio.CancelledError:
                 raise
             except BaseException as error:  # noqa: BLE001 - foreign code; the run's result stands, the person is told
-                problems.append(f"closing {type(holder).__name__} failed: {type(error).__name__}: {error}")
+                problems.append(f"closing {name} failed: {type(error).__name__}: {error}")
         return problems
-
-
-async def _close(holder: Any) -> None:
-    if isinstance(holder, ToolProvider):
-        holder.remove_consumer(CONSUMER)
-    closing = next((m for n in ("aclose", "close", "cleanup") if callable(m := getattr(holder, n, None))), None)
-    outcome = closing() if closing is not None else None
-    if inspect.isawaitable(outcome):
-        await outcome
 
 
 def key_of(planned: PlannedTool) -> PlannedToolKey:
@@ -125,8 +116,9 @@ async def load_tools(
 
 def close_the_current_directory() -> None:
     """Take the current directory out of `sys.path`, so that no file lying there is imported as a plugin."""
-    here = os.path.realpath(Path.cwd())
-    sys.path[:] = [entry for entry in sys.path if entry and os.path.realpath(entry) != here]
+    here = _current_directory()
+    absolute = [entry for entry in sys.path if entry and (here is not None or Path(entry).is_absolute())]
+    sys.path[:] = [entry for entry in absolute if here is None or Path(entry).resolve() != here.resolve()]
 
 
 def location_of(planned: PlannedTool) -> tuple[str, str | None]:
@@ -156,7 +148,7 @@ def custom_folders(base_dir: Path | None, python_path: Sequence[str]) -> list[st
 
 
 async def _read_plugin(
-    planned: PlannedTool, module_name: str, attribute: str | None, folders: Sequence[str], closers: list[Any]
+    planned: PlannedTool, module_name: str, attribute: str | None, folders: Sequence[str], closers: list[Closer]
 ) -> list[RawTool]:
     """Import a plugin and read its tools.
 
@@ -190,12 +182,21 @@ async def _read_plugin(
 @contextlib.contextmanager
 def _kept_process() -> Iterator[None]:
     """Give `sys.path` and the current directory back as they were: one plugin must not lead the next astray."""
-    path, here = list(sys.path), Path.cwd()
+    path, here = list(sys.path), _current_directory()
     try:
         yield
     finally:
         sys.path[:] = path
-        os.chdir(here)
+        if here is not None:
+            os.chdir(here)
+
+
+def _current_directory() -> Path | None:
+    """Return the current directory, or None where it was deleted."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return None
 
 
 def _function_with_spec(module: Any, attribute: str) -> RawTool | None:

@@ -70,7 +70,7 @@ class ReplayModel(Model):
             raise RunFailed(
                 f"the recording has {len(self._turns)} turns for {self._key}, and the run asks for one more, with: "
                 f"{_shorten(request)}",
-                fix=f"add a turn under steps.{self._key} to the recording, or record again with --record",
+                fix=f"add a turn for {self._key} to the recording, or record again with --record",
             )
         turn = self._turns[self._played]
         self._played += 1

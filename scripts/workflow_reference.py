@@ -1,17 +1,12 @@
-"""Write the reference of the workflow format and its JSON Schema from the models.
-
-Usage: python docs/generate.py
-"""
+"""The reference page of the workflow format, made from the models; `make_reference.py` writes it."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
-from strands_cli.spec.schema import schema_text, workflow_schema
+from strands_cli.spec.schema import workflow_schema
 
-REFERENCE = Path(__file__).resolve().parent / "reference"
 ROOT = "WorkflowSpec"
 
 INTRODUCTION = """# Workflow format
@@ -24,7 +19,7 @@ list of tools is an error, since it could mean none or all.
 `strands validate FILE` checks a workflow; `strands schema` prints the JSON Schema of this page. Editors take it from
 a first line of `# yaml-language-server: $schema=workflow.schema.json`.
 
-This page and `workflow.schema.json` are made from the models by `python docs/generate.py`.
+This page and `workflow.schema.json` are made from the models by `python scripts/make_reference.py`.
 """
 
 STEPS = """## Steps
@@ -113,14 +108,3 @@ def _bounds_of(node: dict[str, Any]) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
-
-
-def pages() -> dict[Path, str]:
-    """Return every page made here with the text it must have."""
-    return {REFERENCE / "workflow.md": workflow_page(), REFERENCE / "workflow.schema.json": schema_text()}
-
-
-if __name__ == "__main__":
-    for path, text in pages().items():
-        path.write_text(text, encoding="utf-8")
-        print(f"wrote {path.name}")
