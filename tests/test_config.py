@@ -31,9 +31,7 @@ def test_a_relative_place_is_made_absolute_so_that_a_tool_cannot_move_it(
         ("win32", "/local/strands-cli"),
     ],
 )
-def test_the_data_directory_is_the_platforms_own(
-    platform: str, expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_data_directory_is_the_platforms_own(platform: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setattr(Path, "home", lambda: Path("/home/ada"))
     assert user_data_dir({"XDG_DATA_HOME": "/xdg", "LOCALAPPDATA": "/local"}) == Path(expected)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.catalog import Catalog, discover_catalog
 from strands_cli.config import Settings, load_settings
-from strands_cli.errors import InvalidInput, has_errors
+from strands_cli.errors import InvalidInput, StrandsCliError, has_errors
 from strands_cli.planning.options import RunOptions
 
 if TYPE_CHECKING:
     from strands_cli.agents.assemble import Workers
     from strands_cli.engine.execute import RunResult
-    from strands_cli.engine.ports import Clock, Human
+    from strands_cli.engine.ports import Clock, Human, Journal
     from strands_cli.events import Event
     from strands_cli.planning.plan import Plan, PlannedTool
     from strands_cli.spec.loader import Loaded
@@ -76,9 +76,9 @@ async def run(
     from strands_cli.engine.execute import execute
     from strands_cli.engine.journal import SqliteJournal
     from strands_cli.engine.ports import Ports
-    from strands_cli.engine.record import new_run_id, recorded_calls, run_facts
+    from strands_cli.engine.record import new_run_id, run_facts
+    from strands_cli.events import RunWarning
     from strands_cli.outputs.artifacts import ArtifactWriter
-    from strands_cli.outputs.recording import write_recording
     from strands_cli.planning.build import require_runnable
 
     require_runnable(planned)
@@ -94,10 +94,29 @@ async def run(
         ports = Ports(journal, workers.agents, workers.tools, human, clock)
         writer = ArtifactWriter(options.out_dir, force=options.force)
         try:
-            return await execute(planned, ports, run_id, emit, writer)
-        finally:
-            if options.record is not None:
-                write_recording(options.record, recorded_calls(journal.rows("model")), force=options.force)
+            result = await execute(planned, ports, run_id, emit, writer)
+        except BaseException:
+            # The reason why the run ended matters more than a recording of its part that cannot be written.
+            try:
+                record(options, journal)
+            except StrandsCliError as error:
+                emit(RunWarning(clock.now(), error.message))
+            raise
+        record(options, journal)
+        return result
+
+
+def record(options: RunOptions, journal: Journal) -> None:
+    """Write the recording that `--record` asks for, of every model call that was answered.
+
+    Raises:
+        StrandsCliError: the file exists or cannot be written, or the record cannot be read.
+    """
+    from strands_cli.engine.record import recorded_calls
+    from strands_cli.outputs.recording import write_recording
+
+    if options.record is not None:
+        write_recording(options.record, recorded_calls(journal.rows("model")), force=options.force)
 
 
 async def _close(workers: Workers, clock: Clock, emit: Emit) -> None:

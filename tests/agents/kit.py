@@ -275,5 +275,5 @@ def error(result: Mapping[str, Any]) -> dict[str, Any]:
 
 def forget_modules(before: set[str]) -> None:
     for name in set(sys.modules) - before:
-        if name.startswith(("strands_tool_", "custom_")):
+        if name.startswith(("strands_tool", "custom_")):
             del sys.modules[name]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from strands_cli.agents.bounded import bounded
 from strands_cli.agents.gate import printable_value
 from strands_cli.agents.load import load_tools
 from strands_cli.agents.tools import GatedToolCaller
@@ -209,6 +210,24 @@ def test_an_async_tool_that_hangs_is_ended(site: Site) -> None:
     result = calling(planned, {"text": "hi"})
     assert error(result) == {"code": "timeout", "message": "no answer within 0.05 s", "retryable": True, "details": {}}
     assert calls()[1:] == ["ended"]
+
+
+def test_what_is_out_of_time_is_cancelled_and_may_put_its_things_in_order() -> None:
+    log: list[str] = []
+
+    async def tidy() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.001)
+            log.append("tidied")
+
+    async def work() -> None:
+        with pytest.raises(TimeoutError):
+            await bounded(tidy, 0.01)
+        assert log == ["tidied"]
+
+    run(work())
 
 
 def test_an_async_tool_that_will_not_end_is_left_behind(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -204,8 +204,10 @@ def test_a_request_is_told_by_its_last_message() -> None:
 
 
 def test_broken_arguments_are_found_in_the_stream() -> None:
-    events = turn_events([("one", '{"a": 1}'), ("two", '{"a": '), ("three", ""), ("four", "  ")], 1)
-    assert broken_inputs(events) == {"t1-1": '{"a": '}
+    events = turn_events(
+        [("one", '{"a": 1}'), ("two", '{"a": '), ("three", ""), ("four", "  "), ("five", '{"a": NaN}')], 1
+    )
+    assert broken_inputs(events) == {"t1-1": '{"a": ', "t1-4": '{"a": NaN}'}
     assert broken_inputs(turn_events("text", 1)) == {}
 
 

@@ -13,9 +13,10 @@ import pytest
 from strands_cli.agents.load import close_the_current_directory, custom_folders, load_tools
 from strands_cli.errors import Denied, ExitCode, NotEquipped
 from tests.agents.kit import SCHEMA, Host, Script, Site, asking, calling, run, text
-from tests.distributions import booby_trapped, exits_on_import
+from tests.distributions import booby_trapped, exits_on_import, make_distribution
 
 ECHO = "def echo(tool, **kwargs):\n    return {'status': 'success', 'content': [{'text': 'real'}]}\n"
+DECORATED = "from strands import tool\n@tool\ndef echo(text: str) -> str:\n    return 'real'\n"
 
 
 def spec(name: str = "echo", schema: Any = None, **more: Any) -> str:
@@ -97,6 +98,13 @@ def test_an_import_that_raises_names_the_tool_and_how_to_see_it(site: Site, tmp_
     assert "native:trap of strands-tool-trap cannot be loaded: RuntimeError: this plugin was" in caught.value.message
     assert "python -c 'import strands_tool_trap.trap'" in (caught.value.fix or "")
     assert (tmp_path / "sentinel").exists()
+
+
+def test_an_import_that_raises_gives_no_key_away(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
+    site.install("import os\nraise RuntimeError(os.environ['OPENAI_API_KEY'])\n")
+    with pytest.raises(NotEquipped, match=r"RuntimeError: \[secret\]$"):
+        site.load("native:echo")
 
 
 def test_an_import_that_exits_does_not_end_the_program(site: Site) -> None:
@@ -190,6 +198,14 @@ def test_a_module_is_imported_once_for_all_references(site: Site, tmp_path: Path
     site.install(f"with open({str(log)!r}, 'a') as log:\n    log.write('x')\n" + spec() + ECHO)
     site.load("native:echo", {"tool": "echo", "as": "again"}, {"tool": "native:strands-tool-echo/echo", "as": "third"})
     assert log.read_text() == "x"
+
+
+@pytest.mark.parametrize("ref", ["strands_tools.echo", "strands_tools.echo.echo", "strands_tools.echo:echo"])
+@pytest.mark.parametrize("source", [spec() + ECHO, DECORATED], ids=["TOOL_SPEC", "@tool"])
+def test_a_tool_of_the_older_collection_is_called_by_its_old_names(site: Site, ref: str, source: str) -> None:
+    files = {"strands_tools/__init__.py": "", "strands_tools/echo.py": source}
+    make_distribution(site.directory, "strands-agents-tools", "0.8.10", None, files)
+    assert text(site.call(ref)) == "real"
 
 
 # -- custom Python

@@ -37,6 +37,8 @@ def test_the_help_of_a_command_says_what_it_does_and_shows_an_example(
 ) -> None:
     assert run_program([*path.split(), "--help"]) == 0
     shown = capsys.readouterr().out
+    assert run_program([*path.split(), "-h"]) == 0
+    assert capsys.readouterr().out == shown
     assert shown.startswith(f"Usage: strands {path} ")
     example = next(line.strip() for line in shown.splitlines() if line.strip().startswith("Example: "))
     words = shlex.split(example.removeprefix("Example: "))

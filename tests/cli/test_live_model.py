@@ -67,7 +67,6 @@ def test_the_error_of_a_model_is_said_with_what_helps(folder: Folder) -> None:
     for turn, said in (
         (Turn(status=401), "check the API key"),
         (Turn(status=404), "check the model's name 'm'"),
-        (Turn(malformed=True), "the model openai/m of agent 'writer' failed"),
         (Turn(drop_after_chunks=0), "the model openai/m of agent 'writer' failed"),
     ):
         with ModelServer([turn], repeat=True) as server:

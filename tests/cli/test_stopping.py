@@ -18,7 +18,7 @@ if sys.platform == "win32":
 
 HANG = "import threading\nprint('hanging', flush=True)\nthreading.Event().wait()"
 ONE_STEP = [{"agent": "writer", "input": "Write."}]
-SOON = 4.0
+SOON = 10.0
 
 
 def hanging_tool(folder: Folder, body: str = HANG) -> None:
@@ -83,7 +83,7 @@ def test_an_async_tool_that_will_not_be_cancelled_gives_way_to_a_second_ctrl_c_a
     began = time.monotonic()
     run.send(signal.SIGINT)
     ran = run.end()
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 4
     assert ran.code == 130
 
 
@@ -102,7 +102,8 @@ def test_one_sigterm_is_enough_even_for_a_plugin_that_hangs_while_it_is_imported
 
 def test_a_thread_that_a_tool_leaves_behind_does_not_keep_the_process(folder: Folder) -> None:
     hanging_tool(
-        folder, "import threading\nthreading.Thread(target=threading.Event().wait).start()\nreturn answer('ok')"
+        folder,
+        "import threading\nthreading.Thread(target=threading.Event().wait, daemon=False).start()\nreturn answer('ok')",
     )
     began = time.monotonic()
     ran = folder.strands("run", "flow.yaml", "--quiet")

@@ -41,8 +41,19 @@ def run(plan: Plan, ports: Ports, write: Any) -> list[Event]:
 
 
 def test_artifacts_may_use_the_names_of_the_run(tmp_path: Path) -> None:
-    names = ["name", "runtime.model_id", "runtime.options", "run.id", "run.duration_s", "run.usage.total_tokens",
-             "run.cost_usd", "last_response", "steps[0].agent", "hitl_response", "execution_context.last_response"]  # fmt: skip
+    names = [
+        "name",
+        "runtime.model_id",
+        "runtime.options",
+        "run.id",
+        "run.duration_s",
+        "run.usage.total_tokens",
+        "run.cost_usd",
+        "last_response",
+        "steps[0].agent",
+        "hitl_response",
+        "execution_context.last_response",
+    ]
     text = "|".join(f"{{{{ {name} }}}}" for name in names)
     plan = plan_with(f"[{{path: 'sub/{{{{ name }}}}.txt', from: '{text}'}}, {{path: trace, from: $TRACE}}]")
     clock = FakeClock()
@@ -157,7 +168,9 @@ def test_a_record_that_fails_ends_the_run_with_its_own_error_and_the_end_is_told
     events: list[Event] = []
     with pytest.raises(RunRecordError, match="the disk is full"):
         asyncio.run(
-            execute(chain_of("- {agent: writer, input: go}"), ports_of(FullDisk()), "r", events.append, lambda texts: [])
+            execute(
+                chain_of("- {agent: writer, input: go}"), ports_of(FullDisk()), "r", events.append, lambda texts: []
+            )
         )
     assert isinstance(events[-1], RunFinished)
     assert events[-1].reason == "the disk is full"

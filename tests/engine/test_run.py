@@ -67,7 +67,7 @@ class Played:
     def prompts(self) -> list[str]:
         return [request.prompt for request in self.agents.requests]
 
-    def keys(self) -> list[str]:
+    def recorded_keys(self) -> list[str]:
         return [row.key for row in self.journal.rows()]
 
 
@@ -93,7 +93,7 @@ def test_the_keys_of_a_chain_are_compatibility_data(site: Path) -> None:
     answers = ["yes", "yes", "yes", "good", "yes"]
     played = Played(plan, turns, answers, {"file_read": str, "echo": str}, approve=True)
     played.run()
-    assert played.keys() == [
+    assert played.recorded_keys() == [
         "steps.0",
         "steps.0/model.0",
         "steps.0/tool.0.file_read/approval",
@@ -143,8 +143,9 @@ def test_without_an_input_the_first_step_gets_its_prompt_and_later_ones_the_last
     assert [request.system_prompt for request in played.agents.requests] == ["Write on bees.", "You edit."]
 
 
-def test_a_step_with_nothing_to_say_fails_before_a_model_is_asked() -> None:
-    played = Played(chain_of("- {agent: writer, input: go}\n- {agent: editor}"), {"steps.0": [Say(" ")]})
+@pytest.mark.parametrize("nothing", ["", " \n"])
+def test_a_step_with_nothing_to_say_fails_before_a_model_is_asked(nothing: str) -> None:
+    played = Played(chain_of("- {agent: writer, input: go}\n- {agent: editor}"), {"steps.0": [Say(nothing)]})
     error = played.fails_with(RunFailed)
     assert "steps.1 has nothing to say to the agent 'editor'" in error.message
     assert played.agents.asked == ["steps.0/model.0"]
@@ -291,23 +292,28 @@ def test_a_gate_whose_question_changed_is_not_answered_by_the_old_answer() -> No
 
 def test_an_approval_that_nobody_can_give_is_not_recorded() -> None:
     plan = chain_of("- {agent: writer, input: go}")
-    played = Played(
-        plan, {"steps.0": [Use((("x", {}),)), Say("done")]}, [Answer("nobody")], {"x": str}, approve=True
-    )
+    played = Played(plan, {"steps.0": [Use((("x", {}),)), Say("done")]}, [Answer("nobody")], {"x": str}, approve=True)
     played.run()
-    assert "steps.0/tool.0.x/approval" not in played.keys()
+    assert "steps.0/tool.0.x/approval" not in played.recorded_keys()
 
 
 def test_a_gate_counts_as_a_step() -> None:
-    plan = chain_of("- {type: hitl, prompt: a}\n- {type: hitl, prompt: b}", runtime="{provider: openai, budgets: {max_steps: 1}}")
+    plan = chain_of(
+        "- {type: hitl, prompt: a}\n- {type: hitl, prompt: b}", runtime="{provider: openai, budgets: {max_steps: 1}}"
+    )
     played = Played(plan, answers=["x"])
     played.fails_with(BudgetExceeded)
     assert [question.key for question in played.human.asked] == ["steps.0"]
 
 
 def test_events_come_in_order_and_tell_the_whole_story() -> None:
-    plan = chain_of("- {agent: writer, input: go}\n- {agent: editor}", rest="outputs: {artifacts: [{path: a, from: b}]}")
-    turns = {"steps.0": [Use((("x", {}),), Usage(1, 2)), Say("one", Usage(4, 8))], "steps.1": [Say("two", Usage(16, 32))]}
+    plan = chain_of(
+        "- {agent: writer, input: go}\n- {agent: editor}", rest="outputs: {artifacts: [{path: a, from: b}]}"
+    )
+    turns = {
+        "steps.0": [Use((("x", {}),), Usage(1, 2)), Say("one", Usage(4, 8))],
+        "steps.1": [Say("two", Usage(16, 32))],
+    }
     played = Played(plan, turns, tools={"x": str})
     result = played.run()
     assert [type(event).__name__ for event in played.events] == [

@@ -36,7 +36,14 @@ def plan_of(
     assert not [f for f in loaded.findings if f.severity == "error"], "\n".join(map(str, loaded.findings))
     settings = Settings(Path("runs"), custom)
     catalog = catalog if catalog is not None else discover_catalog([])
-    return build_plan(loaded.spec, document, catalog, settings, options or RunOptions(), {"OPENAI_API_KEY": "k"} if environ is None else environ)
+    return build_plan(
+        loaded.spec,
+        document,
+        catalog,
+        settings,
+        options or RunOptions(),
+        {"OPENAI_API_KEY": "k"} if environ is None else environ,
+    )
 
 
 def chain_of(steps: str, *, rest: str = "", agents: str = AGENTS, runtime: str = RUNTIME, **given: Any) -> Plan:

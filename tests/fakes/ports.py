@@ -12,6 +12,8 @@ from strands_cli.errors import StrandsCliError
 from strands_cli.events import Usage
 from strands_cli.planning.plan import PlannedTool
 
+TURN = Usage(10, 5)
+
 Moment = Callable[[str, str], None]
 
 
@@ -41,7 +43,7 @@ class Say:
     """A turn of a model that ends its step."""
 
     text: str
-    usage: Usage = Usage(10, 5)
+    usage: Usage = TURN
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Use:
     """A turn of a model that asks for tools: (name, input) pairs."""
 
     calls: tuple[tuple[str, Mapping[str, Any]], ...]
-    usage: Usage = Usage(10, 5)
+    usage: Usage = TURN
 
 
 Turn = Say | Use

@@ -164,7 +164,11 @@ def test_collisions_are_found_before_anything_is_written(out: Path) -> None:
     writer = ArtifactWriter(out, force=False)
     with pytest.raises(ArtifactError) as raised:
         writer([("a", "1"), ("b", "2"), ("./a", "3"), ("a/c", "4")])
-    assert [finding.code for finding in raised.value.findings] == ["artifact-exists", "artifact-twice", "artifact-twice"]
+    assert [finding.code for finding in raised.value.findings] == [
+        "artifact-exists",
+        "artifact-twice",
+        "artifact-twice",
+    ]
     assert [path.name for path in out.iterdir()] == ["b"]
     with pytest.raises(ArtifactError, match=r"\.\./x"):
         writer([("a", "1"), ("../x", "2")])

@@ -52,6 +52,8 @@ def test_the_command_lines_model_wins_over_both_and_inference_stays() -> None:
         "other": ("ollama", "cli", None, 0.5, None, 10),
     }
     assert (plan.spec.runtime.provider, plan.spec.runtime.model_id, plan.spec.runtime.host) == ("ollama", "cli", None)
+    plan = chain_of(STEPS, agents=AGENTS, runtime=LIVE, options=RunOptions(provider="openai", model="cli"))
+    assert models(plan)["other"] == ("openai", "cli", "http://localhost:1", 0.5, None, 10)
 
 
 def test_a_missing_key_is_found_once_for_all_agents_that_share_the_model() -> None:
@@ -114,14 +116,14 @@ def test_a_recording_must_have_turns_for_just_the_steps_that_ask_it(tmp_path: Pa
     assert [(f.message, f.where.line if f.where else 0) for f in findings] == [
         ("the recording has turns for steps.1, which asks no recorded model", 4),
         ("the recording has turns for steps.7, which asks no recorded model", 5),
-        (f"the recording {tmp_path / 'r.yaml'} has no turns for steps.2", 11),
+        (f"the recording {tmp_path / 'r.yaml'} has no turns for steps.2", 12),
     ]
     assert findings[0].where is not None
     assert findings[0].where.file == str(tmp_path / "r.yaml")
 
 
 def test_steps_of_a_live_agent_need_no_turns(tmp_path: Path) -> None:
-    agents = "{writer: {prompt: w}, editor: {prompt: e, provider: ollama, model_id: m}}"
+    agents = "{writer: {prompt: w}, editor: {prompt: e, provider: openai, model_id: m}}"
     steps = "- {agent: writer, input: a}\n- {agent: editor, input: b}"
     plan = replayed(tmp_path, steps, "recording: 1\nsteps: {steps.0: [{text: a}]}", agents=agents)
     assert plan.findings == ()
@@ -252,7 +254,7 @@ def test_artifacts_are_checked_as_far_as_their_paths_are_known(tmp_path: Path) -
     ]
     forced = chain_of(ONE, rest=rest, options=RunOptions(out_dir=tmp_path, force=True))
     assert [finding.code for finding in forced.findings] == ["artifact-outside", "artifact-twice"]
-    assert list(tmp_path.iterdir()) == [tmp_path / "bees.md", tmp_path / "test.txt"] or len(list(tmp_path.iterdir())) == 2
+    assert not (tmp_path / "new").exists(), "planning makes nothing"
 
 
 def test_a_place_that_cannot_take_files_is_found_before_the_run(tmp_path: Path) -> None:
@@ -266,7 +268,9 @@ def test_a_place_that_cannot_take_files_is_found_before_the_run(tmp_path: Path) 
 
 def test_a_recording_that_exists_is_kept_unless_forced(tmp_path: Path) -> None:
     (tmp_path / "r.yaml").touch()
-    assert [f.code for f in chain_of(ONE, options=RunOptions(record=tmp_path / "r.yaml")).findings] == ["artifact-exists"]
+    assert [f.code for f in chain_of(ONE, options=RunOptions(record=tmp_path / "r.yaml")).findings] == [
+        "artifact-exists"
+    ]
     assert chain_of(ONE, options=RunOptions(record=tmp_path / "r.yaml", force=True)).findings == ()
 
 
@@ -282,7 +286,8 @@ plan = chain_of(
 )
 assert plan.findings == (), plan.findings
 assert [tool.name for tool in plan.agents["writer"].tools] == ["trap"]
-loaded = {name for name in sys.modules if name.partition(".")[0] in {"strands", "strands_tool_trap", "asyncio", "rich", "jsonschema", "sqlite3"}}
+never = {"strands", "strands_tool_trap", "asyncio", "rich", "jsonschema", "sqlite3"}
+loaded = {name for name in sys.modules if name.partition(".")[0] in never}
 assert not loaded, loaded
 """
 

@@ -58,7 +58,9 @@ def test_a_text_that_is_not_of_the_type_is_found_where_it_is_declared(kind: str,
     assert (finding.where.line, finding.where.pointer) == (6, "/inputs/required/x")
 
 
-@pytest.mark.parametrize(("value", "fits"), [(5, True), (5.0, True), ("5", True), (5.5, False), (True, False), ([5], False)])
+@pytest.mark.parametrize(
+    ("value", "fits"), [(5, True), (5.0, True), ("5", True), (5.5, False), (True, False), ([5], False)]
+)
 def test_a_value_that_has_a_type_is_checked_too(value: Any, fits: bool) -> None:
     plan = plan_with("required: {x: integer}", values={"x": value})
     assert (found(plan, "bad-input") == []) == fits
@@ -109,6 +111,12 @@ def test_a_missing_input_is_an_error_of_usage_with_its_place() -> None:
     assert plan_with("required: {topic: string}", topic="bees").inputs == {"topic": "bees"}
 
 
+def test_nothing_is_not_a_value_for_a_required_input() -> None:
+    plan = plan_with("required: {topic: string}", values={"topic": None})
+    assert len(found(plan, "missing-input")) == 1
+    assert plan.inputs == {}
+
+
 def test_a_value_for_an_input_that_nobody_declared_is_a_warning_and_usable() -> None:
     plan = plan_with("required: {topic: string}", topic="x", topik="bees")
     (finding,) = found(plan, "unknown-input")
@@ -129,7 +137,9 @@ def undefined(plan: Plan) -> list[Finding]:
 
 
 def test_a_template_variable_that_nothing_defines_is_an_error_before_the_run() -> None:
-    steps = "- {agent: writer, input: 'on {{ topic }} for {{ reader }}'}\n- {agent: writer, input: 'more on {{ topic }}'}"
+    steps = (
+        "- {agent: writer, input: 'on {{ topic }} for {{ reader }}'}\n- {agent: writer, input: 'more on {{ topic }}'}"
+    )
     rest = "inputs: {values: {topik: x}}\noutputs: {artifacts: [{path: '{{ place }}', from: '{{ last_response }}'}]}"
     plan = chain_of(steps, rest=rest)
     assert [finding.message for finding in undefined(plan)] == [

@@ -36,9 +36,9 @@ FOR_PEOPLE = {
     "inputs.required.description", "inputs.optional.description",
 }  # fmt: skip
 NOT_YET = {
-    "runtime.max_parallel": ("runtime: {provider: openai, max_parallel: 2}", "warning"),
-    "runtime.budgets.max_cost_usd": ("runtime: {provider: openai, budgets: {max_cost_usd: 1}}", "error"),
-    "runtime.failure_policy": ("runtime: {provider: openai, failure_policy: {retries: 1}}", "warning"),
+    "runtime.max_parallel": ("runtime: {provider: openai, model_id: m, max_parallel: 2}", "warning"),
+    "runtime.budgets.max_cost_usd": ("runtime: {provider: openai, model_id: m, budgets: {max_cost_usd: 1}}", "error"),
+    "runtime.failure_policy": ("runtime: {provider: openai, model_id: m, failure_policy: {retries: 1}}", "warning"),
     "env.secrets": ("env: {secrets: [{key: TOKEN}]}", "error"),
     "telemetry.otel": ("telemetry: {otel: {}}", "warning"),
     "telemetry.redact": ("telemetry: {redact: {tool_outputs: true}}", "warning"),
@@ -96,7 +96,12 @@ def test_the_walk_over_the_format_sees_all_of_it() -> None:
 @pytest.mark.parametrize("path", NOT_YET)
 def test_a_part_that_does_not_act_yet_is_found_where_it_stands(path: str) -> None:
     section, severity = NOT_YET[path]
-    head = {"version": "1", "name": "n", "runtime": "{provider: openai, model_id: m}", "agents": "{writer: {prompt: w}}"}
+    head = {
+        "version": "1",
+        "name": "n",
+        "runtime": "{provider: openai, model_id: m}",
+        "agents": "{writer: {prompt: w}}",
+    }
     name, _, value = section.partition(": ")
     text = "".join(f"{key}: {part}\n" for key, part in {**head, name: value}.items())
     plan = plan_of(f"{text}pattern: {{type: chain, config: {{steps: [{{agent: writer, input: x}}]}}}}\n")
@@ -118,7 +123,8 @@ def test_a_part_that_does_not_act_yet_is_found_where_it_stands(path: str) -> Non
 
 def test_a_rule_on_arguments_is_refused_and_not_read_as_a_name() -> None:
     plan = chain_of(
-        "- {agent: writer, input: x}", rest="security: {permissions: {ask: ['a(b=c)'], deny: [x, 'file_write(path=/**)']}}"
+        "- {agent: writer, input: x}",
+        rest="security: {permissions: {ask: ['a(b=c)'], deny: [x, 'file_write(path=/**)']}}",
     )
     assert [finding.where.pointer for finding in found(plan, "not-yet") if finding.where] == [
         "/security/permissions/ask/0", "/security/permissions/deny/1",

@@ -16,8 +16,12 @@ from tests.distributions import broken_manifest, make_distribution, manifest_of,
 from tests.fakes.plans import chain_of, found
 
 READ_ONLY = {"annotations": {"readOnlyHint": True}}
-SETTINGS = {"type": "object", "properties": {"root": {"type": "string"}, "n": {"type": "integer"}}, "required": ["root"],
-            "additionalProperties": False}  # fmt: skip
+SETTINGS = {
+    "type": "object",
+    "properties": {"root": {"type": "string"}, "n": {"type": "integer"}},
+    "required": ["root"],
+    "additionalProperties": False,
+}
 
 
 @pytest.fixture
@@ -32,7 +36,9 @@ def site(tmp_path: Path) -> Path:
     entry = "strands_tool_db:Database"
     members = [tool(name, entry, kind="class", **READ_ONLY) for name in ("query", "tables")]
     files = {"strands_tool_db/__init__.py": "class Database: ..."}
-    make_distribution(tmp_path, "strands-tool-db", "1.0", {"db": entry}, files, manifest_of("strands-tool-db", *members))
+    make_distribution(
+        tmp_path, "strands-tool-db", "1.0", {"db": entry}, files, manifest_of("strands-tool-db", *members)
+    )
     return tmp_path
 
 
@@ -68,7 +74,9 @@ def test_every_form_of_a_reference_finds_the_installed_tool(ref: str, site: Path
     assert (planned.decision.effect, planned.decision.rule) == ("allow", "the tool is read-only")
 
 
-@pytest.mark.parametrize("ref", ["strands_tools.file_read", "strands_tools.file_read.file_read", "strands_tools.file_read:file_read"])
+@pytest.mark.parametrize(
+    "ref", ["strands_tools.file_read", "strands_tools.file_read.file_read", "strands_tools.file_read:file_read"]
+)
 def test_a_legacy_reference_finds_it_too_and_says_so_once(ref: str, site: Path) -> None:
     plan = plan_with(site, f"['{ref}']")
     assert names(plan) == ["file_read"]
@@ -140,7 +148,9 @@ def test_two_tools_of_one_name_are_found_and_one_tool_named_twice_is_one(site: P
     plan = plan_with(site, "[file_read, native:file_read, native:db, native:db.query]")
     assert plan.findings == ()
     assert names(plan) == ["file_read", "query", "tables"]
-    (finding,) = plan_with(site, "[{tool: file_write, config: {root: a}}, {tool: file_write, config: {root: b}}]").findings
+    (finding,) = plan_with(
+        site, "[{tool: file_write, config: {root: a}}, {tool: file_write, config: {root: b}}]"
+    ).findings
     assert finding.code == "twin-tool-names"
 
 
@@ -151,7 +161,7 @@ def test_without_a_list_an_agent_has_every_tool_of_the_workflow_and_with_an_empt
     steps = "- {agent: all, input: x}\n- {agent: none, input: x}\n- {agent: one, input: x}"
     plan = chain_of(steps, agents=agents, rest=rest, catalog=catalog)
     assert plan.findings == ()
-    assert {id: [tool.name for tool in agent.tools] for id, agent in plan.agents.items()} == {
+    assert {agent.id: [tool.name for tool in agent.tools] for agent in plan.agents.values()} == {
         "all": ["file_read", "save"], "none": [], "one": ["save"],
     }  # fmt: skip
     assert plan.agents["one"].tools[0].config == {"root": "x"}
@@ -245,12 +255,17 @@ def test_settings_for_a_tool_that_takes_none_are_an_error_but_not_where_nobody_k
     assert plan.agents["writer"].tools[0].config == {"x": 1}
 
 
-@pytest.mark.parametrize("schema", [
-    {"type": "object", "properties": {"x": {"type": "nonsense"}}},
-    {"type": "object", "$ref": "https://example.invalid/schema.json"},
-])  # fmt: skip
-def test_a_settings_schema_that_cannot_be_used_is_a_finding_and_nothing_is_fetched(schema: Any, tmp_path: Path) -> None:
-    sound(tmp_path, "odd", config_schema=schema)
+# As an error, the library's warning before it fetches would pass for the refusal.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("kind", ["no schema", "elsewhere"])
+def test_a_settings_schema_that_cannot_be_used_is_a_finding_and_nothing_is_fetched(kind: str, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text("{}")
+    schemas: dict[str, Any] = {
+        "no schema": {"type": "object", "properties": {"x": {"type": "nonsense"}}},
+        "elsewhere": {"type": "object", "$ref": other.as_uri()},
+    }
+    sound(tmp_path, "odd", config_schema=schemas[kind])
     (finding,) = plan_with(tmp_path, "[{tool: odd, config: {x: 1}}]").findings
     assert finding.code == "tool-config"
     assert "its schema cannot be used" in finding.message
@@ -290,7 +305,9 @@ def test_twins_in_tool_overrides_are_found(site: Path) -> None:
 
 def test_policy_answers_for_every_tool_of_the_plan(site: Path) -> None:
     rest = "security: {permissions: {deny: [native:db], ask: [file_read]}}"
-    plan = plan_with(site, "[file_read, file_write, native:db.query]", rest=rest, options=RunOptions(allow=("file_write",)))
+    plan = plan_with(
+        site, "[file_read, file_write, native:db.query]", rest=rest, options=RunOptions(allow=("file_write",))
+    )
     assert plan.findings == ()
     assert [(tool.decision.effect, tool.decision.rule) for tool in plan.agents["writer"].tools] == [
         ("ask", "security.permissions.ask (flow.yaml:5)"),
@@ -319,14 +336,13 @@ def test_a_step_that_calls_a_denied_tool_is_refused_before_the_run(site: Path) -
 
 
 def test_a_rule_that_no_tool_answers_to_is_a_warning(site: Path) -> None:
-    rest = "security: {permissions: {deny: [file_wirte, file_write], ask: ['nothing*']}, guardrails: {allow_tools: [file_raed, file_read]}}"
-    options = RunOptions(allow=("file_write", "shell"), yes=True)
-    plan = plan_with(site, "[file_read]", rest=rest, options=options)
+    permissions = "{deny: [file_wirte, file_write], ask: ['nothing*']}"
+    rest = f"security: {{permissions: {permissions}, guardrails: {{allow_tools: [file_raed, file_read]}}}}"
+    plan = plan_with(site, "[file_read]", rest=rest, options=RunOptions(allow=("shell",), yes=True))
     assert [(finding.message.rpartition(" ")[2], finding.severity) for finding in found(plan, "unmatched-rule")] == [
-        ("'file_write'", "warning"), ("'shell'", "warning"), ("'nothing*'", "warning"), ("'file_wirte'", "warning"),
-        ("'file_raed'", "warning"),
+        ("'nothing*'", "warning"), ("'file_wirte'", "warning"), ("'file_raed'", "warning"),
     ]  # fmt: skip
-    assert found(plan, "unmatched-rule")[3].fix == "did you mean 'file_write'?"
+    assert found(plan, "unmatched-rule")[1].fix == "did you mean 'file_write'?"
 
 
 def test_a_single_tool_is_planned_without_a_workflow(site: Path) -> None:

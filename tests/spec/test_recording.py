@@ -51,6 +51,31 @@ def test_a_recording_that_is_dumped_and_loaded_is_the_same(steps: dict[str, list
     assert load(dump_recording(steps)).steps == {key: tuple(turns) for key, turns in steps.items()}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a\x85b",
+        "\u2028",
+        "a\u2029\nb",
+        "a\r\nb",
+        "\ta",
+        "a \nb",
+        " a",
+        "a:\n",
+        "- a",
+        "yes",
+        "1",
+        "",
+        "\n",
+        "#",
+        "\x07",
+    ],
+)
+def test_texts_that_yaml_would_change_survive(text: str) -> None:
+    turn = RecordedTurn(text, (RecordedCall("a", {text: text}),), text)
+    assert load(dump_recording({"steps.0": [turn]})).steps == {"steps.0": (turn,)}
+
+
 def test_a_dump_is_text_that_a_person_can_read() -> None:
     arguments = {"lines": ["a", "a"]}
     both = (RecordedCall("file_write", arguments), RecordedCall("file_write", arguments))

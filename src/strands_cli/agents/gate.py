@@ -23,7 +23,7 @@ from strands_cli.errors import StrandsCliError
 from strands_cli.events import ToolCallDecided, ToolCallFinished, ToolProgress
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.policy import Decision, Request, Rule, decide
-from strands_cli.secrets import redact_json
+from strands_cli.secrets import redact, redact_json
 
 DEFAULT_TIMEOUT_S = 120.0
 DEFAULT_OUTPUT_BYTES = 64 * 1024
@@ -89,7 +89,8 @@ class Gate:
             # The SDK would turn the exception into text for the model: leave the reason, end the agent's loop.
             scope.stop(error)
         except Exception as error:  # noqa: BLE001 - our own mistake must end the run, never become text for a model
-            scope.stop(StrandsCliError(f"the gate failed at {tool.planned.name}: {type(error).__name__}: {error}"))
+            said = redact(f"{type(error).__name__}: {error}", self.secrets)
+            scope.stop(StrandsCliError(f"the gate failed at {tool.planned.name}: {said}"))
         return error_result(tool_use["toolUseId"], "unavailable", "the run stops here")
 
     async def _call(

@@ -18,6 +18,7 @@ from strands_cli.agents.forms import Closer, NotAToolError, RawTool, read_tools,
 from strands_cli.canonical import canonical_json
 from strands_cli.errors import Denied, InvalidInput, NotEquipped, StrandsCliError
 from strands_cli.planning.plan import PlannedTool
+from strands_cli.secrets import known_secrets, redact
 
 PlannedToolKey = tuple[str, str, str]
 
@@ -173,8 +174,9 @@ async def _read_plugin(
         task = asyncio.current_task()
         if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
             raise
+        said = redact(f"{type(error).__name__}: {error}", known_secrets(os.environ))
         raise NotEquipped(
-            f"the tool {planned.ref} of {planned.distribution} cannot be loaded: {type(error).__name__}: {error}",
+            f"the tool {planned.ref} of {planned.distribution} cannot be loaded: {said}",
             fix=f"try: python -c 'import {module_name}'; then mend or upgrade {planned.distribution}",
         ) from error
 

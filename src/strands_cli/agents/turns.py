@@ -89,10 +89,14 @@ def broken_inputs(events: list[Any]) -> dict[str, str]:
 
 def _is_json(text: str) -> bool:
     try:
-        json.loads(text)
+        json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
 
 
 class ToolUseIds:

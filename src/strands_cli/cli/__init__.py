@@ -36,7 +36,7 @@ def _answer(arguments: list[str]) -> int:
     # pydantic asks every installed distribution for plugins when the first model is built; one malformed
     # entry_points.txt of a stranger would end every command here.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    # Importing makes many objects and little garbage: the default threshold spends 8 ms of a cold command on finding so.
+    # Importing makes many objects and little garbage: the default threshold spends 8 ms of a cold command on that.
     gc.set_threshold(50_000, 20, 20)
     from strands_cli.cli.program import run_program
 

@@ -16,16 +16,6 @@ if TYPE_CHECKING:
     from strands_cli.spec.model import InputSpec
 
 
-def read_inputs(words: Sequence[str], files: Sequence[Path]) -> tuple[dict[str, str], dict[str, Any]]:
-    """Read `--var` words and `--vars-file` files; what a word gives, a file cannot change.
-
-    Raises:
-        UsageError: a word or a file cannot be read.
-    """
-    given = read_given(words)
-    return given, {name: value for name, value in read_values(files).items() if name not in given}
-
-
 def read_given(words: Sequence[str]) -> dict[str, str]:
     """Read `NAME=VALUE` words; the last of equal names wins.
 

@@ -49,8 +49,10 @@ class Keyboard:
             import time
 
             time.sleep(POLL_S)
-            return bool(msvcrt.kbhit())
-        return bool(select.select([self.descriptor], [], [], POLL_S)[0])
+            ready = bool(msvcrt.kbhit())
+        else:
+            ready = bool(select.select([self.descriptor], [], [], POLL_S)[0])
+        return ready
 
     def forget_typed(self) -> None:
         """Throw away what was typed before a question stood there: it cannot have been meant as its answer."""

@@ -79,12 +79,12 @@ class View:
             self.line(f"  | {text}")
 
     def line(self, text: str) -> None:
-        """Print one line."""
+        """Print one line; further lines of its text are indented, so that none of them passes for a line of ours."""
         with self._lock:
             if self._mid_line:
                 write_error("\n")
                 self._mid_line = False
-            say(text)
+            say(text.rstrip("\n").replace("\n", "\n      "))
 
     def _text(self, piece: str) -> None:
         """Print a piece of a model's text as it streams."""
@@ -103,7 +103,7 @@ class StatusView(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self._activities: dict[str, str] = {}
+        self._activities: dict[str, tuple[str, float]] = {}  # by step: what it does, and since when
         self._tokens = 0
         self._received = 0
         self._began = time.monotonic()
@@ -139,7 +139,7 @@ class StatusView(View):
         elif activity := activity_of(event):
             key, text = activity
             self._activities.pop(key, None)
-            self._activities[key] = text
+            self._activities[key] = text, time.monotonic()
             self._received = 0
 
     def line(self, text: str) -> None:
@@ -181,11 +181,13 @@ class StatusView(View):
 
     def status(self) -> str:
         """Return the status as one line of printable text."""
-        key, text = next(reversed(self._activities.items()))
+        now = time.monotonic()
+        key, (text, since) = next(reversed(self._activities.items()))
+        lasting = f" for {duration(now - since)}" if now - since >= 1 else ""
         others = f" (and {len(self._activities) - 1} more)" if len(self._activities) > 1 else ""
         received = f", {self._received} characters" if self._received else ""
         tokens = f", {self._tokens} tokens" if self._tokens else ""
-        return printable(f"{duration(time.monotonic() - self._began)}{tokens}: {key} {text}{received}{others}")
+        return printable(f"{duration(now - self._began)}{tokens}: {key} {text}{lasting}{received}{others}")
 
 
 def terminal_columns() -> int:
@@ -221,7 +223,8 @@ def line_for(event: Event) -> str | None:
             how = "from the record" if event.replayed else f"{duration(event.seconds)}{tokens}"
             return f"  done  {event.key}  {event.who}  ({how})"
         case StepFailed():
-            return f"  FAILED {event.key}  {event.who}: {event.error.splitlines()[0]}"
+            first_line = event.error.partition("\n")[0]
+            return f"  FAILED {event.key}  {event.who}: {first_line}"
         case ToolCallFinished():
             outcome = event.error_code or "ok"
             cut = ", output cut" if event.truncated else ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from strands_cli.cli.inputs import read_inputs
+from strands_cli.cli.inputs import read_given, read_values
 from strands_cli.cli.output import error_document, print_json, print_result, say_findings
 from strands_cli.cli.run import ALLOW, FORCE, MODEL, OUT, PROVIDER, SPEC, VAR, VARS_FILE, YES
 from strands_cli.errors import ExitCode, StrandsCliError
@@ -41,9 +41,8 @@ def plan(
     Example: strands plan report.yaml --var topic=bees
     """
     try:
-        given, values = read_inputs(var, vars_file)
         options = RunOptions(
-            given=given, values=values, provider=provider, model=model, allow=tuple(allow),
+            given=read_given(var), values=read_values(vars_file), provider=provider, model=model, allow=tuple(allow),
             yes=yes, out_dir=out, force=force,
         )  # fmt: skip
         from strands_cli import app

@@ -133,7 +133,8 @@ def own_streams(hear: Callable[[str], None]) -> Iterator[OwnStreams]:
     """Keep stdin and stdout for ourselves while tools, their child processes and C code run.
 
     What they write to stdout goes to `hear`, line by line; what they read from stdin is empty, so that none of them
-    takes an answer that was meant for us. Descriptor 1 is not given back: C libraries flush when the process ends.
+    takes an answer that was meant for us. Descriptor 1 is not given back, since C libraries flush when the process ends
+    and a tool that was given up may still print: this is for the program's own process only.
 
     Args:
         hear: Gets each line, in a thread of its own.

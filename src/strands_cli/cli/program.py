@@ -13,6 +13,7 @@ from strands_cli.cli.output import let_go, print_result, report_error, result_lo
 program = typer.Typer(
     name="strands",
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     add_completion=False,

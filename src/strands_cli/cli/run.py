@@ -61,15 +61,14 @@ def run(
     Example: strands run report.yaml --var topic=bees --allow file_write
     """
     from strands_cli import app
-    from strands_cli.cli.inputs import ask_for_missing, read_inputs
+    from strands_cli.cli.inputs import ask_for_missing, read_given, read_values
 
     known: dict[str, Any] = {"run": None, "status": "failed"}
     with json_on_failure(known if as_json else None):
         if as_json and events == "-":
             raise UsageError("--json and --events - both want stdout", fix="write the events to a file")
-        given, values = read_inputs(var, vars_file)
         options = RunOptions(
-            given=given, values=values, provider=provider, model=model, allow=tuple(allow),
+            given=read_given(var), values=read_values(vars_file), provider=provider, model=model, allow=tuple(allow),
             yes=yes, detach=detach, out_dir=out, force=force, record=record, runs_dir=runs_dir,
         )  # fmt: skip
         planned = app.plan(spec, options)

@@ -55,12 +55,8 @@ def call(name: str, given: str) -> Mapping[str, Any]:
     arguments = read_arguments(sys.stdin.read() if given == "-" else given)
     from strands_cli import app
     from strands_cli.cli.process import own_streams, run_to_end
-    from strands_cli.toolref import ToolRefError
 
-    try:
-        planned = app.plan_tool(name)
-    except ToolRefError as error:
-        raise UsageError(str(error), fix="see the names: strands list-tools") from error
+    planned = app.plan_tool(name)
     with own_streams(lambda line: say(f"  | {line}")):
         return run_to_end(lambda: app.run_tool(planned, arguments))
 

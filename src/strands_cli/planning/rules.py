@@ -43,21 +43,26 @@ def check_rules(
     calls: Mapping[str, PlannedTool],
     catalog: Catalog,
 ) -> list[Finding]:
-    """Return a warning for each name in a rule that no tool answers to: a misspelt `deny` protects nobody."""
+    """Return a warning for each name in the workflow's rules that no tool answers to.
+
+    A misspelt `deny` protects nobody. What an author forbids need not be in the workflow, so installed tools count
+    too. Of `--allow` the command line itself speaks, since it knows what was typed.
+    """
     planned = [*(tool for agent in agents.values() for tool in agent.tools), *calls.values()]
     planned += [tool for group in overrides.values() for tool in group]
-    used = {name for tool in planned for name in tool.names}
-    installed = {name for ref in catalog.allowed_refs for name in (ref, ref.removeprefix("native:"))}
+    names = {name for tool in planned for name in tool.names}
+    names |= {name for ref in catalog.allowed_refs for name in (ref, ref.removeprefix("native:"))}
     return [
-        _unmatched(word, rule, used | installed)
+        _unmatched(word, rule, names)
         for rule in rules
-        for word in (rule.unless if rule.unless else (rule.tools,))
-        # What an author forbids need not be there today; what a person allows for this run must be in it.
-        if not _matches(word, used if rule.level == "command line" else used | installed)
+        if rule.level == "workflow"
+        for word in rule.unless or (rule.tools,)
+        if not _matches(word, names)
     ]
 
 
 def _matches(word: str, names: set[str]) -> bool:
+    # A rule on arguments has a finding of its own.
     return word == "*" or "(" in word or any(fnmatch.fnmatchcase(name, word) for name in names)
 
 

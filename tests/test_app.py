@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from strands_cli import app
+from strands_cli.config import Settings
+from strands_cli.engine.journal import SqliteJournal
+from strands_cli.errors import (
+    ArtifactError,
+    InvalidInput,
+    NotEquipped,
+    RunFailed,
+    RunRecordError,
+    WaitingForPerson,
+)
+from strands_cli.events import Event, RunStarted, RunWarning
+from strands_cli.planning.options import RunOptions
+from strands_cli.spec.document import read_document
+from strands_cli.spec.recording import load_recording
+from tests.fakes.ports import ScriptedHuman
+
+FLOW = """
+version: 1
+name: flow
+runtime: {provider: replay, recording: r.yaml}
+agents: {writer: {prompt: You write.}}
+pattern:
+  type: chain
+  config:
+    steps:
+      - {agent: writer, input: go}
+      - {type: hitl, prompt: Good?}
+      - {agent: writer, input: "again, {{ hitl_response }}"}
+outputs: {artifacts: [{path: a.txt, from: "{{ last_response }}"}]}
+"""
+RECORDING = """
+recording: 1
+steps:
+  steps.0: [{when: go, text: first, usage: [3, 4]}]
+  steps.2: [{when: "again, shorter", text: second, usage: [5, 6]}]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "flow.yaml").write_text(FLOW)
+    (tmp_path / "r.yaml").write_text(RECORDING)
+    return tmp_path
+
+
+def run(folder: Path, answers: Any = ("shorter",), **given: Any) -> tuple[Any, list[Event]]:
+    settings = Settings(folder / "runs")
+    options = RunOptions(out_dir=folder / "out", **given)
+    events: list[Event] = []
+    planned = app.plan(folder / "flow.yaml", options, settings=settings)
+    result = asyncio.run(app.run(planned, options, ScriptedHuman(answers), events.append, settings=settings))
+    return result, events
+
+
+def journal_of(folder: Path) -> SqliteJournal:
+    (directory,) = (folder / "runs").iterdir()
+    return SqliteJournal.open(directory)
+
+
+def test_a_run_leaves_its_record_its_artifact_and_a_recording_that_plays_it(folder: Path) -> None:
+    result, events = run(folder, record=folder / "made.yaml")
+    assert (result.response, result.usage.total_tokens, result.model_calls) == ("second", 18, 2)
+    assert (folder / "out" / "a.txt").read_text() == "second"
+    assert isinstance(events[0], RunStarted)
+    journal = journal_of(folder)
+    assert [row.key for row in journal.rows()] == [
+        "steps.0", "steps.0/model.0", "steps.1", "steps.2", "steps.2/model.0", "artifacts",
+    ]  # fmt: skip
+    assert (journal.get("id"), journal.get("status")) == (result.run_id, "completed")
+    assert journal.get("text") == FLOW
+    journal.close()
+    made, _ = load_recording(read_document(folder / "made.yaml"))
+    assert made == load_recording(read_document(folder / "r.yaml"))[0]
+    (folder / "made.yaml").replace(folder / "r.yaml")
+    assert run(folder, force=True)[0].response == "second"
+
+
+def test_a_run_that_waits_is_recorded_as_far_as_it_came(folder: Path) -> None:
+    from strands_cli.engine.ports import Answer
+
+    with pytest.raises(WaitingForPerson):
+        run(folder, [Answer("waiting")], record=folder / "made.yaml")
+    journal = journal_of(folder)
+    assert journal.get("status") == "waiting"
+    journal.close()
+    made, _ = load_recording(read_document(folder / "made.yaml"))
+    assert made is not None
+    assert list(made.steps) == ["steps.0"]
+
+
+def test_a_recording_that_cannot_be_written_does_not_hide_why_the_run_failed(folder: Path) -> None:
+    target = folder / "made.yaml"
+
+    class Meddler(ScriptedHuman):
+        async def ask(self, question: Any) -> Any:
+            target.write_text("mine")
+            return await super().ask(question)
+
+    planned = app.plan(folder / "flow.yaml", settings=Settings(folder / "runs"))
+    events: list[Event] = []
+    for answer, error in (("something else", RunFailed), ("shorter", ArtifactError)):
+        target.unlink(missing_ok=True)
+        options = RunOptions(out_dir=folder / "out", record=target)
+        running = app.run(planned, options, Meddler([answer]), events.append, settings=Settings(folder / "runs"))
+        with pytest.raises(error):
+            asyncio.run(running)
+        assert target.read_text() == "mine"
+    (warning,) = (event for event in events if isinstance(event, RunWarning))
+    assert "made.yaml" in warning.message
+
+
+def test_a_plan_with_errors_does_not_run_and_leaves_no_record(folder: Path) -> None:
+    (folder / "r.yaml").unlink()
+    with pytest.raises(Exception, match="cannot run"):
+        run(folder)
+    assert not (folder / "runs").exists()
+
+
+def test_a_record_that_cannot_be_made_ends_before_the_first_call(folder: Path) -> None:
+    (folder / "runs").write_text("a file")
+    with pytest.raises(RunRecordError, match="cannot make the run's directory"):
+        run(folder)
+
+
+def test_a_file_that_is_no_workflow_has_nothing_to_plan(folder: Path) -> None:
+    (folder / "flow.yaml").write_text("version: 1\nnme: x\n")
+    with pytest.raises(InvalidInput) as raised:
+        app.plan(folder / "flow.yaml")
+    assert len(raised.value.findings) > 1
+
+
+def test_planning_says_once_what_validation_could_only_warn_of(folder: Path) -> None:
+    (folder / "flow.yaml").write_text(FLOW.replace("input: go", "input: 'on {{ topic }}'"))
+    (warning,) = app.load(folder / "flow.yaml").findings
+    assert (warning.code, warning.severity) == ("undeclared-variable", "warning")
+    (error,) = app.plan(folder / "flow.yaml", settings=Settings(folder / "runs")).findings
+    assert (error.code, error.severity) == ("undefined-variable", "error")
+
+
+def test_the_workspace_protects_the_workflow_and_has_its_mounts(folder: Path) -> None:
+    (folder / "data").mkdir()
+    (folder / "flow.yaml").write_text(f"{FLOW}env: {{mounts: {{data: data}}}}\n")
+    workspace = app.workspace_of(app.plan(folder / "flow.yaml", settings=Settings(folder / "runs")))
+    assert workspace["mounts"] == {"data": str(folder / "data")}
+    assert str(folder / "flow.yaml") in workspace["protected"]
+    assert workspace["root"] == str(Path.cwd())
+
+
+def test_a_pattern_of_a_later_version_is_refused_with_its_exit_code(folder: Path) -> None:
+    head = FLOW.partition("pattern:")[0]
+    (folder / "flow.yaml").write_text(f"{head}pattern: {{type: graph, config: {{nodes: {{a: {{agent: writer}}}}}}}}\n")
+    with pytest.raises(NotEquipped):
+        run(folder)
+
+
+def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
+    clone = Path(__file__).parent.parent
+    command = [sys.executable, "-m", "strands_cli", "run", str(clone / "examples" / "quickstart.yaml"), "--quiet"]
+    ran = subprocess.run(
+        [*command, "--out", "out", "--runs-dir", "runs"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "**576.20**" in (tmp_path / "out" / "report.md").read_text()
