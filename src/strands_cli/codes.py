@@ -196,6 +196,9 @@ CODES: dict[str, CodeEntry] = {
         "Rename it, or write native:NAME for the installed one.",
     ),
     "legacy-tool": CodeEntry("A tool is named in the way of an older tool collection.", "Write native:NAME."),
+    "tool-input": CodeEntry(
+        "The input of a tool-call step does not fit the tool's schema.", "Correct the name or the value."
+    ),
     "tool-config": CodeEntry(
         "A tool's `config` does not fit its schema, or the tool takes none.", "Correct the setting."
     ),

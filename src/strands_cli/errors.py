@@ -163,13 +163,13 @@ class Denied(StrandsCliError):
 
 
 class Interrupted(StrandsCliError):
-    """A person pressed Ctrl-C; the run is stored and can be resumed."""
+    """A person pressed Ctrl-C; the run's record says how far it came."""
 
     exit_code = ExitCode.INTERRUPTED
 
 
 class Terminated(StrandsCliError):
-    """The process was asked to end (SIGTERM); the run is stored and can be resumed."""
+    """The process was asked to end (SIGTERM); the run's record says how far it came."""
 
     exit_code = ExitCode.TERMINATED
 

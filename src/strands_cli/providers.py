@@ -172,7 +172,7 @@ def check_provider(
         locate: Gives the place of a field (`provider`, `host`, `options/params/top_k`) in the workflow file.
 
     Returns:
-        Findings; the exit code of `missing-extra` and `missing-api-key` is about this machine, the others' about the file.
+        Findings; `missing-extra` and `missing-api-key` are about this machine, the others about the file.
     """
     provider = PROVIDERS.get(settings.provider)
     if provider is None:

@@ -169,6 +169,15 @@ def test_a_person_decides_about_these_very_arguments(site: Site, answer: Answer,
     assert row.digest == digest_of({"tool": "echo", "arguments": digest_of({"text": "hi"})})
 
 
+def test_a_long_argument_cannot_push_another_out_of_the_persons_sight(site: Site) -> None:
+    host = Host([Answer("answered", "no")])
+    calling(install(site), {"text": "a" * 100_000, "z_path": "/etc/passwd"}, host=host, rules=())
+    (question,) = host.questions
+    assert "/etc/passwd" in question.context
+    assert "(100000 characters in all)" in question.context
+    assert len(question.context) < 2000
+
+
 def test_an_approval_does_not_hold_for_other_arguments(site: Site) -> None:
     planned = install(site)
     host = Host([Answer("answered", "yes")])

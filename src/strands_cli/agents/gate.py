@@ -28,7 +28,8 @@ from strands_cli.secrets import redact, redact_json
 DEFAULT_TIMEOUT_S = 120.0
 DEFAULT_OUTPUT_BYTES = 64 * 1024
 MAX_PROGRESS_BYTES = 4096
-MAX_SHOWN = 4000
+MAX_SHOWN = 1000
+MAX_SHOWN_ITEMS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,5 +279,16 @@ def printable_value(value: Any) -> Any:
 
 
 def _shown(arguments: Any) -> str:
-    text = json.dumps(arguments, ensure_ascii=False, indent=2, default=str)
-    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}\n... ({len(text)} characters in all)"
+    """Return the arguments for a person; each long text is cut by itself, so that none pushes another out of sight."""
+    return json.dumps(_cut(arguments), ensure_ascii=False, indent=2, default=str)
+
+
+def _cut(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _cut(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        shown = [_cut(item) for item in value[:MAX_SHOWN_ITEMS]]
+        return shown if len(value) <= MAX_SHOWN_ITEMS else [*shown, f"... ({len(value)} items in all)"]
+    if isinstance(value, str) and len(value) > MAX_SHOWN:
+        return f"{value[:MAX_SHOWN]}... ({len(value)} characters in all)"
+    return value

@@ -109,6 +109,8 @@ class DaemonThreads(ThreadPoolExecutor):
                     return
                 try:
                     future.set_result(work(*args, **kwargs))
+                except StopIteration as error:  # asyncio cannot hand it on: the caller would wait for ever
+                    future.set_exception(RuntimeError(f"StopIteration: {error}"))
                 except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits for the result
                     future.set_exception(error)
 

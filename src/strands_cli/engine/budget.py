@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from strands_cli.engine.ports import Clock, Journal, RowKind
+from strands_cli.engine.rows import Clock, Journal, RowKind
 from strands_cli.errors import BudgetExceeded
 from strands_cli.events import Usage
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from strands_cli.canonical import digest_of
-from strands_cli.engine.ports import Clock, Journal, Row, RowKind, RowStatus
+from strands_cli.engine.rows import Clock, Journal, Row, RowKind, RowStatus
 from strands_cli.errors import RunRecordError, WaitingForPerson
 from strands_cli.events import Usage
 

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from strands_cli.engine.effects import Effect
-from strands_cli.engine.ports import Answer, Question
+from strands_cli.engine.rows import Answer, Question
 from strands_cli.errors import StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, HumanAnswered, HumanAsked
 
 if TYPE_CHECKING:
     from strands_cli.engine.budget import Budget
-    from strands_cli.engine.ports import Clock, Human, RowKind
+    from strands_cli.engine.rows import Clock, Human, RowKind
 
 
 class Host(Protocol):

@@ -24,6 +24,7 @@ from strands_cli.errors import (
     has_errors,
 )
 from strands_cli.planning.artifacts import check_outputs
+from strands_cli.planning.call_inputs import check_call_input
 from strands_cli.planning.inputs import resolve_inputs
 from strands_cli.planning.not_yet import check_not_yet
 from strands_cli.planning.options import RunOptions
@@ -170,6 +171,7 @@ def _step_tools(
             resolver.distinct(group, f"{pointer}/{name}")
         elif isinstance(step, CallStep) and (tool := resolver.call_tool(step.tool, f"{pointer}/tool", key)):
             calls[step.tool] = tool
+            resolver.findings += check_call_input(tool, step.input, f"{pointer}/input", resolver.document)
     return overrides, calls
 
 

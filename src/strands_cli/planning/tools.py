@@ -94,7 +94,7 @@ class ToolResolver:
             names = ", ".join(tool.name for tool in found)
             message = f"'{ref}' holds several tools ({names}); a step calls one"
             self.findings.append(Finding("bad-tool-ref", message, where, f"name one: {ref}.{found[0].name}"))
-        if not found:
+        if len(found) != 1:
             return None
         if found[0].decision.effect == "deny":
             message = f"{key} calls '{found[0].name}', which is denied: {found[0].decision.rule}"

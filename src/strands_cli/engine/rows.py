@@ -1,0 +1,98 @@
+"""What a journal holds and a person is asked: rows, questions, and the ports behind which both are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from strands_cli.events import Usage
+
+RowKind = Literal["step", "model", "tool", "human", "artifacts"]
+RowStatus = Literal["started", "done", "failed", "waiting"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One effect in the journal.
+
+    `key` is its path in the workflow, `digest` that of its input, `output` JSON, `started_at` and `ended_at` seconds
+    since the epoch, `cost` US dollars or None where unknown, `detail` what else is worth keeping (decision, rule).
+    """
+
+    key: str
+    kind: RowKind
+    status: RowStatus
+    digest: str
+    attempt: int = 1
+    output: Any = None
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = None
+    started_at: float = 0.0
+    ended_at: float | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Journal(Protocol):
+    """The durable record of one run. A row is durable when `write` returns; `note` may lag behind."""
+
+    def row(self, key: str) -> Row | None:
+        """Return the newest row of this key, or None."""
+
+    def rows(self, kind: RowKind | None = None) -> Iterator[Row]:
+        """Yield rows in the order in which their effects first started."""
+
+    async def write(self, row: Row) -> None:
+        """Store a row and return once it is committed; raise `RunRecordError` where that fails."""
+
+    def note(self, row: Row) -> None:
+        """Store a row with the next commit, without waiting."""
+
+    def get(self, name: str) -> Any:
+        """Return one fact about the run itself, or None."""
+
+    def put(self, **facts: Any) -> None:
+        """Store facts about the run itself (status, reason, inputs) and commit at once."""
+
+    def close(self) -> None:
+        """Commit what is pending and let the run go."""
+
+
+class Clock(Protocol):
+    """Time, so that tests need not wait."""
+
+    def now(self) -> float:
+        """Return seconds since the epoch."""
+
+    def monotonic(self) -> float:
+        """Return seconds that never jump back, for durations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person is asked: at a gate, or before a tool call that policy will not decide alone."""
+
+    key: str
+    kind: Literal["gate", "approval"]
+    prompt: str
+    context: str = ""
+    pattern: str | None = None
+    default: str | None = None
+    timeout_s: float | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back: an answer `by` somebody, `waiting` for later, or `nobody` there to ask."""
+
+    outcome: Literal["answered", "waiting", "nobody"]
+    text: str = ""
+    by: str = "person"
+
+
+class Human(Protocol):
+    """Whoever can be asked: a terminal, nobody at all, or a store of answers given earlier."""
+
+    async def ask(self, question: Question) -> Answer:
+        """Put one question; never raise for want of a person."""

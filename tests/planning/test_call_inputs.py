@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from strands_cli.catalog import discover_catalog
+from tests.distributions import sound
+from tests.fakes.plans import chain_of, found
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"path": {"type": "string"}, "count": {"type": "integer"}, "mode": {"enum": ["a", "b"]}},
+    "required": ["path"],
+    "additionalProperties": False,
+}
+
+
+@pytest.fixture
+def site(tmp_path: Any) -> Any:
+    sound(tmp_path, "reader", input_schema=SCHEMA, annotations={"readOnlyHint": True})
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("given", "message", "pointer"),
+    [
+        ("{count: 2}", "'reader' needs 'path', and the step does not give it", ""),
+        ("{path: a, cuont: 2}", "'reader' takes no 'cuont'", "/cuont"),
+        ("{path: 4}", "'path' of 'reader' must be of type string, not 4", "/path"),
+        ("{path: a, mode: c}", "'mode' of 'reader' must be one of 'a', 'b', not 'c'", "/mode"),
+        ("{path: a, count: 1.5}", "'count' of 'reader' must be of type integer, not 1.5", "/count"),
+        ("{path: a, count: true}", "'count' of 'reader' must be of type integer, not True", "/count"),
+    ],
+)
+def test_what_the_gate_would_refuse_is_found_before_the_run(site: Any, given: str, message: str, pointer: str) -> None:
+    planned = chain_of(f"- {{tool: native:reader, input: {given}}}", catalog=discover_catalog([str(site)]))
+    (finding,) = found(planned, "tool-input")
+    assert finding.message == message
+    assert finding.where is not None
+    assert finding.where.pointer == f"/pattern/config/steps/0/input{pointer}"
+    assert finding.severity == "error"
+
+
+def test_a_misspelt_name_gets_the_right_one_as_its_fix(site: Any) -> None:
+    planned = chain_of("- {tool: native:reader, input: {path: a, cuont: 2}}", catalog=discover_catalog([str(site)]))
+    assert [one.fix for one in found(planned, "tool-input")] == ["did you mean 'count'?"]
+
+
+def test_a_value_that_a_template_gives_is_left_to_the_run(site: Any) -> None:
+    steps = """- {tool: native:reader, input: {path: a}}
+- {tool: native:reader, input: {path: "{{ steps[0].response }}", count: "{{ steps[0].index + 1 }}"}}"""
+    assert found(chain_of(steps, catalog=discover_catalog([str(site)])), "tool-input") == []
