@@ -82,8 +82,6 @@ async def run(
     from strands_cli.planning.build import require_runnable
 
     require_runnable(planned)
-    # A tool may change the working directory; what a relative path means is settled before.
-    out_dir = options.out_dir.absolute()
     clock = SystemClock()
     run_id = new_run_id(clock)
     settings = settings or load_settings(runs_dir=options.runs_dir)
@@ -94,7 +92,7 @@ async def run(
         stack.callback(journal.close)
         journal.put(**run_facts(planned, run_id, clock))
         ports = Ports(journal, workers.agents, workers.tools, human, clock)
-        writer = ArtifactWriter(out_dir, force=options.force)
+        writer = ArtifactWriter(options.out_dir, force=options.force)
         try:
             result = await execute(planned, ports, run_id, emit, writer)
         except BaseException:
