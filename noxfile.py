@@ -13,15 +13,16 @@ import nox
 CLONE = Path(__file__).resolve().parent
 DISTRIBUTIONS = sorted(path.parent.name for path in CLONE.glob("packages/strands-tool-*/pyproject.toml"))
 EDITABLE = [word for place in (".", *(f"packages/{name}" for name in DISTRIBUTIONS)) for word in ("-e", place)]
-CHECKED = ["src", "tests", "packages", "bench", "docs", "scripts", "noxfile.py", "dev.py"]
+CHECKED = ["src", "tests", "packages", "bench", "scripts", "noxfile.py", "dev.py"]
 MINORS = range(11, 15)
 
 
 def interpreters() -> list[str]:
     """Return the versions from 3.11 to 3.14 found here, and put those of pyenv on PATH where Nox looks."""
     found = []
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     for version in (f"3.{minor}" for minor in MINORS):
-        installed = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}"))
+        installed = sorted(pyenv.glob(f"versions/{version}.*/bin/python{version}"))
         # pyenv's shims are on PATH for every version, also for those that are not active, and then only complain.
         for program in filter(None, (shutil.which(f"python{version}"), *map(str, reversed(installed)))):
             if subprocess.run([program, "-c", "import venv"], capture_output=True, check=False).returncode == 0:
