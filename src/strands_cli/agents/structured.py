@@ -1,0 +1,66 @@
+"""Structured answers: a JSON Schema as the class the SDK wants, and text that is the answer already."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from strands_cli.agents.schemas import first_problem
+
+ANSWER = "answer"
+_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)\n\s*```", re.DOTALL)
+
+
+def answer_class(schema: Mapping[str, Any]) -> type[BaseModel]:
+    """Return a pydantic class that stands for a JSON Schema: the SDK takes nothing else.
+
+    A schema that is no object (a list of tasks) is wrapped under the key `answer`, since a tool's input is an object.
+    """
+    wrapped = wrap(schema)
+
+    class Answer(BaseModel):
+        """The answer of this step."""
+
+        model_config = ConfigDict(extra="allow")
+
+        @model_validator(mode="before")
+        @classmethod
+        def _fits(cls, value: Any) -> Any:
+            if problem := first_problem(wrapped, value):
+                raise ValueError(problem)
+            return value
+
+        @classmethod
+        def __get_pydantic_json_schema__(cls, core_schema: Any, handler: Any) -> dict[str, Any]:
+            return dict(wrapped)
+
+    return Answer
+
+
+def wrap(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema itself if it describes an object, else an object that holds it under `answer`."""
+    if schema.get("type") == "object" or "properties" in schema:
+        return schema
+    return {"type": "object", "properties": {ANSWER: dict(schema)}, "required": [ANSWER]}
+
+
+def unwrap(schema: Mapping[str, Any], answer: Any) -> Any:
+    """Return the answer as the schema describes it."""
+    return answer if wrap(schema) is schema else answer[ANSWER]
+
+
+def answer_in(text: str, schema: Mapping[str, Any]) -> Any:
+    """Return the answer that a text is (bare or fenced JSON) in wrapped form, or None where it does not fit."""
+    for candidate in (text.strip(), *(match.strip() for match in _FENCED.findall(text))):
+        try:
+            value = json.loads(candidate)
+        except ValueError:
+            continue
+        for wrapped in (value, {ANSWER: value} if wrap(schema) is not schema else value):
+            if first_problem(wrap(schema), wrapped) is None:
+                return wrapped
+    return None

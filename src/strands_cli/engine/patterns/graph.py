@@ -1,0 +1,73 @@
+"""The graph: nodes joined by edges, cycles and fan-out allowed, each node bounded by `max_iterations`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.engine.concurrency import Job
+from strands_cli.errors import RunFailed
+from strands_cli.spec.model import GateStep
+
+if TYPE_CHECKING:
+    from strands_cli.engine.run import Run, StepResult
+    from strands_cli.spec.model import Edge, GraphConfig
+
+
+async def graph(run: Run, config: GraphConfig) -> dict[str, Any]:
+    """Start at the first node and follow the edges, wave by wave, until no edge leads on.
+
+    The nodes that edges lead to run together, each once, and see the nodes as the wave before left them: the outcome
+    does not depend on which of them is faster.
+    """
+    names: dict[str, Any] = {"nodes": {}, "last_response": ""}
+    visits: Counter[str] = Counter()
+    wave = [next(iter(config.nodes))]
+    while wave:
+        visits.update(wave)
+        _require_bounded(wave, visits, config)
+        results = await _run_wave(run, config, wave, visits, names)
+        for node, result in results.items():
+            seen = {"response": result.response, "output": result.output, "agent": result.agent,
+                    "status": result.status, "iteration": visits[node]}  # fmt: skip
+            names = {**names, "nodes": {**names["nodes"], node: seen}, "last_response": result.response}
+            if isinstance(config.nodes[node], GateStep):
+                names["hitl_response"] = result.response
+        following = {target for node in wave for target in _next(run, config, node, names)}
+        wave = [node for node in config.nodes if node in following]
+    return names
+
+
+def _require_bounded(wave: list[str], visits: Counter[str], config: GraphConfig) -> None:
+    for node in wave:
+        if visits[node] > config.max_iterations:
+            raise RunFailed(
+                f"the node '{node}' would run a {visits[node]}th time, and max_iterations is {config.max_iterations}",
+                fix="raise pattern.config.max_iterations, or give the loop a way out",
+            )
+
+
+async def _run_wave(
+    run: Run, config: GraphConfig, wave: list[str], visits: Counter[str], names: dict[str, Any]
+) -> dict[str, StepResult]:
+    def job(node: str) -> Job:
+        return Job(lambda: run.step(f"nodes.{node}#{visits[node]}", config.nodes[node], names))
+
+    results: dict[str, Any] = {}
+    await run.dag({node: job(node) for node in wave}, results)
+    return results
+
+
+def _next(run: Run, config: GraphConfig, node: str, names: dict[str, Any]) -> list[str]:
+    """Return where the edges of a finished node lead; a node without a matching choice ends its path."""
+    return [target for edge in config.edges if edge.from_ == node for target in _targets(run, edge, names)]
+
+
+def _targets(run: Run, edge: Edge, names: dict[str, Any]) -> list[str]:
+    if edge.to is not None:
+        return list(edge.to)
+    for choice in edge.choose or ():
+        if run.holds(choice.when, names, where=f"the edge from {edge.from_}"):
+            return [choice.to]
+    run.path_ended(edge.from_)
+    return []
