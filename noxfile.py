@@ -13,7 +13,7 @@ import nox
 CLONE = Path(__file__).resolve().parent
 DISTRIBUTIONS = sorted(path.parent.name for path in CLONE.glob("packages/strands-tool-*/pyproject.toml"))
 EDITABLE = [word for place in (".", *(f"packages/{name}" for name in DISTRIBUTIONS)) for word in ("-e", place)]
-CHECKED = ["src", "tests", "packages", "bench", "scripts", "noxfile.py", "dev.py"]
+CHECKED = ["src", "tests", "packages", "bench", "docs", "scripts", "noxfile.py", "dev.py"]
 MINORS = range(11, 15)
 
 
@@ -61,7 +61,7 @@ def lint(session: nox.Session) -> None:
 def types(session: nox.Session) -> None:
     """Check types strictly with mypy: the core, each tool distribution, and the programs around them."""
     install(session)
-    session.run("mypy", "--strict", "src", "noxfile.py", "dev.py", "scripts", "bench")
+    session.run("mypy", "--strict", "src", "noxfile.py", "dev.py", "docs", "scripts", "bench")
     for name in DISTRIBUTIONS:
         session.run("mypy", "--strict", f"packages/{name}/src")
 
@@ -100,7 +100,9 @@ def minimums(session: nox.Session) -> None:
     """Run the suite with the lowest version of each direct dependency that `pyproject.toml` admits."""
     session.install("--resolution=lowest-direct", "--group=build", "--group=test", *EDITABLE)
     session.run("python", "scripts/check_minimums.py")
-    session.run("python", "-m", "pytest", *session.posargs)
+    # The committed schema is in the words of the locked pydantic; older ones say the same differently.
+    pages = "tests/test_house.py::test_generated_reference_pages_are_what_the_code_says"
+    session.run("python", "-m", "pytest", "--deselect", pages, *session.posargs)
 
 
 @nox.session

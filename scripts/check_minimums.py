@@ -21,7 +21,13 @@ def main() -> int:
     unproven = []
     for path in (CLONE / "pyproject.toml", *CLONE.glob("packages/strands-tool-*/pyproject.toml")):
         project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
-        for requirement in map(Requirement, project["dependencies"]):
+        extras = [
+            line
+            for name, lines in project.get("optional-dependencies", {}).items()
+            if name != "tools"
+            for line in lines
+        ]
+        for requirement in map(Requirement, [*project["dependencies"], *extras]):
             bounds = [Version(clause.version) for clause in requirement.specifier if clause.operator == ">="]
             installed = Version(version(requirement.name))
             if bounds != [installed]:

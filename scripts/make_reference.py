@@ -13,8 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from workflow_reference import workflow_page
+
 from strands_cli import errors
 from strands_cli.codes import CODES, CodeEntry
+from strands_cli.spec.schema import schema_text
 
 CLONE = Path(__file__).resolve().parent.parent
 REFERENCE = CLONE / "docs" / "reference"
@@ -151,6 +154,7 @@ def tool_rows(path: Path) -> Iterator[str]:
 def pages() -> dict[Path, str]:
     """Return every generated page with the text it must have."""
     texts = {"findings.md": findings_page(), "cli.md": commands_page(), "tools.md": tools_page()}
+    texts |= {"workflow.md": workflow_page(), "workflow.schema.json": schema_text()}
     return {REFERENCE / name: text for name, text in texts.items()}
 
 

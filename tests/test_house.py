@@ -223,6 +223,10 @@ def test_what_a_run_needs_is_part_of_the_development_environment() -> None:
     assert locked("run.txt").items() <= locked("dev.txt").items()
 
 
+def test_an_old_interpreter_can_read_dev_py_far_enough_to_be_told_so() -> None:
+    ast.parse((CLONE / "dev.py").read_text(encoding="utf-8"), feature_version=(3, 7))
+
+
 def test_changelog_fragments_name_their_distribution() -> None:
     names = {"strands-cli", *(path.parent.name for path in CLONE.glob("packages/strands-tool-*/pyproject.toml"))}
     for fragment in (CLONE / "changelog.d").glob("*.md"):

@@ -5,6 +5,7 @@ What a cold path does not need (the engine, the agents and with them the SDK) is
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,9 @@ from strands_cli.errors import InvalidInput, has_errors
 from strands_cli.planning.options import RunOptions
 
 if TYPE_CHECKING:
+    from strands_cli.agents.assemble import Workers
     from strands_cli.engine.execute import RunResult
-    from strands_cli.engine.ports import Human
+    from strands_cli.engine.ports import Clock, Human
     from strands_cli.events import Event
     from strands_cli.planning.plan import Plan, PlannedTool
     from strands_cli.spec.loader import Loaded
@@ -54,7 +56,7 @@ def plan(
         loaded.spec,
         loaded.document,
         catalog if catalog is not None else discover_catalog(),
-        settings or load_settings(),
+        settings or load_settings(runs_dir=options.runs_dir if options else None),
         options or RunOptions(),
     )
     # What `validate` can only warn of, planning knows: `undefined-variable` takes the place of the warning.
@@ -74,7 +76,7 @@ async def run(
     from strands_cli.engine.execute import execute
     from strands_cli.engine.journal import SqliteJournal
     from strands_cli.engine.ports import Ports
-    from strands_cli.engine.record import new_run_id, run_facts
+    from strands_cli.engine.record import new_run_id, recorded_calls, run_facts
     from strands_cli.outputs.artifacts import ArtifactWriter
     from strands_cli.outputs.recording import write_recording
     from strands_cli.planning.build import require_runnable
@@ -82,10 +84,12 @@ async def run(
     require_runnable(planned)
     clock = SystemClock()
     run_id = new_run_id(clock)
-    runs_dir = load_settings(runs_dir=options.runs_dir).runs_dir if settings is None else settings.runs_dir
-    workers = await assemble(planned, workspace_of(planned))
-    journal = SqliteJournal.create(runs_dir / run_id)
-    try:
+    settings = settings or load_settings(runs_dir=options.runs_dir)
+    async with contextlib.AsyncExitStack() as stack:
+        workers = await assemble(planned, workspace_of(planned))
+        stack.push_async_callback(_close, workers, clock, emit)
+        journal = SqliteJournal.create(settings.runs_dir / run_id)
+        stack.callback(journal.close)
         journal.put(**run_facts(planned, run_id, clock))
         ports = Ports(journal, workers.agents, workers.tools, human, clock)
         writer = ArtifactWriter(options.out_dir, force=options.force)
@@ -93,11 +97,15 @@ async def run(
             return await execute(planned, ports, run_id, emit, writer)
         finally:
             if options.record is not None:
-                calls = [(row.key, row.output, row.detail["request"]) for row in journal.rows("model") if row.output]
-                write_recording(options.record, calls, force=options.force)
-    finally:
-        journal.close()
-        await workers.close()
+                write_recording(options.record, recorded_calls(journal.rows("model")), force=options.force)
+
+
+async def _close(workers: Workers, clock: Clock, emit: Emit) -> None:
+    """Close tools and models; what goes wrong then cannot undo the run, but is told."""
+    from strands_cli.events import RunWarning
+
+    for problem in await workers.close():
+        emit(RunWarning(clock.now(), problem))
 
 
 def plan_tool(name: str, *, catalog: Catalog | None = None, settings: Settings | None = None) -> PlannedTool:

@@ -174,6 +174,15 @@ CODES: dict[str, CodeEntry] = {
         "Leave the part out, or wait for a version that does it.",
         18,
     ),
+    "missing-mount": CodeEntry(
+        "A directory that `env.mounts` names is not there.", "Make the directory, or correct the path.", 18
+    ),
+    "unmatched-rule": CodeEntry("A rule names a tool that is not there, so it does nothing.", "Correct the name."),
+    "tool-denied": CodeEntry(
+        "A step calls a tool that policy denies, so the run could never reach its end.",
+        "Change the rule, or leave the step out.",
+        21,
+    ),
     "custom-tool-denied": CodeEntry(
         "The workflow names Python of its own that nobody has allowed.",
         "Add it to STRANDS_CUSTOM_TOOL_ALLOWLIST after reading it.",
@@ -189,9 +198,6 @@ CODES: dict[str, CodeEntry] = {
     "legacy-tool": CodeEntry("A tool is named in the way of an older tool collection.", "Write native:NAME."),
     "tool-config": CodeEntry(
         "A tool's `config` does not fit its schema, or the tool takes none.", "Correct the setting."
-    ),
-    "tool-asks": CodeEntry(
-        "A tool will need a person's yes, and nobody can be asked in this run.", "Allow it with --allow NAME, or --yes."
     ),
     "replay-needs-recording": CodeEntry(
         "Provider `replay` needs a recording to play.",
@@ -238,6 +244,11 @@ CODES: dict[str, CodeEntry] = {
         12,
     ),
     "artifact-twice": CodeEntry("Two artifacts of one run have the same path.", "Give each artifact its own path.", 12),
+    "cannot-write": CodeEntry(
+        "A directory for files of the run is none, or cannot be written to.",
+        "Choose another directory, or mend its permissions.",
+        12,
+    ),
     "artifact-outside": CodeEntry(
         "An artifact's path is absolute, has '..', or leaves the output directory through a link.",
         "Use a path inside the output directory and choose that directory with --out.",

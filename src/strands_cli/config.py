@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from strands_cli.errors import UsageError
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -22,10 +24,9 @@ class Settings:
     def allows_custom(self, reference: str) -> bool:
         """Return whether the allowlist names `pkg.module:attr` itself or a package that holds it (`pkg.*`)."""
         dotted = reference.replace(":", ".")
-        return any(
-            dotted == pattern.replace(":", ".") or (pattern.endswith(".*") and dotted.startswith(pattern[:-1]))
-            for pattern in self.custom_tools
-        )
+        patterns = [pattern.replace(":", ".") for pattern in self.custom_tools]
+        # The dot before the star stays in the comparison: `pkg.*` must not allow `pkgs.evil`.
+        return any(dotted == p or (p.endswith(".*") and dotted.startswith(p[:-1])) for p in patterns)
 
 
 def load_settings(environ: Mapping[str, str] | None = None, *, runs_dir: Path | None = None) -> Settings:
@@ -40,9 +41,24 @@ def load_settings(environ: Mapping[str, str] | None = None, *, runs_dir: Path | 
 
 
 def user_data_dir(environ: Mapping[str, str]) -> Path:
-    """Return where this platform keeps a person's application data (XDG, Library, LOCALAPPDATA)."""
+    """Return where this platform keeps a person's application data (XDG, Library, LOCALAPPDATA).
+
+    Raises:
+        UsageError: this process has no home directory, as in some containers.
+    """
     if sys.platform == "win32":
-        return Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "strands-cli"
+        return Path(environ.get("LOCALAPPDATA") or _home() / "AppData" / "Local") / "strands-cli"
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "strands-cli"
-    return Path(environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "strands-cli"
+        return _home() / "Library" / "Application Support" / "strands-cli"
+    named = Path(environ.get("XDG_DATA_HOME", ""))
+    # https://specifications.freedesktop.org/basedir-spec/latest/: a relative path is invalid and to be ignored.
+    return (named if named.is_absolute() else _home() / ".local" / "share") / "strands-cli"
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError as error:
+        raise UsageError(
+            f"there is no place for records of runs: {error}", fix="set STRANDS_RUNS_DIR, or pass --runs-dir"
+        ) from error

@@ -169,6 +169,13 @@ class HumanAnswered(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class RunWarning(Event):
+    """Something a person should know and that does not stop the run: a budget nearly spent, a tool not closed."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class ArtifactWritten(Event):
     """A file was written: its path, its SHA-256 digest and its size in bytes."""
 

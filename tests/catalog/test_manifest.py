@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strands_cli.catalog.manifest import MAX_BYTES, MAX_DEPTH, parse_manifest
@@ -56,9 +56,10 @@ def test_a_minimal_tool_is_enough() -> None:
         (b"[" * 5000 + b"]" * 5000, "nests deeper"),
         (b'{"a":' * (MAX_DEPTH + 1) + b"1" + b"}" * (MAX_DEPTH + 1), "nests deeper"),
         (b"[]", "not a JSON object"),
+        (rb'{"a": "\ud800"}', "half a character"),
         (b'{"a": ' + b"1" * 10_000 + b"}", "cannot be read"),
     ],
-    ids=["empty", "bom", "utf8", "nan", "huge", "very-deep", "deep", "list", "digits"],
+    ids=["empty", "bom", "utf8", "nan", "huge", "very-deep", "deep", "list", "surrogate", "digits"],
 )
 def test_bytes_that_are_no_manifest_are_one_finding(raw: bytes, part: str) -> None:
     ((code, _, message),) = check(raw)
@@ -138,16 +139,19 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(["manifest_version", "api", "distribution", "tools", "x"]), JSON))
 def test_no_json_document_makes_the_reader_fail(document: dict[str, Any]) -> None:
     check(document)
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from([*full()]), JSON))
 def test_no_tool_makes_the_reader_fail(fields: dict[str, Any]) -> None:
     check(manifest_of(NAME, {**full(), **fields}))
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=60))
 def test_no_bytes_make_the_reader_fail(raw: bytes) -> None:
     check(raw)

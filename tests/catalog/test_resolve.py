@@ -128,7 +128,7 @@ class TestLegacy:
             ("strands_tools.calculator", "module", "strands_tools.calculator", "Does calculator."),
             ("strands_tools.calculator.calculator", "module", "strands_tools.calculator", "Does calculator."),
             ("strands_tools.shout:shout", "function", "strands_tools.shout", "Shouts."),
-            ("strands_tools.browser:LocalBrowser", "class", "strands_tools.browser:LocalBrowser", "1 tools: browse"),
+            ("strands_tools.browser:LocalBrowser", "class", "strands_tools.browser:LocalBrowser", "1 tool: browse"),
         ],
     )
     def test_a_module_of_the_old_package_is_described_from_its_source(

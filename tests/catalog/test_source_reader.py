@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strands_cli.catalog.source_reader import SourceError, SourceTool, read_tool
@@ -153,8 +153,6 @@ def test_what_source_does_not_say_is_unknown(source: str, attribute: str | None)
 
 
 def test_a_name_imported_from_the_same_package_is_followed() -> None:
-    told = read("from ._impl import real as foo\n", "foo", module="pkg", pkg___impl="@tool\ndef real(): 'R.'\n")
-    assert told.name is None or told.kind == "unknown"
     told = read("from .impl import real as foo\n", "foo", module="pkg.api", pkg__impl="@tool\ndef real(): 'R.'\n")
     assert (told.name, told.kind, told.file) == ("real", "function", "/pkg/impl.py")
 
@@ -167,6 +165,16 @@ def test_a_name_imported_from_elsewhere_is_not_followed() -> None:
 def test_two_modules_that_import_from_each_other_end() -> None:
     told = read("from .b import foo\n", "foo", module="pkg.a", pkg__b="from .a import foo\n")
     assert told.kind == "unknown"
+
+
+@pytest.mark.parametrize("value", ["b'bytes'", "{1, 2}", "1e999", "'\\ud800'", "{(1, 2): 3}"])
+def test_a_literal_that_is_no_data_is_unknown(value: str) -> None:
+    told = read(f"TOOL_SPEC = {{'name': 'foo', 'description': 'D.', 'inputSchema': {{'x': {value}}}}}")
+    assert (told.kind, told.name, told.complete) == ("module", None, False)
+
+
+def test_half_characters_of_a_docstring_are_escaped() -> None:
+    assert read("@tool\ndef foo():\n    '\\ud800 D.'\n", "foo").description == "\\ud800 D."
 
 
 def test_the_last_definition_counts_as_when_it_runs() -> None:
@@ -185,6 +193,7 @@ def test_hostile_source_is_an_error_and_no_crash(source: str) -> None:
         read(source)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused(source: str) -> None:
     try:

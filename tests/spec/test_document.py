@@ -55,11 +55,11 @@ MALFORMED = {
     "flow too deep": ("a: " + "[" * 5000, "document-too-deep", 1),
     "block too deep": ("\n".join(" " * i + "a:" for i in range(500)), "document-too-deep", 101),
     "aliases too deep": (
-        "a0: &a0 [1]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}]\n" for i in range(1, 200)), "document-too-deep", 100,
+        "a0: &a0 [1]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}]\n" for i in range(1, 200)), "document-too-deep", 99,
     ),
     "bomb of anchors": (BILLION_LAUGHS, "alias-bomb", 5),
     "bomb of merges": (
-        "a0: &a0 {" + ", ".join(f"k{i}: 1" for i in range(2000)) + "}\nb:\n" + "  - <<: *a0\n" * 100, "alias-bomb", 51,
+        "a0: &a0 {" + ", ".join(f"k{i}: 1" for i in range(2000)) + "}\nb:\n" + "  - <<: *a0\n" * 100, "alias-bomb", 52,
     ),
 }  # fmt: skip
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.spec.spoiled import CHAIN, HEAD, SPOILED, chain
 
 from strands_cli.errors import Finding, has_errors
 from strands_cli.spec.document import read_document
 from strands_cli.spec.loader import Loaded, load_spec
 from strands_cli.spec.model import AgentStep, CallStep, GateStep, ToolEntry
+from tests.spec.spoiled import CHAIN, HEAD, SPOILED, chain
 
 WORKFLOWS = Path(__file__).parent / "workflows"
 CORPUS = sorted(path for path in WORKFLOWS.iterdir() if path.is_file())
@@ -51,7 +51,17 @@ def test_a_spoiled_workflow_is_told_what_and_where(text: str, code: str, line: i
 def test_no_message_speaks_of_pydantic(text: str, code: str, line: int) -> None:
     for finding in load(text).findings:
         said = f"{finding.message} {finding.fix}"
-        for word in ("Input should", "pydantic", "discriminator", "dict", "tuple", "str'", "NoneType", "<agent>", "ctx"):
+        for word in (
+            "Input should",
+            "pydantic",
+            "discriminator",
+            "dict",
+            "tuple",
+            "str'",
+            "NoneType",
+            "<agent>",
+            "ctx",
+        ):
             assert word not in said
 
 
@@ -118,7 +128,8 @@ def test_a_position_deep_in_a_step_is_named() -> None:
 
 
 def test_an_error_in_a_block_of_text_names_its_line() -> None:
-    text = HEAD + "pattern:\n  type: chain\n  config:\n    steps:\n      - agent: alpha\n        input: |\n          one\n          {{ x y }}\n"
+    steps = "      - agent: alpha\n        input: |\n          one\n          {{ x y }}\n"
+    text = HEAD + "pattern:\n  type: chain\n  config:\n    steps:\n" + steps
     found = [(f.code, f.where.line) for f in load(text).findings if f.where and f.severity == "error"]
     assert found == [("bad-template", 13)]
 
@@ -190,11 +201,15 @@ def test_a_frozen_workflow_cannot_be_changed() -> None:
 
 
 def test_an_agent_used_as_a_tool_is_used() -> None:
-    text = (HEAD + CHAIN).replace("beta: {prompt: B}}", "beta: {prompt: B, tools: ['agent:gamma']}, gamma: {prompt: G}}")
+    text = (HEAD + CHAIN).replace(
+        "beta: {prompt: B}}", "beta: {prompt: B, tools: ['agent:gamma']}, gamma: {prompt: G}}"
+    )
     assert load(text).findings == ()
 
 
 def test_a_large_graph_of_tasks_is_checked_without_recursion() -> None:
-    tasks = "".join(f"      - {{id: t{i}, agent: alpha, deps: [{f't{i - 1}' if i else 't2999'}]}}\n" for i in range(3000))
+    tasks = "".join(
+        f"      - {{id: t{i}, agent: alpha, deps: [{f't{i - 1}' if i else 't2999'}]}}\n" for i in range(3000)
+    )
     findings = load(HEAD + "pattern:\n  type: workflow\n  config:\n    tasks:\n" + tasks).findings
     assert "task-cycle" in codes(findings)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from strands_cli.toolref import ToolRef, ToolRefError
@@ -47,11 +47,15 @@ def meaning(text: str) -> dict[str, object]:
     return {name: getattr(ref, name) for name in names if getattr(ref, name) is not None}
 
 
+@settings(deadline=None)
 @given(REFS)
 def test_a_parsed_reference_prints_as_it_was_written(text: str) -> None:
     assert str(ToolRef.parse(text)) == text
 
 
+@settings(deadline=None)
+@example("native.foo")
+@example("mcp.server.tool")
 @given(REFS)
 def test_the_canonical_spelling_means_the_same(text: str) -> None:
     ref = ToolRef.parse(text)
@@ -60,6 +64,7 @@ def test_the_canonical_spelling_means_the_same(text: str) -> None:
     assert again.canonical == ref.canonical
 
 
+@settings(deadline=None)
 @given(st.text(max_size=40))
 def test_any_text_is_a_reference_or_a_named_error(text: str) -> None:
     try:
@@ -173,6 +178,7 @@ def test_what_fits_no_form_says_what_to_write(text: str, part: str) -> None:
     assert part in str(caught.value)
 
 
+@settings(deadline=None)
 @given(NAMES, NAMES)
 def test_a_changed_reference_prints_its_new_meaning(first: str, second: str) -> None:
     assume(first != second)

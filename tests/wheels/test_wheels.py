@@ -8,12 +8,16 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 CLONE = Path(__file__).parent.parent.parent
 PACKAGES = sorted(path.parent for path in CLONE.glob("packages/strands-tool-*/pyproject.toml"))
@@ -74,9 +78,10 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.fixture(scope="session")
 def clean(wheels: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Clean:
-    """Install the wheels beside links to the dependencies that are installed here, without the editable ones.
+    """Install the wheels beside links to what they declare to need, and to nothing else that is installed here.
 
-    The links stand for a download: a `.pth` to the whole of site-packages would bring the source tree back.
+    The links stand for a download: a `.pth` to the whole of site-packages would bring the source tree back, and would
+    hide a dependency that nobody declares.
     """
     root = tmp_path_factory.mktemp("clean")
     uv = shutil.which("uv", path=str(Path(sys.executable).parent)) or "uv"
@@ -86,16 +91,40 @@ def clean(wheels: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Clean
     scripts = Path(sysconfig.get_path("scripts", "venv", vars=layout))
     python = str(scripts / Path(sys.executable).name)
     call([uv, "pip", "install", "--quiet", "--offline", "--no-deps", "--python", python, *map(str, wheels)])
-    ours = ("strands_cli", "strands_tool_", "__editable__", "_editable")
-    for entry in SITE.iterdir():
-        if not entry.name.startswith(ours) and entry.suffix != ".pth" and not (site / entry.name).exists():
-            (site / entry.name).symlink_to(entry)
+    for entry in declared_entries():
+        if not (site / entry).exists():
+            (site / entry).symlink_to(SITE / entry)
     folder = root / "folder"
     folder.mkdir()
     if (CLONE / "examples").is_dir():
         ignored = shutil.ignore_patterns("__pycache__", "out", "artifacts")
         shutil.copytree(CLONE / "examples", folder / "examples", ignore=ignored)
     return Clean(scripts, folder)
+
+
+def declared_entries() -> set[str]:
+    """Return the names in site-packages of everything that our distributions need, however far down."""
+    waiting = {Requirement(line) for path in [CLONE, *PACKAGES] for line in dependencies(path)}
+    seen: set[tuple[str, frozenset[str]]] = set()
+    entries: set[str] = set()
+    while waiting:
+        requirement = waiting.pop()
+        key = (canonicalize_name(requirement.name), frozenset(requirement.extras))
+        if key in seen:
+            continue
+        seen.add(key)
+        found = metadata.distribution(requirement.name)
+        entries |= {file.parts[0] for file in found.files or () if file.parts[0] not in ("..", "__pycache__")}
+        for further in map(Requirement, found.requires or ()):
+            extras = requirement.extras or {""}
+            if further.marker is None or any(further.marker.evaluate({"extra": extra}) for extra in extras):
+                waiting.add(further)
+    return {entry for entry in entries if not entry.endswith(".pth")}
+
+
+def dependencies(place: Path) -> list[str]:
+    lines: list[str] = tomllib.loads((place / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    return lines
 
 
 def declared_tools() -> dict[str, str]:
@@ -125,6 +154,13 @@ def test_the_installed_program_is_the_wheel_and_not_the_tree(clean: Clean) -> No
     where = clean.run("python", "-I", "-c", program).stdout
     assert where.startswith(str(clean.scripts.parent))
     assert str(CLONE / "src") not in where
+
+
+def test_the_clean_environment_has_what_is_declared_and_no_more(clean: Clean) -> None:
+    present = clean.run("python", "-I", "-c", "import sys, strands, typer; print(*sys.path)").stdout
+    assert str(SITE) not in present
+    clean.run("python", "-I", "-c", "import hypothesis", code=1)
+    clean.run("python", "-I", "-c", "import openai", code=1)
 
 
 def test_both_console_scripts_answer(clean: Clean) -> None:

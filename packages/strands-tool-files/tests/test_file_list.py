@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -11,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strands_tool_files import file_list as file_list_module
+from strands_tool_files._contract import Context, Refusal
+from strands_tool_files._directory import open_directory
 from strands_tool_files._glob import matches
 
 pytestmark = pytest.mark.usefixtures("no_leaked_descriptors")
@@ -61,6 +64,13 @@ def test_hidden_names_are_shown_on_demand_but_git_is_not_entered(tree) -> None:
     assert {".git", ".hidden", ".hidden/h.py"} <= set(shown)
     assert ".git/config" not in shown
     assert tree.list(path=".git").error == ("sandbox_violation", "protected")
+
+
+def test_a_directory_that_becomes_a_link_while_listing_is_not_followed(tree) -> None:
+    listing = file_list_module._Listing(max_entries=10)
+    with contextlib.closing(open_directory(str(tree.path))) as top, pytest.raises(Refusal) as caught:
+        file_list_module._children(top, ("inlink",), listing, Context())
+    assert caught.value.details["reason"] == "link"
 
 
 def test_a_pattern_filters_but_still_looks_below(tree) -> None:

@@ -156,6 +156,11 @@ def test_a_passed_deadline_and_a_cancelled_call_end_the_reading(room) -> None:
     assert room.read("docs/a.txt").error == ("cancelled", "cancelled")
 
 
+def test_a_deadline_ahead_and_a_call_not_cancelled_change_nothing(room) -> None:
+    room.extra = {"deadline": time.monotonic() + 60, "cancel": threading.Event()}
+    assert room.read("docs/a.txt").status == "success"
+
+
 def test_a_huge_sparse_line_is_read_in_little_memory(room) -> None:
     with (room.path / "huge").open("wb") as stream:
         stream.write(b"a" * 10_000)  # past the look for binary content

@@ -143,6 +143,17 @@ def test_a_failing_write_leaves_the_file_and_no_rubbish(room, monkeypatch: pytes
     assert os.listdir(room.path / "docs") == ["a.txt"]  # noqa: PTH208
 
 
+@pytest.mark.skipif(not _directory.HAS_DESCRIPTORS, reason="needs dir_fd")
+def test_a_directory_that_may_be_written_but_not_listed_is_enough(room, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(self: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(_directory.DescriptorDirectory, "_readable", denied)
+    assert room.write("docs/b.txt").status == "success"
+    assert room.read("docs/b.txt").text == "new"
+    assert room.read("docs/c.txt").error == ("invalid_input", "not-found")
+
+
 def test_a_reader_never_sees_a_part(room, every_way: str) -> None:
     target = room.path / "x.txt"
     whole = {"a" * 200_000, "b" * 200_000}

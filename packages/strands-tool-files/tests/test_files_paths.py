@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strands_tool_files import _names, _openat2
-from strands_tool_files._directory import DescriptorDirectory
+from strands_tool_files._directory import DescriptorDirectory, PathDirectory
 from strands_tool_files._walk import located
 
 pytestmark = pytest.mark.usefixtures("no_leaked_descriptors")
@@ -161,6 +161,12 @@ def test_a_link_does_not_get_round_protection(room, every_way: str) -> None:
     (room.path / "folder").symlink_to(".github")
     (room.path / "harmless.yaml").symlink_to("flow.yaml")
     assert room.read("innocent").error == ("sandbox_violation", "protected")
+    (room.path / ".git").mkdir()
+    (room.path / ".git" / "config").write_text("token")
+    (room.path / "gitlink").symlink_to(".git")
+    assert room.read("gitlink/config").error == ("sandbox_violation", "protected")
+    assert room.list(path="gitlink").error == ("sandbox_violation", "protected")
+    assert room.write("folder/x.yml", create_dirs=False).error == ("sandbox_violation", "protected")
     assert room.write("folder/x.yml").error == ("sandbox_violation", "protected")
     assert room.write("folder/new/x.yml").error == ("sandbox_violation", "protected")
     assert room.write("harmless.yaml").error == ("sandbox_violation", "protected")
@@ -249,6 +255,20 @@ def _walk_outcome(directory: DescriptorDirectory, path: list[str]) -> object:
 def test_folding_a_name_twice_changes_nothing_more(name: str) -> None:
     once = _names.fold(name)
     assert _names.fold(once) == once
+
+
+@pytest.mark.parametrize("kind", [PathDirectory, DescriptorDirectory])
+def test_a_directory_never_follows_a_link_by_itself(room, kind: type) -> None:
+    (room.path / "filelink").symlink_to("docs/a.txt")
+    (room.path / "dirlink").symlink_to("docs")
+    directory = kind.at(str(room.path))
+    try:
+        for use in (lambda: directory.open("filelink", os.O_RDONLY), lambda: directory.enter("dirlink")):
+            with pytest.raises(OSError) as caught:
+                use()
+            assert caught.value.errno in (errno.ELOOP, errno.ENOTDIR)
+    finally:
+        directory.close()
 
 
 def test_openat2_reports_the_kernels_reason(room) -> None:

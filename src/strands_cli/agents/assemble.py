@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +15,14 @@ from strands_cli.agents.load import Toolbox, load_tools
 from strands_cli.agents.models import build_model, close_model
 from strands_cli.agents.runner import SdkAgentRunner, model_source
 from strands_cli.agents.tools import GatedToolCaller
-from strands_cli.planning.plan import Plan, PlannedTool
+from strands_cli.errors import InvalidInput
+from strands_cli.planning.plan import Plan, PlannedTool, tools_of
+from strands_cli.planning.steps import steps_of
 from strands_cli.policy import Rule
+from strands_cli.providers import PROVIDERS, value_at
+from strands_cli.secrets import known_secrets
 from strands_cli.spec.document import read_document
+from strands_cli.spec.model import AgentStep, CallStep
 from strands_cli.spec.recording import Recording, load_recording
 
 
@@ -32,8 +38,11 @@ class Workers:
     async def close(self) -> list[str]:
         """Close tools that have state and the models' connections; return what went wrong, one line each."""
         problems = await self.toolbox.close()
-        for model in self.models.values():
-            await close_model(model)
+        for name, model in self.models.items():
+            try:
+                await close_model(model)
+            except Exception as error:  # noqa: BLE001 - a provider's client; the run's result stands
+                problems.append(f"closing the model of '{name}' failed: {type(error).__name__}: {error}")
         return problems
 
 
@@ -45,19 +54,47 @@ async def assemble(plan: Plan, workspace: Mapping[str, Any]) -> Workers:
         Denied: a tool is not what its manifest says.
     """
     toolbox = await load_tools(tools_of_plan(plan), plan.base_dir, plan.spec.tools.python_path)
-    gate = Gate(plan.rules, Contract(workspace=workspace, secrets={}))
-    recordings = {str(path): _recording(path) for path in {a.recording for a in plan.agents.values()} if path}
-    models = {agent.id: build_model(agent.model) for agent in plan.agents.values() if agent.model.provider != "replay"}
+    try:
+        require_callable(plan, toolbox)
+        gate = Gate(plan.rules, Contract(workspace=workspace, secrets={}), secrets_of(plan))
+        recordings = {str(path): _recording(path) for path in {a.recording for a in plan.agents.values()} if path}
+        live = [agent for agent in plan.agents.values() if agent.model.provider != "replay"]
+        models = {agent.id: build_model(agent.model) for agent in live}
+    except BaseException:
+        await toolbox.close()
+        raise
     source = model_source(models, recordings)
     return Workers(SdkAgentRunner(source, toolbox, gate), GatedToolCaller(toolbox, gate), toolbox, models)
+
+
+def require_callable(plan: Plan, toolbox: Toolbox) -> None:
+    """Check, now that all tools are known, that each step has what it needs.
+
+    Raises:
+        InvalidInput: two tools of a step's agent have one name, or a tool-call step names several tools.
+    """
+    for _, _, step in steps_of(plan.spec):
+        if isinstance(step, AgentStep):
+            toolbox.offered(tools_of(step, plan.agents, plan.override_tools))
+        elif isinstance(step, CallStep):
+            toolbox.one(plan.call_tools[step.tool])
+
+
+def secrets_of(plan: Plan) -> frozenset[str]:
+    """Return what may appear in no result, event or record: the providers' keys, also those written in options."""
+    written = set()
+    for agent in plan.agents.values():
+        place = PROVIDERS[agent.model.provider].key_place
+        written.add(value_at(agent.model.options, place) if place else None)
+    return known_secrets(os.environ) | {key for key in written if isinstance(key, str)}
 
 
 async def toolbox_caller(
     tools: Sequence[PlannedTool], rules: Sequence[Rule], workspace: Mapping[str, Any]
 ) -> GatedToolCaller:
     """Load some tools by themselves and return what calls them through the gate."""
-    toolbox = await load_tools(tools)
-    return GatedToolCaller(toolbox, Gate(rules, Contract(workspace=workspace, secrets={})))
+    gate = Gate(rules, Contract(workspace=workspace, secrets={}), known_secrets(os.environ))
+    return GatedToolCaller(await load_tools(tools), gate)
 
 
 def tools_of_plan(plan: Plan) -> list[PlannedTool]:
@@ -70,7 +107,5 @@ def tools_of_plan(plan: Plan) -> list[PlannedTool]:
 def _recording(path: Path) -> Recording:
     recording, findings = load_recording(read_document(path))
     if recording is None:
-        from strands_cli.errors import InvalidInput
-
         raise InvalidInput(f"the recording {path} cannot be played", findings=findings)
     return recording

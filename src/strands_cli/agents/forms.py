@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 from strands.tools import ToolProvider
-from strands.types.events import ToolResultEvent
 from strands.types.tools import AgentTool
 
+from strands_cli.agents.invoke import Invoke, invoke_agent_tool, invoke_function
 from strands_cli.metadata import metadata_of
 
-Progress = Callable[[Any], None]
-# (tool use, invocation state, progress) -> what the tool answered, in whatever shape
-Invoke = Callable[[Mapping[str, Any], Mapping[str, Any], Progress], Awaitable[Any]]
+# Under this name a provider knows that it is in use.
+CONSUMER = "strands-cli"
+# Whose it is, for people, and what to call (and await, if it says so) when the run is over.
+Closer = tuple[str, Callable[[], Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,160 +34,162 @@ class NotAToolError(Exception):
     """The object is none of the forms; the message says what it is."""
 
 
-async def read_tools(plugin: Any, config: Mapping[str, Any]) -> tuple[list[RawTool], list[Any]]:
-    """Return the tools a plugin object holds, and what must be closed when the run is over.
+async def read_tools(plugin: Any, config: Mapping[str, Any], closers: list[Closer]) -> list[RawTool]:
+    """Return the tools a plugin object holds.
 
     Args:
         plugin: What the entry point loaded to: a module, a `@tool`, an `AgentTool`, a class, a provider, a callable.
         config: The tool's own configuration; classes and providers get it as `config` if they accept that keyword.
+        closers: What to do when the run is over is added here, also when reading fails later. An object that stands
+            in a module belongs to the module and is let be.
 
     Raises:
         NotAToolError: it is none of the forms.
     """
     if isinstance(plugin, ModuleType):
-        return _module_tools(plugin), []
+        return _module_tools(plugin)
     if isinstance(plugin, AgentTool):
-        return [_agent_tool(plugin)], []
+        return [_agent_tool(plugin)]
     if isinstance(plugin, ToolProvider):
-        return [_agent_tool(tool) for tool in await plugin.load_tools()], [plugin]
+        plugin.add_consumer(CONSUMER)
+        closers.append((type(plugin).__name__, partial(plugin.remove_consumer, CONSUMER)))
+        return [_agent_tool(tool) for tool in await plugin.load_tools()]
     if inspect.isclass(plugin):
-        instance = plugin(**_accepted(plugin, config))
-        if isinstance(instance, (AgentTool, ToolProvider)):
-            tools, closers = await read_tools(instance, config)
-            return tools, closers or [instance]
-        return _instance_tools(instance), [instance]
-    if callable(plugin) and not _has_tools(plugin):
-        return await _provided_tools(plugin, config)
-    return _instance_tools(plugin), [plugin]
+        return await _class_tools(plugin, config, closers)
+    if callable(plugin) and not _tool_methods(plugin):
+        return await _provided_tools(plugin, config, closers)
+    return _instance_tools(plugin)
 
 
-def _accepted(target: Any, config: Mapping[str, Any]) -> dict[str, Any]:
+def _closing(holder: Any) -> list[Closer]:
+    methods = (getattr(holder, name, None) for name in ("aclose", "close", "cleanup"))
+    return [(type(holder).__name__, method) for method in methods if callable(method)][:1]
+
+
+async def _class_tools(plugin: type, config: Mapping[str, Any], closers: list[Closer]) -> list[RawTool]:
+    """Make the one instance of the run and read its tools."""
+    if not issubclass(plugin, (AgentTool, ToolProvider)) and not _tool_methods(plugin):
+        raise NotAToolError(f"the class {plugin.__name__} is no tool and has no @tool methods")
+    instance = plugin(**_accepted(plugin, config))
+    closers += _closing(instance)
+    return await read_tools(instance, config, closers) if _is_tools(instance) else _instance_tools(instance)
+
+
+def _is_tools(holder: Any) -> bool:
+    return isinstance(holder, (AgentTool, ToolProvider))
+
+
+def _accepted(target: Callable[..., Any], config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `config` as a keyword where the target takes one.
+
+    Raises:
+        NotAToolError: it needs other arguments, which nobody has.
+    """
     try:
-        parameters = inspect.signature(target).parameters
+        signature = inspect.signature(target)
     except (TypeError, ValueError):
         return {}
+    parameters = signature.parameters
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
-    return {"config": dict(config)} if "config" in parameters or takes_any else {}
+    keywords = {"config": dict(config)} if "config" in parameters or takes_any else {}
+    try:
+        signature.bind(**keywords)
+    except TypeError as error:
+        name = getattr(target, "__name__", type(target).__name__)
+        raise NotAToolError(f"{name}{signature} is not decorated with @tool, and as a provider: {error}") from error
+    return keywords
 
 
-async def _provided_tools(provide: Callable[..., Any], config: Mapping[str, Any]) -> tuple[list[RawTool], list[Any]]:
+async def _provided_tools(provide: Callable[..., Any], config: Mapping[str, Any], closers: list[Any]) -> list[RawTool]:
     """Call a provider function; it returns one tool or an iterable of them."""
     provided = provide(**_accepted(provide, config))
     if inspect.isawaitable(provided):
         provided = await provided
-    if isinstance(provided, Mapping) or not isinstance(provided, Iterable):
+    if isinstance(provided, (str, Mapping)) or not isinstance(provided, Iterable):
         provided = [provided]
     tools: list[RawTool] = []
-    closers: list[Any] = []
     for item in provided:
-        if callable(item) and not isinstance(item, AgentTool) and not inspect.isclass(item):
+        if callable(item) and not isinstance(item, (AgentTool, type)) and not _tool_methods(item):
             raise NotAToolError(f"the provider returned a plain {type(item).__name__}; decorate it with @tool")
-        found, closing = await read_tools(item, config)
-        tools += found
-        closers += closing
-    return tools, closers
+        if _tool_methods(item) and not inspect.isclass(item):
+            closers += _closing(item)
+        tools += await read_tools(item, config, closers)
+    return tools
 
 
 def _module_tools(module: ModuleType) -> list[RawTool]:
     """Read `TOOL_SPEC`, `TOOL_SPECS`, or the `@tool` functions that the module defines (`__all__` if it has one)."""
     if isinstance(getattr(module, "TOOL_SPEC", None), Mapping):
-        return [_spec_tool(module, module.TOOL_SPEC)]
+        return [spec_tool(module, module.TOOL_SPEC)]
     specs = getattr(module, "TOOL_SPECS", None)
     if isinstance(specs, (list, tuple)):
-        return [_spec_tool(module, spec) for spec in specs]
-    names = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
-    exported = hasattr(module, "__all__")
+        return [spec_tool(module, spec) for spec in specs]
+    exported = getattr(module, "__all__", None)
+    names: Sequence[str] = list(vars(module)) if exported is None else exported
     found = [getattr(module, name, None) for name in names]
-    tools = [tool for tool in found if isinstance(tool, AgentTool) and (exported or _defined_in(tool, module))]
+    tools = [tool for tool in found if isinstance(tool, AgentTool) and (exported is not None or _of(module, tool))]
     if not tools:
         raise NotAToolError(f"the module {module.__name__} has neither TOOL_SPEC, TOOL_SPECS nor a @tool of its own")
     return [_agent_tool(tool) for tool in tools]
 
 
-def _defined_in(tool: AgentTool, module: ModuleType) -> bool:
+def _of(module: ModuleType, tool: AgentTool) -> bool:
     return getattr(tool, "__module__", None) == module.__name__
 
 
-def _has_tools(instance: Any) -> bool:
-    return any(isinstance(getattr(type(instance), name, None), AgentTool) for name in dir(type(instance)))
+def _tool_methods(holder: Any) -> list[str]:
+    kind = holder if inspect.isclass(holder) else type(holder)
+    return [name for name in dir(kind) if isinstance(getattr(kind, name, None), AgentTool)]
 
 
 def _instance_tools(instance: Any) -> list[RawTool]:
     """Read the `@tool` methods of an instance."""
-    names = [name for name in dir(type(instance)) if isinstance(getattr(type(instance), name, None), AgentTool)]
+    names = _tool_methods(instance)
     if not names:
         raise NotAToolError(f"an object of {type(instance).__name__} is no tool and has no @tool methods")
     return [_agent_tool(getattr(instance, name)) for name in names]
 
 
-def _spec_tool(module: ModuleType, spec: Mapping[str, Any]) -> RawTool:
-    name = str(spec.get("name", ""))
+def spec_tool(module: ModuleType, spec: Any) -> RawTool:
+    """Read one tool spec of a module and the function that belongs to it.
+
+    Raises:
+        NotAToolError: there is no such function, or the spec is none.
+    """
+    name = spec.get("name") if isinstance(spec, Mapping) else None
+    if not isinstance(name, str) or not name:
+        raise NotAToolError(f"the module {module.__name__} has a tool spec without a name")
     function = getattr(module, name, None) or getattr(module, module.__name__.rpartition(".")[2], None)
     if not callable(function):
         raise NotAToolError(f"the module {module.__name__} has a spec for {name!r} but no function of that name")
-    return RawTool(name, normal_spec(spec), _invoke_function(function))
+    invoke = invoke_agent_tool(function) if isinstance(function, AgentTool) else invoke_function(function)
+    return RawTool(name, _described(spec, function), invoke)
 
 
 def _agent_tool(tool: AgentTool) -> RawTool:
     if not isinstance(tool, AgentTool):
         raise NotAToolError(f"a {type(tool).__name__} is no tool")
-    said = metadata_of(tool)
-    spec: dict[str, Any] = dict(tool.tool_spec)
-    if said is not None:
-        spec["annotations"] = {**spec.get("annotations", {}), **said.annotations}
-        spec["strands_cli"] = {**spec.get("strands_cli", {}), **said.strands_cli}
-    return RawTool(tool.tool_name, normal_spec(spec), _invoke_agent_tool(tool))
+    return RawTool(tool.tool_name, _described(tool.tool_spec, tool), invoke_agent_tool(tool))
+
+
+def _described(spec: Mapping[str, Any], carrier: Any) -> dict[str, Any]:
+    """Return a spec with what `@tool_metadata` says; what the spec itself says is stronger, as in the manifest."""
+    described = normal_spec(spec)
+    if (said := metadata_of(carrier)) is not None:
+        described["annotations"] = {**said.annotations, **(spec.get("annotations") or {})}
+        described["strands_cli"] = {**said.strands_cli, **(spec.get("strands_cli") or {})}
+    return described
 
 
 def normal_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool spec whose schema stands under `inputSchema.json`, whatever of the two forms it had."""
-    schema = spec.get("inputSchema") or {"type": "object", "properties": {}}
-    return {**spec, "inputSchema": schema if "json" in schema else {"json": schema}}
+    """Return a tool spec whose schema stands under `inputSchema.json`, whatever of the two forms it had.
 
-
-def _invoke_function(function: Callable[..., Any]) -> Invoke:
-    """Call a module tool: sync in a thread, async here, an async generator to its last value."""
-    accepts_any = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(function).parameters.values())
-    accepted = set(inspect.signature(function).parameters)
-
-    async def invoke(tool_use: Mapping[str, Any], state: Mapping[str, Any], progress: Progress) -> Any:
-        keywords = state if accepts_any else {name: value for name, value in state.items() if name in accepted}
-        keywords = {name: value for name, value in keywords.items() if name != "tool"}
-        if inspect.isasyncgenfunction(function):
-            return await _last_value(function(tool_use, **keywords), progress)
-        if inspect.iscoroutinefunction(function):
-            return await function(tool_use, **keywords)
-        return await asyncio.to_thread(function, tool_use, **keywords)
-
-    return invoke
-
-
-async def _last_value(values: AsyncIterable[Any], progress: Progress) -> Any:
-    nothing = object()
-    last: Any = nothing
-    async for value in values:
-        if last is not nothing:
-            progress(last)
-        last = value
-    return None if last is nothing else last
-
-
-def _invoke_agent_tool(tool: AgentTool) -> Invoke:
-    """Drive the SDK's own stream of a tool; the last event is the result, those before are progress."""
-
-    async def invoke(tool_use: Mapping[str, Any], state: Mapping[str, Any], progress: Progress) -> Any:
-        # A tool that asks for ToolContext needs an agent in the state; a step without a model has none.
-        events = tool.stream({**tool_use, "name": tool.tool_name}, {"agent": None, **state})  # type: ignore[typeddict-item]
-        result: Any = None
-        async for event in events:
-            if isinstance(event, ToolResultEvent):
-                result = event["tool_result"]
-            elif isinstance(event, Mapping) and "tool_stream_event" in event:
-                progress(event["tool_stream_event"]["data"])
-            elif isinstance(event, Mapping) and {"status", "content"} <= set(event):
-                result = event
-            else:
-                progress(event)
-        return result
-
-    return invoke
+    Raises:
+        NotAToolError: the schema is no JSON object.
+    """
+    schema = spec.get("inputSchema")
+    schema = {"type": "object", "properties": {}} if schema is None else schema
+    inner = schema.get("json", schema) if isinstance(schema, Mapping) else None
+    if not isinstance(inner, Mapping):
+        raise NotAToolError(f"the inputSchema of {spec.get('name')!r} is no JSON Schema")
+    return {**spec, "inputSchema": {"json": inner}}

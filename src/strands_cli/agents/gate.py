@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-import asyncio
+import copy
+import json
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from strands_cli.agents.load import LoadedTool
-from strands_cli.agents.results import Result, capped, error_result, well_formed
-from strands_cli.agents.schemas import fill_defaults, first_problem
+from strands_cli.agents.bounded import Raised, bounded
+from strands_cli.agents.declared import LoadedTool
+from strands_cli.agents.invoke import AsksPersonError
+from strands_cli.agents.results import Result, capped, error_of, error_result, redacted, shortened, well_formed
+from strands_cli.agents.schemas import SchemaFaultError, first_problem, prepared
+from strands_cli.agents.turns import decode, encode
 from strands_cli.canonical import digest_of
 from strands_cli.engine.effects import Effect
 from strands_cli.engine.ports import Question
 from strands_cli.engine.scope import StepScope
 from strands_cli.errors import StrandsCliError
-from strands_cli.events import ToolCallDecided, ToolCallFinished
+from strands_cli.events import ToolCallDecided, ToolCallFinished, ToolProgress
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.policy import Decision, Request, Rule, decide
+from strands_cli.secrets import redact_json
 
 DEFAULT_TIMEOUT_S = 120.0
 DEFAULT_OUTPUT_BYTES = 64 * 1024
+MAX_PROGRESS_BYTES = 4096
+MAX_SHOWN = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +38,36 @@ class Contract:
     workspace: Mapping[str, Any]
     secrets: Mapping[str, str]
 
+    def keywords(self, config: Mapping[str, Any], deadline: float, cancel: threading.Event) -> dict[str, Any]:
+        """Return the contract of one call; a tool may keep or change its copy.
+
+        Args:
+            config: The tool's own configuration.
+            deadline: The moment of `time.monotonic()` by which it must answer.
+            cancel: Is set when nobody waits for the answer any more.
+        """
+        return {
+            "config": copy.deepcopy(dict(config)),
+            "workspace": copy.deepcopy(dict(self.workspace)),
+            "secrets": dict(self.secrets),
+            "deadline": deadline,
+            "cancel": cancel,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Decides, validates, bounds and records calls; `rules` are all that are in force."""
+    """Decides, validates, bounds and records calls.
+
+    Attributes:
+        rules: All rules in force.
+        contract: What every tool gets.
+        secrets: Values that may not appear in a result, an event or the journal.
+    """
 
     rules: Sequence[Rule]
     contract: Contract
+    secrets: frozenset[str] = frozenset()
 
     async def call(
         self, tool: LoadedTool, tool_use: Mapping[str, Any], scope: StepScope, state: Mapping[str, Any]
@@ -57,37 +88,39 @@ class Gate:
         except StrandsCliError as error:
             # The SDK would turn the exception into text for the model: leave the reason, end the agent's loop.
             scope.stop(error)
-            return error_result(tool_use["toolUseId"], "unavailable", "the run stops here")
+        except Exception as error:  # noqa: BLE001 - our own mistake must end the run, never become text for a model
+            scope.stop(StrandsCliError(f"the gate failed at {tool.planned.name}: {type(error).__name__}: {error}"))
+        return error_result(tool_use["toolUseId"], "unavailable", "the run stops here")
 
     async def _call(
         self, tool: LoadedTool, tool_use: Mapping[str, Any], scope: StepScope, state: Mapping[str, Any]
     ) -> Result:
         tool_use_id, name = tool_use["toolUseId"], tool.planned.name
-        arguments = fill_defaults(tool.spec["inputSchema"]["json"], tool_use["input"])
+        arguments = prepared(tool.schema, tool_use["input"])
         request = request_for(tool, arguments)
-        repeatable = request.read_only_now or request.annotations.get("idempotentHint") is True or _reads_only(request)
-        given = {"tool": name, "input": arguments}
-        effect = scope.tool_effect(tool_use_id, name, given, repeatable=repeatable)
+        effect = scope.tool_effect(
+            tool_use_id, name, {"tool": name, "input": arguments}, repeatable=is_repeatable(request)
+        )
         if effect.recorded is not None:
-            result = {**effect.recorded.output, "toolUseId": tool_use_id}
-            self._finished(scope, effect, name, result, 0.0, replayed=True)
+            result: Result = {"toolUseId": tool_use_id, **decode(effect.recorded.output)}
+            scope.emit(_finished(scope, effect, name, result, 0.0, replayed=True))
             return result
         started = scope.monotonic()
         detail: dict[str, Any] = {"distribution": tool.planned.distribution}
-        if (problem := first_problem(tool.spec["inputSchema"]["json"], arguments)) is not None:
-            result = error_result(tool_use_id, "invalid_input", problem)
-            await effect.start()
-        else:
+        refusal = _check_input(tool, arguments, tool_use_id)
+        if refusal is None:
             decision = await self._decide(tool.planned, request, arguments, scope, effect)
             detail |= {"decision": decision.effect, "rule": decision.rule}
-            await effect.start()
-            if decision.effect == "allow":
-                result = await self._execute(tool, {**tool_use, "name": name, "input": arguments}, scope, state, effect)
-            else:
-                result = error_result(tool_use_id, "denied", f"{name} was not called: {decision.rule}")
-        await effect.finish({"status": result["status"], "content": result["content"]}, detail=detail)
+            if decision.effect != "allow":
+                refusal = error_result(tool_use_id, "denied", f"{name} was not called: {decision.rule}")
+        await effect.start()
+        asked = {**tool_use, "name": name, "input": arguments}
+        result = refusal if refusal is not None else await self._execute(tool, asked, scope, state, effect)
+        # Redacted before it is cut: half a secret at the edge would not be found.
+        result = capped(redacted(result, self.secrets), int(_limit(tool, "max_output_bytes", DEFAULT_OUTPUT_BYTES)))
+        await effect.finish(encode({"status": result["status"], "content": result["content"]}), detail=detail)
         scope.count_tool_call()
-        self._finished(scope, effect, name, result, scope.monotonic() - started, replayed=False)
+        scope.emit(_finished(scope, effect, name, result, scope.monotonic() - started, replayed=False))
         return result
 
     async def _decide(
@@ -130,59 +163,119 @@ class Gate:
         state: Mapping[str, Any],
         effect: Effect,
     ) -> Result:
-        """Run the tool within its time and size, and make whatever comes back a well-formed result."""
-        claims = tool.claims
-        timeout_s = float(claims.get("timeout_s") or DEFAULT_TIMEOUT_S)
-        contract = {
-            "config": dict(tool.planned.config),
-            "workspace": dict(self.contract.workspace),
-            "secrets": dict(self.contract.secrets),
-            "deadline": scope.now() + timeout_s,
-            "cancel": state.get("cancel_signal"),
-        }
+        """Run the tool within its time, and make whatever comes back a well-formed result."""
+        timeout_s = _limit(tool, "timeout_s", DEFAULT_TIMEOUT_S)
+        over = threading.Event()
+        contract = self.contract.keywords(tool.planned.config, scope.monotonic() + timeout_s, over)
+
+        def progress(value: Any) -> None:
+            if not over.is_set():
+                shown = redact_json(printable_value(value), self.secrets)
+                scope.emit(ToolProgress(scope.now(), effect.key, tool.planned.name, shown))
+
         tool_use_id = tool_use["toolUseId"]
         try:
-            async with asyncio.timeout(timeout_s):
-                answer = await tool.run(tool_use, {**state, "strands_cli": contract}, scope, effect.key)
+            answer = await bounded(
+                lambda: tool.raw.invoke(tool_use, {**state, "strands_cli": contract}, progress), timeout_s
+            )
         except TimeoutError:
             return error_result(tool_use_id, "timeout", f"no answer within {timeout_s:g} s", retryable=True)
-        except asyncio.CancelledError:
-            raise
-        except BaseException as error:  # noqa: BLE001 - foreign code may raise anything, SystemExit too
-            return error_result(tool_use_id, "tool_failed", f"{type(error).__name__}: {error}")
-        result = well_formed(answer, tool_use_id)
-        return capped(result, int(claims.get("max_output_bytes") or DEFAULT_OUTPUT_BYTES))
+        finally:
+            over.set()
+        if isinstance(answer, Raised):
+            return _raised(answer.error, tool_use_id)
+        return well_formed(answer, tool_use_id)
 
-    def _finished(
-        self, scope: StepScope, effect: Effect, name: str, result: Result, seconds: float, *, replayed: bool
-    ) -> None:
-        blocks = [block["json"] for block in result["content"] if isinstance(block.get("json"), dict)]
-        error: dict[str, Any] = next((block["error"] for block in blocks if isinstance(block.get("error"), dict)), {})
-        code = str(error.get("code", "tool_failed")) if result["status"] == "error" else None
-        truncated = any(block.get("truncated") is True for block in blocks)
-        scope.emit(
-            ToolCallFinished(scope.now(), effect.key, name, result["status"], seconds, code, truncated, replayed)
-        )
+
+def _check_input(tool: LoadedTool, arguments: Any, tool_use_id: str) -> Result | None:
+    """Return the error result for arguments that the tool cannot be called with, or None."""
+    if not isinstance(arguments, Mapping):
+        got = shortened(str(arguments), 200)
+        return error_result(tool_use_id, "invalid_input", f"the arguments are not a JSON object: {got}")
+    try:
+        problem = first_problem(tool.schema, arguments)
+    except SchemaFaultError as fault:
+        return error_result(tool_use_id, "unavailable", f"the tool's input schema cannot be used: {fault}")
+    return error_result(tool_use_id, "invalid_input", problem) if problem is not None else None
+
+
+def _raised(error: BaseException, tool_use_id: str) -> Result:
+    """Return the error result for what a tool raised."""
+    if isinstance(error, AsksPersonError):
+        message = f"the tool asks a person in the middle of its work, which this version cannot put: {error}"
+        return error_result(tool_use_id, "unavailable", message)
+    try:
+        said = str(error)
+    except Exception:  # noqa: BLE001 - even __str__ is foreign code
+        said = "(its message cannot be read)"
+    return error_result(tool_use_id, "tool_failed", f"{type(error).__name__}: {said}".removesuffix(": "))
+
+
+def _limit(tool: LoadedTool, word: str, default: float) -> float:
+    """Return a limit that the tool states for itself, if it is one."""
+    stated = tool.claims.get(word)
+    sound = isinstance(stated, (int, float)) and not isinstance(stated, bool) and 0 < stated < float("inf")
+    return stated if sound and stated is not None else default
+
+
+def _finished(
+    scope: StepScope, effect: Effect, name: str, result: Result, seconds: float, *, replayed: bool
+) -> ToolCallFinished:
+    error = error_of(result)
+    code = str(error["code"]) if error else None
+    truncated = result["content"][-1].get("json", {}) if result["content"] else {}
+    return ToolCallFinished(
+        scope.now(),
+        effect.key,
+        name,
+        result["status"],
+        seconds,
+        code,
+        isinstance(truncated, Mapping) and truncated.get("truncated") is True,
+        replayed,
+    )
 
 
 def request_for(tool: LoadedTool, arguments: Any) -> Request:
     """Return a call as policy sees it; `read_only_when` is matched against these arguments."""
-    condition = tool.claims.get("read_only_when")
     return Request(
         names=tool.planned.names,
         annotations=tool.spec.get("annotations") or {},
         claims=tool.claims,
-        read_only_now=condition is not None and first_problem(condition, arguments) is None,
+        read_only_now=_reads_only_now(tool.claims.get("read_only_when"), arguments),
     )
 
 
-def _reads_only(request: Request) -> bool:
+def _reads_only_now(condition: Any, arguments: Any) -> bool:
+    if not isinstance(condition, Mapping) or not isinstance(arguments, Mapping):
+        return False
+    try:
+        return first_problem(condition, arguments) is None
+    except SchemaFaultError:
+        return False
+
+
+def is_repeatable(request: Request) -> bool:
+    """Return whether the call may be made again when a process died inside it."""
     hints = request.annotations
-    return hints.get("readOnlyHint") is True and hints.get("destructiveHint") is not True
+    reads_only = hints.get("readOnlyHint") is True and hints.get("destructiveHint") is not True
+    return request.read_only_now or reads_only or hints.get("idempotentHint") is True
+
+
+def printable_value(value: Any) -> Any:
+    """Return an intermediate value as an event may carry it: small JSON as it is now, anything else as text."""
+    try:
+        text = json.dumps(value, allow_nan=False)
+        if len(text) <= MAX_PROGRESS_BYTES:
+            return json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        pass
+    try:
+        return shortened(str(value), MAX_PROGRESS_BYTES)
+    except Exception:  # noqa: BLE001 - even __str__ is foreign code
+        return f"({type(value).__name__})"
 
 
 def _shown(arguments: Any) -> str:
-    import json
-
     text = json.dumps(arguments, ensure_ascii=False, indent=2, default=str)
-    return text if len(text) <= 4000 else f"{text[:4000]}\n... ({len(text)} characters in all)"
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}\n... ({len(text)} characters in all)"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
 from strands.models import Model
 
+from strands_cli.agents.replay import ReplayModel
+from strands_cli.agents.results import shortened
 from strands_cli.agents.turns import (
+    ToolUseIds,
+    broken_inputs,
     decode,
     encode,
     in_request_order,
@@ -18,18 +22,27 @@ from strands_cli.agents.turns import (
 )
 from strands_cli.engine.effects import Effect
 from strands_cli.engine.scope import StepScope
-from strands_cli.errors import StrandsCliError
 from strands_cli.events import ModelCallFinished, ModelCallStarted, ModelText, Usage
 from strands_cli.providers import ModelSettings
+from strands_cli.secrets import redact
+
+MAX_REQUEST = 2000
 
 
 class JournaledModel(Model):
-    """Wraps one model for one step; what the SDK asks of a model goes through to the wrapped one."""
+    """Wraps one model for one step; what the SDK asks of a model goes through to the wrapped one.
 
-    def __init__(self, inner: Model, settings: ModelSettings, scope: StepScope) -> None:
+    Attributes:
+        label: Provider and model for people.
+        broken_inputs: Tool arguments of the last turn that were not JSON, by tool-use id.
+    """
+
+    def __init__(self, inner: Model, settings: ModelSettings, scope: StepScope, secrets: Iterable[str] = ()) -> None:
         self._inner = inner
         self._settings = settings
         self._scope = scope
+        self._secrets = secrets
+        self.broken_inputs: dict[str, str] = {}
         self.label = f"{settings.provider}/{settings.model_id}" if settings.model_id else settings.provider
 
     @property
@@ -85,12 +98,14 @@ class JournaledModel(Model):
     async def _play(self, effect: Effect, model_state: Any) -> AsyncIterator[Any]:
         recorded = effect.recorded
         assert recorded is not None  # noqa: S101 - the caller looked
-        events = [decode(event) for event in recorded.output["events"]]
-        self._scope.expect_tools(tool_use["toolUseId"] for tool_use in tool_uses_in(events))
+        if isinstance(self._inner, ReplayModel):
+            self._inner.skip()
+        events = recorded.output["events"]
         if isinstance(model_state, dict):
             model_state.update(recorded.output["model_state"])
+        self._expect_tools(events)
         for event in events:
-            yield event
+            yield decode(event)
         self._emit_finished(effect.key, events, recorded.usage, seconds=0.0, replayed=True)
 
     async def _ask(
@@ -101,32 +116,32 @@ class JournaledModel(Model):
         started = scope.monotonic()
         await effect.start()
         events: list[Any] = []
+        ids = ToolUseIds(messages)
         try:
             async for event in self._inner.stream(messages, tool_specs, system_prompt, **kwargs):
-                # The SDK edits events in place while it assembles the message; the journal keeps what was streamed.
-                events.append(encode(event))
-                if text := text_in(event):
+                plain = encode(ids.repaired(event))
+                events.append(plain)
+                if text := text_in(plain):
                     scope.emit(ModelText(scope.now(), effect.key, text))
-                yield event
+                # A copy, for the SDK edits events in place; what it gets is what a resumed run will get.
+                yield decode(plain)
         except Exception as error:
-            if not isinstance(error, StrandsCliError):
-                await effect.fail(f"{type(error).__name__}: {error}")
+            await effect.fail(redact(f"{type(error).__name__}: {error}", self._secrets))
             raise
         usage = usage_in(events)
         state = kwargs.get("model_state")
-        output = {"events": events, "model_state": dict(state) if isinstance(state, Mapping) else {}}
-        detail = {"agent": scope.who, "model": self.label, "request": _shortened(request_text(messages))}
-        await effect.finish(output, usage=usage, detail=detail)
+        output = {"events": events, "model_state": encode(state) if isinstance(state, Mapping) else {}}
+        request = shortened(encode(request_text(messages)), MAX_REQUEST)
+        await effect.finish(output, usage=usage, detail={"agent": scope.who, "model": self.label, "request": request})
         scope.count_model_call(usage, None)
-        scope.expect_tools(tool_use["toolUseId"] for tool_use in tool_uses_in(events))
+        self._expect_tools(events)
         self._emit_finished(effect.key, events, usage, seconds=scope.monotonic() - started, replayed=False)
+
+    def _expect_tools(self, events: list[Any]) -> None:
+        self._scope.expect_tools(tool_use["toolUseId"] for tool_use in tool_uses_in(events))
+        self.broken_inputs = broken_inputs(events)
 
     def _emit_finished(self, key: str, events: list[Any], usage: Usage, *, seconds: float, replayed: bool) -> None:
         scope = self._scope
         calls = tuple(tool_use["name"] for tool_use in tool_uses_in(events))
         scope.emit(ModelCallFinished(scope.now(), key, scope.who, self.label, usage, seconds, calls, replayed))
-
-
-def _shortened(text: str, limit: int = 2000) -> str:
-    """Return the text as the record keeps it; `...` at its end tells a recording to compare only so far."""
-    return text if len(text) <= limit else f"{text[:limit]}..."

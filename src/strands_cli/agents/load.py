@@ -2,48 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import importlib
 import inspect
+import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from strands_cli.agents.forms import NotAToolError, Progress, RawTool, normal_spec, read_tools
-from strands_cli.engine.scope import StepScope
-from strands_cli.errors import Denied, NotEquipped, StrandsCliError
-from strands_cli.events import ToolProgress
+from strands_cli.agents.declared import LoadedTool, hold_against_manifest
+from strands_cli.agents.forms import Closer, NotAToolError, RawTool, read_tools, spec_tool
+from strands_cli.canonical import canonical_json
+from strands_cli.errors import Denied, InvalidInput, NotEquipped, StrandsCliError
 from strands_cli.planning.plan import PlannedTool
 
-
-@dataclass(frozen=True, slots=True)
-class LoadedTool:
-    """A tool ready to be called: `spec` is what the model sees and what is validated."""
-
-    planned: PlannedTool
-    spec: Mapping[str, Any]
-    raw: RawTool
-
-    @property
-    def claims(self) -> Mapping[str, Any]:
-        """What the tool says of itself under `strands_cli`: limits, confirmation, capabilities."""
-        claims = self.spec.get("strands_cli")
-        return claims if isinstance(claims, Mapping) else {}
-
-    async def run(self, tool_use: Mapping[str, Any], state: Mapping[str, Any], scope: StepScope, key: str) -> Any:
-        """Call the tool; its intermediate values become events."""
-
-        def progress(value: Any) -> None:
-            scope.emit(ToolProgress(scope.now(), key, self.planned.name, printable_value(value)))
-
-        report: Progress = progress
-        return await self.raw.invoke(tool_use, state, report)
-
-
-def printable_value(value: Any) -> Any:
-    """Return an intermediate value as an event may carry it: JSON as it is, anything else as text."""
-    return value if isinstance(value, (str, int, float, bool, list, dict, type(None))) else str(value)
+PlannedToolKey = tuple[str, str, str]
 
 
 @dataclass(slots=True)
@@ -51,35 +27,57 @@ class Toolbox:
     """All tools of one run; what has state is made once here and closed at the end."""
 
     tools: dict[PlannedToolKey, list[LoadedTool]] = field(default_factory=dict)
-    closers: list[Any] = field(default_factory=list)
+    closers: list[Closer] = field(default_factory=list)
 
     def get(self, planned: PlannedTool) -> list[LoadedTool]:
         """Return what a planned tool loaded to: one, or all of a provider whose tools only loading could tell."""
         return self.tools[key_of(planned)]
 
+    def offered(self, planned_tools: Iterable[PlannedTool]) -> list[LoadedTool]:
+        """Return the tools of one agent.
+
+        Raises:
+            InvalidInput: two of them have one name, as the SDK reads names (`-` and `_` are the same to it).
+        """
+        offered: dict[str, LoadedTool] = {}
+        for loaded in (loaded for planned in planned_tools for loaded in self.get(planned)):
+            twin = offered.setdefault(loaded.planned.name.replace("-", "_"), loaded)
+            if twin is not loaded:
+                names = f"'{twin.planned.name}' ({twin.planned.ref}) and '{loaded.planned.name}' ({loaded.planned.ref})"
+                raise InvalidInput(f"two tools of one agent have one name: {names}", fix="name one of them with `as:`")
+        return list(offered.values())
+
+    def one(self, planned: PlannedTool) -> LoadedTool:
+        """Return the tool that a step without a model calls.
+
+        Raises:
+            InvalidInput: the reference holds several.
+        """
+        loaded = self.get(planned)
+        if len(loaded) != 1:
+            names = ", ".join(one.planned.name for one in loaded) or "none"
+            raise InvalidInput(f"'{planned.ref}' holds several tools ({names}); a step calls one", fix="name one")
+        return loaded[0]
+
     async def close(self) -> list[str]:
-        """Close what has a `close`, `aclose` or `cleanup`; return what went wrong, one line each."""
+        """Close what was made for the run and let go of what was in use; return what went wrong, one line each."""
         problems: list[str] = []
-        for holder in reversed(self.closers):
-            closing = next((m for n in ("aclose", "close", "cleanup") if callable(m := getattr(holder, n, None))), None)
-            if closing is None:
-                continue
+        while self.closers:
+            name, close = self.closers.pop()
             try:
-                outcome = closing()
+                outcome = close()
                 if inspect.isawaitable(outcome):
                     await outcome
-            except Exception as error:  # noqa: BLE001 - foreign code; the run's result stands, the person is told
-                problems.append(f"closing {type(holder).__name__} failed: {type(error).__name__}: {error}")
-        self.closers.clear()
+            except asyncio.CancelledError:
+                raise
+            except BaseException as error:  # noqa: BLE001 - foreign code; the run's result stands, the person is told
+                problems.append(f"closing {name} failed: {type(error).__name__}: {error}")
         return problems
-
-
-PlannedToolKey = tuple[str, str, str]
 
 
 def key_of(planned: PlannedTool) -> PlannedToolKey:
     """Return what makes two planned tools the same: reference, model-facing name and configuration."""
-    return planned.ref, planned.name, repr(sorted(planned.config.items()))
+    return planned.ref, planned.name, canonical_json(planned.config)
 
 
 async def load_tools(
@@ -99,23 +97,28 @@ async def load_tools(
     close_the_current_directory()
     toolbox = Toolbox()
     folders = custom_folders(base_dir, python_path)
-    held: dict[tuple[str, str | None, str], tuple[list[RawTool], list[Any]]] = {}
-    for planned in planned_tools:
-        if key_of(planned) in toolbox.tools:
-            continue
-        module, attribute = location_of(planned)
-        place = (module, attribute, repr(sorted(planned.config.items())))
-        if place not in held:
-            held[place] = await _read_plugin(planned, module, attribute, folders if planned.record is None else [])
-            toolbox.closers += held[place][1]
-        toolbox.tools[key_of(planned)] = _held_against_manifest(planned, held[place][0])
+    held: dict[tuple[str, str | None, str], list[RawTool]] = {}
+    try:
+        for planned in planned_tools:
+            if key_of(planned) in toolbox.tools:
+                continue
+            module, attribute = location_of(planned)
+            place = (module, attribute, canonical_json(planned.config))
+            if place not in held:
+                searched = folders if planned.record is None else []
+                held[place] = await _read_plugin(planned, module, attribute, searched, toolbox.closers)
+            toolbox.tools[key_of(planned)] = hold_against_manifest(planned, held[place])
+    except BaseException:
+        await toolbox.close()
+        raise
     return toolbox
 
 
 def close_the_current_directory() -> None:
     """Take the current directory out of `sys.path`, so that no file lying there is imported as a plugin."""
-    here = str(Path.cwd())
-    sys.path[:] = [entry for entry in sys.path if entry not in ("", ".", here)]
+    here = _current_directory()
+    absolute = [entry for entry in sys.path if entry and (here is not None or Path(entry).is_absolute())]
+    sys.path[:] = [entry for entry in absolute if here is None or Path(entry).resolve() != here.resolve()]
 
 
 def location_of(planned: PlannedTool) -> tuple[str, str | None]:
@@ -145,89 +148,59 @@ def custom_folders(base_dir: Path | None, python_path: Sequence[str]) -> list[st
 
 
 async def _read_plugin(
-    planned: PlannedTool, module: str, attribute: str | None, folders: Sequence[str]
-) -> tuple[list[RawTool], list[Any]]:
+    planned: PlannedTool, module_name: str, attribute: str | None, folders: Sequence[str], closers: list[Closer]
+) -> list[RawTool]:
+    """Import a plugin and read its tools.
+
+    Raises:
+        NotEquipped: it cannot be imported, holds no tool, or raises whatever it likes meanwhile.
+    """
     try:
-        plugin: Any = _import(module, folders)
-        for name in attribute.split(".") if attribute else ():
-            plugin = getattr(plugin, name)
-        return await read_tools(plugin, planned.config)
+        with _kept_process():
+            sys.path += folders
+            module = importlib.import_module(module_name)
+            if attribute and (own := _function_with_spec(module, attribute)):
+                return [own]
+            plugin: Any = module
+            for name in attribute.split(".") if attribute else ():
+                plugin = getattr(plugin, name)
+            return await read_tools(plugin, planned.config, closers)
     except NotAToolError as error:
         raise NotEquipped(f"{planned.ref} of {planned.distribution} is no tool: {error}") from error
-    except StrandsCliError:
-        raise
-    except (KeyboardInterrupt, GeneratorExit):
+    except (StrandsCliError, KeyboardInterrupt):
         raise
     except BaseException as error:  # a plugin may raise anything while it is imported, SystemExit too
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise
         raise NotEquipped(
             f"the tool {planned.ref} of {planned.distribution} cannot be loaded: {type(error).__name__}: {error}",
-            fix=f"try: python -c 'import {module}'; then mend or upgrade {planned.distribution}",
+            fix=f"try: python -c 'import {module_name}'; then mend or upgrade {planned.distribution}",
         ) from error
 
 
-def _import(module: str, folders: Sequence[str]) -> Any:
-    """Import a module; the folders of custom Python are on the path only meanwhile, and last."""
-    sys.path += folders
+@contextlib.contextmanager
+def _kept_process() -> Iterator[None]:
+    """Give `sys.path` and the current directory back as they were: one plugin must not lead the next astray."""
+    path, here = list(sys.path), _current_directory()
     try:
-        return importlib.import_module(module)
+        yield
     finally:
-        for folder in folders:
-            sys.path.remove(folder)
+        sys.path[:] = path
+        if here is not None:
+            os.chdir(here)
 
 
-def _held_against_manifest(planned: PlannedTool, found: list[RawTool]) -> list[LoadedTool]:
-    """Pick what was planned of what was loaded, and refuse it where the manifest says otherwise."""
-    if planned.record is not None and planned.record.members is None:
-        return [_loaded(replace(planned, name=raw.name, member=raw.name), raw, dict(raw.spec)) for raw in found]
-    wanted = planned.member or (planned.record.name if planned.record else None)
-    raw = next((tool for tool in found if tool.name == wanted), None)
-    if raw is None and len(found) == 1 and planned.record is None:
-        raw = found[0]
-    if raw is None:
-        names = ", ".join(tool.name for tool in found) or "nothing"
-        raise Denied(f"manifest-mismatch: {planned.ref} of {planned.distribution} loaded to {names}, not to {wanted}")
-    spec = dict(raw.spec)
-    if planned.record is not None and planned.record.input_schema is not None:
-        declared = declared_spec(planned)
-        if differing := differences(declared, spec):
-            raise Denied(
-                f"manifest-mismatch: {planned.ref} of {planned.distribution} is not what its manifest says; "
-                f"differing: {', '.join(differing)}",
-                fix="do not use it until its author has mended it (for authors: strands plugin manifest --write)",
-            )
-        spec = declared
-    return [_loaded(planned, raw, spec)]
+def _current_directory() -> Path | None:
+    """Return the current directory, or None where it was deleted."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return None
 
 
-def _loaded(planned: PlannedTool, raw: RawTool, spec: Mapping[str, Any]) -> LoadedTool:
-    # The SDK drops a tool without a description in silence.
-    return LoadedTool(
-        planned, {**spec, "name": planned.name, "description": spec.get("description") or planned.name}, raw
-    )
-
-
-def declared_spec(planned: PlannedTool) -> dict[str, Any]:
-    """Return the tool spec that the manifest (or the source, where there is none) declares."""
-    record = planned.record
-    assert record is not None  # noqa: S101 - callers looked
-    spec = {
-        "name": record.name,
-        "description": record.description,
-        "inputSchema": record.input_schema,
-        "outputSchema": record.output_schema,
-        "annotations": dict(record.annotations or {}),
-        "strands_cli": dict(record.strands_cli or {}),
-    }
-    return normal_spec({name: value for name, value in spec.items() if value is not None})
-
-
-def differences(declared: Mapping[str, Any], loaded: Mapping[str, Any]) -> list[str]:
-    """Return where a loaded tool differs from its declaration in what safety depends on."""
-    ours, theirs = declared["inputSchema"]["json"], loaded["inputSchema"]["json"]
-    compared = {
-        "properties": (sorted(ours.get("properties") or {}), sorted(theirs.get("properties") or {})),
-        "required": (sorted(ours.get("required") or []), sorted(theirs.get("required") or [])),
-        "annotations": (declared.get("annotations") or {}, loaded.get("annotations") or {}),
-        "strands_cli": (declared.get("strands_cli") or {}, loaded.get("strands_cli") or {}),
-    }
-    return [name for name, (left, right) in compared.items() if left != right]
+def _function_with_spec(module: Any, attribute: str) -> RawTool | None:
+    """Return a function that the module's TOOL_SPEC (or one of TOOL_SPECS) describes, named by itself."""
+    specs = [getattr(module, "TOOL_SPEC", None), *(getattr(module, "TOOL_SPECS", None) or ())]
+    spec = next((spec for spec in specs if isinstance(spec, Mapping) and spec.get("name") == attribute), None)
+    return spec_tool(module, spec) if spec is not None else None

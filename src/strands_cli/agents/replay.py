@@ -48,6 +48,10 @@ class ReplayModel(Model):
         for event in stream_events(turn, f"{self._key}.{self._played}"):
             yield event
 
+    def skip(self) -> None:
+        """Pass over one turn: the journal has the answer that this model gave in an earlier process."""
+        self._played += 1
+
     def require_played(self) -> None:
         """Check that the step used every turn.
 
@@ -66,7 +70,7 @@ class ReplayModel(Model):
             raise RunFailed(
                 f"the recording has {len(self._turns)} turns for {self._key}, and the run asks for one more, with: "
                 f"{_shorten(request)}",
-                fix=f"add a turn under steps.{self._key} to the recording, or record again with --record",
+                fix=f"add a turn for {self._key} to the recording, or record again with --record",
             )
         turn = self._turns[self._played]
         self._played += 1

@@ -9,13 +9,9 @@ from strands import Agent
 from strands.agent.conversation_manager import NullConversationManager
 from strands.models import Model
 from strands.tools.executors import SequentialToolExecutor
-from strands.types.exceptions import (
-    ContextWindowOverflowException,
-    EventLoopException,
-    MaxTokensReachedException,
-    ModelThrottledException,
-)
+from strands.types.exceptions import EventLoopException
 
+from strands_cli.agents.explain import explain
 from strands_cli.agents.gate import Gate
 from strands_cli.agents.journaled import JournaledModel
 from strands_cli.agents.load import Toolbox
@@ -23,7 +19,7 @@ from strands_cli.agents.replay import ReplayModel
 from strands_cli.agents.tools import GatedTool
 from strands_cli.engine.ports import AgentAnswer, AgentRequest
 from strands_cli.engine.scope import StepScope
-from strands_cli.errors import RunFailed, StrandsCliError
+from strands_cli.errors import RunFailed
 from strands_cli.planning.plan import PlannedAgent
 from strands_cli.spec.recording import Recording
 
@@ -46,11 +42,11 @@ class SdkAgentRunner:
             StrandsCliError: why it stopped; a provider's own error becomes `RunFailed`.
         """
         model = self._models(request.agent, scope.key)
+        journaled = JournaledModel(model, request.agent.model, scope, self._gate.secrets)
+        offered = self._toolbox.offered(request.tools)
         agent = Agent(
-            model=JournaledModel(model, request.agent.model, scope),
-            tools=[
-                GatedTool(loaded, self._gate, scope) for tool in request.tools for loaded in self._toolbox.get(tool)
-            ],
+            model=journaled,
+            tools=[GatedTool(loaded, self._gate, scope, lambda: journaled.broken_inputs) for loaded in offered],
             system_prompt=request.system_prompt,
             name=request.agent.id,
             callback_handler=None,
@@ -71,9 +67,9 @@ class SdkAgentRunner:
         try:
             result = await agent.invoke_async(request.prompt)
         except EventLoopException as error:
-            raise scope.stopped or explain(error.original_exception, request.agent) from error
+            raise scope.stopped or explain(error.original_exception, request.agent, self._gate.secrets) from error
         except Exception as error:
-            raise scope.stopped or explain(error, request.agent) from error
+            raise scope.stopped or explain(error, request.agent, self._gate.secrets) from error
         if scope.stopped is not None:
             raise scope.stopped
         if result.stop_reason not in ("end_turn", "stop_sequence"):
@@ -81,41 +77,17 @@ class SdkAgentRunner:
                 f"the agent '{request.agent.id}' stopped without an answer: {result.stop_reason}",
                 fix="see the events of the run with --events; the model may have refused or been cut off",
             )
+        if not response_text(result).strip():
+            raise RunFailed(
+                f"the agent '{request.agent.id}' ended without a word: the model answered nothing",
+                fix="say in its prompt what it shall answer, or choose another model",
+            )
         return result
 
 
 def response_text(result: Any) -> str:
     """Return the text of an agent's last message, without the trailing newline that `str()` adds."""
     return str(result).rstrip("\n")
-
-
-def explain(error: BaseException, agent: PlannedAgent) -> StrandsCliError:
-    """Return the reason of a failed model call in words that say what to do."""
-    if isinstance(error, StrandsCliError):
-        return error
-    model = f"{agent.model.provider}/{agent.model.model_id}" if agent.model.model_id else agent.model.provider
-    said = f"the model {model} of agent '{agent.id}'"
-    if isinstance(error, MaxTokensReachedException):
-        return RunFailed(f"{said} reached its max_tokens before it finished", fix="raise max_tokens")
-    if isinstance(error, ContextWindowOverflowException):
-        return RunFailed(f"the request is too long for {said}: {error}", fix="shorten the input or the tools' outputs")
-    if isinstance(error, ModelThrottledException):
-        return RunFailed(f"{said} is throttled: {error}", fix="run again later, or lower runtime.max_parallel")
-    return RunFailed(f"{said} failed: {type(error).__name__}: {error}", fix=advice(error, agent))
-
-
-def advice(error: BaseException, agent: PlannedAgent) -> str | None:
-    """Return what usually helps against an error of a provider's client, judged by the names of its types."""
-    names = {kind.__name__ for kind in type(error).__mro__}
-    names |= {kind.__name__ for kind in type(error.__cause__).__mro__} if error.__cause__ else set()
-    host = agent.model.host
-    if names & {"AuthenticationError", "PermissionDeniedError", "NoCredentialsError", "UnrecognizedClientException"}:
-        return f"check the API key of provider '{agent.model.provider}' in the environment"
-    if names & {"APIConnectionError", "ConnectError", "ConnectionError", "EndpointConnectionError"}:
-        return f"check that {host or 'the provider'} can be reached" + (" and runtime.host" if host else "")
-    if names & {"NotFoundError"}:
-        return f"check the model's name '{agent.model.model_id}'" + (" and runtime.host" if host else "")
-    return None
 
 
 def model_source(models: Mapping[str, Model], recordings: Mapping[str, Recording]) -> ModelSource:

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from strands.types.events import ToolResultEvent
 from strands.types.tools import AgentTool
 
+from strands_cli.agents.declared import LoadedTool
 from strands_cli.agents.gate import Gate
-from strands_cli.agents.load import LoadedTool, Toolbox
+from strands_cli.agents.load import Toolbox
 from strands_cli.engine.scope import StepScope
-from strands_cli.errors import RunFailed
 from strands_cli.planning.plan import PlannedTool
 
 _SPEC_KEYS = ("name", "description", "inputSchema", "outputSchema", "annotations")
 
 
 class GatedTool(AgentTool):
-    """A tool as one step's agent has it."""
+    """A tool as one step's agent has it.
 
-    def __init__(self, loaded: LoadedTool, gate: Gate, scope: StepScope) -> None:
+    Args:
+        loaded: The tool.
+        gate: What stands before it.
+        scope: The step.
+        broken_inputs: Returns the arguments of the model's last turn that were not JSON, by tool-use id.
+    """
+
+    def __init__(
+        self, loaded: LoadedTool, gate: Gate, scope: StepScope, broken_inputs: Callable[[], Mapping[str, str]]
+    ) -> None:
         super().__init__()
         self._loaded = loaded
         self._gate = gate
         self._scope = scope
+        self._broken_inputs = broken_inputs
         self._spec: Any = {key: loaded.spec[key] for key in _SPEC_KEYS if loaded.spec.get(key) is not None}
 
     @property
@@ -44,6 +54,9 @@ class GatedTool(AgentTool):
 
     async def stream(self, tool_use: Any, invocation_state: dict[str, Any], **kwargs: Any) -> Any:
         """Make the call through the gate; the only event is its result."""
+        # The SDK makes an empty object of arguments that are no JSON; the tool must not be called with that.
+        written = self._broken_inputs().get(tool_use["toolUseId"])
+        tool_use = tool_use if written is None else {**tool_use, "input": written}
         result: Any = await self._gate.call(self._loaded, tool_use, self._scope, {**invocation_state, **kwargs})
         yield ToolResultEvent(result)
 
@@ -62,11 +75,7 @@ class GatedToolCaller:
     async def call_tool(self, tool: PlannedTool, arguments: Mapping[str, Any], scope: StepScope) -> Mapping[str, Any]:
         """Make one call; raise the reason where the gate says that the run must stop."""
         tool_use = {"toolUseId": f"{scope.key}.call", "name": tool.name, "input": dict(arguments)}
-        loaded = self._toolbox.get(tool)
-        if len(loaded) != 1:
-            names = ", ".join(one.planned.name for one in loaded)
-            raise RunFailed(f"'{tool.ref}' holds several tools ({names}); a step calls one", fix="name one of them")
-        result = await self._gate.call(loaded[0], tool_use, scope, {})
+        result = await self._gate.call(self._toolbox.one(tool), tool_use, scope, {})
         if scope.stopped is not None:
             raise scope.stopped
         return result

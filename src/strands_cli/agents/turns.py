@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -72,23 +73,79 @@ def usage_in(events: list[Any]) -> Usage:
     )
 
 
+def broken_inputs(events: list[Any]) -> dict[str, str]:
+    """Return the arguments that are not JSON, by tool-use id; the SDK makes an empty object of them."""
+    texts: dict[str, str] = {}
+    current = ""
+    for event in events:
+        start = event.get("contentBlockStart", {}).get("start", {}).get("toolUse")
+        if start:
+            current = start["toolUseId"]
+        delta = event.get("contentBlockDelta", {}).get("delta", {}).get("toolUse")
+        if delta and current:
+            texts[current] = texts.get(current, "") + str(delta.get("input", ""))
+    return {tool_use_id: text for tool_use_id, text in texts.items() if text.strip() and not _is_json(text)}
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+class ToolUseIds:
+    """Gives each tool use of a conversation an id of its own; some servers send none, or the same in every turn."""
+
+    def __init__(self, messages: Sequence[Any]) -> None:
+        blocks = [block for message in messages for block in message["content"]]
+        self._taken = {block["toolUse"]["toolUseId"] for block in blocks if "toolUse" in block}
+
+    def repaired(self, event: Any) -> Any:
+        """Return the stream event, its tool-use id replaced if it is empty or taken."""
+        tool_use = event.get("contentBlockStart", {}).get("start", {}).get("toolUse")
+        if not tool_use:
+            return event
+        given = str(tool_use.get("toolUseId") or "call")
+        unique = given if tool_use.get("toolUseId") and given not in self._taken else self._next(given)
+        self._taken.add(unique)
+        start = {**event["contentBlockStart"]["start"], "toolUse": {**tool_use, "toolUseId": unique}}
+        return {**event, "contentBlockStart": {**event["contentBlockStart"], "start": start}}
+
+    def _next(self, given: str) -> str:
+        number = 1
+        while f"{given}-{number}" in self._taken:
+            number += 1
+        return f"{given}-{number}"
+
+
+# The one key of an object that stands for bytes, and of one that only looks as if it did.
+_BYTES, _PLAIN = "$bytes", "$plain"
+
+
 def encode(value: Any) -> Any:
-    """Return a stream event as JSON of its own; bytes (redacted reasoning) become `{"$bytes": base64}`."""
+    """Return a value as JSON of its own; bytes (images, redacted reasoning) become `{"$bytes": base64}`."""
     if isinstance(value, Mapping):
-        return {str(key): encode(item) for key, item in value.items()}
+        encoded = {str(key): encode(item) for key, item in value.items()}
+        return {_PLAIN: encoded} if encoded.keys() in ({_BYTES}, {_PLAIN}) else encoded
     if isinstance(value, (list, tuple)):
         return [encode(item) for item in value]
     if isinstance(value, (bytes, bytearray)):
-        return {"$bytes": base64.b64encode(value).decode("ascii")}
-    return value
+        return {_BYTES: base64.b64encode(value).decode("ascii")}
+    if isinstance(value, str):
+        # A lone surrogate, which a model can write as an escape, can be neither stored nor sent.
+        return value.encode("utf-8", "replace").decode("utf-8")
+    return value if value is None or isinstance(value, (bool, int, float)) else str(value)
 
 
 def decode(value: Any) -> Any:
-    """Return a stream event as the model gave it."""
+    """Return what was encoded."""
     if isinstance(value, dict):
-        if set(value) == {"$bytes"}:
-            return base64.b64decode(value["$bytes"])
-        return {key: decode(item) for key, item in value.items()}
+        if value.keys() == {_BYTES}:
+            return base64.b64decode(value[_BYTES])
+        inner = value[_PLAIN] if value.keys() == {_PLAIN} else value
+        return {key: decode(item) for key, item in inner.items()}
     if isinstance(value, list):
         return [decode(item) for item in value]
     return value

@@ -10,14 +10,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from strands_cli.catalog.distributions import Distribution, EntryPoint, Scan
 from strands_cli.catalog.locate import Package, find_package, manifest_directory, module_file, read_file
 from strands_cli.catalog.manifest import CONTRACT, FILE_NAME, MANY, MAX_BYTES, TOOL_NAME, Manifest, parse_manifest
-from strands_cli.catalog.records import ToolRecord
-from strands_cli.catalog.scan import Distribution, EntryPoint, Scan
+from strands_cli.catalog.records import ToolRecord, summarise
 from strands_cli.errors import Finding, Where, did_you_mean
 
 _VALUE = re.compile(r"([\w.]+)\s*(?::\s*([\w.]+)\s*)?(?:\[.*\]\s*)?")
-_SPACE = re.compile(r"\s+")
 
 Manifests = dict[str, "tuple[Manifest | None, str | None]"]
 
@@ -38,20 +37,21 @@ class _Builder:
         self.distribution = distribution
         self.seen = seen
         self.manifests = manifests
-        self.entries: set[str] = set()
+        # (entry, name) of each entry point; of a class, suite or provider the entry alone, its members have own names.
+        self.declared: set[tuple[str, str | None]] = set()
 
     def record(self, entry_point: EntryPoint) -> ToolRecord:
         """Make the record of one entry point."""
         value = _VALUE.fullmatch(entry_point.value)
         module, attribute = (value[1], value[2]) if value else ("", None)
-        entry = _SPACE.sub("", f"{module}:{attribute}" if attribute else module) or entry_point.value
+        entry = _plain(f"{module}:{attribute}" if attribute else module) or entry_point.value
         if not _is_reference(module, attribute):
             message = f"the entry point '{entry_point.name}' of '{self.distribution.name}' is not 'module:attribute'"
             bare = self._bare(entry_point.name, entry, module, attribute)
             return self._broken(
                 bare, "bad-entry-point", f"{message}: {entry_point.value[:80]!r}", self._line(entry_point)
             )
-        self.entries.add(entry)
+        self.declared |= {(entry, entry_point.name), (entry, None)}
         package = find_package(module.partition(".")[0], self.seen.listings, self.distribution.directory)
         location = (package.directory or package.file) if package else None
         bare = self._bare(entry_point.name, entry, module, attribute, location)
@@ -65,8 +65,9 @@ class _Builder:
         """Report tools that a manifest lists and no entry point declares: nothing would ever load them."""
         for manifest, _ in self.manifests.values():
             for index, tool in enumerate(manifest.tools if manifest else ()):
-                if manifest and _SPACE.sub("", tool["entry"]) not in self.entries:
-                    message = f"the manifest's tool '{tool['name']}' has an entry that no entry point declares"
+                identity = (_plain(tool["entry"]), None if tool["kind"] in MANY else tool["name"])
+                if manifest and identity not in self.declared:
+                    message = f"no entry point declares the manifest's tool '{tool['name']}' ({tool['entry']})"
                     where = Where(manifest.file, pointer=f"/tools/{index}/entry")
                     self.seen.findings.append(Finding("manifest-untrue", message, where))
 
@@ -118,7 +119,7 @@ class _Builder:
             return replace(record, status="broken", reason=fault)
         if manifest is None:
             return _from_source(record, package, self.seen)
-        matching = [tool for tool in manifest.tools if _SPACE.sub("", tool["entry"]) == record.entry]
+        matching = [tool for tool in manifest.tools if _plain(tool["entry"]) == record.entry]
         same_name = [tool for tool in matching if tool["name"] == record.name and tool["kind"] not in MANY]
         if not manifest.low <= CONTRACT <= manifest.high:
             return self._other_contract(record, manifest)
@@ -133,7 +134,7 @@ class _Builder:
         if folder is None:
             return None, None
         if folder not in self.manifests:
-            self.manifests[folder] = self._read_manifest(os.path.join(folder, FILE_NAME))
+            self.manifests[folder] = self._read_manifest(f"{folder}{os.sep}{FILE_NAME}")
         return self.manifests[folder]
 
     def _read_manifest(self, file: str) -> tuple[Manifest | None, str | None]:
@@ -177,6 +178,10 @@ class _Builder:
         return _lacking(record, unmet(record.requires, self.seen))
 
 
+def _plain(reference: str) -> str:
+    return "".join(reference.split())
+
+
 def _is_reference(module: str, attribute: str | None) -> bool:
     dotted = f"{module}.{attribute}" if attribute else module
     return bool(module) and all(part.isidentifier() for part in dotted.split("."))
@@ -189,8 +194,17 @@ def _lacking(record: ToolRecord, missing: list[str]) -> ToolRecord:
 
 
 def _filled(record: ToolRecord, tool: Mapping[str, Any], manifest: Manifest) -> ToolRecord:
-    return replace(
-        record,
+    # Made anew: `replace` looks at every field, which a thousand tools pay for.
+    return ToolRecord(
+        name=record.name,
+        distribution=record.distribution,
+        version=record.version,
+        entry=record.entry,
+        entry_name=record.entry_name,
+        module=record.module,
+        attribute=record.attribute,
+        path=record.path,
+        location=record.location,
         kind=tool["kind"],
         description=tool.get("description"),
         input_schema=tool.get("input_schema"),
@@ -211,11 +225,10 @@ def _joined(record: ToolRecord, tools: list[Mapping[str, Any]], manifest: Manife
     """Make one record of a class, suite or provider from what the manifest says of each member."""
     members = tuple(replace(_filled(record, tool, manifest), name=tool["name"], parent=record.name) for tool in tools)
     first = tools[0]
-    names = ", ".join(member.name for member in members)
     return replace(
         record,
         kind=first["kind"],
-        description=f"{len(members)} tools: {names}" if len(members) > 1 else members[0].description,
+        description=summarise(members),
         requires=_merged_requires(tools),
         config_schema=first.get("config_schema"),
         family=first.get("family"),

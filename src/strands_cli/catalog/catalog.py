@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from strands_cli.catalog.build import build_records
+from strands_cli.catalog.distributions import Distribution, Scan, normalise
 from strands_cli.catalog.records import ToolRecord
-from strands_cli.catalog.scan import Distribution, Scan, normalise, scan_installed
+from strands_cli.catalog.scan import scan_installed
 from strands_cli.errors import Finding, Where
 
 if TYPE_CHECKING:

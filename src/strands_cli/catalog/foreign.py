@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from importlib.metadata import Distribution as InstalledDistribution
 from importlib.metadata import DistributionFinder, MetadataPathFinder
 
-from strands_cli.catalog.scan import Distribution, Scan, normalise, parse_entry_points
+from strands_cli.catalog.distributions import Distribution, Scan, normalise, parse_entry_points
 from strands_cli.errors import Finding, Where
 
 

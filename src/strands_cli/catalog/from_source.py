@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from strands_cli.catalog.distributions import Scan
 from strands_cli.catalog.locate import Package, find_package, module_file, read_file
-from strands_cli.catalog.records import ToolRecord
-from strands_cli.catalog.scan import Scan
+from strands_cli.catalog.records import ToolRecord, summarise
 from strands_cli.catalog.source_reader import MAX_SOURCE_BYTES, SourceError, SourceTool, read_tool
 from strands_cli.errors import Finding, Where
 
@@ -73,7 +73,7 @@ def filled(record: ToolRecord, told: SourceTool) -> ToolRecord:
     members = None if told.members is None else tuple(_member(record, member) for member in told.members)
     description = told.description
     if description is None and members:
-        description = f"{len(members)} tools: " + ", ".join(member.name for member in members)
+        description = summarise(members)
     return replace(
         record,
         kind=told.kind,

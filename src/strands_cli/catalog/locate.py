@@ -45,9 +45,9 @@ def find_package(name: str, listings: Mapping[str, frozenset[str]], home: str | 
     """
     namespace: str | None = None
     for directory, names in listings.items():
-        folder = os.path.join(directory, name)
+        folder = f"{directory}{os.sep}{name}"
         if name in names:
-            init = _first_file(os.path.join(folder, "__init__"))
+            init = _first_file(f"{folder}{os.sep}__init__")
             if init:
                 return Package(name, folder, init)
         for suffix in _SUFFIXES:
@@ -82,7 +82,7 @@ def module_file(package: Package, module: str) -> str | None:
         return package.file
     if package.directory is None:
         return None
-    stem = os.path.join(package.directory, *parts)
+    stem = os.sep.join((package.directory, *parts))
     # A package wins over a module of its name, but most modules have no folder: one look saves many.
     init = _first_file(os.path.join(stem, "__init__")) if is_directory(stem) else None
     return init or _first_file(stem)
@@ -157,7 +157,10 @@ def _may_be_zipped(error: OSError) -> bool:
 
 
 def _first_file(stem: str) -> str | None:
-    return next((stem + suffix for suffix in _SUFFIXES if is_file(stem + suffix)), None)
+    for suffix in _SUFFIXES:
+        if is_file(stem + suffix):
+            return stem + suffix
+    return None
 
 
 def _archive_of(path: str) -> tuple[str, str] | None:

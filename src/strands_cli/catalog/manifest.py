@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from strands_cli.catalog.distributions import normalise
 from strands_cli.errors import Finding, Where, did_you_mean
 
 FILE_NAME = "strands_tools.json"
@@ -121,7 +122,7 @@ def _load(raw: bytes) -> Any:
     if raw.startswith(b"\xef\xbb\xbf"):
         raise _Unreadable("begins with a byte order mark; save it as UTF-8 without one", 1, 1)
     try:
-        document = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
+        document = _DECODER.decode(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise _Unreadable("is not UTF-8", raw.count(b"\n", 0, error.start) + 1) from None
     except json.JSONDecodeError as error:
@@ -130,6 +131,8 @@ def _load(raw: bytes) -> Any:
         raise _Unreadable(f"nests deeper than {MAX_DEPTH} levels") from None
     except ValueError as error:  # a number of thousands of digits
         raise _Unreadable(f"cannot be read: {error}") from None
+    if b"\\u" in raw and _has_half_characters(document):
+        raise _Unreadable("escapes half a character (a lone surrogate), which is not text")
     # Most manifests have fewer brackets than levels are allowed, so that no walk is needed.
     if raw.count(b"{") + raw.count(b"[") > MAX_DEPTH and _too_deep(document):
         raise _Unreadable(f"nests deeper than {MAX_DEPTH} levels")
@@ -138,6 +141,20 @@ def _load(raw: bytes) -> Any:
 
 def _refuse_constant(word: str) -> NoReturn:
     raise _Unreadable(f"contains {word}, which is not JSON")
+
+
+# One decoder for all manifests: making one costs as much as reading a small manifest.
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
+def _has_half_characters(document: Any) -> bool:
+    try:
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    except RecursionError:
+        return False  # the depth is reported as such
+    return False
 
 
 def _too_deep(document: Any) -> bool:
@@ -175,6 +192,8 @@ class _Check:
         """Check that each field is known (else a warning) and of its type (else an error)."""
         for key, value in node.items():
             kind = known.get(key)
+            if kind is type(value):
+                continue  # nearly every field; what follows is for the others
             if kind is None:
                 close = did_you_mean(key, known)
                 where = Where(self.file, pointer=f"{pointer}/{key}")
@@ -201,8 +220,6 @@ def _type_of(value: object) -> str:
 
 
 def _check_top(document: Mapping[str, Any], distribution: str, check: _Check) -> tuple[int, int]:
-    from strands_cli.catalog.scan import normalise
-
     check.fields(document, _TOP_FIELDS, "")
     for key in ("manifest_version", "distribution", "tools"):
         if key not in document:
@@ -242,7 +259,9 @@ def _check_tool(tool: Any, pointer: str, check: _Check) -> None:
         close = did_you_mean(kind, KINDS)
         fix = f"did you mean {close!r}?" if close else f"one of {', '.join(KINDS)}"
         check.fault(f"{pointer}/kind", f"{kind!r} is not a kind of tool", fix=fix)
-    if isinstance(name, str) and not (MEMBER_NAME if isinstance(kind, str) and kind in MANY else TOOL_NAME).fullmatch(name):
+    if isinstance(name, str) and not (MEMBER_NAME if isinstance(kind, str) and kind in MANY else TOOL_NAME).fullmatch(
+        name
+    ):
         check.fault(f"{pointer}/name", f"{name!r} is not a tool name (lower-case letters, digits and '_')")
     for key in ("input_schema", "output_schema", "config_schema"):
         schema = tool.get(key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -110,3 +110,9 @@ class ToolRecord:
     def source(self) -> dict[str, Any]:
         """Return what is known without looking further than the listing did."""
         return {"entry": self.entry, "path": self.path, "location": self.location, "manifest": self.manifest}
+
+
+def summarise(members: Sequence[ToolRecord]) -> str:
+    """Return the description of a class, suite or provider that has none of its own: what is in it."""
+    word = "tool" if len(members) == 1 else "tools"
+    return f"{len(members)} {word}: " + ", ".join(member.name for member in members)

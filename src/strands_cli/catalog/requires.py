@@ -10,8 +10,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from strands_cli.catalog.distributions import Scan, normalise
 from strands_cli.catalog.locate import find_package, module_file
-from strands_cli.catalog.scan import Scan, normalise
 
 _SYSTEMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "windows"}
 _SIMPLE_CLAUSE = re.compile(r"\s*(>=|<=|==|!=|<|>)\s*(\d+(?:\.\d+)*)\s*")
@@ -120,6 +120,8 @@ def _full_requirement(text: str, seen: Scan) -> str | None:
 
 
 def _module(name: str, seen: Scan) -> str | None:
+    if not all(part.isidentifier() for part in name.split(".")):
+        return f"the module {name!r}, which cannot be one"
     top = name.partition(".")[0]
     if top in sys.builtin_module_names:
         return None

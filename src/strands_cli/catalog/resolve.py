@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from strands_cli.catalog.distributions import Scan, normalise
 from strands_cli.catalog.locate import Package, find_package, module_file
 from strands_cli.catalog.records import ToolRecord
 from strands_cli.catalog.requires import satisfies
-from strands_cli.catalog.scan import normalise
 from strands_cli.catalog.source_reader import SourceError
 from strands_cli.errors import Finding, InvalidInput, NotEquipped, did_you_mean
 from strands_cli.toolref import LEGACY_PACKAGE, ToolRef, ToolRefError
-
-if TYPE_CHECKING:
-    from strands_cli.catalog.catalog import Catalog
 
 LEGACY_DISTRIBUTION = "strands-agents-tools"
 CONVENTION = "strands-tool-"
@@ -29,7 +26,26 @@ _PREFIXES = ("native", "mcp", "agent", "workflow")
 _NOT_EQUIPPED = frozenset({"tool-broken", "tool-unmet"})
 
 
-def require(catalog: Catalog, ref: ToolRef | str) -> ToolRecord:
+class Installed(Protocol):
+    """What resolving needs to know of the installed tools."""
+
+    @property
+    def tools(self) -> tuple[ToolRecord, ...]:
+        """All of them, sorted by name."""
+
+    @property
+    def seen(self) -> Scan:
+        """The scan that found them."""
+
+    @property
+    def by_name(self) -> dict[str, list[ToolRecord]]:
+        """All claimants of each name."""
+
+    def version_of(self, distribution: str) -> str | None:
+        """The version of any installed distribution."""
+
+
+def require(catalog: Installed, ref: ToolRef | str) -> ToolRecord:
     """Return what a reference stands for, or raise the finding of `lookup`.
 
     Raises:
@@ -43,7 +59,7 @@ def require(catalog: Catalog, ref: ToolRef | str) -> ToolRecord:
     raise kind(found.message, findings=[found], fix=found.fix)
 
 
-def lookup(catalog: Catalog, ref: ToolRef | str) -> ToolRecord | Finding:
+def lookup(catalog: Installed, ref: ToolRef | str) -> ToolRecord | Finding:
     """Return the record that a reference stands for, or why there is none."""
     if isinstance(ref, str):
         try:
@@ -116,7 +132,7 @@ def _ambiguous(ref: ToolRef, claimants: list[ToolRecord]) -> Finding:
     return Finding("tool-conflict", message, None, f"name the one you mean: {choices}")
 
 
-def _unknown(catalog: Catalog, ref: ToolRef) -> Finding:
+def _unknown(catalog: Installed, ref: ToolRef) -> Finding:
     owner = normalise(ref.distribution) if ref.distribution else None
     if owner:
         message = f"'{ref}' names a tool that '{owner}' does not provide"
@@ -134,7 +150,7 @@ def _its_tools(names: list[str]) -> str | None:
     return f"it has: {', '.join(names)}" if names else None
 
 
-def _suggestion(catalog: Catalog, ref: ToolRef) -> str:
+def _suggestion(catalog: Installed, ref: ToolRef) -> str:
     prefix = "native:" if ref.kind == "native" else ""
     folded = ref.name.replace("-", "_").lower()
     close = folded if folded in catalog.by_name else did_you_mean(folded, catalog.by_name)
@@ -146,7 +162,7 @@ def _suggestion(catalog: Catalog, ref: ToolRef) -> str:
     return f"where names follow the convention it comes with: pip install {CONVENTION}{folded.replace('_', '-')}"
 
 
-def _elsewhere(catalog: Catalog, ref: ToolRef) -> Finding:
+def _elsewhere(catalog: Installed, ref: ToolRef) -> Finding:
     message = f"'{ref}' names {_ELSEWHERE[ref.kind]}, not an installed tool"
     fix = None
     if ref.kind == "custom":
@@ -160,7 +176,7 @@ def _elsewhere(catalog: Catalog, ref: ToolRef) -> Finding:
     return Finding("not-in-catalog", message, None, fix)
 
 
-def _legacy(catalog: Catalog, ref: ToolRef) -> ToolRecord | Finding:
+def _legacy(catalog: Installed, ref: ToolRef) -> ToolRecord | Finding:
     """Take the module of an installed `strands-agents-tools`, which declares no entry points."""
     copies = catalog.seen.records.get(LEGACY_DISTRIBUTION)
     if not copies:

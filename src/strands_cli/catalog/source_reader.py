@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -152,7 +153,7 @@ class _Source:
         self.module = module
         self.file = file
         self.tree = tree
-        self.doc = _summary(ast.get_docstring(tree))
+        self.doc = _docstring(tree).split("\n\n")[0].replace("\n", " ") or None
         self.tool_words = {"tool"} | {
             alias.asname or alias.name
             for node in tree.body
@@ -304,9 +305,12 @@ def _literal(node: ast.expr | None) -> Any:
     if node is None:
         return None
     try:
-        return ast.literal_eval(node)
+        value = ast.literal_eval(node)
+        # A literal may still be no data: bytes, sets, infinities and half characters have no place in a listing.
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None
+    return value
 
 
 def _mapping(value: Any) -> dict[str, Any]:
@@ -320,15 +324,15 @@ def _schema(value: Any) -> dict[str, Any] | None:
     return dict(inner) if isinstance(inner, Mapping) else dict(value)
 
 
-def _summary(doc: str | None) -> str | None:
-    return doc.strip().split("\n\n")[0].replace("\n", " ") if doc and doc.strip() else None
+def _docstring(node: Function | ast.ClassDef | ast.Module) -> str:
+    return (ast.get_docstring(node) or "").encode("utf-8", "backslashreplace").decode().strip()
 
 
 def _description(node: Function | ast.ClassDef) -> str | None:
     """Return the docstring less its arguments section, as the SDK's `@tool` makes a description of it."""
     kept = []
     in_arguments = False
-    for line in (ast.get_docstring(node) or "").strip().split("\n"):
+    for line in _docstring(node).split("\n"):
         word = line.strip().lower()
         if word.startswith(_ARGUMENTS):
             in_arguments = True

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from strands_cli.catalog.distributions import GROUP, normalise
 from strands_cli.catalog.locate import Package, find_package, manifest_directory, module_file
 from strands_cli.catalog.manifest import CONTRACT, FILE_NAME, MANIFEST_VERSION, parse_manifest
-from strands_cli.catalog.scan import GROUP, normalise
 from strands_cli.catalog.source_reader import SourceError, SourceTool, from_tool_spec, read_tool
 from strands_cli.errors import Finding, InvalidInput, Where
 

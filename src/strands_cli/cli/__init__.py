@@ -2,18 +2,71 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 
 VERSION_WORDS = ("--version", "-V", "version")
+EXIT_GRACE_S = 2.0
 
 
 def main() -> None:
-    """Run the command line of `sys.argv`; `--version` is answered before Typer is imported."""
-    if sys.argv[1:2] and sys.argv[1] in VERSION_WORDS:
+    """Run the command line of `sys.argv` and end the process with its exit code."""
+    open_missing_streams()
+    try:
+        code = _answer(sys.argv[1:])
+    except KeyboardInterrupt:  # Ctrl-C while the program itself is being imported; later ones are caught below
+        code = 130
+    end_despite_threads(code)
+    sys.exit(code)
+
+
+def _answer(arguments: list[str]) -> int:
+    """Return the exit code; `--version` is answered before Typer is imported."""
+    if arguments[:1] and arguments[0] in VERSION_WORDS:
         from strands_cli import __version__
 
-        print(f"strands-cli {__version__}")
-        return
+        try:
+            print(f"strands-cli {__version__}", flush=True)
+        except OSError as error:
+            from strands_cli.cli.output import ReaderGone, report_error
+
+            return report_error(ReaderGone() if isinstance(error, BrokenPipeError) else error)
+        return 0
+    # pydantic asks every installed distribution for plugins when the first model is built; one malformed
+    # entry_points.txt of a stranger would end every command here.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    # Importing makes many objects and little garbage: the default threshold spends 8 ms of a cold command on finding so.
+    gc.set_threshold(50_000, 20, 20)
     from strands_cli.cli.program import run_program
 
-    sys.exit(run_program(sys.argv[1:]))
+    return run_program(arguments)
+
+
+def end_despite_threads(code: int) -> None:
+    """Let the process end with its code even where a tool has left a thread that does not."""
+    threading = sys.modules.get("threading")
+    if threading is None:
+        return
+    if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
+        timer = threading.Timer(EXIT_GRACE_S, os._exit, [code])
+        timer.daemon = True
+        timer.start()
+
+
+def open_missing_streams() -> None:
+    """Put the null device where the caller closed stdin, stdout or stderr.
+
+    Else Python has None there, and the next file that is opened gets the free number: what a tool prints would end up
+    in the record of a run.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is not None:
+            continue
+        opened = os.open(os.devnull, os.O_RDWR)
+        if opened == number:
+            os.set_inheritable(number, True)
+        else:
+            os.dup2(opened, number)
+            os.close(opened)
+        setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - a descriptor

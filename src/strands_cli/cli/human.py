@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
+import threading
 from typing import TYPE_CHECKING, Literal
 
+from strands_cli.cli.keyboard import Keyboard
 from strands_cli.cli.output import say
 from strands_cli.engine.ports import Answer, Question
 
@@ -17,19 +19,26 @@ Mode = Literal["terminal", "nobody", "later"]
 _YES, _NO = ("y", "yes"), ("n", "no", "")
 
 
+def is_interactive() -> bool:
+    """Return whether somebody is there to ask: stdin and stderr are terminals."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
 def choose_human(*, detach: bool) -> TerminalHuman:
-    """Return who answers: interactive means that stdin and stderr are terminals and nobody said `--detach`."""
-    if detach:
-        return TerminalHuman("later")
-    return TerminalHuman("terminal" if sys.stdin.isatty() and sys.stderr.isatty() else "nobody")
+    """Return who answers; with `--detach` nobody is asked even at a terminal."""
+    return TerminalHuman("later" if detach else "terminal" if is_interactive() else "nobody")
 
 
 class TerminalHuman:
-    """Puts one question at a time on stderr and reads the answer from stdin."""
+    """Puts one question at a time on stderr and reads the answer from the keyboard.
+
+    `keyboard` and `view` are set before the run begins.
+    """
 
     def __init__(self, mode: Mode) -> None:
         self.mode = mode
         self.view: View | None = None
+        self.keyboard = Keyboard()
         self._one_at_a_time = asyncio.Lock()
 
     async def ask(self, question: Question) -> Answer:
@@ -37,8 +46,7 @@ class TerminalHuman:
         if self.mode == "later":
             return Answer("waiting")
         if self.mode == "nobody":
-            # A gate can wait for its answer; a tool call cannot be left half done.
-            return Answer("waiting" if question.kind == "gate" else "nobody")
+            return _unanswered(question)
         async with self._one_at_a_time:
             if self.view is not None:
                 self.view.pause()
@@ -49,24 +57,49 @@ class TerminalHuman:
                     self.view.go_on()
 
     async def _ask_here(self, question: Question) -> Answer:
-        say(f"\n? {question.prompt}")
-        if question.context:
-            say("\n".join(f"  {line}" for line in question.context.splitlines()))
+        self.keyboard.forget_typed()
+        # Indented throughout, so that no text from a model can pass for a question of ours.
+        first, *more = question.prompt.splitlines() or [""]
+        say("\n".join([f"\n? {first}", *(f"  {line}" for line in [*more, *question.context.splitlines()])]))
+        if question.problem:
+            say(f"  {question.problem}")
         while True:
             try:
                 async with asyncio.timeout(question.timeout_s):
-                    typed = await asyncio.to_thread(_read_line, _hint(question))
+                    typed = await self._read_line(_hint(question))
             except TimeoutError:
-                if question.default is None:
-                    return Answer("waiting")
-                say(f"\n  no answer within {question.timeout_s:g} s; taking the default: {question.default}")
-                return Answer("answered", question.default, by="default")
+                return _after_timeout(question)
             if typed is None:
-                return Answer("waiting" if question.kind == "gate" else "nobody")
+                say("")
+                return _unanswered(question)
             answer = accepted(question, typed)
             if answer is not None:
                 return Answer("answered", answer)
             say("  answer yes or no" if question.kind == "approval" else f"  the answer must match {question.pattern}")
+
+    async def _read_line(self, hint: str) -> str | None:
+        """Read in a thread that lets go of the keyboard when this is cancelled."""
+        give_up = threading.Event()
+        reading = asyncio.ensure_future(asyncio.to_thread(self.keyboard.read_line, hint, give_up))
+        try:
+            return await asyncio.shield(reading)
+        except asyncio.CancelledError:
+            give_up.set()
+            await reading  # until then it could take what is typed for the next question
+            raise
+
+
+def _unanswered(question: Question) -> Answer:
+    # A gate can wait for its answer; a tool call cannot be left half done.
+    return Answer("waiting" if question.kind == "gate" else "nobody")
+
+
+def _after_timeout(question: Question) -> Answer:
+    if question.default is None:
+        say(f"\n  no answer within {question.timeout_s:g} s")
+        return Answer("waiting")
+    say(f"\n  no answer within {question.timeout_s:g} s; taking the default: {question.default}")
+    return Answer("answered", question.default, by="default")
 
 
 def accepted(question: Question, typed: str) -> str | None:
@@ -84,12 +117,7 @@ def accepted(question: Question, typed: str) -> str | None:
 def _hint(question: Question) -> str:
     if question.kind == "approval":
         return "  [y/N] "
-    return f"  answer [{question.default}]: " if question.default is not None else "  answer: "
-
-
-def _read_line(hint: str) -> str | None:
-    """Read one line; None at the end of the input."""
-    sys.stderr.write(hint)
-    sys.stderr.flush()
-    line = sys.stdin.readline()
-    return line.rstrip("\n") if line else None
+    default = f"{question.default}" if question.default is not None else ""
+    within = f"within {question.timeout_s:g} s" if question.timeout_s is not None else ""
+    extra = ", ".join(part for part in (default, within) if part)
+    return f"  answer [{extra}]: " if extra else "  answer: "

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-import json
+import os
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
-from strands_cli.cli.output import colour_wanted, printable, say
+from strands_cli.cli.output import fitted, json_text, printable, say, write_error
 from strands_cli.errors import ArtifactError
 from strands_cli.events import (
     Event,
+    HumanAsked,
+    ModelCallFinished,
     ModelCallStarted,
     ModelText,
     RunFinished,
     RunStarted,
+    RunStatus,
+    RunWarning,
     StepFailed,
     StepFinished,
     StepStarted,
@@ -24,50 +30,66 @@ from strands_cli.events import (
     ToolCallFinished,
 )
 
+REDRAW_S = 0.25
+
 
 class View:
     """Listens to events and prints a line for what a person wants to know.
 
-    `denied` collects the tools whose calls were denied, with the rule; `run_id` is known once the run has started.
+    `denied` collects the tools whose calls were denied, with the rule; `run_id` is known once the run has started,
+    `ended` once it has come to rest.
     """
 
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
         self.denied: dict[str, str] = {}
         self.run_id: str | None = None
+        self.ended: RunStatus | None = None
         self._quiet = quiet
         self._verbose = verbose
-        self._told = False
+        self._mid_line = False
+        # Events come from the run's loop, what tools print from a thread.
+        self._lock = threading.RLock()
 
     def __call__(self, event: Event) -> None:
         """Take one event."""
-        if isinstance(event, RunStarted):
-            self.run_id = event.run_id
-        if isinstance(event, ToolCallDecided) and event.effect == "deny":
-            self.denied[event.tool] = event.rule
-        if self._quiet:
-            return
-        if self._verbose and isinstance(event, ModelText):
-            self.text(event.text)
+        with self._lock:
+            match event:
+                case RunStarted():
+                    self.run_id = event.run_id
+                case RunFinished():
+                    self.ended = event.status
+                case ToolCallDecided(effect="deny"):
+                    self.denied[event.tool] = event.rule
+            if not self._quiet:
+                self._show(event)
+
+    def _show(self, event: Event) -> None:
+        if isinstance(event, StepStarted):
+            self.line(f"  start {event.key}  {event.who}")
+        if isinstance(event, HumanAsked):
+            self.line(f"  asks  {event.key}  {event.prompt}")
+        if isinstance(event, ModelText) and self._verbose:
+            self._text(event.text)
         elif line := line_for(event):
             self.line(line)
-        if status := status_for(event):
-            self.status(status)
+
+    def hear(self, text: str) -> None:
+        """Take a line that a tool has printed."""
+        if not self._quiet:
+            self.line(f"  | {text}")
 
     def line(self, text: str) -> None:
         """Print one line."""
-        if self._told:
-            sys.stderr.write("\n")
-            self._told = False
-        say(text)
+        with self._lock:
+            if self._mid_line:
+                write_error("\n")
+                self._mid_line = False
+            say(text)
 
-    def text(self, piece: str) -> None:
+    def _text(self, piece: str) -> None:
         """Print a piece of a model's text as it streams."""
-        sys.stderr.write(printable(piece))
-        sys.stderr.flush()
-        self._told = not piece.endswith("\n")
-
-    def status(self, text: str) -> None:
-        """Show what is going on now; a plain view shows nothing that would have to be wiped out again."""
+        write_error(printable(piece))
+        self._mid_line = not piece.endswith("\n")
 
     def pause(self) -> None:
         """Leave the terminal to a question."""
@@ -77,54 +99,115 @@ class View:
 
 
 class StatusView(View):
-    """On a terminal: the same lines, and a spinner with what is going on now."""
+    """On a terminal: the same lines, and below them one that says what is going on, since when, at how many tokens."""
 
-    def __init__(self, *, verbose: bool) -> None:
-        from rich.console import Console
-
-        super().__init__(verbose=verbose)
-        self._status = Console(stderr=True).status("starting")
+    def __init__(self) -> None:
+        super().__init__()
+        self._activities: dict[str, str] = {}
+        self._tokens = 0
+        self._received = 0
+        self._began = time.monotonic()
+        self._drawn = 0
+        self._paused = False
+        self._over = threading.Event()
+        self._ticker = threading.Thread(target=self._tick, daemon=True, name="strands-status")
 
     def __enter__(self) -> StatusView:
-        self._status.start()
+        self._ticker.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._status.stop()
+        self._over.set()
+        self.pause()
+
+    def _show(self, event: Event) -> None:
+        self._follow(event)
+        if line := line_for(event):
+            self.line(line)
+        elif not isinstance(event, ModelText):  # those come by the hundred; the ticker will show them
+            self._draw()
+
+    def _follow(self, event: Event) -> None:
+        """Keep what each unfinished step is doing; the latest news stands last."""
+        if isinstance(event, ModelCallFinished):
+            self._tokens += event.usage.total_tokens
+        if isinstance(event, ModelText):
+            self._received += len(event.text)
+            return
+        if isinstance(event, (StepFinished, StepFailed)):
+            self._activities.pop(event.key, None)
+        elif activity := activity_of(event):
+            key, text = activity
+            self._activities.pop(key, None)
+            self._activities[key] = text
+            self._received = 0
 
     def line(self, text: str) -> None:
-        """Print one line above the spinner."""
-        from rich.text import Text
-
-        self._status.console.print(Text(printable(text)), soft_wrap=True)
-
-    def text(self, piece: str) -> None:
-        """Pieces of text and a spinner would overwrite each other: stop the spinner for good."""
-        self._status.stop()
-        super().text(piece)
-
-    def status(self, text: str) -> None:
-        """Show what is going on now."""
-        from rich.markup import escape
-
-        self._status.update(escape(printable(text)))
+        """Print one line above the status."""
+        with self._lock:
+            self._wipe()
+            super().line(text)
+            self._draw()
 
     def pause(self) -> None:
-        """Stop the spinner while a question stands there."""
-        self._status.stop()
+        """Take the status away while a question stands there."""
+        with self._lock:
+            self._wipe()
+            self._paused = True
 
     def go_on(self) -> None:
-        """Start it again."""
-        self._status.start()
+        """Show it again."""
+        with self._lock:
+            self._paused = False
+            self._draw()
+
+    def _tick(self) -> None:
+        while not self._over.wait(REDRAW_S):
+            with self._lock:
+                self._draw()
+
+    def _draw(self) -> None:
+        if self._paused or not self._activities:
+            return
+        # Spaces and a carriage return: nothing that would stay behind in a terminal if the process is killed.
+        text, width = fitted(self.status(), terminal_columns() - 1)
+        write_error("\r" + text + " " * (self._drawn - width) + "\r")
+        self._drawn = width
+
+    def _wipe(self) -> None:
+        if self._drawn:
+            write_error("\r" + " " * self._drawn + "\r")
+            self._drawn = 0
+
+    def status(self) -> str:
+        """Return the status as one line of printable text."""
+        key, text = next(reversed(self._activities.items()))
+        others = f" (and {len(self._activities) - 1} more)" if len(self._activities) > 1 else ""
+        received = f", {self._received} characters" if self._received else ""
+        tokens = f", {self._tokens} tokens" if self._tokens else ""
+        return printable(f"{duration(time.monotonic() - self._began)}{tokens}: {key} {text}{received}{others}")
+
+
+def terminal_columns() -> int:
+    """Return how wide the terminal at stderr is now."""
+    try:
+        return os.get_terminal_size(2).columns or 80
+    except OSError:
+        return 80
+
+
+def wants_status() -> bool:
+    """Return whether stderr is a terminal that can overwrite a line."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
 @contextlib.contextmanager
 def open_view(*, quiet: bool, verbose: bool) -> Iterator[View]:
-    """Return the view that fits stderr: a spinner only where a terminal can show it and nothing else streams."""
-    if quiet or verbose or not colour_wanted(sys.stderr):
+    """Return the view that fits stderr: a status only where a terminal can show it and nothing else streams."""
+    if quiet or verbose or not wants_status():
         yield View(quiet=quiet, verbose=verbose)
         return
-    with StatusView(verbose=verbose) as view:
+    with StatusView() as view:
         yield view
 
 
@@ -135,32 +218,41 @@ def line_for(event: Event) -> str | None:
             return f"run {event.run_id}: {event.workflow} ({event.pattern}, {_count(event.steps, 'step')})"
         case StepFinished():
             tokens = f", {event.usage.total_tokens} tokens" if event.usage.total_tokens else ""
-            how = "from the record" if event.replayed else f"{event.seconds:.1f} s{tokens}"
+            how = "from the record" if event.replayed else f"{duration(event.seconds)}{tokens}"
             return f"  done  {event.key}  {event.who}  ({how})"
         case StepFailed():
             return f"  FAILED {event.key}  {event.who}: {event.error.splitlines()[0]}"
         case ToolCallFinished():
             outcome = event.error_code or "ok"
             cut = ", output cut" if event.truncated else ""
-            return f"  tool  {event.key.partition('/')[0]}  {event.tool}  ({outcome}, {event.seconds:.1f} s{cut})"
+            return f"  tool  {event.key.partition('/')[0]}  {event.tool}  ({outcome}, {duration(event.seconds)}{cut})"
+        case RunWarning(message=message):
+            return f"warning: {message}"
         case RunFinished(status="completed"):
             calls = f"{_count(event.model_calls, 'model call')}, {_count(event.tool_calls, 'tool call')}"
-            return f"completed in {event.seconds:.1f} s: {calls}, {event.usage.total_tokens} tokens"
+            return f"completed in {duration(event.seconds)}: {calls}, {event.usage.total_tokens} tokens"
         case RunFinished():
-            return f"{event.status} after {event.seconds:.1f} s"
+            return f"{event.status} after {duration(event.seconds)}"
     return None
 
 
-def status_for(event: Event) -> str | None:
-    """Return what a spinner says after this event, or None to leave it."""
+def activity_of(event: Event) -> tuple[str, str] | None:
+    """Return the step that an event belongs to and what it does from now on, or None where that stays as it was."""
     match event:
         case StepStarted():
-            return f"{event.key}: {event.who}"
+            return event.key, event.who
         case ModelCallStarted():
-            return f"{event.key.partition('/')[0]}: {event.agent} asks {event.model}"
+            return event.key.partition("/")[0], f"{event.agent} asks {event.model}"
         case ToolCallDecided(effect="allow"):
-            return f"{event.key.partition('/')[0]}: {event.tool}"
+            return event.key.partition("/")[0], f"calls {event.tool}"
     return None
+
+
+def duration(seconds: float) -> str:
+    """Return a length of time as short as it can be read."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:02.0f} s"
 
 
 def _count(number: int, noun: str) -> str:
@@ -168,24 +260,36 @@ def _count(number: int, noun: str) -> str:
 
 
 def event_writer(target: str | None, stdout: TextIO) -> list[Callable[[Event], None]]:
-    """Return a listener that writes JSON Lines to a file, or to stdout for `-`; none without a target.
-
-    Raises:
-        ArtifactError: the file cannot be opened.
-    """
+    """Return a listener that writes JSON Lines to a file, or to stdout for `-`; none without a target."""
     if target is None:
         return []
-    if target == "-":
-        stream = stdout
-    else:
-        try:
-            stream = Path(target).open("w", encoding="utf-8")  # noqa: SIM115 - open as long as the process
-        except OSError as error:
-            raise ArtifactError(f"cannot write events to {target}: {error.strerror or error}") from error
+    stream, name = (stdout, "stdout") if target == "-" else (open_events(target), target)
+    taken = True
 
     def write(event: Event) -> None:
-        line: Any = json.dumps(event.as_dict(), ensure_ascii=False, default=str)
-        stream.write(line + "\n")
-        stream.flush()
+        nonlocal taken
+        if not taken:
+            return
+        try:
+            stream.write(json_text(event.as_dict()) + "\n")
+            stream.flush()
+        except (OSError, ValueError) as error:
+            # A run that has begun is worth more than the account of it.
+            taken = False
+            reason = getattr(error, "strerror", None) or error
+            say(f"warning: events can no longer be written to {name}: {reason}; the run goes on")
 
     return [write]
+
+
+def open_events(target: str) -> TextIO:
+    """Open the file for events.
+
+    Raises:
+        ArtifactError: that is not possible.
+    """
+    try:
+        return Path(target).open("w", encoding="utf-8")
+    except OSError as error:
+        reason = error.strerror or error
+        raise ArtifactError(f"cannot write events to {target}: {reason}", fix="choose another file") from error

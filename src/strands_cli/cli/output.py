@@ -2,42 +2,116 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import os
+import re
 import sys
 import unicodedata
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TextIO
 
-from strands_cli.errors import ExitCode, Finding, Interrupted, StrandsCliError, exit_code_of
+from strands_cli.errors import ArtifactError, ExitCode, Finding, Interrupted, StrandsCliError, exit_code_of
 
-_HARMLESS = {"\n", "\t"}
+_HARMLESS = "\n\t"
 _HIDDEN_CATEGORIES = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
+_NOT_ASCII = re.compile(r"[^\x00-\x7e]")
 
 
 def printable(text: str) -> str:
     r"""Escape control, bidi and invisible characters of text that came from outside (`\x1b` becomes `\\x1b`)."""
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(
-        char
-        if char in _HARMLESS or unicodedata.category(char) not in _HIDDEN_CATEGORIES
-        else char.encode("unicode_escape").decode("ascii")
+        char.encode("unicode_escape").decode("ascii") if char not in _HARMLESS and _is_hidden(char) else char
         for char in text
     )
 
 
+def _is_hidden(char: str) -> bool:
+    return unicodedata.category(char) in _HIDDEN_CATEGORIES
+
+
+def fitted(text: str, columns: int) -> tuple[str, int]:
+    """Return as much of a line as fits into so many columns, and how many it takes (East Asian letters take two)."""
+    width = 0
+    for index, char in enumerate(text):
+        step = 0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        if width + step > columns:
+            return text[:index], width
+        width += step
+    return text, width
+
+
 def print_result(text: str) -> None:
     """Print a command's result for a person or a pipe, foreign characters escaped."""
-    sys.stdout.write(printable(text).rstrip("\n") + "\n")
+    _write_result(printable(text).rstrip("\n") + "\n")
+
+
+def print_response(text: str) -> None:
+    """Print what a model or a tool answered: to a pipe or a file exactly, to a terminal with what is hidden escaped."""
+    _write_result((printable(text) if sys.stdout.isatty() else text) + "\n")
 
 
 def print_json(document: Any) -> None:
     """Print one JSON document; nothing else may go to stdout beside it."""
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    # Without indentation the C encoder does the work, which is 10 ms less for 1,000 tools.
+    _write_result(json_text(document, indent=2 if sys.stdout.isatty() else None) + "\n")
+
+
+def json_text(document: Any, *, indent: int | None = None) -> str:
+    """Return JSON whose text a person can read; characters that are hidden or cannot be encoded are escaped."""
+    encoding = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "")
+    text = json.dumps(document, ensure_ascii=encoding != "utf8", indent=indent, default=str)
+    # Outside of strings JSON is ASCII, so what is replaced here stands in a string.
+    return _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1] if _is_hidden(found[0]) else found[0], text)
+
+
+def _write_result(text: str) -> None:
+    try:
+        try:
+            sys.stdout.write(text)
+        except UnicodeEncodeError:
+            encoding = sys.stdout.encoding
+            sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        sys.stdout.flush()
+    except BrokenPipeError as error:
+        raise ReaderGone from error
+    except (OSError, ValueError) as error:
+        raise result_lost(error) from error
+
+
+class ReaderGone(Exception):
+    """Whoever read our stdout has stopped (`| head -1`): there is nothing more to say, and nothing is wrong."""
+
+
+def result_lost(error: BaseException) -> ArtifactError:
+    """Return the error for a stdout that takes nothing more."""
+    reason = getattr(error, "strerror", None) or error
+    return ArtifactError(f"the result cannot be written to stdout: {reason}", fix="make room, or write elsewhere")
+
+
+def let_go(stream: TextIO) -> None:
+    """Send what is still buffered for a stream nowhere, so that the interpreter's own last flush of it is quiet."""
+    with contextlib.suppress(OSError, ValueError):  # a stream without a descriptor has nothing to be sent elsewhere
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
 
 
 def say(text: str) -> None:
     """Print a line for the person on stderr."""
-    sys.stderr.write(printable(text).rstrip("\n") + "\n")
+    write_error(printable(text).rstrip("\n") + "\n")
+
+
+def write_error(text: str) -> None:
+    """Write to stderr; where nobody reads it any more, the work goes on without."""
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        let_go(sys.stderr)
 
 
 def say_findings(findings: Iterable[Finding]) -> None:
@@ -46,13 +120,28 @@ def say_findings(findings: Iterable[Finding]) -> None:
         say(str(finding))
 
 
-def colour_wanted(stream: Any) -> bool:
-    """Return whether control codes may go to this stream: a terminal, and neither NO_COLOR nor TERM=dumb."""
-    return bool(stream.isatty()) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
 def report_error(error: BaseException) -> int:
     """Say on stderr what went wrong and return the exit code that belongs to it."""
+    # Click turns a broken pipe under its own output (help) into SystemExit(1).
+    if isinstance(error, ReaderGone) or (
+        isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError)
+    ):
+        let_go(sys.stdout)
+        return ExitCode.OK
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        let_go(sys.stdout)
+        error = result_lost(error)
+    if isinstance(error, FileNotFoundError) and not _has_current_directory():
+        say("error: the current directory has been deleted\n  fix: cd to one that exists")
+        return ExitCode.USAGE
+    if isinstance(error, StrandsCliError):
+        _say_error(error)
+        return error.exit_code
+    return _report_typer_error(error)
+
+
+def _report_typer_error(error: BaseException) -> int:
+    """Report what Typer raises, and what nobody foresaw."""
     import typer
 
     # Typer brings its own copy of Click since 0.25 and uses the package before; both hang below this class.
@@ -61,20 +150,29 @@ def report_error(error: BaseException) -> int:
         code = error.code if isinstance(error, SystemExit) else error.exit_code
         return code if isinstance(code, int) else ExitCode.OK if code is None else ExitCode.INTERNAL
     if isinstance(error, click_exception):
+        error.message = error.message.replace("Value error, ", "")  # type: ignore[attr-defined]
         error.show()  # type: ignore[attr-defined]
         return ExitCode.USAGE
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
-        error = Interrupted("interrupted")
-    if isinstance(error, BrokenPipeError):
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - the reader is gone; keep the final flush quiet
-        return ExitCode.OK
-    if isinstance(error, StrandsCliError):
-        say_findings(error.findings)
-        if not any(finding.message == error.message for finding in error.findings):
-            say(f"error: {error.message}" + (f"\n  fix: {error.fix}" if error.fix else ""))
-        return error.exit_code
+        return report_error(Interrupted("interrupted"))
     _report_our_fault(error)
     return exit_code_of(error)
+
+
+def _say_error(error: StrandsCliError) -> None:
+    """Print the findings and, unless it only counts or repeats them, the error itself."""
+    say_findings(error.findings)
+    errors = [finding for finding in error.findings if finding.severity == "error"]
+    if len(errors) != 1 or (error.fix and error.message != errors[0].message):
+        say(f"error: {error.message}" + (f"\n  fix: {error.fix}" if error.fix else ""))
+
+
+def _has_current_directory() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109 - only whether it works
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _report_our_fault(error: BaseException) -> None:
@@ -86,3 +184,14 @@ def _report_our_fault(error: BaseException) -> None:
     place = f" at {last[0].filename}:{last[0].lineno}" if last else ""
     say(f"error: this is a fault of strands-cli: {type(error).__name__}: {error}{place}")
     say("  fix: run again with STRANDS_DEBUG=1 for the whole trace, and report it")
+
+
+def error_document(error: BaseException) -> dict[str, Any]:
+    """Return an error as the part `error` of a JSON document."""
+    known = isinstance(error, StrandsCliError)
+    return {
+        "message": error.message if isinstance(error, StrandsCliError) else f"{type(error).__name__}: {error}",
+        "exit_code": int(exit_code_of(error)),
+        "fix": error.fix if isinstance(error, StrandsCliError) else None,
+        "findings": [finding.as_dict() for finding in error.findings] if known else [],  # type: ignore[attr-defined]
+    }

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from strands_cli.cli.output import print_json, print_result, say_findings
+from strands_cli.cli.inputs import read_inputs
+from strands_cli.cli.output import error_document, print_json, print_result, say_findings
 from strands_cli.cli.run import ALLOW, FORCE, MODEL, OUT, PROVIDER, SPEC, VAR, VARS_FILE, YES
 from strands_cli.errors import ExitCode, StrandsCliError
 from strands_cli.planning.options import RunOptions
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan import Bounds, Plan, PlannedAgent
+    from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool
 
 
 def register(program: typer.Typer) -> None:
@@ -39,20 +40,24 @@ def plan(
 
     Example: strands plan report.yaml --var topic=bees
     """
-    from strands_cli import app
-    from strands_cli.cli.inputs import read_given, read_values
+    try:
+        given, values = read_inputs(var, vars_file)
+        options = RunOptions(
+            given=given, values=values, provider=provider, model=model, allow=tuple(allow),
+            yes=yes, out_dir=out, force=force,
+        )  # fmt: skip
+        from strands_cli import app
 
-    options = RunOptions(
-        given=read_given(var), values=read_values(vars_file), provider=provider, model=model, allow=tuple(allow),
-        yes=yes, out_dir=out, force=force,
-    )  # fmt: skip
-    planned = app.plan(spec, options)
+        planned = app.plan(spec, options)
+    except StrandsCliError as error:
+        if output == "json":
+            problem = error_document(error)
+            print_json({"file": spec, "error": problem, "findings": problem.pop("findings")})
+        raise
     if output == "json":
         print_json(plan_document(planned))
-    elif output == "mermaid":
-        print_result(plan_mermaid(planned))
     else:
-        print_result(plan_text(planned))
+        print_result(plan_mermaid(planned) if output == "mermaid" else plan_text(planned))
     return _report(planned, quiet=output == "json")
 
 
@@ -76,17 +81,26 @@ def plan_text(planned: Plan) -> str:
     lines += [f"input     {name} = {_short(value)}" for name, value in planned.inputs.items()]
     for agent in planned.agents.values():
         lines.append(f"agent     {agent.id}: {model_words(agent)}")
-        lines += [
-            f"  tool    {tool.name}  {tool.ref}  {tool.qualified}  {tool.decision.effect}: {tool.decision.rule}"
-            for tool in agent.tools
-        ]
+        lines += [_tool_line(tool) for tool in agent.tools]
     for step in planned.steps:
         mark = "" if step.rendered else "  (rendered when it runs)"
         lines.append(f"step      {step.key}  {step.kind}  {step.who}{mark}")
         lines += [f"            {line}" for line in _short(step.input, 400).splitlines()]
+    if of_steps := step_tools(planned):
+        lines += ["tools that steps name themselves", *map(_tool_line, of_steps)]
     lines += [f"artifact  {artifact.path}" for artifact in spec.outputs.artifacts]
     lines.append(f"bounds    {bound_words(planned.bounds)}")
     return "\n".join(lines)
+
+
+def _tool_line(tool: PlannedTool) -> str:
+    return f"  tool    {tool.name}  {tool.ref}  {tool.qualified}  {tool.decision.effect}: {tool.decision.rule}"
+
+
+def step_tools(planned: Plan) -> list[PlannedTool]:
+    """Return the tools of tool-call steps and of `tool_overrides`."""
+    overrides = [tool for group in planned.override_tools.values() for tool in group]
+    return [*planned.call_tools.values(), *overrides]
 
 
 def model_words(agent: PlannedAgent) -> str:
@@ -101,7 +115,10 @@ def model_words(agent: PlannedAgent) -> str:
 def bound_words(bounds: Bounds) -> str:
     """Return the bounds of a run in words."""
     named = {"steps": bounds.steps, "model calls": bounds.model_calls, "tool calls": bounds.tool_calls}
-    return ", ".join(f"at most {n} {what}" if n is not None else f"{what} unbounded" for what, n in named.items())
+    return ", ".join(
+        f"{what} unbounded" if n is None else f"at most {n} {what[:-1] if n == 1 else what}"
+        for what, n in named.items()
+    )
 
 
 def _short(value: Any, limit: int = 120) -> str:
@@ -123,6 +140,7 @@ def plan_document(planned: Plan) -> dict[str, Any]:
              "tools": list(step.tools)}
             for step in planned.steps
         ],
+        "step_tools": [_tool_document(tool) for tool in step_tools(planned)],
         "artifacts": [artifact.path for artifact in planned.spec.outputs.artifacts],
         "bounds": {
             "steps": planned.bounds.steps,
@@ -139,17 +157,18 @@ def _agent_document(agent: PlannedAgent) -> dict[str, Any]:
     return {
         "id": agent.id,
         "model": {name: getattr(model, name) for name in names},
-        "tools": [
-            {
-                "name": tool.name,
-                "ref": tool.ref,
-                "distribution": tool.distribution,
-                "version": tool.record.version if tool.record else None,
-                "permission": tool.decision.effect,
-                "rule": tool.decision.rule,
-            }
-            for tool in agent.tools
-        ],
+        "tools": [_tool_document(tool) for tool in agent.tools],
+    }
+
+
+def _tool_document(tool: PlannedTool) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "ref": tool.ref,
+        "distribution": tool.distribution,
+        "version": tool.record.version if tool.record else None,
+        "permission": tool.decision.effect,
+        "rule": tool.decision.rule,
     }
 
 
@@ -159,8 +178,10 @@ def plan_mermaid(planned: Plan) -> str:
     for step in planned.steps:
         opening, closing = ("{{", "}}") if step.kind == "gate" else ("[[", "]]") if step.kind == "call" else ("[", "]")
         lines.append(f'  {_node(step.key)}{opening}"{_label(step.key)}: {_label(step.who)}"{closing}')
-    lines += [f"  {_node(before)} -->{f'|{_label(text)}|' if text else ''} {_node(after)}"
-              for before, after, text in edges_of(planned)]  # fmt: skip
+    for before, after, text in edges_of(planned):
+        # Quoted, since a condition may hold the braces that Mermaid reads as shapes.
+        label = f'|"{_label(text)}"|' if text else ""
+        lines.append(f"  {_node(before)} -->{label} {_node(after)}")
     return "\n".join(lines)
 
 
@@ -191,8 +212,14 @@ def edges_of(planned: Plan) -> list[tuple[str, str, str]]:
             review = [("router", first, "")] if first != "router" else []
             routes = [(first, f"routes.{name}.steps.0", name) for name, route in config.routes.items() if route.then]
             return [*review, *routes, *_within(keys)]
+        case "evaluator_optimizer":
+            return [*_in_order(keys), (keys[-1], keys[0], "revise")]
         case _:
-            return [(before, after, "") for before, after in itertools.pairwise(keys)]
+            return _in_order(keys)
+
+
+def _in_order(keys: list[str]) -> list[tuple[str, str, str]]:
+    return [(before, after, "") for before, after in itertools.pairwise(keys)]
 
 
 def _within(keys: list[str]) -> list[tuple[str, str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
 import logging
 import os
@@ -11,17 +12,22 @@ import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, TextIO, TypeVar
 
 from strands_cli.errors import Interrupted, Terminated
 
 Result = TypeVar("Result")
+STOP_GRACE_S = 5.0
+DRAIN_S = 0.5
+LONGEST_LINE = 10_000
 
 
 def run_to_end(start: Callable[[], Coroutine[Any, Any, Result]], *, verbose: bool = False) -> Result:
     """Run a coroutine until it ends or a signal stops it.
 
-    The first Ctrl-C (or SIGTERM) cancels it, which leaves a record that says so; a second one ends the process.
+    The first Ctrl-C (or SIGTERM) cancels it, which leaves a record that says so; a second one ends the process, and so
+    do `STOP_GRACE_S` seconds in which nothing came of the first.
 
     Raises:
         Interrupted: Ctrl-C.
@@ -38,14 +44,26 @@ def run_to_end(start: Callable[[], Coroutine[Any, Any, Result]], *, verbose: boo
             if stopped:
                 os._exit(128 + number)
             stopped.append(number)
+            # Not `say`: the signal may have come in the middle of another write to the same stream.
+            with contextlib.suppress(OSError):
+                os.write(2, b"\nstopping; once more ends it at once\n")
             loop.call_soon_threadsafe(task.cancel)
+            _end_later(128 + number)
 
         with _handlers(stop):
             try:
                 return runner.run(_wait(task))
-            except (asyncio.CancelledError, KeyboardInterrupt):
-                kind = Terminated if stopped and stopped[0] == signal.SIGTERM else Interrupted
-                raise kind("the run was stopped; what it did so far is in its record") from None
+            except asyncio.CancelledError:
+                if not stopped:
+                    raise
+                kind = Terminated if stopped[0] == signal.SIGTERM else Interrupted
+                raise kind("the run was stopped") from None
+
+
+def _end_later(code: int) -> None:
+    timer = threading.Timer(STOP_GRACE_S, os._exit, [code])
+    timer.daemon = True
+    timer.start()
 
 
 async def _wait(task: asyncio.Task[Result]) -> Result:
@@ -102,27 +120,65 @@ class DaemonThreads(ThreadPoolExecutor):
         super().shutdown(wait=False, cancel_futures=cancel_futures)
 
 
-@contextlib.contextmanager
-def clean_stdout() -> Iterator[TextIO]:
-    """Send everything that writes to stdout meanwhile (tools, their child processes, C code) to stderr.
+@dataclass(frozen=True, slots=True)
+class OwnStreams:
+    """The real streams while tools have others: a descriptor to read a person's answers from, a stream for results."""
 
-    Yields:
-        A stream to the real stdout, for events.
+    stdin: int
+    stdout: TextIO
+
+
+@contextlib.contextmanager
+def own_streams(hear: Callable[[str], None]) -> Iterator[OwnStreams]:
+    """Keep stdin and stdout for ourselves while tools, their child processes and C code run.
+
+    What they write to stdout goes to `hear`, line by line; what they read from stdin is empty, so that none of them
+    takes an answer that was meant for us. Descriptor 1 is not given back: C libraries flush when the process ends.
+
+    Args:
+        hear: Gets each line, in a thread of its own.
     """
-    sys.stdout.flush()
+    real_in = _replace(0, os.open(os.devnull, os.O_RDONLY))
+    reading, writing = os.pipe()
+    theirs = sys.stdout
+    theirs.flush()
+    real_out = _replace(1, writing)
+    listener = threading.Thread(target=_listen, args=(reading, hear), daemon=True, name="strands-stdout")
+    listener.start()
+    ours = open(  # noqa: SIM115 - a descriptor, open as long as the process
+        real_out, "w", encoding=theirs.encoding, errors=theirs.errors, closefd=False
+    )
     try:
-        saved = os.dup(1)
-    except OSError:  # there is no descriptor 1; then only Python's own stream can be replaced
-        with contextlib.redirect_stdout(sys.stderr):
-            yield sys.__stdout__ or sys.stderr
-        return
-    try:
-        with os.fdopen(os.dup(saved), "w", encoding="utf-8", closefd=True) as stream:
-            os.dup2(2, 1)
-            try:
-                yield stream
-            finally:
-                sys.stdout.flush()
-                os.dup2(saved, 1)
+        yield OwnStreams(real_in, ours)
     finally:
-        os.close(saved)
+        with contextlib.suppress(OSError, ValueError):  # a tool may have closed it
+            theirs.flush()
+        os.dup2(2, 1)
+        # A child process that a tool has left behind still holds the pipe: no end to wait for.
+        listener.join(DRAIN_S)
+        sys.stdout = ours
+        os.dup2(real_in, 0)
+        os.close(real_in)
+
+
+def _replace(number: int, by: int) -> int:
+    """Let a descriptor stand for another file and return what it stood for."""
+    kept = os.dup(number)
+    os.dup2(by, number)
+    os.close(by)
+    return kept
+
+
+def _listen(reading: int, hear: Callable[[str], None]) -> None:
+    r"""Read lines until every writer has gone; of a line that was drawn over (`\r`) only the last state counts."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    rest = ""
+    while piece := os.read(reading, 65536):
+        *lines, rest = (rest + decoder.decode(piece)).split("\n")
+        if len(rest) > LONGEST_LINE:
+            lines, rest = [*lines, rest], ""
+        for line in lines:
+            hear(line.rstrip("\r").rpartition("\r")[2])
+    if rest:
+        hear(rest)
+    os.close(reading)

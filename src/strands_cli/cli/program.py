@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from typing import Annotated
+
 import typer
 
 from strands_cli.cli import plan, plugins, run, tools, tools_run, validate
-from strands_cli.cli.output import report_error
-
-HELP = """Run agent workflows written in YAML, with tools that are plugins.
-
-Example: strands run examples/quickstart.yaml
-"""
+from strands_cli.cli.output import let_go, print_result, report_error, result_lost
 
 program = typer.Typer(
     name="strands",
-    help=HELP,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -25,10 +22,35 @@ for room in (run, plan, validate, tools, plugins):
 tools_run.register(tools.tools_app)
 
 
+@program.callback(
+    epilog="Exit codes: 0 ok, 2 usage, 3 wrong file, 10 run failed, 12 output file, 17 run record, 18 not equipped, "
+    "19 waiting for a person, 20 budget, 21 denied, 70 our fault, 130 interrupted, 143 terminated."
+)
+def strands(
+    version: Annotated[bool, typer.Option("--version", "-V", help="Show the version and exit.")] = False,
+) -> None:
+    """Run agent workflows written in YAML, with tools that are plugins.
+
+    Example: strands run examples/quickstart.yaml
+    """
+    if version:  # only after another option; alone it is answered before Typer is imported
+        from strands_cli import __version__
+
+        print_result(f"strands-cli {__version__}")
+        raise typer.Exit
+
+
 def run_program(arguments: list[str]) -> int:
     """Run one command line and return its exit code; nothing else in the CLI maps errors to codes."""
     try:
-        code = program(args=arguments, prog_name="strands", standalone_mode=False)
+        code = int(program(args=arguments, prog_name="strands", standalone_mode=False) or 0)
     except BaseException as error:  # noqa: BLE001 - the one place where every error becomes an exit code
-        return report_error(error)
-    return int(code or 0)
+        code = report_error(error)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        let_go(sys.stdout)
+    except (OSError, ValueError) as error:
+        let_go(sys.stdout)
+        code = code or report_error(result_lost(error))
+    return code

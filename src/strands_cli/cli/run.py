@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import fnmatch
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.output import print_json, print_result, say, say_findings
-from strands_cli.errors import ExitCode, StrandsCliError, UsageError
+from strands_cli.cli.output import error_document, print_json, print_response, say, say_findings
+from strands_cli.errors import ExitCode, StrandsCliError, UsageError, WaitingForPerson, did_you_mean
 from strands_cli.planning.options import RunOptions
 
 if TYPE_CHECKING:
     from strands_cli.cli.live import View
     from strands_cli.engine.execute import RunResult
-    from strands_cli.planning.plan import Plan
+    from strands_cli.planning.plan import Plan, PlannedTool
 
 SPEC = Annotated[str, typer.Argument(metavar="SPEC", help="Workflow file; `-` reads standard input.")]
 VAR = Annotated[list[str], typer.Option("--var", metavar="NAME=VALUE", help="Give an input; may be repeated.")]
@@ -58,86 +60,139 @@ def run(
 
     Example: strands run report.yaml --var topic=bees --allow file_write
     """
-    if as_json and events == "-":
-        raise UsageError("--json and --events - both want stdout", fix="write the events to a file")
     from strands_cli import app
-    from strands_cli.cli.inputs import ask_for_missing, read_given, read_values
+    from strands_cli.cli.inputs import ask_for_missing, read_inputs
 
-    options = RunOptions(
-        given=read_given(var), values=read_values(vars_file), provider=provider, model=model, allow=tuple(allow),
-        yes=yes, detach=detach, out_dir=out, force=force, record=record, runs_dir=runs_dir,
-    )  # fmt: skip
-    planned = app.plan(spec, options)
-    if ask:
-        options = ask_for_missing(planned, options)
-        planned = app.plan(spec, options, text=planned.text)
-    return execute(planned, options, as_json=as_json, events=events, verbose=verbose, quiet=quiet)
+    known: dict[str, Any] = {"run": None, "status": "failed"}
+    with json_on_failure(known if as_json else None):
+        if as_json and events == "-":
+            raise UsageError("--json and --events - both want stdout", fix="write the events to a file")
+        given, values = read_inputs(var, vars_file)
+        options = RunOptions(
+            given=given, values=values, provider=provider, model=model, allow=tuple(allow),
+            yes=yes, detach=detach, out_dir=out, force=force, record=record, runs_dir=runs_dir,
+        )  # fmt: skip
+        planned = app.plan(spec, options)
+        if ask:
+            options = ask_for_missing(planned, options)
+            planned = app.plan(spec, options, text=planned.text)
+        result = execute(planned, options, known, events=events, verbose=verbose, quiet=quiet)
+        print_outcome(planned, result, as_json=as_json, quiet=quiet, events=events)
+    return ExitCode.OK
+
+
+@contextlib.contextmanager
+def json_on_failure(known: dict[str, Any] | None) -> Iterator[None]:
+    """Print one JSON document also where the work ends in an error: what is `known` by then, and the error."""
+    try:
+        yield
+    except BaseException as error:
+        if known is not None:
+            print_json({**known, "error": error_document(error)})
+        raise
 
 
 def execute(
-    planned: Plan, options: RunOptions, *, as_json: bool, events: str | None, verbose: bool, quiet: bool
-) -> int:
-    """Run a plan under signal handling and with a clean stdout; print its result."""
+    planned: Plan, options: RunOptions, known: dict[str, Any], *, events: str | None, verbose: bool, quiet: bool
+) -> RunResult:
+    """Run a plan under signal handling and with stdin and stdout kept from its tools.
+
+    Args:
+        planned: What to run.
+        options: How.
+        known: Gets the run's id and status as soon as they are known.
+        events: Where events go.
+        verbose: Whether to show what models say.
+        quiet: Whether to show errors only.
+
+    Raises:
+        StrandsCliError: why it did not complete.
+    """
+    from strands_cli import app
     from strands_cli.cli.human import choose_human
+    from strands_cli.cli.keyboard import Keyboard
     from strands_cli.cli.live import event_writer, open_view
-    from strands_cli.cli.process import clean_stdout, run_to_end
+    from strands_cli.cli.process import own_streams, run_to_end
     from strands_cli.planning.build import require_runnable
 
     require_runnable(planned)
     human = choose_human(detach=options.detach)
     if not quiet:
         say_findings(planned.findings)
-    if human.mode == "nobody" and not quiet:
-        warn_of_questions(planned)
-    with clean_stdout() as stdout, open_view(quiet=quiet, verbose=verbose) as view:
-        human.view = view
-        listeners: list[Callable[[Any], None]] = [view, *event_writer(events, stdout)]
+        warn_of_useless_grants(planned, options.allow)
+        if human.mode == "nobody":
+            warn_of_questions(planned)
+    with open_view(quiet=quiet, verbose=verbose) as view, own_streams(view.hear) as streams:
+        human.view, human.keyboard = view, Keyboard(streams.stdin)
+        listeners: list[Callable[[Any], None]] = [view, *event_writer(events, streams.stdout)]
 
         def emit(event: Any) -> None:
             for listener in listeners:
                 listener(event)
 
-        from strands_cli import app
-
         try:
-            result = run_to_end(lambda: app.run(planned, options, human, emit), verbose=verbose)
+            return run_to_end(lambda: app.run(planned, options, human, emit), verbose=verbose)
         except StrandsCliError as error:
-            failed: StrandsCliError | None = error
-        else:
-            failed = None
-    if not quiet:
-        repeat_denials(view)
-    if failed is not None:
-        if as_json:
-            print_json(error_document(view.run_id, failed))
-        raise failed
-    print_outcome(planned, result, as_json=as_json, quiet=quiet, events=events)
-    return ExitCode.OK
+            explain_stop(error, view, options)
+            raise
+        finally:
+            known |= {"run": view.run_id, "status": view.ended or "failed"}
+            view.pause()
+            repeat_denials(view)
+
+
+def explain_stop(error: StrandsCliError, view: View, options: RunOptions) -> None:
+    """Say where the record of a run is that did not complete, and how a question of it can be answered."""
+    if view.run_id is None:
+        return
+    from strands_cli.config import load_settings
+
+    view.line(f"record {load_settings(runs_dir=options.runs_dir).runs_dir / view.run_id}")
+    if isinstance(error, WaitingForPerson) and error.fix is None:
+        how = "without --detach " if options.detach else ""
+        error.fix = f"run it {how}at a terminal to be asked; answering a stored run comes with a later version"
+
+
+def tools_of(planned: Plan) -> list[PlannedTool]:
+    """Return every tool that an agent or a step of the plan may call."""
+    agents = [tool for agent in planned.agents.values() for tool in agent.tools]
+    overrides = [tool for group in planned.override_tools.values() for tool in group]
+    return [*agents, *overrides, *planned.call_tools.values()]
+
+
+def warn_of_useless_grants(planned: Plan, allow: Sequence[str]) -> None:
+    """Say which `--allow` speaks of no tool of this workflow: most likely it is misspelt."""
+    names = [name for tool in tools_of(planned) for name in tool.names]
+    for pattern in allow:
+        if not fnmatch.filter(names, pattern):
+            guess = did_you_mean(pattern, names)
+            hint = f"; did you mean '{guess}'?" if guess else ""
+            say(f"warning: --allow {pattern} speaks of no tool of this workflow{hint}")
 
 
 def warn_of_questions(planned: Plan) -> None:
     """Say before the first call which tools would ask, where nobody can be asked."""
-    asking = [tool for agent in planned.agents.values() for tool in agent.tools if tool.decision.effect == "ask"]
-    for name, rule in {tool.name: tool.decision.rule for tool in asking}.items():
+    asking = {tool.name: tool.decision.rule for tool in tools_of(planned) if tool.decision.effect == "ask"}
+    for name, rule in asking.items():
         say(f"warning: calls of '{name}' will be denied: {rule}, and nobody is there to ask (allow: --allow {name})")
 
 
 def repeat_denials(view: View) -> None:
-    """Say once more at the end which calls were denied."""
+    """Say once more at the end which calls were denied; also with `--quiet`, since something was not done."""
     for tool, rule in view.denied.items():
         say(f"denied: {tool}: {rule}")
 
 
 def print_outcome(planned: Plan, result: RunResult, *, as_json: bool, quiet: bool, events: str | None) -> None:
-    """Print the result: the last response on stdout, files on stderr; or all of it as one JSON document."""
+    """Print the result: files on stderr, the last response on stdout; or all of it as one JSON document."""
     if as_json:
         print_json(result_document(planned, result))
         return
-    if events != "-":
-        print_result(result.response)
     if not quiet:
         for artifact in result.artifacts:
             say(f"wrote {artifact['path']} ({artifact['size']} bytes)")
+    if events != "-":
+        print_response(result.response)
 
 
 def result_document(planned: Plan, result: RunResult) -> dict[str, Any]:
@@ -153,18 +208,4 @@ def result_document(planned: Plan, result: RunResult) -> dict[str, Any]:
         "model_calls": result.model_calls,
         "tool_calls": result.tool_calls,
         "seconds": round(result.seconds, 3),
-    }
-
-
-def error_document(run_id: str | None, error: StrandsCliError) -> dict[str, Any]:
-    """Return the JSON of a run that did not complete."""
-    return {
-        "run": run_id,
-        "status": "waiting" if error.exit_code == ExitCode.WAITING else "failed",
-        "error": {
-            "message": error.message,
-            "exit_code": int(error.exit_code),
-            "fix": error.fix,
-            "findings": [finding.as_dict() for finding in error.findings],
-        },
     }

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.output import print_json, print_result
-from strands_cli.errors import ExitCode, UsageError
+from strands_cli.cli.output import json_text, print_json, print_response, say
+from strands_cli.errors import ExitCode, StrandsCliError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+_EXAMPLE = 'write --input \'{"name": "value"}\''
 
 
 def register(tools_app: typer.Typer) -> None:
@@ -29,22 +31,38 @@ def run_tool(
 
     Example: strands tools run calculator --input '{"expression": "6 * 7"}'
     """
-    arguments = read_arguments(sys.stdin.read() if given == "-" else given)
-    from strands_cli import app
-    from strands_cli.cli.process import clean_stdout, run_to_end
-
-    planned = app.plan_tool(name)
-    with clean_stdout():
-        result = run_to_end(lambda: app.run_tool(planned, arguments))
+    try:
+        result = call(name, given)
+    except StrandsCliError as error:
+        if as_json:
+            print_json(failure_document(error))
+        raise
     if as_json:
         print_json(result_document(result))
+    elif result["status"] == "success":
+        print_response(shown(result))
     else:
-        for block in result["content"]:
-            if "text" in block:
-                print_result(block["text"])
-            elif "error" not in (block.get("json") or {}):
-                print_json(block["json"] if "json" in block else sorted(block))
+        say(shown(result))
     return ExitCode.OK if result["status"] == "success" else ExitCode.RUN_FAILED
+
+
+def call(name: str, given: str) -> Mapping[str, Any]:
+    """Make the call with stdin and stdout kept from the tool.
+
+    Raises:
+        StrandsCliError: there is no such tool, or it cannot be called here.
+    """
+    arguments = read_arguments(sys.stdin.read() if given == "-" else given)
+    from strands_cli import app
+    from strands_cli.cli.process import own_streams, run_to_end
+    from strands_cli.toolref import ToolRefError
+
+    try:
+        planned = app.plan_tool(name)
+    except ToolRefError as error:
+        raise UsageError(str(error), fix="see the names: strands list-tools") from error
+    with own_streams(lambda line: say(f"  | {line}")):
+        return run_to_end(lambda: app.run_tool(planned, arguments))
 
 
 def read_arguments(text: str) -> Any:
@@ -54,12 +72,27 @@ def read_arguments(text: str) -> Any:
         UsageError: it is not a JSON object.
     """
     try:
-        arguments = json.loads(text)
-    except ValueError as error:
-        raise UsageError(f"--input is not JSON: {error}", fix='write --input \'{"name": "value"}\'') from error
+        arguments = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"--input is not JSON: {error}", fix=_EXAMPLE) from error
     if not isinstance(arguments, dict):
-        raise UsageError("--input is not a JSON object", fix='write --input \'{"name": "value"}\'')
+        raise UsageError("--input is not a JSON object", fix=_EXAMPLE)
     return arguments
+
+
+def _refuse_constant(word: str) -> Any:
+    raise ValueError(f"{word} is no JSON")
+
+
+def shown(result: Mapping[str, Any]) -> str:
+    """Return a result for a person: its text; where it has none, its JSON or the kinds of its other parts."""
+    texts = [block["text"] for block in result["content"] if "text" in block]
+    if texts:
+        return "\n".join(texts)
+    return "\n".join(
+        json_text(block["json"], indent=2) if "json" in block else f"[{', '.join(sorted(block))}]"
+        for block in result["content"]
+    )
 
 
 def result_document(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,3 +102,13 @@ def result_document(result: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(block.get("json"), dict) and "error" in block["json"]:
             document["error"] = block["json"]["error"]
     return document
+
+
+def failure_document(error: StrandsCliError) -> dict[str, Any]:
+    """Return the same shape for a call that was never made; the code is that of the first finding."""
+    findings = error.findings
+    code = findings[0].code if findings else "denied" if error.exit_code == ExitCode.DENIED else "unavailable"
+    message = findings[0].message if findings else error.message
+    details = {"exit_code": int(error.exit_code), "findings": [finding.as_dict() for finding in findings]}
+    failure = {"code": code, "message": message, "retryable": False, "details": details}
+    return {"status": "error", "content": [{"text": f"{code}: {message}"}], "error": failure}

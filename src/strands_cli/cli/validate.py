@@ -40,15 +40,25 @@ def validate(
     return max((code for _, _, code in checked), default=ExitCode.OK)
 
 
-def schema() -> None:
-    """Print the JSON Schema of the workflow format, for editors.
+def schema(
+    plain: Annotated[bool, typer.Option("--plain", help="The format alone, without the installed tools.")] = False,
+) -> None:
+    """Print the JSON Schema of the workflow format with the installed tools filled in, for editors.
 
     Example: strands schema > workflow.schema.json
     """
     from strands_cli.cli.output import print_json
-    from strands_cli.spec.schema import workflow_schema
+    from strands_cli.spec.schema import offer_tools, workflow_schema
 
-    print_json(workflow_schema())
+    print_json(workflow_schema() if plain else offer_tools(workflow_schema(), _installed_tools()))
+
+
+def _installed_tools() -> dict[str, Any]:
+    """Return the schema of each installed tool's config by the reference that names the tool."""
+    from strands_cli.catalog import discover_catalog
+
+    catalog = discover_catalog()
+    return {ref: catalog.resolve(ref).config_schema for ref in catalog.allowed_refs}
 
 
 def _check(name: str) -> tuple[tuple[Finding, ...], ExitCode]:

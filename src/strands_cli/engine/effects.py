@@ -7,13 +7,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from strands_cli.canonical import digest_of
-from strands_cli.engine.ports import Clock, Journal, Row, RowKind
+from strands_cli.engine.ports import Clock, Journal, Row, RowKind, RowStatus
 from strands_cli.errors import RunRecordError, WaitingForPerson
 from strands_cli.events import Usage
 
 
+class NeedsDecision(WaitingForPerson):
+    """An effect may or may not have happened; only a person can find out whether to do it again."""
+
+
 class Effect:
     """The life of one row: `recorded` from an earlier process, or `start`, then `finish`, `fail` or `wait`.
+
+    `begun` is what an earlier process gave to `start` without reaching the end; `waiting_since` when it began to wait.
 
     Args:
         journal: The run's record.
@@ -25,7 +31,7 @@ class Effect:
 
     Raises:
         RunRecordError: the journal holds an answer to another input.
-        WaitingForPerson: an earlier process died inside it and it must not be repeated unasked.
+        NeedsDecision: an earlier process died inside it and it must not be repeated unasked.
     """
 
     def __init__(
@@ -39,6 +45,8 @@ class Effect:
             key=key, kind=kind, status="started", digest=digest_of(given), attempt=known.attempt + 1 if known else 1
         )
         self.recorded: Row | None = None
+        self.begun: Any = None
+        self.waiting_since: float | None = None
         if known is not None:
             self._compare(known)
 
@@ -50,8 +58,12 @@ class Effect:
                     fix="start a new run; a run goes on only with an unchanged workflow and unchanged inputs",
                 )
             self.recorded = known
-        elif known.status == "started" and not self._repeatable:
-            raise WaitingForPerson(
+        elif known.status == "waiting" and known.digest == self._row.digest:
+            self.waiting_since = known.started_at
+        elif known.status == "started" and self._repeatable:
+            self.begun = known.output if known.digest == self._row.digest else None
+        elif known.status == "started":
+            raise NeedsDecision(
                 f"{known.key} had started when the process ended, and doing it twice could do harm",
                 fix="look at what it did, then start a new run",
             )
@@ -61,10 +73,10 @@ class Effect:
         """The effect's path in the workflow."""
         return self._row.key
 
-    async def start(self) -> None:
-        """Note that it begins; an effect that must not happen twice waits until that is durable."""
-        self._row = dataclasses.replace(self._row, started_at=self._clock.now())
-        if self._repeatable:
+    async def start(self, given: Any = None) -> None:
+        """Note that it begins; what must not happen twice, or comes with `given` to begin from, is durable first."""
+        self._row = dataclasses.replace(self._row, started_at=self.waiting_since or self._clock.now(), output=given)
+        if self._repeatable and given is None:
             self._journal.note(self._row)
         else:
             await self._journal.write(self._row)
@@ -98,6 +110,6 @@ class Effect:
         """Write that it waits for a person."""
         await self._end("waiting", detail)
 
-    async def _end(self, status: Any, detail: Mapping[str, Any]) -> None:
+    async def _end(self, status: RowStatus, detail: Mapping[str, Any]) -> None:
         self._row = dataclasses.replace(self._row, status=status, detail=detail, ended_at=self._clock.now())
         await self._journal.write(self._row)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.engine.effects import NeedsDecision
 from strands_cli.engine.patterns import PATTERNS
 from strands_cli.engine.ports import Ports, Row
 from strands_cli.engine.run import Run
-from strands_cli.errors import NotEquipped, StrandsCliError, WaitingForPerson
+from strands_cli.errors import NotEquipped, RunRecordError, StrandsCliError, WaitingForPerson
 from strands_cli.events import ArtifactWritten, Event, RunFinished, RunStarted, RunStatus, Usage
 
 if TYPE_CHECKING:
@@ -51,14 +53,19 @@ async def execute(
     resumed = next(ports.journal.rows(), None) is not None
     run = Run(plan, ports, run_id, emit)
     emit(RunStarted(ports.clock.now(), run_id, plan.spec.name, pattern.type, len(plan.steps), resumed))
-    ports.journal.put(status="running", reason=None)
+    began = {"worked_s": run.budget.earlier_s, "session_started_at": ports.clock.now()}
+    ports.journal.put(status="running", reason=None, ended_at=None, **began)
     try:
         names = await PATTERNS[pattern.type](run, pattern.config)
         artifacts = await _finish_artifacts(run, ports, names, write_artifacts)
     except BaseException as error:
-        _close(run, ports, *_ending(error))
+        # Where the record itself has failed, it cannot say so; the error that is raised does.
+        with contextlib.suppress(RunRecordError):
+            _store_end(run, ports, *_ending(error))
+        _tell_end(run, *_ending(error))
         raise
-    _close(run, ports, "completed", None)
+    _store_end(run, ports, "completed", None)
+    _tell_end(run, "completed", None)
     return RunResult(
         run_id=run_id,
         status="completed",
@@ -74,7 +81,11 @@ async def execute(
 async def _finish_artifacts(
     run: Run, ports: Ports, names: Mapping[str, Any], write_artifacts: WriteArtifacts
 ) -> list[dict[str, Any]]:
-    """Write the artifacts as the last journaled effect."""
+    """Write the artifacts as the last journaled effect.
+
+    The texts go into the record before the first file is touched: a process that goes on after a crash writes the same
+    texts again, so that a file which is there already is seen to be the run's own.
+    """
     artifacts = run.plan.spec.outputs.artifacts
     if not artifacts:
         return []
@@ -83,11 +94,15 @@ async def _finish_artifacts(
     if effect.recorded is not None:
         written: list[dict[str, Any]] = effect.recorded.output
         return written
-    await effect.start()
+    names = {**names, **_names_of_the_run(run, ports, names)}
+    texts = effect.begun or [
+        (run.render(a.path, names, where=f"outputs.artifacts[{n}].path"),
+         run.render(a.from_, names, where=f"outputs.artifacts[{n}].from"))
+        for n, a in enumerate(artifacts)
+    ]  # fmt: skip
+    await effect.start(texts)
     try:
-        names = {**names, **_names_of_the_run(run, ports, names)}
-        pairs = [(run.render(a.path, names, where=a.path), run.render(a.from_, names, where=a.path)) for a in artifacts]
-        written = write_artifacts(pairs)
+        written = write_artifacts([(path, text) for path, text in texts])
     except StrandsCliError as error:
         await effect.fail(error.message)
         raise
@@ -104,8 +119,10 @@ def _names_of_the_run(run: Run, ports: Ports, names: Mapping[str, Any]) -> dict[
              "total_tokens": budget.usage.total_tokens, "model_calls": budget.model_calls,
              "tool_calls": budget.tool_calls}  # fmt: skip
     return {
-        "name": spec.name,
-        "runtime": spec.runtime.model_dump(exclude={"options"}),
+        # An input may be called `name`; in the templates of steps it is, so here too.
+        "name": run.plan.inputs.get("name", spec.name),
+        "hitl_response": names.get("hitl_response", ""),
+        "runtime": spec.runtime.model_dump(),
         "run": {"id": run.id, "duration_s": round(budget.seconds, 3), "usage": usage, "cost_usd": budget.cost},
         "execution_context": dict(names),
         "TRACE": json.dumps([_traced(row) for row in ports.journal.rows()], ensure_ascii=False, indent=2),
@@ -121,6 +138,8 @@ def _traced(row: Row) -> dict[str, Any]:
 
 def _ending(error: BaseException) -> tuple[RunStatus, str]:
     """Return how a run that did not complete is recorded: its status and the reason."""
+    if isinstance(error, NeedsDecision):
+        return "needs-decision", error.message
     if isinstance(error, WaitingForPerson):
         return "waiting", error.message
     if isinstance(error, (asyncio.CancelledError, KeyboardInterrupt)):
@@ -130,10 +149,15 @@ def _ending(error: BaseException) -> tuple[RunStatus, str]:
     return "failed", f"{type(error).__name__}: {error}"
 
 
-def _close(run: Run, ports: Ports, status: RunStatus, reason: str | None) -> None:
-    now = ports.clock.now()
-    ports.journal.put(status=status, reason=reason, ended_at=now)
+def _store_end(run: Run, ports: Ports, status: RunStatus, reason: str | None) -> None:
+    ended = {"ended_at": ports.clock.now(), "worked_s": run.budget.seconds, "session_started_at": None}
+    ports.journal.put(status=status, reason=reason, **ended)
+
+
+def _tell_end(run: Run, status: RunStatus, reason: str | None) -> None:
     budget = run.budget
     run.emit(
-        RunFinished(now, run.id, status, budget.seconds, budget.usage, budget.model_calls, budget.tool_calls, reason)
+        RunFinished(
+            run.clock.now(), run.id, status, budget.seconds, budget.usage, budget.model_calls, budget.tool_calls, reason
+        )
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +19,7 @@ from strands_cli.events import Usage
 FORMAT = 1
 LARGE_OUTPUT_BYTES = 64 * 1024
 DATABASE = "journal.sqlite"
+OUTPUTS = "outputs"
 
 # `key` and the column names are compatibility data: a test pins them.
 _TABLES = """
@@ -48,7 +51,7 @@ class SqliteJournal:
         self.directory = directory
         self._connection = connection
         self._lock = lock
-        self._pending: list[tuple[Row, asyncio.Future[None] | None]] = []
+        self._pending: list[tuple[Row, tuple[Any, ...], asyncio.Future[None] | None]] = []
         self._flush_scheduled = False
         self._broken: RunRecordError | None = None
 
@@ -66,37 +69,41 @@ class SqliteJournal:
                 f"cannot make the run's directory {directory}: {error.strerror or error}",
                 fix="choose a writable place with --runs-dir or STRANDS_RUNS_DIR",
             ) from error
-        lock = _hold(directory)
-        connection = _connect(directory / DATABASE)
-        with _storage_errors(directory):
-            connection.executescript(f"PRAGMA journal_mode = WAL; PRAGMA user_version = {FORMAT}; {_TABLES}")
+        with _released_on_failure(directory, hold=True) as (stack, lock):
+            connection = _connect(directory, stack)
+            connection.execute("PRAGMA journal_mode = WAL")
+            # In one transaction: a process that dies here leaves nothing that looks like a record.
+            connection.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {FORMAT}; COMMIT;")
         return cls(directory, connection, lock)
 
     @classmethod
     def open(cls, directory: Path, *, hold: bool = True) -> SqliteJournal:
-        """Open an existing journal; `hold=False` only reads and needs no lock.
+        """Open an existing journal; `hold=False` only reads, and needs no lock.
 
         Raises:
             RunRecordError: there is none, it is damaged, held by another process, or from another version.
         """
         if not (directory / DATABASE).is_file():
             raise RunRecordError(f"there is no run record in {directory}", fix="see `strands runs list`")
-        lock = _hold(directory) if hold else None
-        with _storage_errors(directory):
-            connection = _connect(directory / DATABASE)
+        with _released_on_failure(directory, hold=hold) as (stack, lock):
+            connection = _connect(directory, stack, read_only=not hold)
             (found,) = connection.execute("PRAGMA user_version").fetchone()
-        if found != FORMAT:
-            raise RunRecordError(
-                f"the run record in {directory} has format {found}; this version reads format {FORMAT}",
-                fix="use the version of strands-cli that wrote it, or start the run anew",
-            )
+            if found == FORMAT:
+                connection.execute("SELECT (SELECT count(*) FROM facts), (SELECT max(position) FROM effects)")
+            elif found == 0:
+                raise sqlite3.DatabaseError("it is empty or not a run record")
+            else:
+                raise RunRecordError(
+                    f"the run record in {directory} has format {found}; this version reads format {FORMAT}",
+                    fix="use the version of strands-cli that wrote it, or start the run anew",
+                )
         return cls(directory, connection, lock)
 
     def row(self, key: str) -> Row | None:
         """Return the newest row of this key, pending ones included."""
-        for pending, _ in reversed(self._pending):
-            if pending.key == key:
-                return pending
+        pending = next((row for row, _, _ in self._pending[::-1] if row.key == key), None)
+        if pending is not None:
+            return pending
         found = self._query(f"SELECT {_COLUMNS} FROM effects WHERE key = ?", key)  # noqa: S608 - constant text
         return self._read_row(found[0]) if found else None
 
@@ -108,7 +115,11 @@ class SqliteJournal:
             yield self._read_row(found)
 
     async def write(self, row: Row) -> None:
-        """Store a row and return once it is committed."""
+        """Store a row and return once it is committed.
+
+        Raises:
+            RunRecordError: the row cannot be stored; after a failed commit no later one is tried.
+        """
         committed = asyncio.get_running_loop().create_future()
         self._enqueue(row, committed)
         await committed
@@ -120,26 +131,32 @@ class SqliteJournal:
     def get(self, name: str) -> Any:
         """Return one fact about the run, or None."""
         found = self._query("SELECT value FROM facts WHERE name = ?", name)
-        return json.loads(found[0][0]) if found else None
+        with _storage_errors(self.directory):
+            return json.loads(found[0][0]) if found else None
 
     def put(self, **facts: Any) -> None:
         """Store facts about the run and commit at once."""
-        rows = [(name, json.dumps(value, ensure_ascii=False)) for name, value in facts.items()]
-        with _storage_errors(self.directory), self._connection:
-            self._connection.execute("BEGIN IMMEDIATE")
+        with _storage_errors(self.directory), self._transaction():
+            rows = [(name, _json(value)) for name, value in facts.items()]
             self._connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", rows)
 
     def close(self) -> None:
         """Commit what is pending, close the database and let the run go."""
-        self._flush()
-        self._connection.close()
-        if self._lock is not None:
-            self._lock.release()
+        try:
+            self._flush()
+            with _storage_errors(self.directory):
+                self._connection.close()
+        finally:
+            if self._lock is not None:
+                self._lock.release()
 
     def _enqueue(self, row: Row, committed: asyncio.Future[None] | None) -> None:
         if self._broken is not None:
             raise self._broken
-        self._pending.append((row, committed))
+        # Here and not with the commit: what one row cannot hold must not fail the others.
+        with _storage_errors(self.directory):
+            columns = self._columns(row)
+        self._pending.append((row, columns, committed))
         if not self._flush_scheduled:
             self._flush_scheduled = True
             asyncio.get_running_loop().call_soon(self._flush)
@@ -151,36 +168,46 @@ class SqliteJournal:
         if not pending:
             return
         try:
-            with _storage_errors(self.directory), self._connection:
-                self._connection.execute("BEGIN IMMEDIATE")
-                self._connection.executemany(_UPSERT, [self._columns(row) for row, _ in pending])
+            with _storage_errors(self.directory), self._transaction():
+                self._connection.executemany(_UPSERT, [columns for _, columns, _ in pending])
         except RunRecordError as error:
             self._broken = error
-        for _, committed in pending:
+        for _, _, committed in pending:
             if committed is not None and not committed.done():
                 if self._broken is None:
                     committed.set_result(None)
                 else:
                     committed.set_exception(self._broken)
 
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            yield
+
     def _columns(self, row: Row) -> tuple[Any, ...]:
         output, output_file = self._store_output(row)
-        usage = json.dumps({name: getattr(row.usage, name) for name in Usage.__slots__})
-        detail = json.dumps(dict(row.detail), ensure_ascii=False)
-        return (row.key, row.kind, row.status, row.digest, row.attempt, output, output_file, usage, row.cost, detail,
-                row.started_at, row.ended_at)  # fmt: skip
+        usage = _json({name: getattr(row.usage, name) for name in Usage.__slots__})
+        return (row.key, row.kind, row.status, row.digest, row.attempt, output, output_file, usage, row.cost,
+                _json(dict(row.detail)), row.started_at, row.ended_at)  # fmt: skip
 
     def _store_output(self, row: Row) -> tuple[str | None, str | None]:
         """Return the output as text, or the name of the file that holds it when it is large."""
-        text = None if row.output is None else json.dumps(row.output, ensure_ascii=False)
-        if text is None or len(text) <= LARGE_OUTPUT_BYTES:
+        if row.output is None:
+            return None, None
+        text = _json(row.output)
+        encoded = text.encode()
+        if len(encoded) <= LARGE_OUTPUT_BYTES:
             return text, None
-        encoded = text.encode("utf-8", "surrogatepass")
         name = f"{hashlib.sha256(encoded).hexdigest()}.json"
-        target = self.directory / "outputs" / name
-        target.parent.mkdir(exist_ok=True)
+        target = self.directory / OUTPUTS / name
+        target.parent.mkdir(mode=0o700, exist_ok=True)
         partial = target.with_suffix(".partial")
-        partial.write_bytes(encoded)
+        with partial.open("wb") as stream:
+            stream.write(encoded)
+            stream.flush()
+            # A row must never outlive the file it names, not even in a power cut.
+            os.fsync(stream.fileno())
         partial.replace(target)
         return None, name
 
@@ -188,7 +215,7 @@ class SqliteJournal:
         key, kind, status, digest, attempt, output, output_file, usage, cost, detail, started_at, ended_at = found
         with _storage_errors(self.directory):
             if output_file is not None:
-                output = (self.directory / "outputs" / output_file).read_bytes().decode("utf-8", "surrogatepass")
+                output = self._read_output(output_file)
             return Row(
                 key=key, kind=kind, status=status, digest=digest, attempt=attempt,
                 output=None if output is None else json.loads(output),
@@ -196,15 +223,50 @@ class SqliteJournal:
                 started_at=started_at, ended_at=ended_at,
             )  # fmt: skip
 
+    def _read_output(self, name: str) -> str:
+        path = self.directory / OUTPUTS / name
+        encoded = path.read_bytes()
+        if hashlib.sha256(encoded).hexdigest() != path.stem:
+            raise ValueError(f"{path} is not what was written")
+        return encoded.decode()
+
     def _query(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
         with _storage_errors(self.directory):
             return self._connection.execute(query, parameters).fetchall()
 
 
-def _connect(database: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(database, isolation_level=None, timeout=10)
+def _json(value: Any) -> str:
+    """Return JSON; half a surrogate pair, which a model may stream and UTF-8 cannot hold, is written as an escape."""
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value)
+    return text
+
+
+def _connect(directory: Path, stack: contextlib.ExitStack, *, read_only: bool = False) -> sqlite3.Connection:
+    mode = "mode=rwc"
+    if read_only:
+        # A reader of a WAL database leaves files beside it, and needs leave to write them. Where no WAL is left there
+        # is no writer, and the database can be read as it lies (https://www.sqlite.org/uri.html#uriimmutable).
+        mode = "mode=ro" if (directory / f"{DATABASE}-wal").exists() else "mode=ro&immutable=1"
+    address = f"{(directory / DATABASE).absolute().as_uri()}?{mode}"
+    connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=10)
+    stack.callback(connection.close)
     connection.execute("PRAGMA synchronous = NORMAL")
     return connection
+
+
+@contextlib.contextmanager
+def _released_on_failure(directory: Path, *, hold: bool) -> Iterator[tuple[contextlib.ExitStack, Any]]:
+    """Take the run's lock if asked to; let it and all that is on the stack go again if opening the record fails."""
+    with contextlib.ExitStack() as stack, _storage_errors(directory):
+        lock = _hold(directory) if hold else None
+        if lock is not None:
+            stack.callback(lock.release)
+        yield stack, lock
+        stack.pop_all()
 
 
 def _hold(directory: Path) -> Any:
@@ -221,18 +283,13 @@ def _hold(directory: Path) -> Any:
     return lock
 
 
-class _storage_errors:  # noqa: N801 - reads as a statement
+@contextlib.contextmanager
+def _storage_errors(directory: Path) -> Iterator[None]:
     """Turn what the database, the disk or a damaged row raise into `RunRecordError`."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, (sqlite3.Error, OSError, ValueError)):
-            raise RunRecordError(
-                f"the run record in {self._directory} cannot be used: {error}",
-                fix="check the disk (space, permissions); a damaged record can be removed with its directory",
-            ) from error
+    try:
+        yield
+    except (sqlite3.Error, OSError, ValueError, TypeError, RecursionError) as error:
+        raise RunRecordError(
+            f"the run record in {directory} cannot be used: {error}",
+            fix="check the disk (space, permissions); a damaged record can be removed with its directory",
+        ) from error

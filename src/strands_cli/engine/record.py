@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.ports import Clock
+from strands_cli.engine.ports import Clock, Row
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan
@@ -31,3 +32,8 @@ def run_facts(plan: Plan, run_id: str, clock: Clock) -> dict[str, Any]:
         "started_at": clock.now(),
         "status": "running",
     }
+
+
+def recorded_calls(rows: Iterable[Row]) -> list[tuple[str, Mapping[str, Any], str]]:
+    """Return what a recording is made of: key, output and end of the request of each model call that was answered."""
+    return [(row.key, row.output, row.detail["request"]) for row in rows if row.status == "done"]

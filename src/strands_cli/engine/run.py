@@ -12,7 +12,7 @@ from strands_cli.engine.effects import Effect
 from strands_cli.engine.ports import AgentRequest, Ports, Question, RowKind
 from strands_cli.engine.scope import StepScope
 from strands_cli.errors import RunFailed, StrandsCliError, WaitingForPerson
-from strands_cli.events import Event, StepFailed, StepFinished, StepKind, StepStarted, Usage
+from strands_cli.events import Event, RunWarning, StepFailed, StepFinished, StepKind, StepStarted, Usage
 from strands_cli.planning.plan import tools_of
 from strands_cli.spec.model import AgentStep, CallStep, GateStep
 from strands_cli.spec.template import TemplateError, Templates
@@ -44,7 +44,6 @@ class Run:
         self._emit = emit
         self.budget = Budget.resumed(plan.spec.runtime.budgets, ports.clock, ports.journal)
         self.templates = Templates()
-        self.context: dict[str, Any] = {}
         self._ports = ports
 
     def emit(self, event: Event) -> None:
@@ -55,8 +54,14 @@ class Run:
         """Look an effect up; where the journal has no answer, check the budget before it may begin."""
         effect = Effect(self._ports.journal, self.clock, key=key, kind=kind, given=given, repeatable=repeatable)
         if effect.recorded is None:
-            self.budget.require(kind)
+            self._check_budget(kind)
         return effect
+
+    def _check_budget(self, kind: RowKind) -> None:
+        self.budget.require(kind)
+        for name, spent, limit in self.budget.nearing(kind):
+            message = f"{spent:g} of runtime.budgets.{name}: {limit:g} are spent"
+            self.emit(RunWarning(self.clock.now(), message))
 
     def render(self, text: str, names: Mapping[str, Any] | None = None, *, where: str = "") -> str:
         """Render a template of the workflow over the inputs and `names`; `where` names it in an error."""
@@ -104,11 +109,11 @@ class Run:
         self, scope: StepScope, step: Step, names: Mapping[str, Any], index: int
     ) -> tuple[StepResult, bool]:
         if isinstance(step, GateStep):
-            return await self._gate(scope, step, names, index), False
+            return await self._gate(scope, step, names, index)
         if isinstance(step, CallStep):
             given, act = self._prepare_call(scope, step, names)
         else:
-            given, act = self._prepare_agent(scope, step, names)
+            given, act = self._prepare_agent(scope, step, names, index)
         effect = self.effect(key=scope.key, kind="step", given=given, repeatable=True)
         if effect.recorded is not None:
             return StepResult(**effect.recorded.output, index=index), True
@@ -123,14 +128,23 @@ class Run:
         await effect.finish(output)
         return StepResult(**output, index=index), False
 
-    def _prepare_agent(self, scope: StepScope, step: AgentStep, names: Mapping[str, Any]) -> tuple[Any, Any]:
-        """Return what an agent step is given, for its digest, and the coroutine function that runs it."""
+    def _prepare_agent(
+        self, scope: StepScope, step: AgentStep, names: Mapping[str, Any], index: int
+    ) -> tuple[Any, Any]:
+        """Return what an agent step is given, for its digest, and the coroutine function that runs it.
+
+        A step without an input gets its agent's prompt where it is the first, else the response of the step before.
+        """
         agent = self.plan.agents[step.agent]
         own = {name: self.render_value(value, names, where=f"{scope.key}.vars") for name, value in step.vars.items()}
         names = {**names, **own}
         system_prompt = self.render(agent.prompt, where=f"agents.{agent.id}") if "{{" in agent.prompt else agent.prompt
-        template = step.input if step.input is not None else names.get("last_response") and "{{ last_response }}"
-        prompt = self.render(template, names, where=f"{scope.key}.input") if template else system_prompt
+        if step.input is not None:
+            prompt = self.render(step.input, names, where=f"{scope.key}.input")
+        else:
+            prompt = names["last_response"] if index else system_prompt
+        if not prompt.strip():
+            raise RunFailed(f"{scope.key} has nothing to say to the agent '{agent.id}': its input is empty")
         tools = tools_of(step, self.plan.agents, self.plan.override_tools)
         request = AgentRequest(agent, prompt, system_prompt, tools)
 
@@ -162,23 +176,27 @@ class Run:
         except TemplateError as error:
             raise RunFailed(f"the template of {where} cannot be rendered: {error}") from error
 
-    async def _gate(self, scope: StepScope, step: GateStep, names: Mapping[str, Any], index: int) -> StepResult:
-        """Ask a person until the answer fits `validation.pattern`."""
+    async def _gate(
+        self, scope: StepScope, step: GateStep, names: Mapping[str, Any], index: int
+    ) -> tuple[StepResult, bool]:
+        """Ask a person, or take the answer from the journal; a gate is a step like any other to the budget."""
+        shown = step.context_display or ""
         question = Question(
             key=scope.key,
             kind="gate",
             prompt=self.render(step.prompt, names, where=f"{scope.key}.prompt"),
-            context=self.render(step.context_display, names, where=f"{scope.key}.context_display")
-            if step.context_display
-            else "",
+            context=self.render(shown, names, where=f"{scope.key}.context_display"),
             pattern=step.validation.pattern if step.validation else None,
             default=step.default,
             timeout_s=step.timeout_seconds,
         )
+        known = self._ports.journal.row(scope.key)
+        replayed = known is not None and known.status == "done"
+        if not replayed:
+            self._check_budget("step")
+            self.budget.count_step()
         answer = await scope.ask(question, {"prompt": question.prompt, "context": question.context})
-        if answer.outcome == "nobody":
-            raise WaitingForPerson(f"{scope.key} asks a person, and nobody is there to answer: {question.prompt}")
-        return StepResult(answer.text, "person", index=index)
+        return StepResult(answer.text, "person", index=index), replayed
 
 
 def describe(step: Step) -> tuple[StepKind, str]:

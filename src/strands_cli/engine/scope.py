@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -40,7 +43,7 @@ class StepScope:
         self._run = run
         self._model_calls = 0
         self._tool_uses = 0
-        self._positions: dict[str, int] = {}
+        self._positions: dict[str, deque[int]] = {}
 
     def now(self) -> float:
         """Return seconds since the epoch by the run's clock."""
@@ -67,16 +70,19 @@ class StepScope:
         return self._run.effect(key=key, kind="model", given=given, repeatable=True)
 
     def expect_tools(self, tool_use_ids: Iterable[str]) -> None:
-        """Number the tool uses of a finished turn in request order, whatever order they will start in."""
+        """Number the tool uses of a finished turn in request order, whatever order they will start in.
+
+        Some local servers give every tool use the same id; equal ids are told apart by the order of their calls.
+        """
         for tool_use_id in tool_use_ids:
-            self._positions[tool_use_id] = self._tool_uses
+            self._positions.setdefault(tool_use_id, deque()).append(self._tool_uses)
             self._tool_uses += 1
 
     def tool_effect(self, tool_use_id: str, name: str, given: Any, *, repeatable: bool) -> Effect:
         """Open one tool call; its index is its place in request order over the step."""
-        if tool_use_id not in self._positions:
+        if not self._positions.get(tool_use_id):
             self.expect_tools([tool_use_id])
-        key = f"{self.key}/tool.{self._positions[tool_use_id]}.{name}"
+        key = f"{self.key}/tool.{self._positions[tool_use_id].popleft()}.{name}"
         return self._run.effect(key=key, kind="tool", given=given, repeatable=repeatable)
 
     def count_model_call(self, usage: Any, cost: float | None) -> None:
@@ -91,7 +97,7 @@ class StepScope:
         """Put a question to a person as a journaled effect, bound to the digest of `given`.
 
         Returns:
-            The answer, or outcome `nobody` when there is no one to ask; that is not recorded.
+            The answer; for an approval also outcome `nobody` when there is no one to ask, which is not recorded.
 
         Raises:
             WaitingForPerson: the question was stored and waits.
@@ -99,14 +105,40 @@ class StepScope:
         effect = self._run.effect(key=question.key, kind="human", given=given, repeatable=True)
         if effect.recorded is not None:
             return Answer("answered", **effect.recorded.output)
-        self.emit(HumanAsked(self.now(), question.key, question.prompt))
-        answer = await self._run.human.ask(question)
-        if answer.outcome == "waiting":
+        answer = _overdue(question, effect.waiting_since, self.now())
+        if answer is None:
+            self.emit(HumanAsked(self.now(), question.key, question.prompt))
+            answer = await self._fitting_answer(question)
+        if answer.outcome == "waiting" or (answer.outcome == "nobody" and question.kind == "gate"):
             await effect.start()
-            await effect.wait({"prompt": question.prompt, "kind": question.kind})
-            raise WaitingForPerson(f"the run waits for an answer to {question.key}")
+            await effect.wait(_stored(question))
+            raise WaitingForPerson(f"the run waits for an answer to {question.key}: {question.prompt}")
         if answer.outcome == "answered":
             await effect.start()
             await effect.finish({"text": answer.text, "by": answer.by})
             self.emit(HumanAnswered(self.now(), question.key, answer.text, answer.by))
         return answer
+
+    async def _fitting_answer(self, question: Question) -> Answer:
+        """Ask until the answer matches the question's pattern, whoever is behind the port; a default always fits."""
+        answer = await self._run.human.ask(question)
+        while answer.outcome == "answered" and answer.text != question.default and question.pattern is not None:
+            if re.fullmatch(question.pattern, answer.text) is not None:
+                break
+            problem = f"{answer.text!r} does not match {question.pattern!r}"
+            answer = await self._run.human.ask(dataclasses.replace(question, problem=problem))
+        return answer
+
+
+def _overdue(question: Question, waiting_since: float | None, now: float) -> Answer | None:
+    """Return the default of a question that was stored longer ago than it may wait."""
+    if waiting_since is None or question.timeout_s is None or question.default is None:
+        return None
+    late = now - waiting_since >= question.timeout_s
+    return Answer("answered", question.default, by="default") if late else None
+
+
+def _stored(question: Question) -> dict[str, Any]:
+    """Return a question as the journal keeps it for whoever answers later."""
+    names = ("kind", "prompt", "context", "pattern", "default", "timeout_s")
+    return {name: getattr(question, name) for name in names}

@@ -19,27 +19,60 @@ def place_artifact(out_dir: Path, path: str) -> Path:
         ArtifactError: the path is empty, absolute, or leaves the output directory.
     """
     relative = Path(path)
-    if not path.strip() or relative.is_absolute() or relative.drive or ".." in relative.parts or "\0" in path:
+    is_inside = not relative.is_absolute() and not relative.drive and not relative.root and ".." not in relative.parts
+    if not path.strip() or not relative.parts or not is_inside or "\0" in path:
         raise ArtifactError(
-            f"the artifact path {path!r} does not stay inside the output directory",
+            f"the artifact path {path!r} does not name a file inside the output directory",
             fix="use a relative path without '..'; choose the directory with --out",
         )
     target = out_dir / relative
-    if not target.resolve().is_relative_to(out_dir.resolve()):
+    try:
+        escapes = not target.parent.resolve().is_relative_to(out_dir.resolve())
+    except (OSError, RuntimeError):  # a loop of links
+        escapes = True
+    if escapes:
         raise ArtifactError(
             f"the artifact path {path!r} leaves the output directory through a link", fix="remove the link"
         )
     return target
 
 
-def collision(target: Path, earlier: Iterable[Path], *, force: bool) -> Finding | None:
-    """Return what stands in an artifact's way: an earlier one of the run with its path, or a file that exists."""
-    if target in earlier:
-        return Finding("artifact-twice", f"two artifacts have the path {target}", fix="give each its own path")
-    if not force and (target.exists() or target.is_symlink()):
+def collision(target: Path, earlier: Iterable[Path], *, force: bool, text: str | None = None) -> Finding | None:
+    """Return what stands in an artifact's way: an earlier one of the run with its path, or a file that exists.
+
+    A file that holds `text` already is no obstacle: a run that goes on after a crash finds its own files.
+    """
+    for other in earlier:
+        if target == other:
+            return Finding("artifact-twice", f"two artifacts have the path {target}", fix="give each its own path")
+        if target in other.parents or other in target.parents:
+            message = f"the artifacts {other} and {target} need one name for a file and a directory"
+            return Finding("artifact-twice", message, fix="give each its own path")
+    if not force and (target.exists() or target.is_symlink()) and not _holds(target, text):
         fix = "pass --force to overwrite it, or --out DIR to write elsewhere"
         return Finding("artifact-exists", f"the artifact {target} exists already", fix=fix)
     return None
+
+
+def obstacle(directory: Path) -> str | None:
+    """Return why no file can be written into a directory, which may not exist yet, or None."""
+    standing = next((place for place in (directory, *directory.absolute().parents) if place.exists()), None)
+    if standing is None or (os.access(standing, os.W_OK | os.X_OK) and standing.is_dir()):
+        return None
+    return f"{standing} is not a directory" if not standing.is_dir() else f"{standing} cannot be written to"
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _holds(target: Path, text: str | None) -> bool:
+    if text is None or target.is_symlink() or not target.is_file():
+        return False
+    try:
+        return target.read_bytes() == _encoded(text)
+    except OSError:
+        return False
 
 
 def write_artifact(target: Path, text: str, *, force: bool) -> dict[str, Any]:
@@ -48,11 +81,19 @@ def write_artifact(target: Path, text: str, *, force: bool) -> dict[str, Any]:
     Raises:
         ArtifactError: it exists and `force` is off, or the disk refuses.
     """
-    encoded = text.encode("utf-8", "backslashreplace")
+    encoded = _encoded(text)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ArtifactError(
+            f"the artifact {target} cannot be written: {error.strerror or error}: {target.parent}",
+            fix="check the output directory",
+        ) from error
+    try:
         _write_atomically(target, encoded, force=force)
     except FileExistsError as error:
+        if _holds(target, text):
+            return _written(target, encoded)
         raise ArtifactError(
             f"the artifact {target} exists already", fix="pass --force to overwrite it, or --out DIR to write elsewhere"
         ) from error
@@ -60,12 +101,17 @@ def write_artifact(target: Path, text: str, *, force: bool) -> dict[str, Any]:
         raise ArtifactError(
             f"the artifact {target} cannot be written: {error.strerror or error}", fix="check the output directory"
         ) from error
+    return _written(target, encoded)
+
+
+def _written(target: Path, encoded: bytes) -> dict[str, Any]:
     return {"path": str(target), "digest": hashlib.sha256(encoded).hexdigest(), "size": len(encoded)}
 
 
 def _write_atomically(target: Path, encoded: bytes, *, force: bool) -> None:
     """Write a neighbour and put it in place; without `force` the last step fails if the target has appeared."""
-    partial = target.with_name(f".{target.name}.{secrets.token_hex(6)}.partial")
+    # Not derived from the target's name, which may be as long as the file system allows.
+    partial = target.with_name(f".{secrets.token_hex(8)}.partial")
     try:
         # O_EXCL with mode 0666 leaves the permissions to the umask and follows no link.
         handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
@@ -79,13 +125,18 @@ def _write_atomically(target: Path, encoded: bytes, *, force: bool) -> None:
 
 
 def _put_in_place(partial: Path, target: Path, *, force: bool) -> None:
-    if force or not hasattr(os, "link"):
-        if not force and target.exists():
-            raise FileExistsError(target)
-        partial.replace(target)
-    else:
-        # A hard link refuses an existing name in one step; a check before a rename would leave a gap.
-        os.link(partial, target)
+    if not force:
+        try:
+            # A hard link refuses an existing name in one step; a check before a rename would leave a gap.
+            os.link(partial, target)
+        except FileExistsError:
+            raise
+        except (OSError, AttributeError, NotImplementedError):
+            # A file system without hard links (exFAT, many network shares): take the name first, then fill it.
+            os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        else:
+            return
+    partial.replace(target)
 
 
 class ArtifactWriter:
@@ -103,8 +154,8 @@ class ArtifactWriter:
         """
         placed = [(place_artifact(self._out_dir, path), text) for path, text in artifacts]
         findings: list[Finding] = []
-        for index, (target, _) in enumerate(placed):
-            found = collision(target, [earlier for earlier, _ in placed[:index]], force=self._force)
+        for index, (target, text) in enumerate(placed):
+            found = collision(target, [earlier for earlier, _ in placed[:index]], force=self._force, text=text)
             findings += [found] if found else []
         if findings:
             raise ArtifactError("the artifacts cannot be written", findings=findings)

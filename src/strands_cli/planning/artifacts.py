@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.errors import ArtifactError, Finding
-from strands_cli.outputs.artifacts import collision, place_artifact
+from strands_cli.outputs.artifacts import collision, obstacle, place_artifact
 from strands_cli.planning.options import RunOptions
 from strands_cli.spec.document import Document
 from strands_cli.spec.model import WorkflowSpec
@@ -22,10 +22,14 @@ def check_outputs(
     templates = Templates()
     findings: list[Finding] = []
     targets: list[Path] = []
+    names = {"name": spec.name, "runtime": spec.runtime.model_dump(), **inputs}
+    if spec.outputs.artifacts and (problem := obstacle(options.out_dir)):
+        message = f"the artifacts cannot be written: {problem}"
+        findings.append(Finding("cannot-write", message, document.where("/outputs/artifacts"), "choose another --out"))
     for index, artifact in enumerate(spec.outputs.artifacts):
         where = document.where(f"/outputs/artifacts/{index}/path")
         try:
-            target = place_artifact(options.out_dir, templates.render(artifact.path, inputs))
+            target = place_artifact(options.out_dir, templates.render(artifact.path, names))
         except TemplateError:
             continue  # needs a name that only the run has; it is checked when it is written
         except ArtifactError as error:
@@ -34,7 +38,17 @@ def check_outputs(
         if found := collision(target, targets, force=options.force):
             findings.append(replace(found, where=where))
         targets.append(target)
-    if options.record is not None and options.record.exists() and not options.force:
+    return findings + _check_record(options)
+
+
+def _check_record(options: RunOptions) -> list[Finding]:
+    """Return what stands in the way of the recording that `--record` asks for."""
+    if options.record is None:
+        return []
+    fix = "choose another name"
+    if problem := obstacle(options.record.parent):
+        return [Finding("cannot-write", f"the recording {options.record} cannot be written: {problem}", fix=fix)]
+    if options.record.exists() and not options.force:
         message = f"the recording {options.record} exists already"
-        findings.append(Finding("artifact-exists", message, fix="pass --force to overwrite it, or choose another name"))
-    return findings
+        return [Finding("artifact-exists", message, fix=f"pass --force to overwrite it, or {fix}")]
+    return []

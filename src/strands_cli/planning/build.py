@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +28,14 @@ from strands_cli.planning.inputs import resolve_inputs
 from strands_cli.planning.not_yet import check_not_yet
 from strands_cli.planning.options import RunOptions
 from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool, entry_key
+from strands_cli.planning.recordings import check_recordings
+from strands_cli.planning.rules import check_rules, rules_of
 from strands_cli.planning.steps import bounds_of, planned_steps, steps_of
 from strands_cli.planning.tools import ToolResolver
 from strands_cli.planning.variables import check_variables
-from strands_cli.policy import Rule
 from strands_cli.providers import ModelSettings, check_provider, merge_settings
 from strands_cli.spec.document import Document, escape
-from strands_cli.spec.model import AgentSpec, AgentStep, CallStep, ToolEntry, WorkflowSpec
+from strands_cli.spec.model import AgentSpec, AgentStep, CallStep, Inference, WorkflowSpec
 
 _ERRORS: dict[int, type[StrandsCliError]] = {
     3: InvalidInput, 21: Denied, 2: UsageError, 12: ArtifactError, 18: NotEquipped,
@@ -61,6 +62,7 @@ def build_plan(
         options: What the command line adds.
         environ: The environment, `os.environ` by default; only the presence of keys is looked at.
     """
+    spec = with_runtime_of(spec, options)
     rules = rules_of(spec, options, document)
     resolver = ToolResolver(spec, document, catalog, rules, settings)
     inputs, findings = resolve_inputs(spec.inputs, options.given, options.values, document)
@@ -71,8 +73,11 @@ def build_plan(
     }
     overrides, call_tools = _step_tools(spec, resolver)
     findings += check_models(agents, document, os.environ if environ is None else environ)
+    findings += check_recordings(spec, agents, document)
     findings += resolver.findings
+    findings += check_rules(rules, agents, overrides, call_tools, catalog)
     findings += check_not_yet(spec, document)
+    findings += check_mounts(spec, document, base_dir)
     steps = planned_steps(spec, inputs, agents, overrides)
     findings += check_variables(spec, document, inputs)
     findings += check_outputs(spec, document, inputs, options)
@@ -88,7 +93,7 @@ def build_plan(
         steps=steps,
         rules=rules,
         bounds=bounds_of(spec, steps),
-        digest=digest_of({"text": document.text, "inputs": inputs, "models": [_model_of(a) for a in agents.values()]}),
+        digest=_digest(spec, inputs, agents),
         findings=tuple(dict.fromkeys(findings)),
     )
 
@@ -107,27 +112,6 @@ def require_runnable(plan: Plan) -> None:
     count = sum(finding.severity == "error" for finding in plan.findings)
     noun = "problem" if count == 1 else "problems"
     raise kind(f"{plan.file} cannot run: {count} {noun}", findings=plan.findings)
-
-
-def rules_of(spec: WorkflowSpec, options: RunOptions, document: Document) -> tuple[Rule, ...]:
-    """Return every rule in force: the command line's grants and what the workflow forbids itself."""
-    rules = [Rule("allow", name, "command line", f"--allow {name}") for name in options.allow]
-    if options.yes:
-        rules.append(Rule("allow", "*", "command line", "--yes"))
-    permissions = spec.security.permissions
-    for effect in ("ask", "deny"):
-        for index, name in enumerate(getattr(permissions, effect)):
-            where = document.where(f"/security/permissions/{effect}/{index}")
-            rules.append(Rule(effect, name, "workflow", f"security.permissions.{effect} ({_place(where)})"))
-    if (allowed := spec.security.guardrails.allow_tools) is not None:
-        where = document.where("/security/guardrails/allow_tools")
-        origin = f"security.guardrails.allow_tools ({_place(where)})"
-        rules.append(Rule("deny", "*", "workflow", origin, unless=tuple(allowed)))
-    return tuple(rules)
-
-
-def _place(where: Where) -> str:
-    return f"{where.file}:{where.line}"
 
 
 def _planned_agent(
@@ -164,27 +148,28 @@ def model_of(spec: WorkflowSpec, agent: AgentSpec, options: RunOptions) -> Model
     return merge_settings(merged, provider=options.provider, model_id=options.model)
 
 
+def with_runtime_of(spec: WorkflowSpec, options: RunOptions) -> WorkflowSpec:
+    """Return the workflow with the command line's model as its runtime's, so that `runtime.*` in artifacts is true."""
+    model = model_of(spec, AgentSpec.model_construct(inference=Inference()), options)
+    changed = {name: getattr(model, name) for name in ("provider", "model_id", "region", "host", "options")}
+    return spec.model_copy(update={"runtime": spec.runtime.model_copy(update=changed)})
+
+
 def _step_tools(
     spec: WorkflowSpec, resolver: ToolResolver
 ) -> tuple[dict[str, tuple[PlannedTool, ...]], dict[str, PlannedTool]]:
     """Return the tools that steps name themselves: `tool_overrides` by entry, tool-call steps by reference."""
     overrides: dict[str, tuple[PlannedTool, ...]] = {}
     calls: dict[str, PlannedTool] = {}
-    for _, pointer, step in steps_of(spec):
+    for key, pointer, step in steps_of(spec):
         if isinstance(step, AgentStep) and step.tool_overrides is not None:
             name = "tools" if pointer.endswith("/worker_template") else "tool_overrides"
             for index, entry in enumerate(step.tool_overrides):
                 overrides[entry_key(entry)] = resolver.resolve(entry, f"{pointer}/{name}/{index}")
-        elif isinstance(step, CallStep):
-            resolved = resolver.resolve(ToolEntry.model_validate(step.tool), f"{pointer}/tool")
-            if len(resolved) > 1:
-                names = ", ".join(tool.name for tool in resolved)
-                message = f"'{step.tool}' holds several tools ({names}); a step calls one"
-                fix = f"name one: {step.tool}.{resolved[0].name}"
-                where = resolver.document.where(f"{pointer}/tool")
-                resolver.findings.append(Finding("bad-tool-ref", message, where, fix))
-            if resolved:
-                calls[step.tool] = resolved[0]
+            group = [tool for entry in step.tool_overrides for tool in overrides[entry_key(entry)]]
+            resolver.distinct(group, f"{pointer}/{name}")
+        elif isinstance(step, CallStep) and (tool := resolver.call_tool(step.tool, f"{pointer}/tool", key)):
+            calls[step.tool] = tool
     return overrides, calls
 
 
@@ -193,8 +178,6 @@ def check_models(agents: Mapping[str, PlannedAgent], document: Document, environ
     findings: list[Finding] = []
     for agent in agents.values():
         findings += check_provider(agent.model, environ, locate=_locator(document, agent.id))
-        if agent.model.provider == "replay":
-            findings += _check_recording(agent, document)
     return findings
 
 
@@ -211,24 +194,25 @@ def _locator(document: Document, agent_id: str) -> Callable[[str], Where]:
     return locate
 
 
-def _check_recording(agent: PlannedAgent, document: Document) -> Sequence[Finding]:
-    where = document.where("/runtime/recording")
-    if agent.recording is None:
-        message = f"the agent '{agent.id}' uses provider 'replay', and no recording is named"
-        fix = "set runtime.recording: FILE, or choose a live model with --provider and --model"
-        return [Finding("replay-needs-recording", message, where, fix)]
-    from strands_cli.spec.document import read_document
-    from strands_cli.spec.recording import load_recording
-
-    try:
-        _, findings = load_recording(read_document(agent.recording))
-    except StrandsCliError as error:
-        return error.findings
-    return findings
+def check_mounts(spec: WorkflowSpec, document: Document, base_dir: Path) -> list[Finding]:
+    """Return a finding for each mount that is no directory on this machine."""
+    return [
+        Finding("missing-mount", f"the mount '{name}' is no directory: {base_dir / path}",
+                document.where(f"/env/mounts/{escape(name)}"), "make the directory, or correct the path")
+        for name, path in spec.env.mounts.items() if not (base_dir / path).is_dir()
+    ]  # fmt: skip
 
 
-def _model_of(agent: PlannedAgent) -> dict[str, Any]:
-    return {"agent": agent.id, "provider": agent.model.provider, "model_id": agent.model.model_id}
+def _digest(spec: WorkflowSpec, inputs: Mapping[str, Any], agents: Mapping[str, PlannedAgent]) -> str:
+    """Return what changes whenever the run could: the workflow with its files, the inputs, the models, the tools."""
+    return digest_of(
+        {
+            "spec": spec.model_dump(mode="json", by_alias=True),
+            "inputs": inputs,
+            "models": {agent.id: astuple(agent.model) for agent in agents.values()},
+            "tools": {agent.id: [(tool.name, tool.qualified) for tool in agent.tools] for agent in agents.values()},
+        }
+    )
 
 
 def with_findings(plan: Plan, findings: Sequence[Finding]) -> Plan:

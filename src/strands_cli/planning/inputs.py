@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from strands_cli.errors import Finding, did_you_mean
+from strands_cli.spec.coerce import coerce, type_word_of
 from strands_cli.spec.document import Document, escape
 from strands_cli.spec.model import Inputs, InputSpec
-
-_TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
-_TYPES: dict[str, tuple[type, ...]] = {
-    "string": (str,),
-    "number": (int, float),
-    "integer": (int,),
-    "boolean": (bool,),
-    "array": (list, tuple),
-    "object": (dict, Mapping),
-}
 
 
 def resolve_inputs(
@@ -29,67 +19,55 @@ def resolve_inputs(
     Args:
         inputs: What the workflow declares; defaults and `values` count where nothing was given.
         given: Texts to be coerced to the declared types (`--var`).
-        values: Values that have types already.
+        values: Values that have types already; they count less than what is given as text.
         document: The file, for places.
     """
     declared = inputs.declared()
-    findings: list[Finding] = []
-    resolved: dict[str, Any] = {name: spec.default for name, spec in declared.items() if spec.default is not None}
+    resolved: dict[str, Any] = {name: spec.default for name, spec in inputs.optional.items()}
     resolved |= inputs.values
-    for name, text in given.items():
-        resolved[name] = _coerced(text, declared.get(name))
+    unknown = [name for name in {**values, **given} if name not in resolved and name not in declared]
+    findings = [_unknown(name, {**declared, **inputs.values}) for name in unknown]
     resolved |= values
-    unknown = [name for name in {**given, **values} if name not in declared and name not in inputs.values]
-    findings += [_unknown(name, declared) for name in unknown]
+    resolved |= {name: _as_fixed(text, inputs.values.get(name)) for name, text in given.items()}
     for name, spec in declared.items():
         section = "required" if name in inputs.required else "optional"
         where = document.where(f"/inputs/{section}/{escape(name)}", key=True)
-        if name not in resolved:
+        fix = f"pass --var {name}=VALUE"
+        if resolved.get(name) is None:
             if section == "required":
-                message = f"the input '{name}' ({spec.type}) has no value"
-                findings.append(Finding("missing-input", message, where, f"pass --var {name}=VALUE"))
-            else:
-                resolved[name] = None
-        elif problem := _problem(resolved[name], spec):
-            findings.append(Finding("bad-input", f"the input '{name}' {problem}", where, f"pass --var {name}=VALUE"))
+                findings.append(Finding("missing-input", f"the input '{name}' ({spec.type}) has no value", where, fix))
+                resolved.pop(name, None)
+            continue
+        try:
+            resolved[name] = _checked(resolved[name], spec)
+        except ValueError as error:
+            findings.append(Finding("bad-input", f"the input '{name}' does not fit: {error}", where, fix))
     return resolved, findings
 
 
-def _unknown(name: str, declared: Mapping[str, InputSpec]) -> Finding:
-    guess = did_you_mean(name, declared)
+def _unknown(name: str, known: Mapping[str, Any]) -> Finding:
+    guess = did_you_mean(name, known)
     message = f"the workflow declares no input '{name}'"
-    known = f"it declares: {', '.join(declared)}" if declared else "it declares none"
-    fix = f"did you mean '{guess}'?" if guess else f"{known}; templates can still use the value"
+    listed = f"it declares: {', '.join(known)}" if known else "it declares none"
+    fix = f"did you mean '{guess}'?" if guess else f"{listed}; templates can still use the value"
     return Finding("unknown-input", message, fix=fix, severity="warning")
 
 
-def _coerced(text: str, spec: InputSpec | None) -> Any:
-    """Return a text as its declared type where it reads as one; otherwise the text, which the check then refuses."""
-    kind = spec.type if spec else "string"
-    if kind == "boolean":
-        word = text.strip().lower()
-        return True if word in _TRUE else False if word in _FALSE else text
-    if kind == "string":
+def _as_fixed(text: str, fixed: Any) -> Any:
+    """Return a text as the type of the fixed value it replaces, where it reads as one."""
+    if fixed is None:
         return text
     try:
-        return json.loads(text)
+        return coerce(type_word_of(fixed), text)
     except ValueError:
         return text
 
 
-def _problem(value: Any, spec: InputSpec) -> str | None:
-    """Return what is wrong with a value, or None."""
-    accepted = _TYPES[spec.type]
-    is_bool = isinstance(value, bool)
-    if not isinstance(value, accepted) or (is_bool and spec.type != "boolean"):
-        return f"must be of type {spec.type}, not {_shown(value)}"
-    if spec.enum is not None and value not in spec.enum:
-        guess = did_you_mean(str(value), map(str, spec.enum))
-        hint = f"; did you mean {guess!r}?" if guess else ""
-        return f"must be one of {', '.join(map(repr, spec.enum))}, not {_shown(value)}{hint}"
-    return None
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:80]}..."
+def _checked(value: Any, spec: InputSpec) -> Any:
+    """Return a value as its input declares it; raises `ValueError` with the reason and the closest allowed value."""
+    coerced = coerce(spec.type, value)
+    if spec.enum is None or coerced in spec.enum:
+        return coerced
+    guess = did_you_mean(str(coerced), map(str, spec.enum))
+    hint = f"; did you mean {guess!r}?" if guess else ""
+    raise ValueError(f"{value!r} is not one of {', '.join(map(repr, spec.enum))}{hint}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strands_cli.errors import Finding, Severity
-from strands_cli.spec.document import Document
+from strands_cli.spec.document import Document, escape
 from strands_cli.spec.model import WorkflowSpec
 
 RUNNABLE_PATTERNS = ("chain",)
@@ -33,6 +33,9 @@ def _parts(spec: WorkflowSpec) -> Iterator[tuple[str, str, str, Severity]]:
         yield "/env/secrets", "env.secrets", remove, "error"
     if spec.telemetry.otel is not None:
         yield "/telemetry/otel", "telemetry.otel", "the run goes on without traces", "warning"
+    if spec.telemetry.redact.model_fields_set:
+        fix = "traces of this version hold neither inputs nor outputs of tools"
+        yield "/telemetry/redact", "telemetry.redact", fix, "warning"
     for name in ("compaction", "notes", "retrieval"):
         if getattr(spec.context_policy, name) is not None:
             yield f"/context_policy/{name}", f"context_policy.{name}", "the run goes on without it", "warning"
@@ -45,6 +48,9 @@ def _runtime_parts(spec: WorkflowSpec) -> Iterator[tuple[str, str, str, Severity
     if "failure_policy" in spec.runtime.model_fields_set:
         fix = "a failing model call ends the run, and nothing is tried again"
         yield "/runtime/failure_policy", "runtime.failure_policy", fix, "warning"
+    if "max_parallel" in spec.runtime.model_fields_set:
+        fix = "steps and tool calls of this version run one after another"
+        yield "/runtime/max_parallel", "runtime.max_parallel", fix, "warning"
     if spec.runtime.budgets.max_cost_usd is not None:
         fix = "use max_tokens or max_model_calls"
         yield "/runtime/budgets/max_cost_usd", "runtime.budgets.max_cost_usd", fix, "error"
@@ -65,7 +71,7 @@ def _security_parts(spec: WorkflowSpec) -> Iterator[tuple[str, str, str, Severit
 
 def _agent_parts(spec: WorkflowSpec) -> Iterator[tuple[str, str, str, Severity]]:
     for agent_id, agent in spec.agents.items():
-        at = f"/agents/{agent_id}"
+        at = f"/agents/{escape(agent_id)}"
         if agent.memory == "run":
             yield f"{at}/memory", f"memory: run of the agent '{agent_id}'", "pass answers on by templates", "error"
         for name in ("input_schema", "output_schema"):

@@ -44,16 +44,21 @@ class PlannedTool:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every name that a rule may know it by."""
+        """Every name that a rule may know it by; a part of a suite answers to the suite's names too."""
         if self.record is None:
-            return (self.name, self.ref)
-        own = (
-            self.name,
-            self.record.name,
-            f"native:{self.record.name}",
-            f"{self.record.distribution}/{self.record.name}",
-        )
-        return tuple(dict.fromkeys((*own, self.ref)))
+            return tuple(dict.fromkeys((self.name, self.ref)))
+        record = self.record
+        own = [record.name, record.ref_name, *([record.parent] if record.parent else [])]
+        qualified = [f"{record.distribution}/{name}" for name in own[1:]]
+        names = (self.name, *own, *(f"native:{name}" for name in own[1:]), *qualified)
+        return tuple(dict.fromkeys((*names, *(f"native:{name}" for name in qualified), self.ref)))
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What makes two mentions the same tool, however each was written."""
+        record = self.record
+        source = (record.distribution, record.entry, record.ref_name) if record else (self.ref,)
+        return (self.name, source, canonical_json(self.config))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -74,7 +75,7 @@ def planned_steps(
     planned: list[PlannedStep] = []
     for key, _, step in steps_of(spec):
         kind, who, template = _describe(key, step, agents)
-        text, rendered = _rendered(templates, template, {**inputs, **getattr(step, "vars", {})})
+        text, rendered = _rendered(templates, template, inputs, getattr(step, "vars", {}))
         tools = tools_of(step, agents, overrides) if isinstance(step, AgentStep) else ()
         planned.append(PlannedStep(key, kind, who, text, rendered, tuple(tool.name for tool in tools)))
     return tuple(planned)
@@ -87,21 +88,21 @@ def _describe(key: str, step: Step, agents: Mapping[str, PlannedAgent]) -> tuple
         return "call", step.tool, dict(step.input)
     if step.input is not None:
         return "agent", step.agent, step.input
-    follows = re.search(r"steps\.[1-9]", key) is not None
+    follows = re.search(r"(^|\.)steps\.[1-9][0-9]*$", key) is not None
     return "agent", step.agent, "{{ last_response }}" if follows else agents[step.agent].prompt
 
 
-def _rendered(templates: Templates, template: Any, names: Mapping[str, Any]) -> tuple[str, bool]:
+def _rendered(
+    templates: Templates, template: Any, inputs: Mapping[str, Any], own: Mapping[str, Any]
+) -> tuple[str, bool]:
     try:
-        value = templates.render_value(template, names)
+        value = templates.render_value(template, {**inputs, **templates.render_value(own, inputs)})
     except TemplateError:
         return _as_text(template), False
     return _as_text(value), True
 
 
 def _as_text(value: Any) -> str:
-    import json
-
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from strands_cli.catalog import Catalog, ToolRecord
 from strands_cli.config import Settings
-from strands_cli.errors import Denied, Finding, InvalidInput, StrandsCliError, Where, did_you_mean
+from strands_cli.errors import Denied, Finding, InvalidInput, StrandsCliError, UsageError, Where, did_you_mean
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.policy import Request, Rule, decide
 from strands_cli.spec.document import Document
@@ -36,11 +36,16 @@ class ToolResolver:
 
     def agent_tools(self, entries: Sequence[ToolEntry] | None, pointer: str) -> tuple[PlannedTool, ...]:
         """Return an agent's tools: all of the workflow's without a list, else those listed; names must be unique."""
-        tools = self.workflow_tools if entries is None else self.resolve_all(entries, pointer)
+        if entries is None:
+            return self.distinct(self.workflow_tools, "/tools/python")
+        return self.distinct(self.resolve_all(entries, pointer), pointer)
+
+    def distinct(self, tools: Iterable[PlannedTool], pointer: str) -> tuple[PlannedTool, ...]:
+        """Return the tools without repetitions; two tools of one name are a finding."""
         seen: dict[str, PlannedTool] = {}
         for tool in tools:
             twin = seen.setdefault(tool.name, tool)
-            if twin is not tool and twin != tool:
+            if twin.identity != tool.identity:
                 message = f"two tools are called '{tool.name}' here: {twin.ref} and {tool.ref}"
                 fix = "give one of them another name: {tool: ..., as: other_name}"
                 self.findings.append(Finding("twin-tool-names", message, self.document.where(pointer), fix))
@@ -57,30 +62,63 @@ class ToolResolver:
         """Resolve one entry: among the workflow's own names first, then in the catalog."""
         if entry.tool in SECTION_WORDS:
             return self.workflow_tools if entry.tool == "python" else ()
+        where = self.document.where(pointer)
         own = [tool for tool in self.workflow_tools if entry.tool in (tool.name, tool.ref)]
         if own and not entry.config and entry.as_ is None:
+            self._check_shadow(entry.tool, own, where)
             return tuple(own)
-        where = self.document.where(pointer)
+        if entry.tool in self._own_of_a_later_version():
+            self._not_yet(f"the workflow's own tool '{entry.tool}'", where)
+            return ()
         try:
             ref = ToolRef.parse(entry.tool)
         except ToolRefError as error:
             self.findings.append(Finding("bad-tool-ref", str(error), where, "see docs/reference/tool-refs.md"))
             return ()
-        if unsupported := self._of_a_later_version(ref):
-            self.findings.append(Finding("not-yet", unsupported, where, "leave it out for now"))
+        if ref.kind in ("mcp", "agent", "workflow"):
+            self._not_yet(f"a tool of the form '{ref.kind}:'", where)
             return ()
         if ref.kind == "custom":
             return self._custom(ref, entry, where)
         return self._from_catalog(ref, entry, where)
 
-    def _of_a_later_version(self, ref: ToolRef) -> str | None:
-        """Return what is not done yet about a name that is right, or None."""
+    def call_tool(self, ref: str, pointer: str, key: str) -> PlannedTool | None:
+        """Resolve the tool of a tool-call step, which must be one, and one that policy lets be called at all."""
+        where = self.document.where(pointer)
+        if ref in SECTION_WORDS:
+            message = f"'{ref}' is a section of `tools`, not a tool"
+            self.findings.append(Finding("unknown-tool", message, where, "name one tool"))
+            return None
+        found = self.resolve(ToolEntry(tool=ref), pointer)
+        if len(found) > 1:
+            names = ", ".join(tool.name for tool in found)
+            message = f"'{ref}' holds several tools ({names}); a step calls one"
+            self.findings.append(Finding("bad-tool-ref", message, where, f"name one: {ref}.{found[0].name}"))
+        if not found:
+            return None
+        if found[0].decision.effect == "deny":
+            message = f"{key} calls '{found[0].name}', which is denied: {found[0].decision.rule}"
+            self.findings.append(Finding("tool-denied", message, where, "change the rule, or leave the step out"))
+        return found[0]
+
+    def _own_of_a_later_version(self) -> set[str]:
+        """Return the names of the workflow's own tools that this version cannot call yet."""
         tools = self.spec.tools
-        if ref.kind in ("mcp", "agent", "workflow"):
-            return f"tools of the form '{ref.kind}:' cannot be called by this version yet"
         own = {executor.id for executor in tools.http_executors} | {composite.id for composite in tools.composite}
-        own |= {server.id for server in tools.mcp} | ({"Skill"} if self.spec.skills else set())
-        return f"the workflow's own tool '{ref.name}' cannot be called by this version yet" if ref.name in own else None
+        return own | {server.id for server in tools.mcp} | ({"Skill"} if self.spec.skills else set())
+
+    def _not_yet(self, what: str, where: Where) -> None:
+        message = f"{what} cannot be called by this version yet"
+        self.findings.append(Finding("not-yet", message, where, "leave it out for now"))
+
+    def _check_shadow(self, name: str, own: Sequence[PlannedTool], where: Where) -> None:
+        """Say where a name that the workflow gave by `as:` hides an installed tool of that name."""
+        hidden = self.catalog.get(name)
+        if hidden is None or any(tool.record is None or tool.record.name == name for tool in own):
+            return
+        message = f"'{name}' means {own[0].ref} here and hides the tool '{name}' of {hidden.distribution}"
+        fix = f"write native:{name} for the installed one, or choose another `as:`"
+        self.findings.append(Finding("shadowed-tool", message, where, fix, "warning"))
 
     def _custom(self, ref: ToolRef, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
         if not self.settings.allows_custom(ref.canonical):
@@ -134,19 +172,29 @@ class ToolResolver:
         return PlannedTool(name, entry.tool, record, decision, entry.config, member)
 
     def _check_config(self, record: ToolRecord, config: Mapping[str, Any], where: Where) -> None:
-        if not config:
-            return
+        if not config or (record.config_schema is None and record.manifest is None):
+            return  # without a manifest nobody knows what the tool takes
         if record.config_schema is None:
             message = f"'{record.name}' of {record.distribution} declares no settings, so `config` has no effect"
             self.findings.append(Finding("tool-config", message, where, "remove `config`"))
             return
-        import jsonschema  # only where a tool is configured
+        fix = f"see `strands tools show {record.ref_name}`"
+        for problem in config_problems(record.config_schema, config):
+            self.findings.append(Finding("tool-config", f"the config of '{record.name}': {problem}", where, fix))
 
-        validator = jsonschema.Draft202012Validator(record.config_schema)
-        for error in validator.iter_errors(dict(config)):
-            message = f"the config of '{record.name}': {error.message}"
-            fix = f"see `strands tools show {record.name}`"
-            self.findings.append(Finding("tool-config", message, where, fix))
+
+def config_problems(schema: Mapping[str, Any], config: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with a tool's settings, each with its path; a `$ref` to another document is not fetched."""
+    import jsonschema  # only where a tool is configured
+    import referencing
+
+    try:
+        jsonschema.Draft202012Validator.check_schema(schema)
+        validator = jsonschema.Draft202012Validator(schema, registry=referencing.Registry())
+        errors = sorted(validator.iter_errors(dict(config)), key=lambda error: error.json_path)
+    except (jsonschema.SchemaError, referencing.exceptions.Unresolvable, RecursionError) as error:
+        return [f"its schema cannot be used: {getattr(error, 'message', error)}"]
+    return [f"{error.json_path.removeprefix('$').lstrip('.') or 'it'}: {error.message}" for error in errors]
 
 
 def plan_single_tool(name: str, catalog: Catalog, settings: Settings) -> PlannedTool:
@@ -155,7 +203,10 @@ def plan_single_tool(name: str, catalog: Catalog, settings: Settings) -> Planned
     Raises:
         StrandsCliError: nothing usable has this name, or it holds several tools.
     """
-    ref = ToolRef.parse(name)
+    try:
+        ref = ToolRef.parse(name)
+    except ToolRefError as error:
+        raise UsageError(str(error), fix="see the names: strands list-tools") from error
     if ref.kind == "custom":
         if not settings.allows_custom(ref.canonical):
             raise Denied(

@@ -11,6 +11,8 @@ Effect = Literal["allow", "ask", "deny"]
 Level = Literal["managed", "user", "project", "command line", "workflow"]
 
 _STRENGTH: dict[Effect, int] = {"allow": 0, "ask": 1, "deny": 2}
+# Who may answer whose question: the person at the command line speaks for themselves, as their own file does.
+_RANK: dict[Level, int] = {"workflow": 0, "project": 1, "user": 2, "command line": 2, "managed": 3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +61,26 @@ class Decision:
 def decide(rules: Sequence[Rule], request: Request) -> Decision:
     """Answer for one call.
 
-    A deny or ask rule always narrows; an allow rule turns the tool's own question into a yes, and only when it does
-    not come from the workflow (a workflow cannot grant itself anything). Deny beats ask, a written ask beats allow.
+    A deny rule always holds. What would ask, by a rule or by what the tool says of itself, becomes a yes by an allow
+    rule that is written no lower than the question; a workflow cannot grant itself anything.
 
     Args:
         rules: Every rule in force, in any order.
         request: The call.
     """
     matching = [rule for rule in rules if rule.matches(request)]
-    narrowing = [Decision(rule.effect, rule.origin) for rule in matching if rule.effect != "allow"]
-    if narrowing:
-        return strongest(narrowing)
+    denying = [rule for rule in matching if rule.effect == "deny"]
+    if denying:
+        return Decision("deny", denying[0].origin)
     own = _own_decision(request)
-    if own.effect == "ask":
-        for rule in matching:
-            if rule.effect == "allow" and rule.level != "workflow":
-                return Decision("allow", rule.origin)
-    return own
+    asking = [rule for rule in matching if rule.effect == "ask"]
+    if own.effect == "allow" and not asking:
+        return own
+    asked_by = max((_RANK[rule.level] for rule in asking), default=_RANK["workflow"])
+    for rule in matching:
+        if rule.effect == "allow" and rule.level != "workflow" and _RANK[rule.level] >= asked_by:
+            return Decision("allow", rule.origin)
+    return Decision("ask", asking[0].origin) if asking else own
 
 
 def strongest(decisions: Iterable[Decision]) -> Decision:
@@ -85,17 +90,20 @@ def strongest(decisions: Iterable[Decision]) -> Decision:
 
 def _own_decision(request: Request) -> Decision:
     """Decide from what the tool says of itself; what it does not say is unknown, and unknown asks."""
-    hints = request.annotations
-    if request.claims.get("requires_confirmation") is True:
+    hints, claims = request.annotations, request.claims
+    if claims.get("requires_confirmation") not in (None, False):
         return Decision("ask", "the tool requires confirmation")
-    if hints.get("destructiveHint") is True and hints.get("readOnlyHint") is True:
+    says_read_only = hints.get("readOnlyHint") is True
+    if says_read_only and hints.get("destructiveHint") not in (None, False):
         return Decision("ask", "the tool says both read-only and destructive")
     if request.read_only_now:
         return Decision("allow", "read-only for these arguments (read_only_when)")
-    if hints.get("readOnlyHint") is True:
+    if says_read_only and claims.get("read_only_when") is None:
         return Decision("allow", "the tool is read-only")
     if hints.get("destructiveHint") is True:
         return Decision("ask", "the tool is destructive")
+    if says_read_only:
+        return Decision("ask", "the tool is read-only for some arguments only (read_only_when)")
     if hints.get("readOnlyHint") is False:
         return Decision("ask", "the tool is not read-only")
     return Decision("ask", "what the tool may do is unknown")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from strands_cli.errors import Finding
 from strands_cli.spec.model import AgentStep, DagConfig, OrchestratorWorkers, Parallel, WorkflowPattern, WorkflowSpec
 from strands_cli.spec.sites import CONFIG, placed_steps
-from strands_cli.spec.tasks import ancestors
+from strands_cli.spec.tasks import ancestors, dependencies
 
 if TYPE_CHECKING:
     from strands_cli.spec.loader import Loaded
@@ -42,13 +42,14 @@ def _in_branches(spec: WorkflowSpec, count: int, keeping: set[str], loaded: Load
 
 
 def _in_tasks(config: DagConfig, keeping: set[str], loaded: Loaded) -> Iterator[Finding]:
-    before = ancestors(config)
+    deps = dependencies(config)
     earlier: list[tuple[str, str]] = []
     for index, task in enumerate(config.tasks):
         if not isinstance(task, AgentStep) or task.agent not in keeping:
             continue
         others = [other for other, agent in earlier if agent == task.agent]
-        if any(other not in before[task.id] and task.id not in before[other] for other in others):
+        before = ancestors(task.id, deps)
+        if any(other not in before and task.id not in ancestors(other, deps) for other in others):
             yield _concurrent(task.agent, f"{CONFIG}/tasks/{index}/agent", loaded)
         earlier.append((task.id, task.agent))
 

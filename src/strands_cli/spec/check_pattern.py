@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import functools
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from strands_cli.errors import Finding, Where, did_you_mean
@@ -24,7 +26,7 @@ from strands_cli.spec.model import (
     WorkflowSpec,
 )
 from strands_cli.spec.sites import CONFIG, Placed, placed_steps, sites_of_step
-from strands_cli.spec.tasks import ancestors, cycles
+from strands_cli.spec.tasks import ancestors, cycles, dependencies
 from strands_cli.spec.template import Templates
 
 if TYPE_CHECKING:
@@ -68,8 +70,9 @@ def no_effect(message: str, where: Where, fix: str = "remove it") -> Finding:
 
 def duplicates(kind: str, ids: Sequence[str], pointer: str, loaded: Loaded) -> Iterator[Finding]:
     """Report each id of a list that an earlier item has as well."""
+    firsts: dict[str, int] = {}
     for index, name in enumerate(ids):
-        first = ids.index(name)
+        first = firsts.setdefault(name, index)
         if first < index:
             line = loaded.where(f"{pointer}/{first}").line
             message = f"two of the {kind} ids are {name!r}, the first in line {line}"
@@ -108,8 +111,6 @@ def _agents_as_tools(spec: WorkflowSpec) -> set[str]:
 
 
 def _check_gates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
-    import re
-
     for placed in placed_steps(spec):
         gate, pointer = placed.step, placed.pointer
         if not isinstance(gate, GateStep):
@@ -132,11 +133,12 @@ def check_tasks(config: DagConfig, loaded: Loaded) -> Iterator[Finding]:
     """Report task ids that occur twice, dependencies that do not exist, cycles, and reads without a dependency."""
     pointer = f"{CONFIG}/tasks"
     ids = [task.id for task in config.tasks]
+    known = set(ids)
     yield from duplicates("task", ids, pointer, loaded)
     for index, task in enumerate(config.tasks):
         for number, name in enumerate(task.deps):
             where = loaded.where(f"{pointer}/{index}/deps/{number}")
-            if name not in ids:
+            if name not in known:
                 yield unknown("task", name, ids, where)
             elif name in task.deps[:number]:
                 yield no_effect(f"the dependency {name!r} is named twice", where)
@@ -144,29 +146,36 @@ def check_tasks(config: DagConfig, loaded: Loaded) -> Iterator[Finding]:
         where = loaded.where(f"{pointer}/{ids.index(cycle[0])}/deps")
         path = " -> ".join((*cycle, cycle[0]))
         yield Finding("task-cycle", f"tasks wait for each other: {path}", where, "remove one of these dependencies")
-    yield from _check_reads(config, ancestors(config), loaded)
+    yield from _check_reads(config, loaded)
 
 
-def _check_reads(config: DagConfig, before: Mapping[str, set[str]], loaded: Loaded) -> Iterator[Finding]:
+def _check_reads(config: DagConfig, loaded: Loaded) -> Iterator[Finding]:
     """Report tasks that read another one's answer without waiting for it.
 
     A task that comes later, or the task itself, is never done in time: an error. An unrelated task may happen to be
     done, and workflows written for layer-by-layer execution rely on that: a warning.
     """
+    deps = dependencies(config)
+    before = functools.cache(lambda name: ancestors(name, deps))
+    for reader, name, pointer in _reads(config):
+        if name not in deps or name in before(reader):
+            continue
+        where = loaded.where(pointer)
+        if name == reader or reader in before(name):
+            message = f"task {reader!r} reads {name!r}, which is not done before it"
+            yield Finding("unknown-name", message, where, "turn the dependency round")
+        else:
+            message = f"task {reader!r} reads {name!r} without depending on it; it may not be done by then"
+            yield Finding("missing-dependency", message, where, f"add {name!r} to `deps`", "warning")
+
+
+def _reads(config: DagConfig) -> Iterator[tuple[str, str, str]]:
+    """Yield each task, a task whose answer it reads, and the pointer of the template that does."""
     templates = Templates()
     for index, task in enumerate(config.tasks):
         for site in sites_of_step(Placed(f"{CONFIG}/tasks/{index}", task, {})):
-            for path in sorted(templates.paths_in(site.text), key=str):
-                name = str(path[1]) if path[0] == "tasks" and len(path) > 1 else task.id
-                if path[0] != "tasks" or len(path) < 2 or name not in before or name in before[task.id]:
-                    continue
-                where = loaded.where(site.pointer)
-                if name == task.id or task.id in before[name]:
-                    message = f"task {task.id!r} reads {name!r}, which is not done before it"
-                    yield Finding("unknown-name", message, where, "turn the dependency round")
-                else:
-                    message = f"task {task.id!r} reads {name!r} without depending on it; it may not be done by then"
-                    yield Finding("missing-dependency", message, where, f"add {name!r} to `deps`", "warning")
+            paths = {path[:2] for path in templates.paths_in(site.text) if path[0] == "tasks" and len(path) > 1}
+            yield from ((task.id, str(path[1]), site.pointer) for path in sorted(paths, key=str))
 
 
 def check_graph(config: GraphConfig, loaded: Loaded) -> Iterator[Finding]:

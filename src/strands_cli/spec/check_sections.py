@@ -87,7 +87,7 @@ def check_agent_specs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     """Report agents without a prompt, words that are no tools, and schemas that are none."""
     for name, agent in spec.agents.items():
         pointer = f"/agents/{escape(name)}"
-        if agent.prompt is None and (agent.ref is None or f"{pointer}/tools" in loaded.origins):
+        if agent.prompt is None and agent.ref is None:
             where = loaded.where(pointer, key=True)
             yield Finding(
                 "missing-key", f"the agent {name!r} has no `prompt`", where, "add `prompt:`, or `$ref:` to a file"

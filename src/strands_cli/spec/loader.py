@@ -11,7 +11,6 @@ from pydantic import ValidationError
 
 from strands_cli.errors import Finding, Where
 from strands_cli.spec.document import Document
-from strands_cli.spec.mistakes import findings_of, holds
 from strands_cli.spec.model import WorkflowSpec
 
 _PRUNING_ROUNDS = 3
@@ -60,21 +59,35 @@ def load_spec(document: Document) -> Loaded:
         The workflow and all findings: shape, references, templates and schemas, in the order of the file.
     """
     from strands_cli.spec.check import check_spec
-    from strands_cli.spec.references import resolve_references
 
     findings = list(document.findings)
     spec, errors = _validate(document.value)
-    findings += findings_of(errors, WorkflowSpec, document)
-    candidate = spec or _without_mistakes(document.value, errors)
+    candidate = spec
+    if spec is None:
+        from strands_cli.spec.mistakes import findings_of  # a sound workflow needs no words for mistakes
+
+        findings += findings_of(errors, WorkflowSpec, document)
+        candidate = _without_mistakes(document.value, errors)
     files: tuple[Document, ...] = ()
     origins: Mapping[str, tuple[Document, str]] = {}
-    if candidate is not None:
+    if candidate is not None and names_files(candidate):
+        from strands_cli.spec.references import resolve_references
+
         resolved = resolve_references(candidate, document)
         candidate, files, origins = resolved.spec, resolved.files, resolved.origins
         findings += resolved.findings
+    if candidate is not None:
         sketch = Loaded(candidate, document, (), files, origins)
         findings += check_spec(candidate, sketch)
     return Loaded(candidate if spec else None, document, _in_order(findings, document.file), files, origins)
+
+
+def names_files(spec: WorkflowSpec) -> bool:
+    """Return whether an agent is kept in another file, or a schema of one is."""
+    return any(
+        agent.ref is not None or isinstance(agent.input_schema, str) or isinstance(agent.output_schema, str)
+        for agent in spec.agents.values()
+    )
 
 
 def _validate(value: Any) -> tuple[WorkflowSpec | None, list[Any]]:
@@ -105,6 +118,8 @@ def _without_mistakes(value: Any, errors: list[Any]) -> WorkflowSpec | None:
 
 def _entry_of(value: Any, error: Any) -> tuple[dict[str, Any], str] | None:
     """Return the mapping and the key an error is about; None when the workflow would not be whole without it."""
+    from strands_cli.spec.mistakes import holds
+
     holder, key, node = None, None, value
     for token in error["loc"]:
         if holds(node, token):

@@ -167,11 +167,13 @@ class WorkflowSpec(Part):
     runtime: Runtime = Field(description="The default model, and the limits of a run.")
     inputs: Inputs = Field(default_factory=Inputs, description="The variables a run takes.")
     env: Env = Field(default_factory=Env, description="Secrets and directories of the machine.")
-    telemetry: Telemetry = Field(default_factory=Telemetry, description="Traces.")
+    telemetry: Telemetry = Field(
+        default_factory=Telemetry, description="Where traces go, and what is left out of them."
+    )
     context_policy: ContextPolicy = Field(default_factory=ContextPolicy, description="How context is kept small.")
     skills: tuple[Skill, ...] = Field(default=(), description="Folders of instructions, loaded on demand.")
     tools: Tools = Field(default_factory=Tools, description="The tools of the workflow.")
     agents: Named[AgentSpec] = Field(min_length=1, description="The agents, by id.")
     pattern: Pattern = Field(description="How the agents work together.")
     outputs: Outputs = Field(default_factory=Outputs, description="Files the run writes.")
-    security: Security = Field(default_factory=Security, description="What the workflow forbids itself.")
+    security: Security = Field(default_factory=Security, description="Restrictions the workflow puts on its tools.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from strands_cli.errors import Finding
-from strands_cli.spec.document import Document
+from strands_cli.spec.document import Document, escape
 
 VERSION = 1
 _TURN_KEYS = ("when", "text", "calls", "usage", "stop_reason")
@@ -66,20 +66,22 @@ class _Reader:
 
     def __init__(self, document: Document) -> None:
         self._document = document
-        self.findings: list[Finding] = []
+        self.findings: list[Finding] = list(document.findings)
 
     def read(self) -> dict[str, tuple[RecordedTurn, ...]]:
         value = self._document.value
-        if not isinstance(value, dict) or set(value) - {"recording", "steps"} or "steps" not in value:
+        if not isinstance(value, dict) or "recording" not in value or "steps" not in value:
             self._report("", "a recording has the keys `recording: 1` and `steps`")
             return {}
-        if value.get("recording") != VERSION:
-            self._report("/recording", f"this version reads `recording: {VERSION}`, not {value.get('recording')!r}")
+        if type(value["recording"]) is not int or value["recording"] != VERSION:
+            self._report("/recording", f"this version reads `recording: {VERSION}`, not {value['recording']!r}")
+        for unknown in value.keys() - {"recording", "steps"}:
+            self._report(f"/{escape(unknown)}", f"a recording has no key {unknown!r}; it has `recording` and `steps`")
         steps = value["steps"]
         if not isinstance(steps, dict):
             self._report("/steps", "`steps` maps each step key (`steps.0`) to a list of turns")
             return {}
-        return {str(key): self._turns(f"/steps/{_escape(str(key))}", turns) for key, turns in steps.items()}
+        return {key: self._turns(f"/steps/{escape(key)}", turns) for key, turns in steps.items()}
 
     def _turns(self, pointer: str, turns: Any) -> tuple[RecordedTurn, ...]:
         if not isinstance(turns, list):
@@ -88,14 +90,15 @@ class _Reader:
         return tuple(self._turn(f"{pointer}/{index}", turn) for index, turn in enumerate(turns))
 
     def _turn(self, pointer: str, turn: Any) -> RecordedTurn:
-        if not isinstance(turn, dict) or not ("text" in turn or "calls" in turn):
+        if not isinstance(turn, dict) or (turn.get("text") is None and not turn.get("calls")):
             self._report(pointer, "a turn has `text`, `calls` or both")
             return RecordedTurn()
         for unknown in [key for key in turn if key not in _TURN_KEYS]:
-            self._report(f"{pointer}/{_escape(str(unknown))}", f"a turn has no key {unknown!r}; it has {_TURN_KEYS}")
+            known = ", ".join(_TURN_KEYS)
+            self._report(f"{pointer}/{escape(unknown)}", f"a turn has no key {unknown!r}; it has {known}")
         for name in ("text", "when", "stop_reason"):
             if turn.get(name) is not None and not isinstance(turn[name], str):
-                self._report(f"{pointer}/{name}", f"`{name}` is a text")
+                self._report(f"{pointer}/{name}", f"`{name}` is a text; put it in quotes")
         return RecordedTurn(
             text=turn.get("text"),
             calls=self._calls(f"{pointer}/calls", turn.get("calls")),
@@ -130,12 +133,7 @@ class _Reader:
 
     def _report(self, pointer: str, message: str) -> None:
         fix = "see docs/reference/recordings.md, or make one with `strands run --record FILE`"
-        self.findings.append(Finding("bad-recording", message, self._document.where(pointer), fix))
-
-
-def _escape(key: str) -> str:
-    """Write a key as one token of a JSON pointer (RFC 6901)."""
-    return key.replace("~", "~0").replace("/", "~1")
+        self.findings.append(Finding("bad-recording", message, self._document.where(pointer, key=True), fix))
 
 
 def dump_recording(steps: Mapping[str, Sequence[RecordedTurn]]) -> str:
@@ -143,10 +141,14 @@ def dump_recording(steps: Mapping[str, Sequence[RecordedTurn]]) -> str:
     import yaml
 
     class Dumper(yaml.SafeDumper):
-        pass
+        def ignore_aliases(self, data: Any) -> bool:
+            return True  # anchors are for writers of YAML, not for readers of recordings
 
     def as_block(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
-        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+        # YAML 1.1 takes these for line breaks and folds them; only between double quotes are they written as escapes.
+        folded = any(mark in text for mark in "\x85\u2028\u2029")
+        style = '"' if folded else "|" if "\n" in text else None
+        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
     Dumper.add_representer(str, as_block)
     plain = {"recording": VERSION, "steps": {key: [_plain(turn) for turn in turns] for key, turns in steps.items()}}
@@ -158,8 +160,8 @@ def _plain(turn: RecordedTurn) -> dict[str, Any]:
     plain: dict[str, Any] = {}
     if turn.when is not None:
         plain["when"] = turn.when
-    if turn.text is not None:
-        plain["text"] = turn.text
+    if turn.text is not None or not turn.calls:
+        plain["text"] = turn.text or ""
     if turn.calls:
         plain["calls"] = [{call.tool: dict(call.input)} for call in turn.calls]
     if turn.usage != (0, 0):

@@ -81,6 +81,10 @@ class _Reader:
         brought, prefix = other
         brought = self.agent(brought, prefix, found[1], found[0], (*seen, found[0]))
         own = spec.model_fields_set - {"ref"}
+        if not seen and brought.prompt is None and spec.prompt is None:
+            self.findings.append(
+                Finding("missing-key", f"the agent in {spec.ref!r} has no `prompt`", where, "add `prompt:`")
+            )
         if not seen:
             self.origins |= {
                 f"{pointer}/{name}": (found[1], f"{prefix}/{name}") for name in brought.model_fields_set - own
@@ -132,13 +136,6 @@ class _Reader:
 
 def resolve_references(spec: WorkflowSpec, document: Document) -> Resolved:
     """Read every file that agents name by `$ref`, `input_schema` or `output_schema`, inside the workflow's folder."""
-    named = [
-        agent
-        for agent in spec.agents.values()
-        if agent.ref or any(isinstance(getattr(agent, name), str) for name in _SCHEMA_FIELDS)
-    ]
-    if not named:
-        return Resolved(spec, (), {}, ())
     path = Path(document.file)
     beside = path.parent if path.is_file() else Path()
     reader = _Reader(beside.resolve(), beside)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
-from types import BuiltinMethodType, GeneratorType
+from types import BuiltinMethodType
 from typing import Any
 
 import jinja2
@@ -19,17 +16,26 @@ from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
+from strands_cli.errors import did_you_mean
+from strands_cli.spec.filters import (
+    FILTERS,
+    MAX_OUTPUT,
+    MAX_PIECE,
+    WIDE_FORMAT,
+    bounded_range,
+    fields_of,
+    kind_of,
+    plain,
+    regex_found,
+    require_small_call,
+    size_of,
+)
 from strands_cli.spec.template import Path, TemplateError, UnknownNameError
 
-MAX_OUTPUT = 4_000_000
-MAX_PIECE = 1_000_000
-MAX_RANGE = 100_000
 MAX_BITS = 10_000
 
-_GROWING_METHODS = frozenset(
-    {"ljust", "rjust", "center", "zfill", "expandtabs", "replace", "join", "format", "format_map"}
-)
-_WIDE_FORMAT = re.compile(r"\d{5,}|\*|:[^}]*\{")
+_INTRICATE = 60
+_GROWING_METHODS = frozenset({"ljust", "rjust", "center", "zfill", "expandtabs", "replace", "join"})
 _FILE = "<template>"
 _NOT_HERE = {nodes.Include: "include", nodes.Import: "import", nodes.FromImport: "import", nodes.Extends: "extends"}
 
@@ -66,8 +72,8 @@ def _reason_for(owner: Any, name: Any) -> Callable[[str], TemplateError]:
             return UnknownNameError(f"nothing is named {name!r} here", str(name), None)
         if isinstance(owner, (list, tuple)):
             return TemplateError(f"there is no item {name} in a list of {len(owner)}")
-        known = [str(key) for key in (owner if isinstance(owner, Mapping) else _fields_of(owner))]
-        return UnknownNameError(f"there is no {name!r} in this {_kind_of(owner)}", str(name), known)
+        known = [str(key) for key in (owner if isinstance(owner, Mapping) else fields_of(owner))]
+        return UnknownNameError(f"there is no {name!r} in this {kind_of(owner)}", str(name), known)
 
     return explain
 
@@ -79,13 +85,11 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def __init__(self) -> None:
         super().__init__(undefined=_Missing, keep_trailing_newline=True, autoescape=False)
-        self.filters.update(
-            tojson=_tojson, fromjson=_fromjson, regex_search=_regex_search, search=_regex_found,
-            replace=_replace, center=_center, format=_format, truncate=_truncate,
-        )  # fmt: skip
-        self.tests["search"] = _regex_found
-        self.globals["range"] = _range
+        self.filters.update(FILTERS)
+        self.tests["search"] = regex_found
+        self.globals["range"] = bounded_range
         self.globals.pop("lipsum", None)
+        self.tree = lru_cache(maxsize=1024)(self._tree)
         self.template = lru_cache(maxsize=1024)(self._template)
         self.expression = lru_cache(maxsize=1024)(self._expression)
 
@@ -109,11 +113,11 @@ class Sandbox(ImmutableSandboxedEnvironment):
             context = template.new_context(dict(names))
             for _ in template.root_render_func(context):
                 pass
-            return _plain(context.vars["result"])
+            return plain(context.vars["result"])
 
     def paths(self, text: str) -> frozenset[Path]:
         """Return the paths of all names that a template uses, does not set, and does not guard against absence."""
-        tree = self._tree(text)
+        tree = self.tree(text)
         free = find_undeclared_variables(tree) - self.globals.keys()
         guarded: list[nodes.Expr | None] = [
             *(test.node for test in tree.find_all(nodes.Test) if test.name in ("defined", "undefined")),
@@ -143,8 +147,15 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Refuse calls of text methods whose result would be huge."""
         if isinstance(obj, BuiltinMethodType) and obj.__name__ in _GROWING_METHODS and isinstance(obj.__self__, str):
-            _require_small_call(obj.__name__, obj.__self__, args)
+            require_small_call(obj.__name__, obj.__self__, args)
         return super().call(context, obj, *args, **kwargs)
+
+    def wrap_str_format(self, value: Any) -> Any:
+        """Refuse a `format` whose fields are so wide that the result would be huge."""
+        wrapped = super().wrap_str_format(value)
+        if wrapped is not None and WIDE_FORMAT.search(value.__self__):
+            raise TemplateError("a format that is too wide")
+        return wrapped
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """Refuse arithmetic whose result would be huge."""
@@ -155,9 +166,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
             and left.bit_length() * right > MAX_BITS
         ):
             raise TemplateError(f"a power of more than {MAX_BITS:,} bits")
-        if operator == "%" and isinstance(left, str) and _WIDE_FORMAT.search(left):
+        if operator == "%" and isinstance(left, str) and WIDE_FORMAT.search(left):
             raise TemplateError("a format that is too wide")
-        if operator in "*+" and _size_of(left, operator, right) > MAX_PIECE:
+        if operator in "*+" and size_of(left, operator, right) > MAX_PIECE:
             raise TemplateError(f"a value of more than {MAX_PIECE:,} items or characters")
         return super().call_binop(context, operator, left, right)
 
@@ -167,6 +178,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def _tree(self, text: str) -> nodes.Template:
         try:
             tree = self.parse(text)
+            self._require_known(tree)
             for kind, word in _NOT_HERE.items():
                 for node in tree.find_all(kind):
                     raise TemplateError(f"`{word}` needs other template files, and there are none", node.lineno)
@@ -176,8 +188,23 @@ class Sandbox(ImmutableSandboxedEnvironment):
         except RecursionError:
             raise TemplateError("the template is nested too deeply") from None
 
+    def check(self, text: str) -> None:
+        """Raise `TemplateError` for a template that does not compile, at the price of parsing it."""
+        tree = self.tree(text)
+        # What the parser takes can still nest deeper than the interpreter compiles.
+        if text.count("(") + text.count("[") + text.count("{") > _INTRICATE:
+            self._compiled(tree)
+
+    def _require_known(self, tree: nodes.Template) -> None:
+        for node in tree.find_all(nodes.Filter):
+            if node.name not in self.filters:
+                raise TemplateError(f"there is no filter {node.name!r}{_close(node.name, self.filters)}", node.lineno)
+        for test in tree.find_all(nodes.Test):
+            if test.name not in self.tests:
+                raise TemplateError(f"there is no test {test.name!r}{_close(test.name, self.tests)}", test.lineno)
+
     def _template(self, text: str) -> jinja2.Template:
-        return self._compiled(self._tree(text))
+        return self._compiled(self.tree(text))
 
     def _expression(self, text: str) -> jinja2.Template:
         try:
@@ -190,6 +217,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         except RecursionError:
             raise TemplateError("the expression is nested too deeply") from None
         expression.set_environment(self)
+        self._require_known(nodes.Template([nodes.Output([expression])]))
         return self._compiled(
             nodes.Template([nodes.Assign(nodes.Name("result", "store"), expression, lineno=1)], lineno=1)
         )
@@ -197,7 +225,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def _compiled(self, tree: nodes.Template) -> jinja2.Template:
         try:
             return self.from_string(tree)
-        except TemplateSyntaxError as error:  # an unknown filter or test is found only here
+        except TemplateSyntaxError as error:
             raise TemplateError(_one_line(error.message), error.lineno) from None
         except (RecursionError, MemoryError, SyntaxError):
             raise TemplateError("the template is too large or nested too deeply") from None
@@ -243,132 +271,10 @@ def _path_of(node: nodes.Node) -> Path:
     return ()
 
 
+def _close(name: str, known: Iterable[str]) -> str:
+    close = did_you_mean(name, known)
+    return f"; did you mean {close!r}?" if close else ""
+
+
 def _one_line(text: str | None) -> str:
     return " ".join((text or "").split())
-
-
-def _fields_of(value: Any) -> list[str]:
-    return [field.name for field in dataclasses.fields(value)] if dataclasses.is_dataclass(value) else []
-
-
-def _kind_of(value: Any) -> str:
-    if isinstance(value, Mapping) or dataclasses.is_dataclass(value):
-        return "object"
-    return {"str": "text", "int": "number", "float": "number", "NoneType": "empty value"}.get(
-        type(value).__name__, "value"
-    )
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as plain JSON types; raises `TemplateError` for one that has no JSON form."""
-    if isinstance(value, _Missing):
-        str(value)
-    if value is None or isinstance(value, (str, bool, int, float)):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, set, GeneratorType)):
-        return [_plain(item) for item in value]
-    if dataclasses.is_dataclass(value):
-        return {name: _plain(getattr(value, name)) for name in _fields_of(value)}
-    raise TemplateError(f"the value is a {type(value).__name__}, which JSON cannot hold")
-
-
-def _size_of(left: Any, operator: str, right: Any) -> int:
-    """Return how long the sum or product of two values gets; 0 for sequences that are not involved."""
-    if operator == "+":
-        return len(left) + len(right) if isinstance(left, (str, list, tuple)) and hasattr(right, "__len__") else 0
-    for sequence, times in ((left, right), (right, left)):
-        if isinstance(sequence, (str, list, tuple)) and isinstance(times, int):
-            return len(sequence) * max(times, 0)
-    if isinstance(left, int) and isinstance(right, int):
-        return left.bit_length() + right.bit_length()
-    return 0
-
-
-def _require_small_call(method: str, text: str, arguments: tuple[Any, ...]) -> None:
-    if any(isinstance(argument, int) and argument > MAX_PIECE for argument in arguments):
-        raise TemplateError(f"`{method}` would make more than {MAX_PIECE:,} characters")
-    if method in ("format", "format_map") and _WIDE_FORMAT.search(text):
-        raise TemplateError("a format that is too wide")
-    if method == "replace" and len(arguments) >= 2:
-        _require_small_replace(text, *arguments[:2])
-    if method == "join" and len(text) > 1000:
-        raise TemplateError("a separator of more than 1,000 characters")
-
-
-def _require_small_replace(text: str, old: str, new: str) -> None:
-    if (text.count(old) + 1) * len(new) > MAX_OUTPUT:
-        raise TemplateError(f"`replace` would make more than {MAX_OUTPUT:,} characters")
-
-
-def _replace(text: Any, old: str, new: str, count: int | None = None) -> str:
-    """Replace one text by another, everywhere or the first `count` times."""
-    _require_small_replace(str(text), str(old), str(new))
-    replaced: str = str(text).replace(str(old), str(new), -1 if count is None else count)
-    return replaced
-
-
-def _truncate(value: Any, length: int = 255, killwords: bool = False, end: str = "...", leeway: int = 0) -> str:
-    """Cut a text to at most `length` characters (and `leeway`), at a word if it can, and mark the cut."""
-    text = str(value)
-    if len(text) <= length + leeway:
-        return text
-    if length <= len(end):
-        return text[:length]
-    cut = text[: length - len(end)]
-    return (cut if killwords else cut.rsplit(" ", 1)[0]) + end
-
-
-def _center(text: Any, width: int = 80) -> str:
-    _require_small_call("center", str(text), (width,))
-    return str(text).center(width)
-
-
-def _format(text: Any, *arguments: Any, **named: Any) -> str:
-    if _WIDE_FORMAT.search(str(text)):
-        raise TemplateError("a format that is too wide")
-    return str(text) % (named or arguments)
-
-
-def _range(*bounds: int) -> range:
-    """Return a range of at most `MAX_RANGE` numbers."""
-    numbers = range(*bounds)
-    if len(numbers) > MAX_RANGE:
-        raise TemplateError(f"a range of more than {MAX_RANGE:,} numbers")
-    return numbers
-
-
-def _tojson(value: Any, indent: int | None = None) -> str:
-    """Write a value as JSON, without the HTML escapes of Jinja's own filter."""
-    return json.dumps(_plain(value), ensure_ascii=False, indent=indent)
-
-
-def _fromjson(text: Any) -> Any:
-    """Read JSON; anything but text is taken as already read."""
-    if not isinstance(text, str):
-        return text
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise TemplateError(f"`fromjson` was given text that is not JSON: {error}") from None
-
-
-def _found(text: Any, pattern: str) -> re.Match[str] | None:
-    try:
-        return re.search(pattern, str(text))
-    except re.error as error:
-        raise TemplateError(f"the pattern {pattern!r} is not a regular expression: {error}") from None
-
-
-def _regex_search(text: Any, pattern: str) -> str | None:
-    """Return the first match of a pattern, its first group if it has one, or None."""
-    match = _found(text, pattern)
-    if match is None:
-        return None
-    return match[1] if match.re.groups else match[0]
-
-
-def _regex_found(text: Any, pattern: str) -> bool:
-    """Return whether a pattern occurs in the text."""
-    return _found(text, pattern) is not None

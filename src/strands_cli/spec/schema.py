@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from strands_cli.spec.model import InputSpec, ToolEntry, WorkflowSpec
@@ -13,8 +14,8 @@ TITLE = "strands-cli workflow"
 
 # Objects that may be written as one word, and the object form that the word stands for.
 _SHORTHANDS: dict[str, dict[str, Any]] = {
-    ToolEntry.__name__: {"type": "string", "minLength": 1, "description": "The tool's name."},
-    InputSpec.__name__: {"enum": ["string", "number", "integer", "boolean", "array", "object"]},
+    ToolEntry.__name__: {"type": "string", "pattern": ".", "description": "The tool's name."},
+    InputSpec.__name__: {"enum": ["string", "number", "integer", "boolean", "array", "object", None]},
 }
 
 
@@ -42,6 +43,32 @@ def workflow_schema() -> dict[str, Any]:
 def schema_text() -> str:
     """Return the schema as the committed file and `strands schema` spell it."""
     return json.dumps(workflow_schema(), ensure_ascii=False, indent=2) + "\n"
+
+
+def offer_tools(schema: dict[str, Any], tools: Mapping[str, Mapping[str, Any] | None]) -> dict[str, Any]:
+    """Return the schema with the installed tools filled in: names an editor can offer, and the schema of their config.
+
+    Other names stay allowed: the schema cannot know the workflow's own tools, nor another machine's.
+
+    Args:
+        schema: The result of `workflow_schema`.
+        tools: For each reference (`native:foo`) the schema of the tool's config, None where it takes none.
+    """
+    filled: dict[str, Any] = json.loads(json.dumps(schema))
+    definitions = filled["$defs"]
+    word, entry = definitions[ToolEntry.__name__]["anyOf"]
+    offered = {"enum": sorted(tools)}
+    definitions[ToolEntry.__name__]["anyOf"][0] = {"anyOf": [offered, word]}
+    for holder in (entry, definitions["CallStep"], definitions["CallTask"], definitions["CompositeStep"]):
+        holder["properties"]["tool"] = {"anyOf": [offered, holder["properties"]["tool"]]}
+    entry["allOf"] = [
+        {
+            "if": {"properties": {"tool": {"const": ref}}, "required": ["tool"]},
+            "then": {"properties": {"config": config if config is not None else {"maxProperties": 0}}},
+        }
+        for ref, config in sorted(tools.items())
+    ]
+    return filled
 
 
 def _open_to_notes(definition: dict[str, Any]) -> None:
@@ -75,6 +102,8 @@ def _tidy(node: Any) -> Any:
         for key, value in node.items()
         if not (key == "title" and isinstance(value, str) and value != TITLE)
     }
+    if kept.get("type") == "string" and "pattern" not in kept and "enum" not in kept and "const" not in kept:
+        kept["type"] = ["string", "number"]  # the loader reads `model_id: 4` as text
     patterns = kept.get("patternProperties")
     if patterns and IDENTIFIER in patterns:
         # A name that starts with `x-` is a note, so the pattern of names must not claim it.

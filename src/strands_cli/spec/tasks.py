@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from strands_cli.spec.model import DagConfig
 
@@ -35,18 +35,13 @@ def cycles(config: DagConfig) -> Iterator[list[str]]:
                 stack.append((following, iter(deps[following])))
 
 
-def ancestors(config: DagConfig) -> dict[str, set[str]]:
-    """Return for each task all tasks that are done before it starts."""
-    deps = dependencies(config)
-    before: dict[str, set[str]] = {}
-    for root in deps:
-        seen: set[str] = set()
-        waiting = list(deps[root])
-        while waiting:
-            name = waiting.pop()
-            if name not in seen:
-                seen.add(name)
-                waiting += () if name in before else deps[name]
-                seen |= before.get(name, set())
-        before[root] = seen
-    return before
+def ancestors(name: str, deps: Mapping[str, list[str]]) -> set[str]:
+    """Return all tasks that are done before a task starts; in a circle also the task itself."""
+    seen: set[str] = set()
+    waiting = list(deps[name])
+    while waiting:
+        following = waiting.pop()
+        if following not in seen:
+            seen.add(following)
+            waiting += deps[following]
+    return seen

@@ -72,7 +72,7 @@ class Templates:
         """Compile a template and return its error, with the line, or None."""
         try:
             if is_template(text):
-                self.sandbox.template(_prepare(text))
+                self.sandbox.check(_prepare(text))
         except TemplateError as error:
             return error
         return None

@@ -253,7 +253,7 @@ def parse(file: str, text: str) -> Document:
         InvalidInput: The text is not well-formed, is empty, holds several documents, is too deep, or its aliases make
             it grow without bound. Other faults are in `findings` of the document.
     """
-    if text.lstrip(" \t\r\n")[:1] in ("{", "["):
+    if text.lstrip(" \t\r\n")[:1] in ("{", "[", '"'):
         text = _json_as_yaml(text)
     builder = _Builder(file)
     try:

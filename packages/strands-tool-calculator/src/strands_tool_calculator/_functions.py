@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from strands_tool_calculator._contract import Refusal
-from strands_tool_calculator._numbers import MAX_BITS, Number, bits, too_large
+from strands_tool_calculator._numbers import MAX_BITS, Number, bits, require_bits, too_large
 
 CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e, "tau": math.tau}
 _MAX_PLACES = 1_000
@@ -120,10 +120,11 @@ def _gcd(*values: Number) -> int:
 
 
 def _lcm(*values: Number) -> int:
-    wholes = _whole(*values, least=None)
-    if sum(map(bits, wholes)) > 4 * MAX_BITS:
-        raise too_large()
-    return math.lcm(*wholes)
+    multiple = 1
+    for whole in _whole(*values, least=None):
+        multiple = math.lcm(multiple, whole)
+        require_bits(multiple)
+    return multiple
 
 
 def _power(base: Number, exponent: Number) -> float:

@@ -126,7 +126,10 @@ class DescriptorDirectory:
             os.close(descriptor)
 
     def sync(self) -> None:
-        descriptor = self._readable()
+        try:
+            descriptor = self._readable()
+        except PermissionError:
+            return  # One may write in a directory one may not list; the file itself is flushed.
         try:
             os.fsync(descriptor)
         except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from typing import Any
@@ -155,7 +156,9 @@ def _not_found(found: Found) -> Refusal:
     import difflib  # only a mistake pays for it
     import itertools
 
-    beside = [entry.name for entry in itertools.islice(found.place.parent.entries(), 1_000)]
+    beside: list[str] = []
+    with contextlib.suppress(PermissionError):  # A directory that cannot be listed gives no hints.
+        beside = [entry.name for entry in itertools.islice(found.place.parent.entries(), 1_000)]
     close = [printable(name) for name in difflib.get_close_matches(found.place.name, sorted(beside), n=3)]
     hint = f"; did you mean {' or '.join(close)}?" if close else "; file_list shows what is there"
     return Refusal("invalid_input", f"{found.shown} does not exist{hint}", reason="not-found", close=close)

@@ -1,0 +1,47 @@
+"""Run foreign code within its time: whatever it raises, and however it hangs, comes back to the caller."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+# How long code that was cancelled may take to put its things in order.
+GRACE_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """What foreign code raised instead of returning."""
+
+    error: BaseException
+
+
+async def bounded(start: Callable[[], Awaitable[Any]], seconds: float) -> Any:
+    """Run what `start` returns in a task of its own and return its value, or a `Raised`.
+
+    A thread that it waits for cannot be ended; it is left to itself.
+
+    Raises:
+        TimeoutError: It was not done in time. It is cancelled, and left alone if it does not end.
+        asyncio.CancelledError: The caller was cancelled, and so was it.
+    """
+    task = asyncio.create_task(_contained(start))
+    try:
+        await asyncio.wait({task}, timeout=seconds)
+        if task.done():
+            return task.result()
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task}, timeout=GRACE_S)
+    raise TimeoutError
+
+
+async def _contained(start: Callable[[], Awaitable[Any]]) -> Any:
+    # SystemExit and KeyboardInterrupt that leave a task end the event loop, so all of them are caught in it.
+    try:
+        return await start()
+    except BaseException as error:  # noqa: BLE001 - foreign code may raise anything
+        return Raised(error)

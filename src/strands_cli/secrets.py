@@ -1,0 +1,82 @@
+"""Secrets kept out of what is written and shown: which values they are, and text without them."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from strands_cli.provider_table import PROVIDERS
+
+MARK = "[secret]"
+# A shorter value would be found by chance in texts that have nothing to do with it.
+MIN_LENGTH = 8
+
+_AWS_VARIABLES = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+
+
+def known_secrets(environ: Mapping[str, str]) -> frozenset[str]:
+    """Return the values of the model providers' key variables that are set, and of every other `*_API_KEY`."""
+    names = {name for provider in PROVIDERS.values() for name in provider.keys} | set(_AWS_VARIABLES)
+    return frozenset(value for name, value in environ.items() if name in names or name.endswith("_API_KEY"))
+
+
+def redact(text: str, secrets: Iterable[str]) -> str:
+    """Return the text with every secret replaced by `[secret]`.
+
+    Found are the value itself and its JSON, URL, hexadecimal and Base64 forms, the last also inside a longer encoded
+    text. Values shorter than 8 characters are let be.
+    """
+    pattern = _pattern(frozenset(secrets))
+    return text if pattern is None else pattern.sub(MARK, text)
+
+
+def redact_json(value: Any, secrets: Iterable[str]) -> Any:
+    """Return JSON with every secret replaced in its texts and keys; other values as they are."""
+    pattern = _pattern(frozenset(secrets))
+    return value if pattern is None else _redacted(value, pattern)
+
+
+def _redacted(value: Any, pattern: re.Pattern[str]) -> Any:
+    if isinstance(value, str):
+        return pattern.sub(MARK, value)
+    if isinstance(value, Mapping):
+        return {_redacted(key, pattern): _redacted(item, pattern) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_redacted(item, pattern) for item in value]
+    return value
+
+
+@functools.lru_cache(maxsize=32)
+def _pattern(secrets: frozenset[str]) -> re.Pattern[str] | None:
+    forms = {form for secret in secrets if len(secret) >= MIN_LENGTH for form in _forms(secret)}
+    # The longest first: one form may be the beginning of another.
+    ordered = sorted(forms, key=lambda form: (-len(form), form))
+    return re.compile("|".join(map(re.escape, ordered))) if ordered else None
+
+
+def _forms(secret: str) -> set[str]:
+    raw = secret.encode("utf-8", "surrogatepass")
+    forms = {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
+    forms |= {quote(raw, safe=""), quote(raw), quote(raw, safe="").replace("%20", "+"), raw.hex(), raw.hex().upper()}
+    return forms | _base64_forms(raw)
+
+
+def _base64_forms(raw: bytes) -> set[str]:
+    """Return the Base64 characters that depend on the secret alone, for each place it may have in a longer text.
+
+    Base64 reads three bytes at a time, so the same bytes look different at the three offsets; the characters at the
+    borders depend on the neighbours and are left out.
+    """
+    forms = set()
+    for offset in range(3):
+        encoded = base64.b64encode(b"\0" * offset + raw)
+        first = (offset * 8 + 5) // 6
+        last = (offset + len(raw)) * 8 // 6
+        inner = encoded[first:last].decode("ascii")
+        forms |= {inner, inner.replace("+", "-").replace("/", "_")}
+    return forms

@@ -1,0 +1,156 @@
+"""What a run needs is there and sound before its first effect, and is let go at its end."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from strands_cli import app
+from strands_cli.agents import assemble as room
+from strands_cli.agents.assemble import assemble
+from strands_cli.catalog import discover_catalog
+from strands_cli.config import Settings
+from strands_cli.engine.outside import OutsideRun
+from strands_cli.errors import Denied, InvalidInput, NotEquipped
+from strands_cli.planning.options import RunOptions
+from strands_cli.planning.plan import Plan
+from tests.agents.kit import SCHEMA, Host, Site, text
+
+WORKFLOW = """
+version: 1
+name: whole
+runtime: {provider: replay, recording: recording.yaml}
+tools: {python_path: [lib], python: %s}
+agents: {a: {prompt: be brief}}
+pattern: {type: chain, config: {steps: %s}}
+"""
+BOX = """
+from strands import tool
+log = []
+@tool
+def echo(text: str) -> str:
+    "Echo."
+    return 'said ' + text
+@tool
+def shout(text: str) -> str:
+    "Shout."
+    return text.upper()
+class Box:
+    @tool
+    def echo(self, text: str) -> str:
+        "Echo."
+        return 'boxed ' + text
+    def close(self):
+        log.append('closed')
+def provide():
+    return [echo, shout]
+"""
+
+
+def planned(site: Site, tools: str, steps: str = "[{agent: a, input: go}]", **options: Any) -> Plan:
+    Path("w.yaml").write_text(WORKFLOW % (tools, steps))
+    turns = "{steps.0: [{text: ok}]}" if "agent" in steps else "{}"
+    Path("recording.yaml").write_text(f"recording: 1\nsteps: {turns}\n")
+    Path("lib").mkdir(exist_ok=True)
+    settings = Settings(Path("runs"), site.allowed)
+    return app.plan("w.yaml", RunOptions(**options), catalog=discover_catalog([str(site.directory)]), settings=settings)
+
+
+def test_two_tools_of_one_name_that_only_loading_shows_are_found_before_the_first_step(site: Site) -> None:
+    site.install(BOX, name="suite", entry=":provide", manifest=False)
+    site.install(BOX, name="box", entry=":Box", manifest=False)
+    with pytest.raises(InvalidInput, match="two tools of one agent have one name: 'echo'"):
+        asyncio.run(assemble(planned(site, "[native:suite, native:box]"), {}))
+    import strands_tool_box  # type: ignore[import-not-found]
+
+    assert strands_tool_box.log == ["closed"]
+
+
+def test_the_tools_of_a_step_that_has_its_own_are_checked_too(site: Site) -> None:
+    site.install(BOX, name="suite", entry=":provide", manifest=False)
+    site.install(BOX, name="box", entry=":Box", manifest=False)
+    steps = "[{agent: a, input: go}, {agent: a, input: go, tool_overrides: [native:suite, native:box]}]"
+    with pytest.raises(InvalidInput, match="two tools of one agent"):
+        asyncio.run(assemble(planned(site, "[]", steps), {}))
+
+
+def test_a_step_that_calls_a_whole_suite_is_found_before_the_first_step(site: Site) -> None:
+    site.install(BOX, name="suite", entry=":provide", manifest=False)
+    steps = "[{agent: a, input: go}, {tool: 'native:suite', input: {text: hi}}]"
+    with pytest.raises(InvalidInput, match="holds several tools"):
+        asyncio.run(assemble(planned(site, "[]", steps), {}))
+
+
+def test_tools_are_closed_when_a_model_cannot_be_built(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.install(BOX, name="box", entry=":Box", manifest=False)
+    plan = planned(site, "[native:box]", provider="openai", model="m")
+
+    def refuse(_settings: Any) -> Any:
+        raise NotEquipped("no client")
+
+    monkeypatch.setattr(room, "build_model", refuse)
+    with pytest.raises(NotEquipped, match="no client"):
+        asyncio.run(assemble(plan, {}))
+    import strands_tool_box
+
+    assert strands_tool_box.log == ["closed"]
+
+
+class Unclosable:
+    class client:  # noqa: N801 - as the SDK's models have it
+        @staticmethod
+        def close() -> None:
+            raise OSError("gone")
+
+
+def test_what_goes_wrong_at_the_end_is_told_and_everything_else_is_let_go(site: Site) -> None:
+    site.install(BOX, name="box", entry=":Box", manifest=False)
+
+    async def work() -> list[str]:
+        workers = await assemble(planned(site, "[native:box]"), {})
+        workers.models["a"] = Unclosable()  # type: ignore[index]
+        return await workers.close()
+
+    assert asyncio.run(work()) == ["closing the model of 'a' failed: OSError: gone"]
+    import strands_tool_box
+
+    assert strands_tool_box.log == ["closed"]
+
+
+def test_custom_python_of_the_workflow_runs_where_the_allowlist_names_it(site: Site) -> None:
+    site.allowed = ("custom_words:*", "custom_words:echo")
+    plan = planned(site, "[]", "[{tool: 'custom_words:echo', input: {text: hi}}]", yes=True)
+    Path("lib/custom_words.py").write_text(BOX)
+    result = asyncio.run(app.run(plan, RunOptions(), OutsideRun(), Host().emit, settings=Settings(Path("runs"))))
+    assert result.response == "said hi"
+
+
+def test_custom_python_that_nobody_allowed_is_never_imported(site: Site, tmp_path: Path) -> None:
+    plan = planned(site, "[]", "[{tool: 'custom_words:echo', input: {text: hi}}]", yes=True)
+    Path("lib/custom_words.py").write_text(f"open({str(tmp_path / 'sentinel')!r}, 'w').close()\n")
+    with pytest.raises(Denied):
+        asyncio.run(app.run(plan, RunOptions(), OutsideRun(), Host().emit, settings=Settings(Path("runs"))))
+    assert not (tmp_path / "sentinel").exists()
+
+
+def test_a_tool_is_called_by_hand_without_questions_and_without_a_record(site: Site) -> None:
+    spec = f"TOOL_SPEC = {{'name': 'echo', 'description': 'E.', 'inputSchema': {{'json': {SCHEMA!r}}}}}\n"
+    said = "kwargs['strands_cli']['workspace']['root']"
+    site.install(
+        spec + f"def echo(tool, **kwargs):\n    return {{'status': 'success', 'content': [{{'text': {said}}}]}}\n"
+    )
+    catalog = discover_catalog([str(site.directory)])
+    tool = app.plan_tool("echo", catalog=catalog, settings=Settings(Path("runs")))
+    assert text(asyncio.run(app.run_tool(tool, {"text": "hi"}))) == str(Path.cwd())
+    assert not Path("runs").exists()
+
+
+def test_a_tool_that_exits_when_called_by_hand_does_not_end_the_program(site: Site) -> None:
+    spec = f"TOOL_SPEC = {{'name': 'echo', 'description': 'E.', 'inputSchema': {{'json': {SCHEMA!r}}}}}\n"
+    site.install(spec + "def echo(tool, **kwargs):\n    raise SystemExit(3)\n")
+    catalog = discover_catalog([str(site.directory)])
+    tool = app.plan_tool("echo", catalog=catalog, settings=Settings(Path("runs")))
+    assert text(asyncio.run(app.run_tool(tool, {"text": "hi"}))) == "tool_failed: SystemExit: 3"

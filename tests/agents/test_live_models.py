@@ -1,0 +1,212 @@
+"""Through the real client over HTTP: settings arrive, errors are explained, a recording plays back to the same."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from strands_cli import app
+from strands_cli.agents.assemble import assemble
+from strands_cli.config import Settings
+from strands_cli.engine.execute import RunResult
+from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.outside import OutsideRun
+from strands_cli.errors import InvalidInput, RunFailed
+from strands_cli.events import Event
+from strands_cli.planning.options import RunOptions
+from tests.agents.kit import SCHEMA, Site
+from tests.fakes.model_server import ModelServer, Turn
+
+KEY = "sk-test-0123456789abcdef"
+ECHO = (
+    f"TOOL_SPEC = {{'name': 'echo', 'description': 'E.', 'inputSchema': {{'json': {SCHEMA!r}}},"
+    " 'annotations': {'readOnlyHint': True}}\n"
+    "def echo(tool, **kwargs):\n"
+    "    return {'status': 'success', 'content': [{'text': 'said ' + tool['input']['text']}]}\n"
+)
+WORKFLOW = """
+version: 1
+name: live
+runtime: {{provider: openai, model_id: base-model, host: "{host}", recording: recording.yaml}}
+agents:
+  first: {{prompt: be brief, tools: [native:echo], inference: {{temperature: 0.25, top_p: 0.5, max_tokens: 77}}}}
+  second: {{prompt: be long, tools: [], model_id: other-model}}
+pattern:
+  type: chain
+  config:
+    steps:
+      - {{agent: first, input: "Say hi."}}
+      - {{agent: second, input: "Repeat: {{{{ last_response }}}}"}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch, site: Site) -> None:
+    for name in list(os.environ):
+        if name.endswith(("_API_KEY", "_BASE_URL")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    site.install(ECHO, {"annotations": {"readOnlyHint": True}})
+
+
+@pytest.fixture
+def events() -> Iterator[list[Event]]:
+    return iter([[]])  # type: ignore[arg-type]
+
+
+def start(site: Site, host: str, seen: list[Event] | None = None, **options: Any) -> RunResult:
+    from strands_cli.catalog import discover_catalog
+
+    file = Path("workflow.yaml")
+    file.write_text(WORKFLOW.format(host=host))
+    chosen = RunOptions(out_dir=Path("out"), **options)
+    settings = Settings(Path("runs"))
+    planned = app.plan(file, chosen, catalog=discover_catalog([str(site.directory)]), settings=settings)
+    emit = (lambda event: None) if seen is None else seen.append
+    return asyncio.run(app.run(planned, chosen, OutsideRun(), emit, settings=settings))
+
+
+TURNS = [Turn(calls=[("echo", {"text": "hi"})]), Turn("the tool said hi"), Turn("long hi")]
+
+
+def test_each_agents_model_and_settings_really_reach_the_server(site: Site) -> None:
+    with ModelServer(TURNS) as server:
+        result = start(site, server.url)
+        first, again, second = server.model_requests
+    assert result.response == "long hi"
+    assert [request["model"] for request in (first, again, second)] == ["base-model", "base-model", "other-model"]
+    for request in (first, again):
+        assert (request["temperature"], request["top_p"]) == (0.25, 0.5)
+        assert 77 in (request.get("max_tokens"), request.get("max_completion_tokens"))
+    assert "temperature" not in second
+    assert [tool["function"]["name"] for tool in first["tools"]] == ["echo"]
+    assert not second.get("tools")
+    assert again["messages"][-1]["role"] == "tool"
+    assert "said hi" in json.dumps(again["messages"][-1])
+    assert second["messages"][-1]["content"][0]["text"] == "Repeat: the tool said hi"
+
+
+def test_the_command_lines_model_wins_for_every_agent(site: Site) -> None:
+    with ModelServer(TURNS) as server:
+        start(site, server.url, model="mine")
+        assert {request["model"] for request in server.model_requests} == {"mine"}
+
+
+def test_a_recorded_live_run_plays_back_to_the_same_result_without_the_server(site: Site) -> None:
+    with ModelServer(TURNS) as server:
+        live = start(site, server.url, record=Path("recording.yaml"))
+        address = server.url
+    played = start(site, address, provider="replay")
+    assert (played.response, played.model_calls, played.tool_calls) == (live.response, 3, 1)
+    assert played.usage == live.usage
+    assert KEY not in Path("recording.yaml").read_text()
+
+
+def test_a_recording_of_a_failed_run_has_what_was_said_until_then(site: Site) -> None:
+    with ModelServer([*TURNS[:2], Turn(status=500)]) as server, pytest.raises(RunFailed):
+        start(site, server.url, record=Path("recording.yaml"))
+    assert "the tool said hi" in Path("recording.yaml").read_text()
+
+
+def refused_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    ("turn", "said", "fix"),
+    [
+        (Turn(status=401), "AuthenticationError", "check the API key of provider 'openai' in the environment"),
+        (Turn(status=403), "PermissionDeniedError", "check the API key of provider 'openai' in the environment"),
+        (Turn(status=404), "NotFoundError", "check the model's name 'base-model', and runtime.host"),
+        (Turn(status=429), "is throttled", "run again later, or lower runtime.max_parallel"),
+        (Turn(status=400), "BadRequestError", None),
+        (Turn(status=500), "InternalServerError", "run again later"),
+        (Turn(status=503), "InternalServerError|is throttled", "run again later"),
+        (Turn("half", malformed=True), "JSONDecodeError", "check that {host} speaks the interface of 'openai'"),
+        (Turn("a half answer " * 5, drop_after_chunks=2), "failed: ", "run again"),
+        (Turn(drop_after_chunks=0), "failed: ", "run again"),
+        (Turn("half", finish="length"), "reached its max_tokens", "raise max_tokens"),
+        (Turn("", finish="content_filter"), "stopped without an answer|ended without a word", None),
+        (Turn(""), "ended without a word", "say in its prompt"),
+    ],
+    ids=str,
+)
+def test_a_providers_error_is_explained(site: Site, turn: Turn, said: str, fix: str | None) -> None:
+    with ModelServer([turn]) as server, pytest.raises(RunFailed, match=said) as caught:
+        start(site, server.url)
+    assert "first" in caught.value.message
+    assert len(server.requests) == 1
+    if fix is not None:
+        assert (caught.value.fix or "").startswith(fix.format(host=server.url))
+
+
+def test_a_server_that_is_not_there_is_named(site: Site) -> None:
+    host = f"http://127.0.0.1:{refused_port()}/v1"
+    with pytest.raises(RunFailed, match="APIConnectionError: Connection error") as caught:
+        start(site, host)
+    assert caught.value.fix == f"check that {host} can be reached, and runtime.host"
+
+
+@pytest.mark.parametrize("calls", [[("echo", '{"text": "hi')], [("ecko", {"text": "hi"})], [("my tool!", {})]])
+def test_a_model_that_asks_for_nonsense_is_told_and_may_go_on(site: Site, calls: Any) -> None:
+    with ModelServer([Turn(calls=calls), Turn("sorry"), Turn("done")]) as server:
+        assert start(site, server.url).response == "done"
+        answer = server.model_requests[1]["messages"][-1]
+    assert answer["role"] == "tool"
+    assert "invalid_input" in str(answer) or "Unknown tool" in str(answer) or "invalid" in str(answer).lower()
+
+
+def test_the_key_is_in_no_message_event_or_record_when_the_server_echoes_it(site: Site) -> None:
+    seen: list[Event] = []
+    long = "x" * 980
+    body = {"error": {"message": f"{long} Incorrect API key provided: Bearer {KEY}", "type": "auth", "code": "bad"}}
+    with ModelServer([Turn(status=401, body=body)]) as server, pytest.raises(RunFailed) as caught:
+        start(site, server.url, seen)
+    assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    [directory] = Path("runs").iterdir()
+    journal = SqliteJournal.open(directory, hold=False)
+    rows, reason = str(list(journal.rows())), str(journal.get("reason"))
+    journal.close()
+    for text in (caught.value.message, str(caught.value.fix), str(seen), rows, reason):
+        assert KEY[:12] not in text
+    for file in directory.rglob("*"):
+        assert not file.is_file() or KEY.encode() not in file.read_bytes()
+
+
+def test_a_key_written_into_the_options_is_a_secret_too(site: Site) -> None:
+    from dataclasses import replace
+
+    from strands_cli.agents.assemble import secrets_of
+    from strands_cli.catalog import discover_catalog
+
+    text = WORKFLOW.format(host="http://127.0.0.1:9/v1").lstrip()
+    planned = app.plan(
+        "w.yaml", text=text, catalog=discover_catalog([str(site.directory)]), settings=Settings(Path("r"))
+    )
+    agent = planned.agents["first"]
+    options = {"client_args": {"api_key": "written-into-the-file"}}
+    agents = {"first": replace(agent, model=replace(agent.model, options=options))}
+    assert {KEY, "written-into-the-file"} <= secrets_of(replace(planned, agents=agents))
+
+
+def test_a_recording_that_cannot_be_played_is_found_before_the_first_step(site: Site) -> None:
+    text = WORKFLOW.format(host="http://127.0.0.1:9/v1").lstrip()
+    Path("w.yaml").write_text(text)
+    Path("recording.yaml").write_text("recording: 1\nsteps: {steps.0: [{text: ok}], steps.1: [{text: ok}]}\n")
+    from strands_cli.catalog import discover_catalog
+
+    catalog = discover_catalog([str(site.directory)])
+    planned = app.plan("w.yaml", RunOptions(provider="replay"), catalog=catalog, settings=Settings(Path("r")))
+    Path("recording.yaml").write_text("recording: 1\nsteps: {steps.0: [{txt: ok}]}\n")
+    with pytest.raises(InvalidInput, match="cannot be played"):
+        asyncio.run(assemble(planned, {}))

@@ -1,0 +1,165 @@
+"""Inputs are held against their whole JSON Schema, with defaults filled in and nothing fetched."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strands_cli.agents.schemas import MAX_MESSAGE, SchemaFaultError, first_problem, prepared, require_schema
+from tests.fakes.model_server import ModelServer
+
+
+def of(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+@pytest.mark.parametrize(
+    ("schema", "given_", "expected"),
+    [
+        (of(n={"default": 3}), {}, {"n": 3}),
+        (of(n={"default": 3}), {"n": 4}, {"n": 4}),
+        (of(n={"default": False}), {}, {"n": False}),
+        (of(at=of(n={"default": 1})), {"at": {}}, {"at": {"n": 1}}),
+        (of(at=of(n={"default": 1})), {}, {}),
+        (of(l={"type": "array", "items": of(n={"default": 1})}), {"l": [{}, {"n": 2}]}, {"l": [{"n": 1}, {"n": 2}]}),
+        ({**of(at={"$ref": "#/$defs/At"}), "$defs": {"At": of(n={"default": 1})}}, {"at": {}}, {"at": {"n": 1}}),
+        (of(n={"type": "string", "default": None}), {}, {}),
+        (of(n={"type": "string"}), {"n": None}, {}),
+        (of(n={"type": ["string", "null"]}), {"n": None}, {"n": None}),
+        (of(n={}), {"n": None}, {"n": None}),
+        ({**of(n={"type": "string"}), "required": ["n"]}, {"n": None}, {"n": None}),
+        (of(), {"unknown": None, "other": 1}, {"unknown": None, "other": 1}),
+        (of(), [1], [1]),
+        (of(), "text", "text"),
+        ({**of(at={"$ref": "#"}), "x": 1}, {"at": {"at": {}}}, {"at": {"at": {}}}),
+        ({**of(at={"$ref": "#/$defs/A"}), "$defs": {"A": {"$ref": "#/$defs/A"}}}, {"at": {}}, {"at": {}}),
+    ],
+)
+def test_defaults_are_filled_in_and_needless_nulls_left_out(schema: Any, given_: Any, expected: Any) -> None:
+    before = copy.deepcopy((schema, given_))
+    assert prepared(schema, given_) == expected
+    assert (schema, given_) == before
+
+
+def test_a_default_is_a_copy() -> None:
+    schema = of(tags={"type": "array", "default": []})
+    prepared(schema, {})["tags"].append(1)
+    assert prepared(schema, {}) == {"tags": []}
+
+
+TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
+KEYWORDS: list[tuple[dict[str, Any], Any, Any]] = [
+    ({"type": "string"}, "a", 1),
+    ({"enum": ["a"]}, "a", "b"),
+    ({"const": 1}, 1, 2),
+    ({"multipleOf": 2}, 4, 5),
+    ({"maximum": 2}, 2, 3),
+    ({"exclusiveMaximum": 2}, 1, 2),
+    ({"minimum": 2}, 2, 1),
+    ({"exclusiveMinimum": 2}, 3, 2),
+    ({"maxLength": 1}, "a", "ab"),
+    ({"minLength": 1}, "a", ""),
+    ({"pattern": "^a"}, "ab", "b"),
+    ({"maxItems": 1}, [1], [1, 2]),
+    ({"minItems": 1}, [1], []),
+    ({"uniqueItems": True}, [1, 2], [1, 1]),
+    ({"items": TEXT}, ["a"], [1]),
+    ({"prefixItems": [TEXT], "items": False}, ["a"], ["a", 1]),
+    ({"contains": NUMBER, "minContains": 2}, [1, 2], [1, "a"]),
+    ({"contains": NUMBER, "maxContains": 1}, [1], [1, 2]),
+    ({"unevaluatedItems": False, "prefixItems": [TEXT]}, ["a"], ["a", 1]),
+    ({"maxProperties": 1}, {"a": 1}, {"a": 1, "b": 2}),
+    ({"minProperties": 1}, {"a": 1}, {}),
+    ({"required": ["a"]}, {"a": 1}, {}),
+    ({"dependentRequired": {"a": ["b"]}}, {"a": 1, "b": 1}, {"a": 1}),
+    ({"dependentSchemas": {"a": {"required": ["b"]}}}, {"b": 1}, {"a": 1}),
+    ({"properties": {"a": TEXT}}, {"a": "x"}, {"a": 1}),
+    ({"patternProperties": {"^a": TEXT}}, {"ab": "x"}, {"ab": 1}),
+    ({"additionalProperties": False, "properties": {"a": {}}}, {"a": 1}, {"b": 1}),
+    ({"unevaluatedProperties": False, "allOf": [{"properties": {"a": {}}}]}, {"a": 1}, {"b": 1}),
+    ({"propertyNames": {"maxLength": 1}}, {"a": 1}, {"ab": 1}),
+    ({"allOf": [TEXT, {"maxLength": 1}]}, "a", "ab"),
+    ({"anyOf": [TEXT, NUMBER]}, 1, []),
+    ({"oneOf": [{"minimum": 1}, {"maximum": 2}]}, 0, 1.5),
+    ({"not": TEXT}, 1, "a"),
+    ({"if": TEXT, "then": {"maxLength": 1}, "else": NUMBER}, "a", "ab"),
+    ({"if": TEXT, "then": {"maxLength": 1}, "else": NUMBER}, 1, []),
+    ({"$ref": "#/$defs/n", "$defs": {"n": NUMBER}}, 1, "a"),
+    ({"$ref": "#n", "$defs": {"n": {"$anchor": "n", **NUMBER}}}, 1, "a"),
+    ({"$schema": "http://json-schema.org/draft-04/schema#", "minimum": 1, "exclusiveMinimum": True}, 2, 1),
+    ({"$schema": "http://json-schema.org/draft-07/schema#", "items": [TEXT], "additionalItems": False}, ["a"], [1]),
+]
+
+
+@pytest.mark.parametrize(("keyword", "good", "bad"), KEYWORDS, ids=[str(list(k[0])) for k in KEYWORDS])
+def test_a_keyword_counts(keyword: dict[str, Any], good: Any, bad: Any) -> None:
+    head = {word: keyword[word] for word in ("$schema", "$defs") if word in keyword}
+    schema = {**head, **of(x={word: value for word, value in keyword.items() if word not in head})}
+    require_schema(schema)
+    assert first_problem(schema, {"x": good}) is None
+    problem = first_problem(schema, {"x": bad})
+    assert problem is not None
+    assert problem.startswith("x")
+
+
+def test_the_problem_has_its_place_and_a_bounded_length() -> None:
+    schema = of(a={"type": "array", "items": of(b=NUMBER)})
+    assert first_problem(schema, {"a": [{"b": 1}, {"b": "x"}]}) == "a[1].b: 'x' is not of type 'integer'"
+    long = first_problem(of(a=NUMBER), {"a": "x" * 10_000})
+    assert long is not None
+    assert len(long) <= MAX_MESSAGE + 3
+
+
+def test_the_nearest_of_several_alternatives_is_named() -> None:
+    schema = of(a={"anyOf": [TEXT, {"type": "object", "required": ["path"]}]})
+    assert first_problem(schema, {"a": {}}) == "a: 'path' is a required property"
+
+
+def test_a_schema_elsewhere_is_never_requested() -> None:
+    with ModelServer() as server:
+        schema = of(x={"$ref": f"{server.url}/schema.json"})
+        with pytest.raises(SchemaFaultError, match="Unresolvable"):
+            require_schema(schema)
+        with pytest.raises(SchemaFaultError):
+            first_problem(schema, {"x": 1})
+        assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "objct"},
+        {"properties": 1},
+        {"pattern": "("},
+        {"$ref": "#/nowhere"},
+        {"type": {1, 2}},
+        {"minLength": -1},
+    ],
+)
+def test_a_schema_that_is_none_is_said_to_be_none(schema: dict[str, Any]) -> None:
+    with pytest.raises(SchemaFaultError):
+        require_schema(of(x=schema))
+
+
+def test_references_in_values_and_in_parts_with_their_own_address_are_let_be() -> None:
+    require_schema(of(x={"const": {"$ref": "nowhere"}, "default": {"$ref": "nowhere"}}))
+    require_schema({**of(x={"$id": "http://example.org/x", "$defs": {"n": {}}, "$ref": "#/$defs/n"})})
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(st.sampled_from("abc"), JSON), st.dictionaries(st.sampled_from("abc"), JSON))
+def test_preparing_twice_is_preparing_once(defaults: dict[str, Any], arguments: dict[str, Any]) -> None:
+    schema = of(**{name: {"default": value} for name, value in defaults.items()})
+    once = prepared(schema, arguments)
+    assert prepared(schema, once) == once
+    assert {name: once[name] for name in arguments} == arguments

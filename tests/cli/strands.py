@@ -1,0 +1,186 @@
+"""Run the real `strands` in a process of its own, as a person or a script does."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.distributions import make_distribution
+
+if TYPE_CHECKING:
+    from tests.cli.terminal import Terminal
+
+CLONE = Path(__file__).parent.parent.parent
+EXAMPLES = CLONE / "examples"
+STRANDS = str(Path(sys.executable).with_name("strands"))
+SECONDS = 60
+SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a command ended and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        """The one JSON document on stdout."""
+        return json.loads(self.out)
+
+
+@dataclass
+class Folder:
+    """An empty folder to work in, with a home of its own and a directory for installed tools."""
+
+    root: Path
+    environ: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def work(self) -> Path:
+        return self.root / "work"
+
+    @property
+    def site(self) -> Path:
+        return self.root / "site"
+
+    @property
+    def runs(self) -> Path:
+        return self.root / "runs"
+
+    def environment(self, **more: str) -> dict[str, str]:
+        """Return an environment without keys, colours or settings of the machine that runs the tests."""
+        kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "LANG") if name in os.environ}
+        # The path of whoever runs the tests goes on: it may say where the package under test is.
+        path = os.pathsep.join(filter(None, [str(self.site), os.environ.get("PYTHONPATH")]))
+        ours = {"HOME": str(self.root / "home"), "STRANDS_RUNS_DIR": str(self.runs), "PYTHONPATH": path}
+        return {**kept, **ours, "PYTHONDONTWRITEBYTECODE": "1", **self.environ, **more}
+
+    def strands(self, *arguments: str | Path, given: str | None = None, cwd: Path | None = None, **env: str) -> Ran:
+        """Run one command; nothing on stdin unless `given`."""
+        return self.run([STRANDS, *map(str, arguments)], given=given, cwd=cwd, **env)
+
+    def run(self, command: Sequence[str], *, given: str | None = None, cwd: Path | None = None, **env: str) -> Ran:
+        """Run any command in this folder."""
+        ran = subprocess.run(
+            command,
+            cwd=cwd or self.work,
+            env=self.environment(**env),
+            input=given if given is not None else "",
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+            timeout=SECONDS,
+        )
+        return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+    def terminal(self, *arguments: str | Path, columns: int = 100, **env: str) -> Terminal:
+        """Start one command at a terminal."""
+        from tests.cli.terminal import Terminal
+
+        return Terminal([STRANDS, *map(str, arguments)], self.work, self.environment(**env), columns)
+
+    def start(self, *arguments: str | Path, **env: str) -> Started:
+        """Start one command and go on."""
+        return Started(self, [STRANDS, *map(str, arguments)], env)
+
+    def write(self, name: str, content: Any) -> Path:
+        """Write a file into the working folder; anything but text as JSON, which is YAML too."""
+        path = self.work / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+        return path
+
+    def workflow(
+        self, steps: Sequence[Mapping[str, Any]], turns: Mapping[str, Any] | None = None, **sections: Any
+    ) -> Path:
+        """Write `flow.yaml`, a chain with the agent `writer`, and the recording of what its model says."""
+        self.write("flow.recording.yaml", {"recording": 1, "steps": dict(turns or {})})
+        spec = {
+            "version": 1,
+            "name": "flow",
+            "runtime": {"provider": "replay", "recording": "flow.recording.yaml"},
+            "agents": {"writer": {"prompt": "You write."}},
+            "pattern": {"type": "chain", "config": {"steps": list(steps)}},
+        }
+        return self.write("flow.yaml", {**spec, **sections})
+
+    def tool(self, name: str, body: str, **spec: Any) -> None:
+        """Install a read-only tool whose function is `body`; `spec` goes over its TOOL_SPEC."""
+        described = {"name": name, "description": f"Does {name}.", "inputSchema": {"json": SCHEMA}}
+        literal = {**described, "annotations": {"readOnlyHint": True}, **spec}
+        lines = "\n".join(f"    {line}" for line in body.splitlines())
+        source = (
+            f"TOOL_SPEC = {literal!r}\n\n\n"
+            "def answer(text):\n    return {'status': 'success', 'content': [{'text': text}]}\n\n\n"
+            f"def {name}(tool, **kwargs):\n{lines}\n"
+        )
+        package = f"strands_tool_{name}"
+        make_distribution(
+            self.site, package.replace("_", "-"), "1.0", {name: package}, {f"{package}/__init__.py": source}
+        )
+
+    def examples(self) -> Path:
+        """Copy the examples here."""
+        ignored = shutil.ignore_patterns("__pycache__", "artifacts", "out")
+        return Path(shutil.copytree(EXAMPLES, self.work / "examples", ignore=ignored))
+
+    def record(self) -> dict[str, Any]:
+        """Return the facts of the one run that was made, from its record."""
+        from strands_cli.engine.journal import SqliteJournal
+
+        (directory,) = self.runs.iterdir()
+        journal = SqliteJournal.open(directory)
+        try:
+            return {name: journal.get(name) for name in ("status", "reason")}
+        finally:
+            journal.close()
+
+
+class Started:
+    """A command that is running."""
+
+    def __init__(self, folder: Folder, command: list[str], env: dict[str, str]) -> None:
+        self.process = subprocess.Popen(
+            command,
+            cwd=folder.work,
+            env=folder.environment(**env),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
+        self._seen: list[str] = []
+
+    def wait_for(self, text: str) -> None:
+        """Read stderr until a line holds `text`."""
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self._seen.append(line)
+            if text in line:
+                return
+        raise AssertionError(f"{text!r} was never said:\n{''.join(self._seen)}")
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal."""
+        self.process.send_signal(number)
+
+    def end(self) -> Ran:
+        """Wait for the end and return everything that was printed."""
+        try:
+            out, err = self.process.communicate(timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.communicate()
+            raise
+        return Ran(self.process.returncode, out, "".join(self._seen) + err)

@@ -1,0 +1,85 @@
+"""A pseudo-terminal with `strands` in it: what it draws, what a person types."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+SECONDS = 30
+
+
+class Terminal:
+    """Runs one command on a pseudo-terminal; `text` is all that it has written so far, control codes included."""
+
+    def __init__(self, command: Sequence[str], cwd: Path, env: dict[str, str], columns: int = 100) -> None:
+        self._main, side = pty.openpty()
+        fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        self._process = subprocess.Popen(
+            command,
+            cwd=cwd,
+            env={"TERM": "xterm-256color", **env},
+            stdin=side,
+            stdout=side,
+            stderr=side,
+            preexec_fn=_take_terminal,
+        )
+        os.close(side)
+        self.text = ""
+        self._read_to = 0
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: BaseException | TracebackType | None) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        os.close(self._main)
+
+    def wait_for(self, pattern: str) -> re.Match[str]:
+        """Read until the pattern stands in what has come since the last match."""
+        deadline = time.monotonic() + SECONDS
+        while (found := re.search(pattern, self.text[self._read_to :])) is None:
+            assert self._read(deadline), f"{pattern!r} never came:\n{self.text}"
+        self._read_to += found.end()
+        return found
+
+    def type(self, keys: str) -> None:
+        """Type; `\\x03` is Ctrl-C, `\\x04` Ctrl-D."""
+        os.write(self._main, keys.encode())
+
+    def end(self) -> int:
+        """Read to the end and return the exit code."""
+        deadline = time.monotonic() + SECONDS
+        while self._read(deadline):
+            pass
+        return self._process.wait(SECONDS)
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal to the command."""
+        self._process.send_signal(number)
+
+    def _read(self, deadline: float) -> bool:
+        ready, _, _ = select.select([self._main], [], [], max(0.0, deadline - time.monotonic()))
+        try:
+            piece = os.read(self._main, 65536) if ready else b""
+        except OSError:  # how Linux says that the other side is closed
+            piece = b""
+        self.text += piece.decode("utf-8", "replace")
+        return bool(piece)
+
+
+def _take_terminal() -> None:
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)

@@ -1,0 +1,141 @@
+"""Help, version, and words that the program does not know."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from strands_cli import __version__
+from strands_cli.cli.program import program, run_program
+from strands_cli.errors import ExitCode
+from tests.cli.strands import STRANDS, Folder
+
+
+def commands(path: tuple[str, ...] = (), command: Any = None) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield each command with the words that call it."""
+    command = command or get_command(program)
+    children = getattr(command, "commands", {})
+    if not children:
+        yield path, command
+    for name, child in children.items():
+        yield from commands((*path, name), child)
+
+
+ALIASES = {"tools list": "list-tools"}
+COMMANDS = {" ".join(path): command for path, command in commands()}
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_the_help_of_a_command_says_what_it_does_and_shows_an_example(
+    path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_program([*path.split(), "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"Usage: strands {path} ")
+    example = next(line.strip() for line in shown.splitlines() if line.strip().startswith("Example: "))
+    words = shlex.split(example.removeprefix("Example: "))
+    assert words[0] == "strands"
+    assert " ".join(words[1:]).startswith(ALIASES.get(path, path))
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_the_example_in_the_help_of_a_command_can_be_parsed(path: str) -> None:
+    help_text = COMMANDS[path].help
+    example = next(line for line in help_text.splitlines() if line.strip().startswith("Example: "))
+    words = shlex.split(example.strip().removeprefix("Example: "))[1 + len(ALIASES.get(path, path).split()) :]
+    words = words[: words.index(">")] if ">" in words else words
+    COMMANDS[path].make_context(path, words)
+
+
+def test_the_program_lists_its_commands_and_every_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_program(["--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    for word in ("run", "plan", "validate", "list-tools", "tools", "schema", "--version"):
+        assert f" {word} " in shown
+    listed = shown.partition("Exit codes: ")[2]
+    assert [int(part.split()[0]) for part in listed.split(", ")] == [int(code) for code in ExitCode]
+
+
+def test_no_arguments_show_the_help(folder: Folder) -> None:
+    ran = folder.strands()
+    assert ran.code == 2
+    assert ran.out + ran.err == folder.strands("--help").out
+
+
+@pytest.mark.parametrize("words", [["--version"], ["-V"], ["version"]])
+def test_every_way_to_ask_for_the_version_is_answered(folder: Folder, words: list[str]) -> None:
+    ran = folder.strands(*words)
+    assert (ran.code, ran.out, ran.err) == (0, f"strands-cli {__version__}\n", "")
+
+
+def test_both_names_and_the_module_are_the_same_program(folder: Folder) -> None:
+    other_name = STRANDS.replace("strands", "strands-cli") if STRANDS.count("strands") == 1 else f"{STRANDS}-cli"
+    for command in ([other_name], [sys.executable, "-m", "strands_cli"]):
+        assert folder.run([*command, "--help"]).out == folder.strands("--help").out
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["runn"], "Did you mean 'run'?"),
+        (["list-tool"], "Did you mean 'list-tools'?"),
+        (["tools", "shwo"], "Did you mean 'show'?"),
+        (["run", "x.yaml", "--frce"], "--force"),
+        (["run", "x.yaml", "--verbos"], "--verbose"),
+        (["plan", "x.yaml", "--format", "jason"], "'json'"),
+        (["run"], "Missing argument 'SPEC'"),
+        (["run", "x.yaml", "y.yaml"], "unexpected extra argument"),
+        (["run", "--var"], "requires an argument"),
+        (["run", "x.yaml", "--quiet=3"], "does not take a value"),
+    ],
+)
+def test_a_word_that_is_not_known_is_answered_with_what_may_have_been_meant(
+    words: list[str], hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_program(words) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert hint in shown.err
+    assert "Value error" not in shown.err
+
+
+def test_our_own_fault_is_called_so_without_a_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("strands_cli.app.plan", lambda *_: 1 // 0)
+    assert run_program(["plan", "x.yaml"]) == 70
+    shown = capsys.readouterr().err
+    assert "this is a fault of strands-cli: ZeroDivisionError" in shown
+    assert "STRANDS_DEBUG=1" in shown
+    assert "Traceback" not in shown
+    monkeypatch.setenv("STRANDS_DEBUG", "1")
+    run_program(["plan", "x.yaml"])
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_ctrl_c_before_a_command_begins_is_no_traceback(folder: Folder) -> None:
+    script = (
+        "import sys, signal\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name == 'typer':\n"
+        "            signal.raise_signal(signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "sys.argv = ['strands', 'list-tools']\n"
+        "from strands_cli.cli import main\nmain()\n"
+    )
+    ran = folder.run([sys.executable, "-c", script])
+    assert (ran.code, ran.out, ran.err) == (130, "", "")
+
+
+def test_help_needs_no_home_no_terminal_and_no_environment(folder: Folder) -> None:
+    ran = subprocess.run(
+        [STRANDS, "run", "--help"], env={"PATH": ""}, cwd="/", capture_output=True, encoding="utf-8", check=False
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")

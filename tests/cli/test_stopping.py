@@ -1,0 +1,120 @@
+"""Ctrl-C and SIGTERM in the middle of a run: it ends soon, says how, and its record says the same."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from tests.cli.strands import Folder
+from tests.fakes.model_server import ModelServer, Turn
+
+if sys.platform == "win32":
+    pytest.skip("signals as POSIX has them", allow_module_level=True)
+
+HANG = "import threading\nprint('hanging', flush=True)\nthreading.Event().wait()"
+ONE_STEP = [{"agent": "writer", "input": "Write."}]
+SOON = 4.0
+
+
+def hanging_tool(folder: Folder, body: str = HANG) -> None:
+    folder.tool("hang", body)
+    agents = {"writer": {"prompt": "You write.", "tools": ["native:hang"]}}
+    folder.workflow(ONE_STEP, {"steps.0": [{"calls": [{"hang": {}}]}, {"text": "done"}]}, agents=agents)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_during_a_hanging_sync_tool_ends_the_run_soon(
+    folder: Folder, number: signal.Signals, code: int
+) -> None:
+    hanging_tool(folder)
+    run = folder.start("run", "flow.yaml", "--json")
+    run.wait_for("| hanging")
+    began = time.monotonic()
+    run.send(number)
+    ran = run.end()
+    assert time.monotonic() - began < SOON
+    assert ran.code == code
+    assert ran.document["status"] == "interrupted"
+    assert ran.document["error"]["exit_code"] == code
+    assert "stopping; once more ends it at once" in ran.err
+    assert "Traceback" not in ran.err
+    assert folder.record()["status"] == "interrupted"
+
+
+def test_ctrl_c_while_a_model_keeps_silent_ends_the_run_soon(folder: Folder) -> None:
+    folder.workflow(ONE_STEP, runtime={"provider": "openai", "model_id": "m"})
+    asked = threading.Event()
+
+    def keep_silent(request: dict[str, Any]) -> Turn:
+        asked.set()
+        return Turn("too late", delay_s=60)
+
+    with ModelServer(keep_silent) as server:
+        run = folder.start("run", "flow.yaml", OPENAI_API_KEY="any", OPENAI_BASE_URL=server.url)
+        assert asked.wait(20)
+        began = time.monotonic()
+        run.send(signal.SIGINT)
+        ran = run.end()
+    assert time.monotonic() - began < SOON
+    assert (ran.code, ran.out) == (130, "")
+    assert "interrupted after" in ran.err
+    assert folder.record()["status"] == "interrupted"
+
+
+def test_an_async_tool_that_will_not_be_cancelled_gives_way_to_a_second_ctrl_c_at_once(folder: Folder) -> None:
+    stubborn = (
+        "TOOL_SPEC = {'name': 'hang', 'description': 'Hangs.', 'inputSchema': {'json': {'type': 'object'}},"
+        " 'annotations': {'readOnlyHint': True}}\n"
+        "import asyncio\n\n\nasync def hang(tool, **kwargs):\n    print('hanging', flush=True)\n"
+        "    while True:\n        try:\n            await asyncio.sleep(60)\n"
+        "        except asyncio.CancelledError:\n            print('no', flush=True)\n"
+    )
+    hanging_tool(folder)
+    (folder.site / "strands_tool_hang" / "__init__.py").write_text(stubborn)
+    run = folder.start("run", "flow.yaml")
+    run.wait_for("| hanging")
+    run.send(signal.SIGINT)
+    run.wait_for("| no")
+    began = time.monotonic()
+    run.send(signal.SIGINT)
+    ran = run.end()
+    assert time.monotonic() - began < 2
+    assert ran.code == 130
+
+
+def test_one_sigterm_is_enough_even_for_a_plugin_that_hangs_while_it_is_imported(folder: Folder) -> None:
+    hanging_tool(folder)
+    module = folder.site / "strands_tool_hang" / "__init__.py"
+    module.write_text(
+        module.read_text() + "\nimport sys, time\nprint('importing', file=sys.stderr, flush=True)\ntime.sleep(60)\n"
+    )
+    run = folder.start("run", "flow.yaml")
+    run.wait_for("importing")
+    run.send(signal.SIGTERM)
+    ran = run.end()
+    assert ran.code == 143
+
+
+def test_a_thread_that_a_tool_leaves_behind_does_not_keep_the_process(folder: Folder) -> None:
+    hanging_tool(
+        folder, "import threading\nthreading.Thread(target=threading.Event().wait).start()\nreturn answer('ok')"
+    )
+    began = time.monotonic()
+    ran = folder.strands("run", "flow.yaml", "--quiet")
+    assert (ran.code, ran.out) == (0, "done\n")
+    assert time.monotonic() - began < 20
+
+
+def test_ctrl_c_during_tools_run_ends_it(folder: Folder) -> None:
+    hanging_tool(folder)
+    run = folder.start("tools", "run", "hang", "--json")
+    run.wait_for("| hanging")
+    run.send(signal.SIGINT)
+    ran = run.end()
+    assert ran.code == 130
+    assert ran.document["status"] == "error"

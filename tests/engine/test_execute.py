@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from strands_cli.engine.execute import execute
+from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.outside import MemoryJournal
+from strands_cli.engine.ports import Ports, Row
+from strands_cli.engine.record import new_run_id, recorded_calls, run_facts
+from strands_cli.errors import ArtifactError, NotEquipped, RunFailed, RunRecordError
+from strands_cli.events import ArtifactWritten, Event, RunFinished
+from strands_cli.outputs.artifacts import ArtifactWriter
+from strands_cli.planning.options import RunOptions
+from strands_cli.planning.plan import Plan
+from tests.fakes.plans import chain_of, plan_of
+from tests.fakes.ports import FakeClock, Say, ScriptedAgents, ScriptedHuman, ScriptedTools
+
+TURNS = {"steps.0": [Say("one")]}
+
+
+def ports_of(journal: Any, turns: Any = TURNS, clock: FakeClock | None = None) -> Ports:
+    tools = ScriptedTools()
+    return Ports(journal, ScriptedAgents(turns, tools), tools, ScriptedHuman(), clock or FakeClock())
+
+
+def plan_with(artifacts: str, rest: str = "", **given: Any) -> Plan:
+    return chain_of("- {agent: writer, input: go}", rest=f"outputs:\n  artifacts: {artifacts}\n{rest}", **given)
+
+
+def run(plan: Plan, ports: Ports, write: Any) -> list[Event]:
+    events: list[Event] = []
+    asyncio.run(execute(plan, ports, "run-1", events.append, write))
+    return events
+
+
+def test_artifacts_may_use_the_names_of_the_run(tmp_path: Path) -> None:
+    names = ["name", "runtime.model_id", "runtime.options", "run.id", "run.duration_s", "run.usage.total_tokens",
+             "run.cost_usd", "last_response", "steps[0].agent", "hitl_response", "execution_context.last_response"]  # fmt: skip
+    text = "|".join(f"{{{{ {name} }}}}" for name in names)
+    plan = plan_with(f"[{{path: 'sub/{{{{ name }}}}.txt', from: '{text}'}}, {{path: trace, from: $TRACE}}]")
+    clock = FakeClock()
+    events = run(plan, ports_of(MemoryJournal(), clock=clock), ArtifactWriter(tmp_path / "out", force=False))
+    assert (tmp_path / "out" / "sub" / "test.txt").read_text() == "test|m|{}|run-1|0.0|15|None|one|writer||one"
+    assert json.loads((tmp_path / "out" / "trace").read_text()) == [
+        {"key": "steps.0", "kind": "step", "status": "done", "attempt": 1, "seconds": 0.0, "tokens": 0},
+        {"key": "steps.0/model.0", "kind": "model", "status": "done", "attempt": 1, "seconds": 0.0, "tokens": 15},
+    ]
+    written = [event for event in events if isinstance(event, ArtifactWritten)]
+    assert [Path(event.path).name for event in written] == ["test.txt", "trace"]
+
+
+def test_an_input_called_name_is_what_artifacts_mean_by_it(tmp_path: Path) -> None:
+    plan = plan_with("[{path: a, from: '{{ name }}'}]", "inputs: {values: {name: Ada}}")
+    run(plan, ports_of(MemoryJournal()), ArtifactWriter(tmp_path, force=False))
+    assert (tmp_path / "a").read_text() == "Ada"
+
+
+def test_the_runtime_of_an_artifact_is_the_model_that_really_ran(tmp_path: Path) -> None:
+    options = RunOptions(provider="ollama", model="other")
+    plan = plan_with("[{path: a, from: '{{ runtime.provider }}/{{ runtime.model_id }}'}]", options=options)
+    run(plan, ports_of(MemoryJournal()), ArtifactWriter(tmp_path, force=False))
+    assert (tmp_path / "a").read_text() == "ollama/other"
+
+
+def test_an_artifact_that_cannot_be_rendered_fails_the_run_and_is_named(tmp_path: Path) -> None:
+    plan = plan_with("[{path: a, from: '{{ nothing }}'}]")
+    with pytest.raises(RunFailed, match=r"outputs\.artifacts\[0\]\.from.*'nothing'"):
+        run(plan, ports_of(MemoryJournal()), ArtifactWriter(tmp_path, force=False))
+
+
+def test_a_refused_artifact_is_a_failed_effect_that_a_later_process_tries_again(tmp_path: Path) -> None:
+    plan, journal = plan_with("[{path: a, from: x}]"), MemoryJournal()
+    (tmp_path / "a").write_text("mine")
+    with pytest.raises(ArtifactError):
+        run(plan, ports_of(journal), ArtifactWriter(tmp_path, force=False))
+    row = journal.row("artifacts")
+    assert row is not None
+    assert row.status == "failed"
+    run(plan, ports_of(journal, {}), ArtifactWriter(tmp_path, force=True))
+    assert (tmp_path / "a").read_text() == "x"
+
+
+@dataclass
+class DiesAfter:
+    """Writes the files and then dies before the journal hears of it."""
+
+    writer: ArtifactWriter
+
+    def __call__(self, texts: Any) -> list[dict[str, Any]]:
+        self.writer(texts)
+        raise SystemExit("died")
+
+
+def test_a_run_that_died_between_its_files_and_its_record_finds_the_files_its_own(tmp_path: Path) -> None:
+    plan = plan_with("[{path: a, from: 'took {{ run.duration_s }} s'}, {path: b, from: '{{ TRACE }}'}]")
+    writer = ArtifactWriter(tmp_path / "out", force=False)
+    journal, clock = SqliteJournal.create(tmp_path / "r"), FakeClock()
+    with pytest.raises(SystemExit):
+        run(plan, ports_of(journal, clock=clock), DiesAfter(writer))
+    journal.close()
+    clock.advance(99)
+    journal = SqliteJournal.open(tmp_path / "r")
+    run(plan, ports_of(journal, {}, clock), writer)
+    row = journal.row("artifacts")
+    assert row is not None
+    assert (row.status, row.attempt) == ("done", 2)
+    assert (tmp_path / "out" / "a").read_text() == "took 0.0 s"
+    journal.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "reason"),
+    [
+        (RunFailed("no"), "failed", "no"),
+        (asyncio.CancelledError(), "interrupted", "the process was asked to stop"),
+        (KeyboardInterrupt(), "interrupted", "the process was asked to stop"),
+        (ZeroDivisionError("oh"), "failed", "ZeroDivisionError: oh"),
+    ],
+)
+def test_every_ending_is_recorded_and_told(error: BaseException, status: str, reason: str) -> None:
+    class Ends(ScriptedAgents):
+        async def run_agent(self, request: Any, scope: Any) -> Any:
+            clock.advance(3)
+            raise error
+
+    journal, clock, events = MemoryJournal(), FakeClock(), []
+    tools = ScriptedTools()
+    ports = Ports(journal, Ends({}, tools), tools, ScriptedHuman(), clock)
+    with pytest.raises(type(error)):
+        asyncio.run(execute(chain_of("- {agent: writer, input: go}"), ports, "r", events.append, lambda texts: []))
+    assert [journal.get(name) for name in ("status", "reason", "ended_at", "worked_s", "session_started_at")] == [
+        status, reason, clock.now(), 3.0, None,
+    ]  # fmt: skip
+    assert isinstance(events[-1], RunFinished)
+    assert (events[-1].status, events[-1].reason, events[-1].seconds) == (status, reason, 3.0)
+
+
+class FullDisk(MemoryJournal):
+    """A journal that takes the first facts and nothing more."""
+
+    async def write(self, row: Row) -> None:
+        self.put = self._refuse  # type: ignore[method-assign]
+        raise RunRecordError("the disk is full")
+
+    def _refuse(self, **facts: Any) -> None:
+        raise RunRecordError("no facts either")
+
+
+def test_a_record_that_fails_ends_the_run_with_its_own_error_and_the_end_is_told() -> None:
+    events: list[Event] = []
+    with pytest.raises(RunRecordError, match="the disk is full"):
+        asyncio.run(
+            execute(chain_of("- {agent: writer, input: go}"), ports_of(FullDisk()), "r", events.append, lambda texts: [])
+        )
+    assert isinstance(events[-1], RunFinished)
+    assert events[-1].reason == "the disk is full"
+
+
+def test_time_in_which_a_run_waited_is_not_counted() -> None:
+    plan, journal, clock = chain_of("- {agent: writer, input: go}"), MemoryJournal(), FakeClock()
+
+    def failing_after(seconds: float) -> Callable[[str, str], None]:
+        def moment(name: str, key: str) -> None:
+            clock.advance(seconds)
+            raise RunFailed("away")
+
+        return moment
+
+    tools = ScriptedTools()
+    for _ in range(2):
+        agents = ScriptedAgents(TURNS, tools, failing_after(10))
+        with pytest.raises(RunFailed):
+            run(plan, Ports(journal, agents, tools, ScriptedHuman(), clock), None)
+        clock.advance(1000)
+    events = run(plan, ports_of(journal, clock=clock), None)
+    assert isinstance(events[-1], RunFinished)
+    assert events[-1].seconds == 20.0
+
+
+def test_a_pattern_that_cannot_run_yet_is_refused_before_anything_happens() -> None:
+    plan = plan_of(
+        """
+        version: 1
+        name: test
+        runtime: {provider: openai, model_id: m}
+        agents: {writer: {prompt: w}}
+        pattern:
+          type: parallel
+          config: {branches: [{id: a, steps: [{agent: writer}]}, {id: b, steps: [{agent: writer}]}]}
+        """
+    )
+    journal = MemoryJournal()
+    with pytest.raises(NotEquipped, match="parallel"):
+        run(plan, ports_of(journal), None)
+    assert journal.get("status") is None
+
+
+def test_the_facts_of_a_run_are_enough_to_go_on_without_the_file() -> None:
+    plan = chain_of("- {agent: writer, input: go}", rest="inputs: {values: {topic: bees}}")
+    clock = FakeClock()
+    facts = run_facts(plan, "r1", clock)
+    assert facts == {
+        "id": "r1",
+        "workflow": "test",
+        "pattern": "chain",
+        "file": "flow.yaml",
+        "base_dir": str(Path.cwd()),
+        "text": plan.text,
+        "inputs": {"topic": "bees"},
+        "plan_digest": plan.digest,
+        "started_at": clock.now(),
+        "status": "running",
+    }
+    json.dumps(facts)
+
+
+def test_run_ids_sort_by_time_and_differ() -> None:
+    clock = FakeClock()
+    first = {new_run_id(clock) for _ in range(20)}
+    assert len(first) == 20
+    clock.advance(1)
+    assert max(first) < new_run_id(clock)
+    assert all(one.startswith("20231114-221320-") for one in first)
+
+
+def test_a_recording_is_made_of_the_calls_that_were_answered() -> None:
+    rows = [
+        Row("steps.0/model.0", "model", "done", "d", output={"events": []}, detail={"request": "go"}),
+        Row("steps.0/model.1", "model", "failed", "d", detail={"error": "x"}),
+    ]
+    assert recorded_calls(rows) == [("steps.0/model.0", {"events": []}, "go")]

@@ -1,0 +1,343 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from strands_cli.engine.journal import DATABASE, FORMAT, LARGE_OUTPUT_BYTES, SqliteJournal
+from strands_cli.engine.outside import MemoryJournal
+from strands_cli.engine.ports import Journal, Row
+from strands_cli.errors import ExitCode, RunRecordError
+from strands_cli.events import Usage
+
+ROW = Row("steps.0/model.2", "model", "started", "d1", started_at=12.5)
+DONE = replace(
+    ROW, status="done", output={"text": "café"}, usage=Usage(3, 4, 5, 6), cost=0.25, ended_at=13.5, detail={"n": [1]}
+)
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    return tmp_path / "runs" / "r1"
+
+
+@pytest.fixture
+def journal(directory: Path) -> Iterator[SqliteJournal]:
+    journal = SqliteJournal.create(directory)
+    yield journal
+    journal.close()
+
+
+def write(journal: SqliteJournal, *rows: Row) -> None:
+    async def all_of_them() -> None:
+        await asyncio.gather(*(journal.write(row) for row in rows))
+
+    asyncio.run(all_of_them())
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "memory"])
+def test_a_journal_gives_back_what_was_written(kind: str, directory: Path) -> None:
+    journal: Journal = SqliteJournal.create(directory) if kind == "sqlite" else MemoryJournal()
+
+    async def use() -> None:
+        journal.note(ROW)
+        assert journal.row(ROW.key) == ROW, "a noted row is seen at once"
+        await journal.write(replace(ROW, key="steps.0/tool.0.x", kind="tool"))
+        await journal.write(DONE)
+
+    asyncio.run(use())
+    journal.put(status="completed", inputs={"topic": "bees", "n": None})
+    assert journal.row(ROW.key) == DONE
+    assert journal.row("steps.9") is None
+    assert [row.key for row in journal.rows()] == [ROW.key, "steps.0/tool.0.x"], "in the order of first start"
+    assert [row.key for row in journal.rows("tool")] == ["steps.0/tool.0.x"]
+    assert journal.get("inputs") == {"topic": "bees", "n": None}
+    assert journal.get("nothing") is None
+    journal.put(status="failed")
+    assert journal.get("status") == "failed"
+    journal.close()
+
+
+def test_the_database_layout_is_compatibility_data(directory: Path, journal: SqliteJournal) -> None:
+    journal.put(status="running")
+    write(journal, DONE)
+    with sqlite3.connect(directory / "journal.sqlite") as database:
+        assert database.execute("PRAGMA user_version").fetchone() == (1,)
+        assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        columns = {
+            table: [(name, kind) for _, name, kind, *_ in database.execute(f"PRAGMA table_info({table})")]
+            for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        }
+        values = database.execute("SELECT * FROM effects").fetchone()
+        facts = database.execute("SELECT * FROM facts").fetchall()
+    database.close()
+    assert columns == {
+        "effects": [
+            ("key", "TEXT"), ("kind", "TEXT"), ("status", "TEXT"), ("digest", "TEXT"), ("attempt", "INTEGER"),
+            ("output", "TEXT"), ("output_file", "TEXT"), ("usage", "TEXT"), ("cost", "REAL"), ("detail", "TEXT"),
+            ("started_at", "REAL"), ("ended_at", "REAL"), ("position", "INTEGER"),
+        ],
+        "facts": [("name", "TEXT"), ("value", "TEXT")],
+    }  # fmt: skip
+    usage = '{"input_tokens": 3, "output_tokens": 4, "cache_read_tokens": 5, "cache_write_tokens": 6}'
+    assert values == (
+        "steps.0/model.2", "model", "done", "d1", 1, '{"text": "café"}', None, usage, 0.25, '{"n": [1]}', 12.5, 13.5, 1,
+    )  # fmt: skip
+    assert facts == [("status", '"running"')]
+
+
+def test_concurrent_writes_share_one_transaction(journal: SqliteJournal) -> None:
+    statements: list[str] = []
+    journal._connection.set_trace_callback(statements.append)
+    write(journal, *(replace(ROW, key=f"tasks.{n}") for n in range(50)))
+    journal._connection.set_trace_callback(None)
+    assert [word for word in statements if word in ("BEGIN IMMEDIATE", "COMMIT")] == ["BEGIN IMMEDIATE", "COMMIT"]
+    assert len(list(journal.rows())) == 50
+
+
+def test_a_write_returns_only_when_it_is_committed(directory: Path, journal: SqliteJournal) -> None:
+    async def use() -> list[Any]:
+        await journal.write(DONE)
+        other = sqlite3.connect(directory / DATABASE)
+        try:
+            return other.execute("SELECT key FROM effects").fetchall()
+        finally:
+            other.close()
+
+    assert asyncio.run(use()) == [(DONE.key,)]
+
+
+def test_a_noted_row_is_committed_when_the_journal_is_closed(directory: Path) -> None:
+    journal = SqliteJournal.create(directory)
+
+    async def use() -> None:
+        journal.note(ROW)
+        journal.close()
+
+    asyncio.run(use())
+    assert SqliteJournal.open(directory, hold=False).row(ROW.key) == ROW
+
+
+@pytest.mark.parametrize("letter", ["x", "é"])
+def test_a_large_output_lies_in_a_file_named_by_its_digest(letter: str, directory: Path, journal: SqliteJournal) -> None:
+    small = letter * (LARGE_OUTPUT_BYTES // len(letter.encode()) - 2)
+    write(journal, replace(DONE, key="small", output=small))
+    assert not (directory / "outputs").exists()
+    write(journal, replace(DONE, key="large", output=small + "xxx"), replace(DONE, key="same", output=small + "xxx"))
+    (file,) = (directory / "outputs").iterdir()
+    assert len(file.stem) == 64
+    assert file.suffix == ".json"
+    assert [row.output for row in journal.rows()] == [small, small + "xxx", small + "xxx"]
+
+
+def test_a_large_output_that_was_changed_or_lost_is_an_error_and_not_an_answer(
+    directory: Path, journal: SqliteJournal
+) -> None:
+    write(journal, replace(DONE, output="x" * LARGE_OUTPUT_BYTES))
+    (file,) = (directory / "outputs").iterdir()
+    file.write_text('"something else"')
+    with pytest.raises(RunRecordError, match="is not what was written"):
+        journal.row(DONE.key)
+    file.unlink()
+    with pytest.raises(RunRecordError, match="No such file"):
+        journal.row(DONE.key)
+
+
+def test_half_a_surrogate_pair_survives(journal: SqliteJournal) -> None:
+    output = {"text": "half \ud83d pair"}
+    write(journal, replace(DONE, output=output), replace(DONE, key="b", output=[output, "y" * LARGE_OUTPUT_BYTES]))
+    journal.put(inputs=output)
+    assert [row.output for row in journal.rows()] == [output, [output, "y" * LARGE_OUTPUT_BYTES]]
+    assert journal.get("inputs") == output
+
+
+def test_a_row_that_json_cannot_hold_fails_alone_and_at_once(journal: SqliteJournal) -> None:
+    async def use() -> list[Any]:
+        rows = [replace(DONE, key="good"), replace(DONE, key="bad", output={"image": b"..."})]
+        async with asyncio.timeout(5):
+            return await asyncio.gather(*(journal.write(row) for row in rows), return_exceptions=True)
+
+    good, bad = asyncio.run(use())
+    assert good is None
+    assert isinstance(bad, RunRecordError)
+    assert "bytes" in bad.message
+    assert [row.key for row in journal.rows()] == ["good"]
+
+
+def test_a_failed_commit_reaches_whoever_waits_and_everyone_after(journal: SqliteJournal) -> None:
+    async def use() -> list[Any]:
+        journal._connection.execute("DROP TABLE effects")
+        first = await asyncio.gather(*(journal.write(replace(ROW, key=k)) for k in "ab"), return_exceptions=True)
+        return [*first, *await asyncio.gather(journal.write(ROW), return_exceptions=True)]
+
+    errors = asyncio.run(use())
+    assert len(errors) == 3
+    assert all(isinstance(error, RunRecordError) and "no such table" in error.message for error in errors)
+
+
+def test_a_cancelled_writer_does_not_stop_the_others(journal: SqliteJournal) -> None:
+    async def use() -> None:
+        first, second = (asyncio.ensure_future(journal.write(replace(ROW, key=key))) for key in "ab")
+        await asyncio.sleep(0)
+        first.cancel()
+        await second
+
+    asyncio.run(use())
+    assert {row.key for row in journal.rows()} == {"a", "b"}
+
+
+def test_the_format_of_another_version_is_refused(directory: Path, journal: SqliteJournal) -> None:
+    journal._connection.execute(f"PRAGMA user_version = {FORMAT + 1}")
+    journal.close()
+    with pytest.raises(RunRecordError, match=f"has format {FORMAT + 1}; this version reads format {FORMAT}") as raised:
+        SqliteJournal.open(directory)
+    assert raised.value.exit_code == ExitCode.RUN_RECORD == 17
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (lambda file: file.write_bytes(b"not a database at all, but long enough to be one" * 100), "not a database"),
+        (lambda file: file.write_bytes(file.read_bytes()[:2000]), "malformed"),
+        (lambda file: file.write_bytes(b""), "empty"),
+        (lambda file: file.unlink(), "there is no run record"),
+    ],
+    ids=["other bytes", "truncated", "empty", "absent"],
+)
+@pytest.mark.parametrize("hold", [True, False])
+def test_a_damaged_record_is_named_and_not_held(damage: Any, says: str, hold: bool, directory: Path) -> None:
+    journal = SqliteJournal.create(directory)
+    write(journal, *(replace(DONE, key=f"steps.{n}") for n in range(200)))
+    journal.close()
+    damage(directory / DATABASE)
+    for _ in range(2):  # the second time shows that the first one let the lock go
+        with pytest.raises(RunRecordError, match=says) as raised:
+            list(SqliteJournal.open(directory, hold=hold).rows())
+        assert str(directory) in raised.value.message
+
+
+def test_a_damaged_row_is_an_error(directory: Path, journal: SqliteJournal) -> None:
+    write(journal, DONE)
+    journal._connection.execute("UPDATE effects SET output = '{'")
+    with pytest.raises(RunRecordError):
+        journal.row(DONE.key)
+    journal._connection.execute("UPDATE facts SET value = '{'")
+    journal.put(status="x")
+    journal._connection.execute("UPDATE facts SET value = '{'")
+    with pytest.raises(RunRecordError):
+        journal.get("status")
+
+
+def test_a_reader_needs_no_lock_and_cannot_write(directory: Path, journal: SqliteJournal) -> None:
+    write(journal, DONE)
+    reader = SqliteJournal.open(directory, hold=False)
+    assert reader.row(DONE.key) == DONE
+    with pytest.raises(RunRecordError, match="readonly"):
+        reader.put(status="failed")
+    with pytest.raises(RunRecordError, match="readonly"):
+        write(reader, ROW)
+    reader.close()
+    write(journal, replace(ROW, key="still mine"))
+
+
+def test_looking_at_a_record_leaves_nothing_behind(directory: Path) -> None:
+    journal = SqliteJournal.create(directory)
+    write(journal, DONE)
+    journal.close()
+    before = sorted(path.name for path in directory.iterdir())
+    reader = SqliteJournal.open(directory, hold=False)
+    assert reader.row(DONE.key) == DONE
+    reader.close()
+    assert sorted(path.name for path in directory.iterdir()) == before == ["journal.sqlite", "lock"]
+
+
+def test_the_record_of_a_killed_process_can_be_read_before_anyone_goes_on_with_it(directory: Path) -> None:
+    journal = SqliteJournal.create(directory)
+    write(journal, DONE)
+    for name in ("journal.sqlite", "journal.sqlite-wal"):
+        (directory.parent / name).write_bytes((directory / name).read_bytes())
+    assert SqliteJournal.open(directory.parent, hold=False).row(DONE.key) == DONE
+    journal.close()
+
+
+def test_a_place_that_cannot_be_made_is_an_error_with_a_way_out(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RunRecordError, match="cannot make the run's directory") as raised:
+        SqliteJournal.create(tmp_path / "file" / "r1")
+    assert "--runs-dir" in str(raised.value.fix)
+    SqliteJournal.create(tmp_path / "r1").close()
+    with pytest.raises(RunRecordError, match="File exists"):
+        SqliteJournal.create(tmp_path / "r1")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX modes")
+def test_a_record_is_for_its_owner_only(directory: Path, journal: SqliteJournal) -> None:
+    assert directory.stat().st_mode & 0o077 == 0
+
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from strands_cli.engine.journal import SqliteJournal
+journal = SqliteJournal.open(Path(sys.argv[1]))
+print("held", flush=True)
+sys.stdin.read()
+journal.close()
+"""
+
+
+def hold_elsewhere(directory: Path) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(directory)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+@pytest.mark.parametrize("kill", [True, False], ids=["killed", "ended"])
+def test_only_one_process_may_hold_a_run_and_its_death_frees_it(kill: bool, directory: Path) -> None:
+    SqliteJournal.create(directory).close()
+    other = hold_elsewhere(directory)
+    try:
+        with pytest.raises(RunRecordError, match="another process is working on the run"):
+            SqliteJournal.open(directory)
+        SqliteJournal.open(directory, hold=False).close()
+        if kill:
+            os.kill(other.pid, signal.SIGKILL)
+        other.communicate("")
+        SqliteJournal.open(directory).close()
+    finally:
+        other.kill()
+        other.communicate()
+
+
+CREATOR = """
+import os, signal, sys
+from pathlib import Path
+from strands_cli.engine import journal
+journal._TABLES = journal._TABLES + "SELECT die();"
+connect = journal._connect
+def connecting(*args, **options):
+    connection = connect(*args, **options)
+    connection.create_function("die", 0, lambda: os.kill(os.getpid(), signal.SIGKILL))
+    return connection
+journal._connect = connecting
+journal.SqliteJournal.create(Path(sys.argv[1]))
+"""
+
+
+def test_a_process_that_dies_while_it_makes_a_record_leaves_none_that_looks_whole(directory: Path) -> None:
+    died = subprocess.run([sys.executable, "-c", CREATOR, str(directory)], check=False, stderr=subprocess.DEVNULL)
+    assert died.returncode == -signal.SIGKILL
+    with pytest.raises(RunRecordError, match="empty or not a run record"):
+        SqliteJournal.open(directory)

@@ -1,0 +1,51 @@
+"""Plans for tests: made from YAML by the real loader and planner, over a catalog of their own."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from strands_cli.catalog import Catalog, discover_catalog
+from strands_cli.config import Settings
+from strands_cli.errors import Finding
+from strands_cli.planning.build import build_plan
+from strands_cli.planning.options import RunOptions
+from strands_cli.planning.plan import Plan
+from strands_cli.spec.document import read_document
+from strands_cli.spec.loader import load_spec
+
+AGENTS = "{writer: {prompt: You write.}, editor: {prompt: You edit.}}"
+RUNTIME = "{provider: openai, model_id: m}"
+
+
+def plan_of(
+    text: str,
+    *,
+    options: RunOptions | None = None,
+    catalog: Catalog | None = None,
+    custom: tuple[str, ...] = (),
+    environ: Mapping[str, str] | None = None,
+    file: str = "flow.yaml",
+) -> Plan:
+    """Plan a workflow; it must be valid, what planning finds is in `plan.findings`."""
+    document = read_document(file, textwrap.dedent(text))
+    loaded = load_spec(document)
+    assert loaded.spec is not None, "\n".join(map(str, loaded.findings))
+    assert not [f for f in loaded.findings if f.severity == "error"], "\n".join(map(str, loaded.findings))
+    settings = Settings(Path("runs"), custom)
+    catalog = catalog if catalog is not None else discover_catalog([])
+    return build_plan(loaded.spec, document, catalog, settings, options or RunOptions(), {"OPENAI_API_KEY": "k"} if environ is None else environ)
+
+
+def chain_of(steps: str, *, rest: str = "", agents: str = AGENTS, runtime: str = RUNTIME, **given: Any) -> Plan:
+    """Plan a chain from the YAML of its steps; `rest` are further sections, `given` goes to `plan_of`."""
+    body = textwrap.indent(textwrap.dedent(steps).strip("\n"), "      ")
+    head = f"version: 1\nname: test\nruntime: {runtime}\nagents: {agents}\n{textwrap.dedent(rest)}\n"
+    return plan_of(f"{head}pattern:\n  type: chain\n  config:\n    steps:\n{body}\n", **given)
+
+
+def found(plan: Plan, code: str) -> list[Finding]:
+    """Return the findings of one code."""
+    return [finding for finding in plan.findings if finding.code == code]

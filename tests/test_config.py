@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from strands_cli.config import Settings, load_settings, user_data_dir
+from strands_cli.errors import ExitCode, UsageError
+
+
+def test_an_explicit_place_wins_over_the_environment_and_that_over_the_data_directory(tmp_path: Path) -> None:
+    environ = {"STRANDS_RUNS_DIR": "/from/env", "XDG_DATA_HOME": str(tmp_path), "LOCALAPPDATA": str(tmp_path)}
+    assert load_settings(environ, runs_dir=tmp_path / "chosen").runs_dir == tmp_path / "chosen"
+    assert load_settings(environ).runs_dir == Path("/from/env").absolute()
+    assert load_settings({**environ, "STRANDS_RUNS_DIR": ""}).runs_dir == user_data_dir(environ) / "runs"
+
+
+def test_a_relative_place_is_made_absolute_so_that_a_tool_cannot_move_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load_settings({"STRANDS_RUNS_DIR": "here"}).runs_dir == tmp_path / "here"
+
+
+@pytest.mark.parametrize(
+    ("platform", "expected"),
+    [
+        ("linux", "/xdg/strands-cli"),
+        ("darwin", "/home/ada/Library/Application Support/strands-cli"),
+        ("win32", "/local/strands-cli"),
+    ],
+)
+def test_the_data_directory_is_the_platforms_own(
+    platform: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(Path, "home", lambda: Path("/home/ada"))
+    assert user_data_dir({"XDG_DATA_HOME": "/xdg", "LOCALAPPDATA": "/local"}) == Path(expected)
+
+
+@pytest.mark.parametrize("value", ["", "relative/data"])
+def test_a_relative_xdg_directory_is_ignored_as_its_specification_says(
+    value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(Path, "home", lambda: Path("/home/ada"))
+    assert user_data_dir({"XDG_DATA_HOME": value}) == Path("/home/ada/.local/share/strands-cli")
+
+
+def test_without_a_home_the_error_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(Path, "home", homeless)
+    with pytest.raises(UsageError) as raised:
+        load_settings({})
+    assert raised.value.exit_code == ExitCode.USAGE
+    assert "STRANDS_RUNS_DIR" in str(raised.value.fix)
+    assert load_settings({"STRANDS_RUNS_DIR": "/runs"}).runs_dir == Path("/runs").absolute()
+
+
+def test_the_allowlist_is_read_word_by_word() -> None:
+    environ = {"STRANDS_RUNS_DIR": "r", "STRANDS_CUSTOM_TOOL_ALLOWLIST": " a.b:c , ,d.* "}
+    assert load_settings(environ).custom_tools == ("a.b:c", "d.*")
+    assert load_settings({"STRANDS_RUNS_DIR": "r"}).custom_tools == ()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "allowed", "refused"),
+    [
+        ("pkg.mod:attr", ["pkg.mod:attr", "pkg.mod.attr"], ["pkg.mod:attrs", "pkg.mod:attr.x", "pkg:mod"]),
+        ("pkg.*", ["pkg.mod:attr", "pkg:attr", "pkg.a.b:c"], ["pkgs:attr", "pkgs.mod:attr", "pkg", "other.pkg.mod:x"]),
+        ("pkg.mod:*", ["pkg.mod:attr"], ["pkg.other:attr"]),
+        ("*", [], ["pkg.mod:attr"]),
+        (".*", [], ["pkg.mod:attr"]),
+        ("pkg.mod", [], ["pkg.mod:attr"]),
+    ],
+)
+def test_the_allowlist_allows_exactly_what_it_names(pattern: str, allowed: list[str], refused: list[str]) -> None:
+    settings = Settings(Path("runs"), (pattern,))
+    assert [ref for ref in allowed if not settings.allows_custom(ref)] == []
+    assert [ref for ref in refused if settings.allows_custom(ref)] == []
