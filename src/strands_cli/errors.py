@@ -126,6 +126,10 @@ class RunFailed(StrandsCliError):
     exit_code = ExitCode.RUN_FAILED
 
 
+class InvalidAnswer(RunFailed):
+    """An agent did not answer in the form that was asked for, also when it was asked to mend its answer."""
+
+
 class ArtifactError(StrandsCliError):
     """An output file cannot be written, or must not be overwritten."""
 

@@ -152,6 +152,13 @@ class ToolCallFinished(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class PathEnded(Event):
+    """No choice of a graph node's edges holds, and there is no `else`: its path ends there."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
 class HumanAsked(Event):
     """A question was put to a person, or stored for one."""
 

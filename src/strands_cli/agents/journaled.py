@@ -9,6 +9,7 @@ from strands.models import Model
 
 from strands_cli.agents.replay import ReplayModel
 from strands_cli.agents.results import shortened
+from strands_cli.agents.structured import answered_in_text
 from strands_cli.agents.turns import (
     ToolUseIds,
     broken_inputs,
@@ -37,8 +38,16 @@ class JournaledModel(Model):
         broken_inputs: Tool arguments of the last turn that were not JSON, by tool-use id.
     """
 
-    def __init__(self, inner: Model, settings: ModelSettings, scope: StepScope, secrets: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        inner: Model,
+        settings: ModelSettings,
+        scope: StepScope,
+        secrets: Iterable[str] = (),
+        answer_schema: Mapping[str, Any] | None = None,
+    ) -> None:
         self._inner = inner
+        self._answer_schema = answer_schema
         self._settings = settings
         self._scope = scope
         self._secrets = secrets
@@ -81,6 +90,8 @@ class JournaledModel(Model):
             stream = self._play(effect, kwargs.get("model_state"))
         else:
             stream = self._ask(effect, messages, tool_specs, system_prompt, kwargs)
+        if self._answer_schema is not None:
+            stream = answered_in_text(stream, self._answer_schema, effect.key)
         async for event in stream:
             yield event
 

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pydantic import BaseModel
 from strands import Agent
 from strands.agent.conversation_manager import NullConversationManager
 from strands.models import Model
 from strands.tools.executors import SequentialToolExecutor
-from strands.types.exceptions import EventLoopException
+from strands.types.exceptions import EventLoopException, StructuredOutputException
 
 from strands_cli.agents.explain import explain
 from strands_cli.agents.gate import Gate
 from strands_cli.agents.journaled import JournaledModel
 from strands_cli.agents.load import Toolbox
 from strands_cli.agents.replay import ReplayModel
+from strands_cli.agents.structured import answer_class, unwrap
 from strands_cli.agents.tools import GatedTool
 from strands_cli.engine.ports import AgentAnswer, AgentRequest
 from strands_cli.engine.scope import StepScope
-from strands_cli.errors import RunFailed
+from strands_cli.errors import InvalidAnswer, RunFailed
 from strands_cli.planning.plan import PlannedAgent
 from strands_cli.spec.recording import Recording
 
+# How often a wrong structured answer is given back to be mended.
+MENDING_TURNS = 1
 # Given the agent's plan and the step's key, returns the model to ask; a recording has other turns for each step.
 ModelSource = Callable[[PlannedAgent, str], Model]
 
@@ -42,7 +47,8 @@ class SdkAgentRunner:
             StrandsCliError: why it stopped; a provider's own error becomes `RunFailed`.
         """
         model = self._models(request.agent, scope.key)
-        journaled = JournaledModel(model, request.agent.model, scope, self._gate.secrets)
+        schema = request.output_schema
+        journaled = JournaledModel(model, request.agent.model, scope, self._gate.secrets, schema)
         offered = self._toolbox.offered(request.tools)
         agent = Agent(
             model=journaled,
@@ -61,17 +67,28 @@ class SdkAgentRunner:
         result = await self._invoke(agent, request, scope)
         if isinstance(model, ReplayModel):
             model.require_played()
-        return AgentAnswer(text=response_text(result), stop_reason=result.stop_reason)
+        text = response_text(result)
+        if schema is None:
+            return AgentAnswer(text=text, stop_reason=result.stop_reason)
+        output = unwrap(schema, result.structured_output.model_dump(mode="json"))
+        return AgentAnswer(json.dumps(output, ensure_ascii=False), result.stop_reason, output=output)
 
     async def _invoke(self, agent: Agent, request: AgentRequest, scope: StepScope) -> Any:
+        wanted = _answer_model(request, scope)
         try:
-            result = await agent.invoke_async(request.prompt)
+            result = await agent.invoke_async(request.prompt, structured_output_model=wanted)
+        except StructuredOutputException as error:
+            raise scope.stopped or _no_answer(request, str(error)) from error
         except EventLoopException as error:
             raise scope.stopped or explain(error.original_exception, request.agent, self._gate.secrets) from error
         except Exception as error:
             raise scope.stopped or explain(error, request.agent, self._gate.secrets) from error
         if scope.stopped is not None:
             raise scope.stopped
+        if wanted is not None and result.structured_output is not None:
+            return result
+        if wanted is not None:
+            raise _no_answer(request, f"it stopped with {result.stop_reason}")
         if result.stop_reason not in ("end_turn", "stop_sequence"):
             raise RunFailed(
                 f"the agent '{request.agent.id}' stopped without an answer: {result.stop_reason}",
@@ -83,6 +100,27 @@ class SdkAgentRunner:
                 fix="say in its prompt what it shall answer, or choose another model",
             )
         return result
+
+
+def _answer_model(request: AgentRequest, scope: StepScope) -> type[BaseModel] | None:
+    """Return what the SDK asks the model to fill in; after one answer to mend, the next wrong one ends the step."""
+    if request.output_schema is None:
+        return None
+    refused: list[str] = []
+
+    def refuse(problem: str) -> None:
+        refused.append(problem)
+        if len(refused) > MENDING_TURNS:
+            scope.stop(_no_answer(request, problem))
+
+    return answer_class(request.output_schema, refuse)
+
+
+def _no_answer(request: AgentRequest, problem: str) -> InvalidAnswer:
+    return InvalidAnswer(
+        f"invalid_output: the agent '{request.agent.id}' gave no answer in the form asked for: {problem}",
+        fix="describe the form in its prompt, or choose a model that can call tools",
+    )
 
 
 def response_text(result: Any) -> str:

@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from strands_cli.agents.schemas import first_problem
+from strands_cli.agents.turns import text_in
 
 ANSWER = "answer"
 _FENCED = re.compile(r"```(?:json)?\s*\n(.*?)\n\s*```", re.DOTALL)
 
 
-def answer_class(schema: Mapping[str, Any]) -> type[BaseModel]:
+TOOL = "final_answer"
+
+
+def answer_class(schema: Mapping[str, Any], refused: Callable[[str], None]) -> type[BaseModel]:
     """Return a pydantic class that stands for a JSON Schema: the SDK takes nothing else.
 
     A schema that is no object (a list of tasks) is wrapped under the key `answer`, since a tool's input is an object.
+
+    Args:
+        schema: What an answer must satisfy.
+        refused: Called with the problem of each answer that does not.
     """
     wrapped = wrap(schema)
 
     class Answer(BaseModel):
-        """The answer of this step."""
+        """Give the final answer of this step."""
 
         model_config = ConfigDict(extra="allow")
 
@@ -31,6 +39,7 @@ def answer_class(schema: Mapping[str, Any]) -> type[BaseModel]:
         @classmethod
         def _fits(cls, value: Any) -> Any:
             if problem := first_problem(wrapped, value):
+                refused(problem)
                 raise ValueError(problem)
             return value
 
@@ -38,6 +47,7 @@ def answer_class(schema: Mapping[str, Any]) -> type[BaseModel]:
         def __get_pydantic_json_schema__(cls, core_schema: Any, handler: Any) -> dict[str, Any]:
             return dict(wrapped)
 
+    Answer.__name__ = TOOL
     return Answer
 
 
@@ -64,3 +74,23 @@ def answer_in(text: str, schema: Mapping[str, Any]) -> Any:
             if first_problem(wrap(schema), wrapped) is None:
                 return wrapped
     return None
+
+
+async def answered_in_text(events: AsyncIterator[Any], schema: Mapping[str, Any], key: str) -> AsyncIterator[Any]:
+    """Pass a turn's stream events on; a text that is the answer becomes a call of the answer tool.
+
+    Many local models have no tool calling, and for the others this saves the SDK's second request.
+    """
+    text, calls_tools = "", False
+    async for event in events:
+        text += text_in(event)
+        calls_tools = calls_tools or "toolUse" in event.get("contentBlockStart", {}).get("start", {})
+        answer = answer_in(text, schema) if "messageStop" in event and not calls_tools else None
+        if answer is None:
+            yield event
+            continue
+        start = {"toolUse": {"name": TOOL, "toolUseId": f"{key}.answer"}}
+        yield {"contentBlockStart": {"start": start}}
+        yield {"contentBlockDelta": {"delta": {"toolUse": {"input": json.dumps(answer)}}}}
+        yield {"contentBlockStop": {}}
+        yield {"messageStop": {"stopReason": "tool_use"}}

@@ -13,7 +13,7 @@ from strands_cli.engine.effects import NeedsDecision
 from strands_cli.engine.patterns import PATTERNS
 from strands_cli.engine.ports import Ports, Row
 from strands_cli.engine.run import Run
-from strands_cli.errors import NotEquipped, RunRecordError, StrandsCliError, WaitingForPerson
+from strands_cli.errors import RunRecordError, StrandsCliError, WaitingForPerson
 from strands_cli.events import ArtifactWritten, Event, RunFinished, RunStarted, RunStatus, Usage
 
 if TYPE_CHECKING:
@@ -46,10 +46,6 @@ async def execute(
         StrandsCliError: why it stopped; the record says the same, and what was done is kept.
     """
     pattern = plan.spec.pattern
-    if pattern.type not in PATTERNS:
-        raise NotEquipped(
-            f"this version cannot run the pattern '{pattern.type}' yet", fix="it can be validated and planned"
-        )
     resumed = next(ports.journal.rows(), None) is not None
     run = Run(plan, ports, run_id, emit)
     emit(RunStarted(ports.clock.now(), run_id, plan.spec.name, pattern.type, len(plan.steps), resumed))

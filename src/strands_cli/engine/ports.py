@@ -104,12 +104,13 @@ class Human(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AgentRequest:
-    """One step of one agent: its plan, the prompts as rendered, and the tools it has in this step."""
+    """One step of one agent: its plan, the prompts as rendered, its tools, and what its answer must satisfy."""
 
     agent: PlannedAgent
     prompt: str
     system_prompt: str
     tools: tuple[PlannedTool, ...]
+    output_schema: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

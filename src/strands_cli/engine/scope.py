@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from strands_cli.engine.effects import Effect
 from strands_cli.engine.ports import Answer, Question
 from strands_cli.errors import StrandsCliError, WaitingForPerson
-from strands_cli.events import Event, HumanAnswered, HumanAsked
+from strands_cli.events import Event, HumanAnswered, HumanAsked, Usage
 
 if TYPE_CHECKING:
     from strands_cli.engine.budget import Budget
@@ -40,6 +40,7 @@ class StepScope:
         self.who = who
         self.stopped: StrandsCliError | None = None
         self.cancel: Callable[[], None] | None = None
+        self.usage = Usage()
         self._run = run
         self._model_calls = 0
         self._tool_uses = 0
@@ -85,8 +86,9 @@ class StepScope:
         key = f"{self.key}/tool.{self._positions[tool_use_id].popleft()}.{name}"
         return self._run.effect(key=key, kind="tool", given=given, repeatable=repeatable)
 
-    def count_model_call(self, usage: Any, cost: float | None) -> None:
+    def count_model_call(self, usage: Usage, cost: float | None) -> None:
         """Add a model call that was made, not one that the journal answered."""
+        self.usage += usage
         self._run.budget.count_model_call(usage, cost)
 
     def count_tool_call(self) -> None:

@@ -125,6 +125,7 @@ def _planned_agent(
         model=model,
         tools=resolver.agent_tools(agent.tools, f"/agents/{escape(agent_id)}/tools"),
         recording=recording,
+        output_schema=agent.output_schema if isinstance(agent.output_schema, Mapping) else None,
     )
 
 

@@ -8,8 +8,6 @@ from strands_cli.errors import Finding, Severity
 from strands_cli.spec.document import Document, escape
 from strands_cli.spec.model import WorkflowSpec
 
-RUNNABLE_PATTERNS = ("chain",)
-
 
 def check_not_yet(spec: WorkflowSpec, document: Document) -> list[Finding]:
     """Return a finding for each part of the workflow that would have no effect in this version."""
@@ -22,8 +20,6 @@ def check_not_yet(spec: WorkflowSpec, document: Document) -> list[Finding]:
 def _parts(spec: WorkflowSpec) -> Iterator[tuple[str, str, str, Severity]]:
     """Yield pointer, name, fix and severity; what guards or feeds a run is an error, what smooths it a warning."""
     remove = "leave it out for now"
-    if spec.pattern.type not in RUNNABLE_PATTERNS:
-        yield "/pattern", f"running the pattern '{spec.pattern.type}'", "it can be validated and planned", "error"
     for name in ("mcp", "http_executors", "composite"):
         if getattr(spec.tools, name):
             yield f"/tools/{name}", f"tools.{name}", remove, "error"

@@ -70,6 +70,7 @@ class PlannedAgent:
     model: ModelSettings
     tools: tuple[PlannedTool, ...]
     recording: Path | None = None
+    output_schema: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

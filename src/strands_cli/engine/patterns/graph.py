@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.concurrency import Job
+from strands_cli.engine.concurrency import Job, Outcome
 from strands_cli.errors import RunFailed
 from strands_cli.spec.model import GateStep
 
 if TYPE_CHECKING:
-    from strands_cli.engine.run import Run, StepResult
+    from strands_cli.engine.results import StepResult
+    from strands_cli.engine.run import Run
     from strands_cli.spec.model import Edge, GraphConfig
 
 
@@ -50,12 +52,16 @@ def _require_bounded(wave: list[str], visits: Counter[str], config: GraphConfig)
 async def _run_wave(
     run: Run, config: GraphConfig, wave: list[str], visits: Counter[str], names: dict[str, Any]
 ) -> dict[str, StepResult]:
-    def job(node: str) -> Job:
-        return Job(lambda: run.step(f"nodes.{node}#{visits[node]}", config.nodes[node], names))
+    done: dict[str, StepResult] = {}
 
-    results: dict[str, Any] = {}
-    await run.dag({node: job(node) for node in wave}, results)
-    return results
+    async def perform(node: str) -> StepResult:
+        return await run.step(f"nodes.{node}#{visits[node]}", config.nodes[node], names, index=len(names["nodes"]))
+
+    def tell(node: str, outcome: Outcome) -> None:
+        done[node] = outcome.value
+
+    await run.jobs({node: Job(partial(perform, node)) for node in wave}, tell)
+    return {node: done[node] for node in wave}
 
 
 def _next(run: Run, config: GraphConfig, node: str, names: dict[str, Any]) -> list[str]:
@@ -67,7 +73,7 @@ def _targets(run: Run, edge: Edge, names: dict[str, Any]) -> list[str]:
     if edge.to is not None:
         return list(edge.to)
     for choice in edge.choose or ():
-        if run.holds(choice.when, names, where=f"the edge from {edge.from_}"):
+        if run.holds(choice.when, names, where=f"the edges from '{edge.from_}'"):
             return [choice.to]
     run.path_ended(edge.from_)
     return []

@@ -1,96 +1,86 @@
-"""Orchestrator and workers: an agent hands out tasks in rounds, workers do them side by side, and the results join."""
+"""Orchestrator and workers: an agent hands out tasks in rounds, workers do them side by side, the results join."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.concurrency import Job
+from strands_cli.engine.concurrency import Job, Outcome
 from strands_cli.spec.model import AgentStep
 
 if TYPE_CHECKING:
-    from strands_cli.engine.run import Run, StepResult
+    from strands_cli.engine.results import StepResult
+    from strands_cli.engine.run import Run
     from strands_cli.spec.model import OrchestratorConfig
 
-TASKS = {
-    "type": "array",
-    "items": {"type": "object", "properties": {"task": {"type": "string"}}, "required": ["task"]},
-}
+_TASK = {"type": "object", "properties": {"task": {"type": "string"}}, "required": ["task"]}
+TASKS = {"type": "array", "items": _TASK}
 DEFAULT_WORKERS, DEFAULT_ROUNDS = 10, 1
 NEXT_ROUND = """
 
-These tasks are done:
-{% for worker in workers %}
-- {{ worker.task }}: {{ worker.response }}
+Done so far:
+{% for worker in workers %}- {{ worker.task }}: {{ worker.response }}
 {% endfor %}
 Answer with further tasks, or with an empty list if nothing is left to do."""
 
 
 async def orchestrator_workers(run: Run, config: OrchestratorConfig) -> dict[str, Any]:
     """Hand out tasks until the orchestrator answers none or the rounds are used up; then reduce and write up."""
-    names = await work(run, config)
-    for key, gate_or_step in (("reduce_review", config.reduce_review), ("reduce", config.reduce), ("writeup", config.writeup)):
-        if gate_or_step is None:
-            continue
-        response = (await run.step(key, gate_or_step, names)).response
-        if key == "reduce_review":
-            names["hitl_response"] = response
-        else:
-            names["last_response"] = response
-        if key == "reduce":
-            names["reduce_response"] = response
-    return names
-
-
-async def work(run: Run, config: OrchestratorConfig) -> dict[str, Any]:
-    """Run the rounds and return what the later steps see."""
-    limits = config.orchestrator.limits
-    names: dict[str, Any] = {"workers": [], "subtasks": [], "round_count": 0, "last_response": ""}
-    for round_number in range(1, (limits.max_rounds or DEFAULT_ROUNDS) + 1):
-        answer = await run.decide(_key(round_number), _question(run, config, round_number), TASKS, names)
-        tasks = answer.output[: limits.max_workers or DEFAULT_WORKERS]
-        names |= {"orchestrator_response": answer.response}
+    names: dict[str, Any] = {"workers": [], "num_workers": 0, "subtasks": [], "round_count": 0, "last_response": ""}
+    for number in range(1, (config.orchestrator.limits.max_rounds or DEFAULT_ROUNDS) + 1):
+        tasks, names = await _hand_out(run, config, number, names)
         if not tasks:
             break
-        names |= {"subtasks": [*names["subtasks"], *tasks], "round_count": round_number}
-        if round_number == 1 and config.decomposition_review is not None:
-            review = await run.step("decomposition_review", config.decomposition_review, names)
-            names["hitl_response"] = review.response
-        await _round(run, config, tasks, names)
+        if number == 1 and config.decomposition_review is not None:
+            answer = (await run.step("decomposition_review", config.decomposition_review, names)).response
+            names = {**names, "hitl_response": answer}
+        names = await _work(run, config, tasks, names)
+    if config.reduce_review is not None:
+        names = {**names, "hitl_response": (await run.step("reduce_review", config.reduce_review, names)).response}
+    if config.reduce is not None:
+        reduced = (await run.step("reduce", config.reduce, names, index=1)).response
+        names = {**names, "reduce_response": reduced, "last_response": reduced}
+    if config.writeup is not None:
+        names = {**names, "last_response": (await run.step("writeup", config.writeup, names, index=1)).response}
     return names
 
 
-def _key(round_number: int) -> str:
-    return "orchestrator" if round_number == 1 else f"orchestrator#{round_number}"
+async def _hand_out(
+    run: Run, config: OrchestratorConfig, number: int, names: dict[str, Any]
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Ask for the tasks of one round; more than `max_workers` are cut off."""
+    step, key = config.orchestrator, "orchestrator"
+    if number > 1:
+        text = step.input if step.input is not None else run.plan.agents[step.agent].prompt
+        step, key = step.model_copy(update={"input": text + NEXT_ROUND}), f"orchestrator#{number}"
+    answer = await run.decide(key, step, TASKS, names)
+    tasks = answer.output[: config.orchestrator.limits.max_workers or DEFAULT_WORKERS]
+    if len(tasks) < len(answer.output):
+        run.warn(f"{key} handed out {len(answer.output)} tasks, and the first {len(tasks)} are done (max_workers)")
+    subtasks = [*names["subtasks"], *tasks]
+    rounds = number if tasks else names["round_count"]
+    return tasks, {**names, "orchestrator_response": answer.response, "subtasks": subtasks, "round_count": rounds}
 
 
-def _question(run: Run, config: OrchestratorConfig, round_number: int) -> AgentStep:
-    step = config.orchestrator
-    if round_number == 1:
-        return step
-    text = step.input or run.plan.agents[step.agent].prompt
-    return step.model_copy(update={"input": text + NEXT_ROUND})
-
-
-async def _round(run: Run, config: OrchestratorConfig, tasks: list[dict[str, Any]], names: dict[str, Any]) -> None:
+async def _work(
+    run: Run, config: OrchestratorConfig, tasks: list[dict[str, Any]], names: dict[str, Any]
+) -> dict[str, Any]:
     """Let one worker do each task; workers are numbered through all rounds."""
-    first = len(names["workers"])
-    template = config.worker_template
+    template, first = config.worker_template, len(names["workers"])
+    done: dict[str, StepResult] = {}
 
     async def perform(number: int, task: str) -> StepResult:
         step = AgentStep(agent=template.agent, input="{{ task }}", tool_overrides=template.tools)
         return await run.step(f"workers.{number}", step, {"task": task}, index=number)
 
-    jobs = {
-        str(first + offset): Job(lambda offset=offset, task=task: perform(first + offset, task["task"]))
-        for offset, task in enumerate(tasks)
-    }
-    done: dict[str, Any] = {}
-    await run.dag(jobs, done)
-    results = [done[key] for key in jobs]
+    def tell(name: str, outcome: Outcome) -> None:
+        done[name] = outcome.value
+
+    await run.jobs({str(n): Job(partial(perform, n, one["task"])) for n, one in enumerate(tasks, first)}, tell)
     workers = [
-        {"task": task["task"], "response": result.response, "output": result.output, "agent": result.agent,
-         "status": result.status, "index": result.index}
-        for task, result in zip(tasks, results, strict=True)
+        {"task": one["task"], "response": done[str(n)].response, "output": done[str(n)].output,
+         "agent": template.agent, "status": done[str(n)].status, "index": n}
+        for n, one in enumerate(tasks, first)
     ]  # fmt: skip
-    names["workers"] = [*names["workers"], *workers]
-    names |= {"num_workers": len(names["workers"]), "last_response": workers[-1]["response"]}
+    joined = [*names["workers"], *workers]
+    return {**names, "workers": joined, "num_workers": len(joined), "last_response": workers[-1]["response"]}

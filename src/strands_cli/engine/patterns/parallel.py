@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.concurrency import Job
+from strands_cli.engine.concurrency import Job, Outcome
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
@@ -13,21 +14,23 @@ if TYPE_CHECKING:
 
 async def parallel(run: Run, config: ParallelConfig) -> dict[str, Any]:
     """Run all branches, then `reduce` over `branches.<id>.response`."""
+    done: dict[str, dict[str, Any]] = {}
 
     async def perform(branch: Branch) -> dict[str, Any]:
-        names = await run.sequence(f"branches.{branch.id}.steps", branch.steps)
-        last = names["steps"][-1]
-        return {"response": last.response, "output": last.output, "status": "completed", "steps": names["steps"]}
+        steps = (await run.sequence(f"branches.{branch.id}.steps", branch.steps))["steps"]
+        return {"response": steps[-1].response, "output": steps[-1].output, "status": "completed", "steps": steps}
+
+    def tell(name: str, outcome: Outcome) -> None:
+        failed: dict[str, Any] = {"response": outcome.error, "output": None, "status": outcome.status, "steps": []}
+        done[name] = outcome.value or failed
 
     jobs = {
-        branch.id: Job(lambda branch=branch: perform(branch), stop_on_error=branch.on_error == "stop")
-        for branch in config.branches
+        branch.id: Job(partial(perform, branch), stop_on_error=branch.on_error == "stop") for branch in config.branches
     }
-    branches: dict[str, Any] = {}
-    await run.dag(jobs, branches)
-    responses = [branches[branch.id]["response"] for branch in config.branches]
-    names = {"branches": branches, "last_response": "\n\n".join(filter(None, responses))}
+    await run.jobs(jobs, tell)
+    branches = {branch.id: done[branch.id] for branch in config.branches}
+    completed = [result["response"] for result in branches.values() if result["status"] == "completed"]
+    names = {"branches": branches, "last_response": "\n\n".join(completed)}
     if config.reduce is not None:
-        result = await run.step("reduce", config.reduce, names)
-        names["last_response"] = result.response
+        names["last_response"] = (await run.step("reduce", config.reduce, names, index=1)).response
     return names

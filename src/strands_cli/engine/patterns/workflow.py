@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.concurrency import Job
+from strands_cli.engine.concurrency import Job, Outcome
+from strands_cli.engine.results import StepResult
 from strands_cli.spec.model import GateStep
 
 if TYPE_CHECKING:
-    from strands_cli.engine.run import Run, StepResult
+    from strands_cli.engine.run import Run
     from strands_cli.spec.model import DagConfig, Task
 
 
@@ -20,16 +23,22 @@ async def workflow(run: Run, config: DagConfig) -> dict[str, Any]:
     async def perform(task: Task) -> StepResult:
         return await run.step(f"tasks.{task.id}", task, names_for(task, tasks, done))
 
+    def tell(name: str, outcome: Outcome) -> None:
+        done[name] = outcome.value or StepResult(outcome.error, status=outcome.status)
+
     jobs = {
-        task.id: Job(lambda task=task: perform(task), deps=task.deps, stop_on_error=task.on_error == "stop")
+        task.id: Job(partial(perform, task), deps=task.deps, stop_on_error=task.on_error == "stop")
         for task in config.tasks
     }
-    await run.dag(jobs, done)
-    return {**_gate_answer(config.tasks, done), "tasks": done, "last_response": _last(config, done)}
+    await run.jobs(jobs, tell)
+    results = {name: done[name] for name in tasks}
+    completed = [result for result in results.values() if result.status == "completed"]
+    last = completed[-1].response if completed else ""
+    return {**gate_answer(config.tasks, results), "tasks": results, "last_response": last}
 
 
-def names_for(task: Task, tasks: dict[str, Task], done: dict[str, StepResult]) -> dict[str, Any]:
-    """Return what a task's templates see: only what it waits for, so that the order of others cannot matter."""
+def names_for(task: Task, tasks: Mapping[str, Task], done: Mapping[str, StepResult]) -> dict[str, Any]:
+    """Return what a task's templates see: only what it waits for, so that the speed of others cannot matter."""
     ancestors: set[str] = set()
     waiting = list(task.deps)
     while waiting:
@@ -38,15 +47,10 @@ def names_for(task: Task, tasks: dict[str, Task], done: dict[str, StepResult]) -
             ancestors.add(name)
             waiting += tasks[name].deps
     seen = {name: done[name] for name in tasks if name in ancestors}
-    return {**_gate_answer([tasks[name] for name in seen], done), "tasks": seen}
+    return {**gate_answer((tasks[name] for name in seen), seen), "tasks": seen}
 
 
-def _gate_answer(tasks: Any, done: dict[str, StepResult]) -> dict[str, Any]:
-    answers = [done[task.id].response for task in tasks if isinstance(task, GateStep) and task.id in done]
+def gate_answer(tasks: Iterable[Task], done: Mapping[str, StepResult]) -> dict[str, Any]:
+    """Return `hitl_response`: the answer of the last gate of the file among these tasks, if there is one."""
+    answers = [done[task.id].response for task in tasks if isinstance(task, GateStep)]
     return {"hitl_response": answers[-1]} if answers else {}
-
-
-def _last(config: DagConfig, done: dict[str, StepResult]) -> str:
-    """Return the response of the last task of the file that completed."""
-    completed = [done[task.id] for task in config.tasks if done[task.id].status == "completed"]
-    return completed[-1].response if completed else ""
