@@ -155,7 +155,9 @@ class WaitingForPerson(StrandsCliError):
 
 
 class BudgetExceeded(StrandsCliError):
-    """The run reached a limit of `runtime.budgets`."""
+    """A run or a step reached a limit; `limit` names one of `runtime.budgets`, which a resumed run may raise."""
+
+    limit: str | None = None
 
     exit_code = ExitCode.BUDGET
 

@@ -11,12 +11,13 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from strands_cli.agents.schemas import first_problem
 from strands_cli.agents.turns import text_in
+from strands_cli.engine.ports import AgentRequest
+from strands_cli.errors import RunFailed
 
+# The key under which an answer that is no object is given, and the name of the tool that takes answers.
 ANSWER = "answer"
-_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)\n\s*```", re.DOTALL)
-
-
 TOOL = "final_answer"
+_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)\n?\s*```", re.DOTALL)
 
 
 def answer_class(schema: Mapping[str, Any], refused: Callable[[str], None]) -> type[BaseModel]:
@@ -49,6 +50,26 @@ def answer_class(schema: Mapping[str, Any], refused: Callable[[str], None]) -> t
 
     Answer.__name__ = TOOL
     return Answer
+
+
+def require_input(request: AgentRequest) -> None:
+    """Check what a step says to its agent against the agent's `input_schema`, as JSON where it is JSON, else as text.
+
+    Raises:
+        RunFailed: it does not fit.
+    """
+    schema = request.agent.input_schema
+    if schema is None:
+        return
+    try:
+        value = json.loads(request.prompt)
+    except ValueError:
+        value = request.prompt
+    if problem := first_problem(schema, value):
+        raise RunFailed(
+            f"the input of the agent '{request.agent.id}' does not fit its input_schema: {problem}",
+            fix="mend the step's `input`; `{{ value | tojson }}` writes a value as JSON",
+        )
 
 
 def wrap(schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -89,7 +110,8 @@ async def answered_in_text(events: AsyncIterator[Any], schema: Mapping[str, Any]
         if answer is None:
             yield event
             continue
-        start = {"toolUse": {"name": TOOL, "toolUseId": f"{key}.answer"}}
+        # Some providers take only letters, digits, `_` and `-` in an id that comes back to them.
+        start = {"toolUse": {"name": TOOL, "toolUseId": re.sub(r"[^A-Za-z0-9_-]", "_", f"{key}_answer")}}
         yield {"contentBlockStart": {"start": start}}
         yield {"contentBlockDelta": {"delta": {"toolUse": {"input": json.dumps(answer)}}}}
         yield {"contentBlockStop": {}}

@@ -35,6 +35,7 @@ class RunResult:
     model_calls: int
     tool_calls: int
     seconds: float
+    cost_usd: float | None = None
 
 
 async def execute(
@@ -71,6 +72,7 @@ async def execute(
         model_calls=run.budget.model_calls,
         tool_calls=run.budget.tool_calls,
         seconds=run.budget.seconds,
+        cost_usd=run.budget.cost,
     )
 
 
@@ -152,8 +154,5 @@ def _store_end(run: Run, ports: Ports, status: RunStatus, reason: str | None) ->
 
 def _tell_end(run: Run, status: RunStatus, reason: str | None) -> None:
     budget = run.budget
-    run.emit(
-        RunFinished(
-            run.clock.now(), run.id, status, budget.seconds, budget.usage, budget.model_calls, budget.tool_calls, reason
-        )
-    )
+    spent = (budget.usage, budget.model_calls, budget.tool_calls)
+    run.emit(RunFinished(run.clock.now(), run.id, status, budget.seconds, *spent, reason, budget.cost))

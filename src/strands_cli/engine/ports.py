@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from strands_cli.engine.scope import StepScope
     from strands_cli.planning.plan import PlannedAgent, PlannedTool
 
-RowKind = Literal["step", "model", "tool", "human", "artifacts"]
+RowKind = Literal["step", "model", "tool", "human", "notes", "artifacts"]
 RowStatus = Literal["started", "done", "failed", "waiting"]
 
 
@@ -71,6 +71,9 @@ class Clock(Protocol):
     def monotonic(self) -> float:
         """Return seconds that never jump back, for durations."""
 
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -88,11 +91,15 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back: an answer `by` somebody, `waiting` for later, or `nobody` there to ask."""
+    """What came back: an answer `by` somebody, `waiting` for later, or `nobody` there to ask.
+
+    `reason` is there when the answer is a refusal: of a gate, whose step then fails, or of a tool call.
+    """
 
     outcome: Literal["answered", "waiting", "nobody"]
     text: str = ""
     by: str = "person"
+    reason: str | None = None
 
 
 class Human(Protocol):
@@ -104,23 +111,33 @@ class Human(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AgentRequest:
-    """One step of one agent: its plan, the prompts as rendered, its tools, and what its answer must satisfy."""
+    """One step of one agent: its plan, the prompts as rendered, its tools, and what its answer must satisfy.
+
+    `history` is what the agent has said in earlier steps, as their answers' `messages` had it.
+    """
 
     agent: PlannedAgent
     prompt: str
     system_prompt: str
     tools: tuple[PlannedTool, ...]
     output_schema: Mapping[str, Any] | None = None
+    history: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class AgentAnswer:
-    """What an agent said: text without its trailing newline, structured output if it has a schema."""
+    """What an agent said: text without its trailing newline, structured output if it has a schema.
+
+    `messages` are those that the step added to the conversation of an agent that keeps it, as JSON; with `restated`
+    they are the whole conversation, since older messages gave way to a summary.
+    """
 
     text: str
     stop_reason: str
     usage: Usage = field(default_factory=Usage)
     output: Any = None
+    messages: tuple[Any, ...] = ()
+    restated: bool = False
 
 
 class AgentRunner(Protocol):

@@ -11,7 +11,7 @@ from strands_cli.spec.model import CallStep, GateStep
 
 if TYPE_CHECKING:
     from strands_cli.events import StepKind
-    from strands_cli.spec.model import Step
+    from strands_cli.spec.model import AgentStep, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,19 @@ def describe(step: Step) -> tuple[StepKind, str]:
     if isinstance(step, CallStep):
         return "call", step.tool
     return "agent", step.agent
+
+
+def after(step: Step, result: StepResult) -> dict[str, Any]:
+    """Return the names that a step leaves to those that follow it."""
+    names = {"last_response": result.response}
+    return {**names, "hitl_response": result.response} if isinstance(step, GateStep) else names
+
+
+def question_to(step: AgentStep, prompt: str) -> str:
+    """Return the template of what a step says to its agent: its input, else the agent's prompt as it is written."""
+    if step.input is not None:
+        return step.input
+    return prompt if "{{" in prompt else "{% raw %}" + prompt + "{% endraw %}"
 
 
 def text_of(result: Mapping[str, Any]) -> str:

@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.budget import Budget
+from strands_cli.engine.budget import Budget, Terms
 from strands_cli.engine.concurrency import Job, Outcome, run_jobs
+from strands_cli.engine.conversations import Conversations
 from strands_cli.engine.effects import Effect
 from strands_cli.engine.ports import AgentRequest, Ports, Question, RowKind
 from strands_cli.engine.results import StepResult, describe, json_of, text_of
@@ -15,7 +16,7 @@ from strands_cli.engine.scope import StepScope
 from strands_cli.errors import RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, PathEnded, RunWarning, StepFailed, StepFinished, StepStarted
 from strands_cli.planning.plan import tools_of
-from strands_cli.spec.model import AgentStep, CallStep, GateStep
+from strands_cli.spec.model import AgentLimits, AgentStep, CallStep, GateStep
 from strands_cli.spec.template import TemplateError, Templates
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Run:
         self._emit = emit
         self.budget = Budget.resumed(plan.spec.runtime.budgets, ports.clock, ports.journal)
         self.templates = Templates()
+        self._conversations = Conversations(plan.agents)
         self._ports = ports
         self._slots = asyncio.Semaphore(plan.spec.runtime.max_parallel)
 
@@ -50,9 +52,13 @@ class Run:
 
     def _check_budget(self, kind: RowKind) -> None:
         self.budget.require(kind)
-        for name, spent, limit in self.budget.nearing(kind):
-            message = f"{spent:g} of runtime.budgets.{name}: {limit:g} are spent"
+        for message in self.budget.warnings(kind):
             self.warn(message)
+
+    def _terms(self, step: Step) -> Terms:
+        """Return on what terms a step may call models."""
+        limits = self.plan.agents[step.agent].limits if isinstance(step, AgentStep) else None
+        return Terms(limits or AgentLimits(), self.plan.spec.runtime.failure_policy, self.plan.prices)
 
     def render(self, text: str, names: Mapping[str, Any] | None = None, *, where: str = "") -> str:
         """Render a template of the workflow over the inputs and `names`; `where` names it in an error."""
@@ -62,7 +68,12 @@ class Run:
             raise RunFailed(f"the template of {where or 'the workflow'} cannot be rendered: {error}") from error
 
     async def sequence(
-        self, prefix: str, steps: Sequence[Step], names: Mapping[str, Any] | None = None
+        self,
+        prefix: str,
+        steps: Sequence[Step],
+        names: Mapping[str, Any] | None = None,
+        *,
+        keep_failure: bool = False,
     ) -> dict[str, Any]:
         """Run steps one after another; each sees those before it as `steps`, `last_response`, `hitl_response`.
 
@@ -71,7 +82,7 @@ class Run:
         """
         seen: dict[str, Any] = {**(names or {}), "steps": [], "last_response": ""}
         for index, step in enumerate(steps):
-            result = await self.step(f"{prefix}.{index}", step, seen, index=index)
+            result = await self.step(f"{prefix}.{index}", step, seen, index=index, keep_failure=keep_failure)
             seen = {**seen, "steps": [*seen["steps"], result], "last_response": result.response}
             if isinstance(step, GateStep):
                 seen["hitl_response"] = result.response
@@ -114,6 +125,7 @@ class Run:
         *,
         index: int = 0,
         schema: Mapping[str, Any] | None = None,
+        keep_failure: bool = False,
     ) -> StepResult:
         """Execute one step of any kind under its key, or take its result from the journal.
 
@@ -123,13 +135,14 @@ class Run:
             names: What its templates see besides the inputs.
             index: Its position among its siblings.
             schema: What an agent's answer must satisfy; its own `output_schema` if not given.
+            keep_failure: Whether a failure in the journal is the step's end too, since others went on with it.
         """
         kind, who = describe(step)
-        scope = StepScope(self, key, who)
+        scope = StepScope(self, key, who, self._terms(step))
         self.emit(StepStarted(self.clock.now(), key, kind, who))
         started = self.clock.monotonic()
         try:
-            result, replayed = await self._perform(scope, step, names, index, schema)
+            result, replayed = await self._perform(scope, step, names, index, schema, keep_failure)
         except WaitingForPerson:
             raise
         except StrandsCliError as error:
@@ -140,7 +153,13 @@ class Run:
         return result
 
     async def _perform(
-        self, scope: StepScope, step: Step, names: Mapping[str, Any], index: int, schema: Mapping[str, Any] | None
+        self,
+        scope: StepScope,
+        step: Step,
+        names: Mapping[str, Any],
+        index: int,
+        schema: Mapping[str, Any] | None,
+        keep_failure: bool,
     ) -> tuple[StepResult, bool]:
         if isinstance(step, GateStep):
             return await self._gate(scope, step, names, index)
@@ -150,18 +169,21 @@ class Run:
             given, act = self._prepare_agent(scope, step, names, index, schema)
         effect = self.effect(key=scope.key, kind="step", given=given, repeatable=True)
         if effect.recorded is not None:
-            return StepResult(**effect.recorded.output, index=index), True
+            return StepResult(**self._conversations.go_on(effect.recorded.output), index=index), True
+        if keep_failure and effect.failure is not None:
+            raise RunFailed(effect.failure)
         self.budget.count_step()
         await effect.start()
         try:
-            async with self._slots:
-                result: StepResult = await act()
+            with self._conversations.held(step, scope.key):
+                async with self._slots:
+                    result, kept = await self.budget.in_time(act())
         except RunFailed as error:
             await effect.fail(error.message)
             raise
-        output = {"response": result.response, "agent": result.agent, "output": result.output}
+        output = {"response": result.response, "agent": result.agent, "output": result.output, **kept}
         await effect.finish(output)
-        return StepResult(**output, index=index), False
+        return StepResult(**self._conversations.go_on(output), index=index), False
 
     def _prepare_agent(
         self, scope: StepScope, step: AgentStep, names: Mapping[str, Any], index: int, schema: Mapping[str, Any] | None
@@ -182,11 +204,13 @@ class Run:
             raise RunFailed(f"{scope.key} has nothing to say to the agent '{agent.id}': its input is empty")
         tools = tools_of(step, self.plan.agents, self.plan.override_tools)
         schema = schema if schema is not None else agent.output_schema
-        request = AgentRequest(agent, prompt, system_prompt, tools, schema)
+        history = self._conversations.history(agent.id)
+        request = AgentRequest(agent, prompt, system_prompt, tools, schema, history)
 
-        async def act() -> StepResult:
+        async def act() -> tuple[StepResult, dict[str, Any]]:
             answer = await self._ports.agents.run_agent(request, scope)
-            return StepResult(answer.text, agent.id, output=answer.output)
+            kept = self._conversations.row_of(answer, agent.id)
+            return StepResult(answer.text, agent.id, output=answer.output), kept
 
         given = {"agent": agent.id, "prompt": prompt, "system": system_prompt, "tools": [tool.name for tool in tools]}
         return ({**given, "schema": schema} if schema is not None else given), act
@@ -196,12 +220,12 @@ class Run:
         tool = self.plan.call_tools[step.tool]
         arguments = self.render_value(step.input, names, where=f"{scope.key}.input")
 
-        async def act() -> StepResult:
+        async def act() -> tuple[StepResult, dict[str, Any]]:
             result = await self._ports.tools.call_tool(tool, arguments, scope)
             text, output = text_of(result), json_of(result)
             if result["status"] != "success":
                 raise RunFailed(f"{scope.key}: the tool {tool.name} failed: {text}")
-            return StepResult(text, tool.name, output=output)
+            return StepResult(text, tool.name, output=output), {}
 
         return {"tool": tool.name, "input": arguments}, act
 

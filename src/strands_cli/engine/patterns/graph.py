@@ -17,15 +17,19 @@ if TYPE_CHECKING:
 
 
 async def graph(run: Run, config: GraphConfig) -> dict[str, Any]:
-    """Start at the first node and follow the edges, wave by wave, until no edge leads on.
+    """Start at the first node and follow the edges until no edge leads on.
 
-    The nodes that edges lead to run together, each once, and see the nodes as the wave before left them: the outcome
-    does not depend on which of them is faster.
+    The nodes that edges lead to run together and see the nodes as those before left them: the outcome does not depend
+    on which of them is faster. A node that a path still under way leads to waits for it, so that a join runs once.
     """
     names: dict[str, Any] = {"nodes": {}, "last_response": ""}
     visits: Counter[str] = Counter()
-    wave = [next(iter(config.nodes))]
-    while wave:
+    onward = onward_from(config)
+    pending = {next(iter(config.nodes))}
+    while pending:
+        wave = [
+            node for node in config.nodes if node in pending and not any(node in onward[other] for other in pending)
+        ]
         visits.update(wave)
         _require_bounded(wave, visits, config)
         results = await _run_wave(run, config, wave, visits, names)
@@ -36,8 +40,32 @@ async def graph(run: Run, config: GraphConfig) -> dict[str, Any]:
             if isinstance(config.nodes[node], GateStep):
                 names["hitl_response"] = result.response
         following = {target for node in wave for target in _next(run, config, node, names)}
-        wave = [node for node in config.nodes if node in following]
+        pending = (pending - set(wave)) | following
     return names
+
+
+def onward_from(config: GraphConfig) -> dict[str, set[str]]:
+    """Return which nodes each node leads to, without the edges that lead back into a loop."""
+    targets: dict[str, list[str]] = {node: [] for node in config.nodes}
+    for edge in config.edges:
+        targets[edge.from_] += [*(edge.to or ()), *(choice.to for choice in edge.choose or ())]
+    onward: dict[str, set[str]] = {}
+    for root in config.nodes:
+        trail = [] if root in onward else [(root, iter(targets[root]))]
+        onward.setdefault(root, set())
+        while trail:
+            node, left = trail[-1]
+            target = next(left, None)
+            if target is None:
+                trail.pop()
+                if trail:
+                    onward[trail[-1][0]] |= {node, *onward[node]}
+            elif target not in onward:
+                onward[target] = set()
+                trail.append((target, iter(targets[target])))
+            elif all(target != passed for passed, _ in trail):
+                onward[node] |= {target, *onward[target]}
+    return onward
 
 
 def _require_bounded(wave: list[str], visits: Counter[str], config: GraphConfig) -> None:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.concurrency import Job, Outcome
+from strands_cli.engine.results import after, question_to
 from strands_cli.spec.model import AgentStep
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from strands_cli.engine.run import Run
     from strands_cli.spec.model import OrchestratorConfig
 
-_TASK = {"type": "object", "properties": {"task": {"type": "string"}}, "required": ["task"]}
+_TASK = {"type": "object", "properties": {"task": {"type": "string", "minLength": 1}}, "required": ["task"]}
 TASKS = {"type": "array", "items": _TASK}
 DEFAULT_WORKERS, DEFAULT_ROUNDS = 10, 1
 NEXT_ROUND = """
@@ -38,10 +39,10 @@ async def orchestrator_workers(run: Run, config: OrchestratorConfig) -> dict[str
     if config.reduce_review is not None:
         names = {**names, "hitl_response": (await run.step("reduce_review", config.reduce_review, names)).response}
     if config.reduce is not None:
-        reduced = (await run.step("reduce", config.reduce, names, index=1)).response
-        names = {**names, "reduce_response": reduced, "last_response": reduced}
+        result = await run.step("reduce", config.reduce, names, index=1)
+        names = {**names, **after(config.reduce, result), "reduce_response": result.response}
     if config.writeup is not None:
-        names = {**names, "last_response": (await run.step("writeup", config.writeup, names, index=1)).response}
+        names = {**names, **after(config.writeup, await run.step("writeup", config.writeup, names, index=1))}
     return names
 
 
@@ -51,12 +52,14 @@ async def _hand_out(
     """Ask for the tasks of one round; more than `max_workers` are cut off."""
     step, key = config.orchestrator, "orchestrator"
     if number > 1:
-        text = step.input if step.input is not None else run.plan.agents[step.agent].prompt
-        step, key = step.model_copy(update={"input": text + NEXT_ROUND}), f"orchestrator#{number}"
+        question = question_to(step, run.plan.agents[step.agent].prompt)
+        step, key = step.model_copy(update={"input": question + NEXT_ROUND}), f"orchestrator#{number}"
     answer = await run.decide(key, step, TASKS, names)
     tasks = answer.output[: config.orchestrator.limits.max_workers or DEFAULT_WORKERS]
     if len(tasks) < len(answer.output):
         run.warn(f"{key} handed out {len(answer.output)} tasks, and the first {len(tasks)} are done (max_workers)")
+    elif number == 1 and not tasks:
+        run.warn("the orchestrator handed out no task, so that no worker has anything to do")
     subtasks = [*names["subtasks"], *tasks]
     rounds = number if tasks else names["round_count"]
     return tasks, {**names, "orchestrator_response": answer.response, "subtasks": subtasks, "round_count": rounds}

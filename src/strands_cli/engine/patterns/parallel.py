@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.concurrency import Job, Outcome
+from strands_cli.engine.results import after
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
@@ -17,7 +18,8 @@ async def parallel(run: Run, config: ParallelConfig) -> dict[str, Any]:
     done: dict[str, dict[str, Any]] = {}
 
     async def perform(branch: Branch) -> dict[str, Any]:
-        steps = (await run.sequence(f"branches.{branch.id}.steps", branch.steps))["steps"]
+        goes_on = branch.on_error == "continue"
+        steps = (await run.sequence(f"branches.{branch.id}.steps", branch.steps, keep_failure=goes_on))["steps"]
         return {"response": steps[-1].response, "output": steps[-1].output, "status": "completed", "steps": steps}
 
     def tell(name: str, outcome: Outcome) -> None:
@@ -30,7 +32,8 @@ async def parallel(run: Run, config: ParallelConfig) -> dict[str, Any]:
     await run.jobs(jobs, tell)
     branches = {branch.id: done[branch.id] for branch in config.branches}
     completed = [result["response"] for result in branches.values() if result["status"] == "completed"]
-    names = {"branches": branches, "last_response": "\n\n".join(completed)}
+    names: dict[str, Any] = {"branches": branches, "last_response": "\n\n".join(completed)}
     if config.reduce is not None:
-        names["last_response"] = (await run.step("reduce", config.reduce, names, index=1)).response
+        result = await run.step("reduce", config.reduce, names, index=1)
+        names = {**names, **after(config.reduce, result)}
     return names

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.engine.results import question_to
 from strands_cli.errors import InvalidAnswer, RunFailed
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ async def choose(run: Run, config: RoutingConfig) -> tuple[str, str]:
     router, known = config.router, ", ".join(config.routes)
     route = {"type": "string", "description": f"One of: {known}"}
     schema = {"type": "object", "properties": {"route": route}, "required": ["route"]}
-    question = router.input if router.input is not None else run.plan.agents[router.agent].prompt
+    question = question_to(router, run.plan.agents[router.agent].prompt)
     asked, said = router, ""
     for attempt in range(1, router.max_retries + 2):
         try:

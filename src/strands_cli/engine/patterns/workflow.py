@@ -21,7 +21,8 @@ async def workflow(run: Run, config: DagConfig) -> dict[str, Any]:
     done: dict[str, StepResult] = {}
 
     async def perform(task: Task) -> StepResult:
-        return await run.step(f"tasks.{task.id}", task, names_for(task, tasks, done))
+        names = names_for(task, tasks, done)
+        return await run.step(f"tasks.{task.id}", task, names, keep_failure=task.on_error == "continue")
 
     def tell(name: str, outcome: Outcome) -> None:
         done[name] = outcome.value or StepResult(outcome.error, status=outcome.status)
