@@ -156,7 +156,13 @@ def test_generated_reference_pages_are_what_the_code_says() -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-PUBLIC_MODULES = ["strands_cli", "strands_cli.api", "strands_cli.metadata", "strands_cli.testing"]
+PUBLIC_MODULES = [
+    "strands_cli",
+    "strands_cli.api",
+    "strands_cli.builder",
+    "strands_cli.metadata",
+    "strands_cli.testing",
+]
 
 
 PUBLIC_NAMES = """

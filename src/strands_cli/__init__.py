@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from strands_cli.api import Workflow as Workflow
     from strands_cli.catalog import discover_catalog as discover_catalog
 
 __version__ = "0.1.0"
 
 # Public names and the modules they live in; imported when asked for, so that `--version` stays cheap.
-_PUBLIC = {"discover_catalog": "strands_cli.catalog"}
+_PUBLIC = {"Workflow": "strands_cli.api", "discover_catalog": "strands_cli.catalog"}
 
 
 def __getattr__(name: str) -> Any:

@@ -240,6 +240,15 @@ CODES: dict[str, CodeEntry] = {
         "The workflow sends the provider's key from your environment to a host that is not the provider's.",
         "Check that the key was made for that host.",
     ),
+    # -- prices (prices.py, planning/)
+    "bad-prices": CodeEntry(
+        "The file that STRANDS_PRICES names is no table of prices.", "Mend it, or unset STRANDS_PRICES.", 18
+    ),
+    "unknown-price": CodeEntry(
+        "`max_cost_usd` limits a model whose price is not known, so the limit could not be kept.",
+        "Add the model's price to a file and name it in STRANDS_PRICES, or limit max_tokens.",
+        18,
+    ),
     # -- running (engine/, agents/, outputs/)
     "artifact-exists": CodeEntry(
         "An output file of the run exists already; nothing is overwritten unasked.",
@@ -256,6 +265,14 @@ CODES: dict[str, CodeEntry] = {
         "An artifact's path is absolute, has '..', or leaves the output directory through a link.",
         "Use a path inside the output directory and choose that directory with --out.",
         12,
+    ),
+    "notes-outside": CodeEntry(
+        "The notes file of `context_policy.notes` is not inside the working directory.",
+        "Use a relative path without '..'.",
+    ),
+    "stateful-memory": CodeEntry(
+        "An agent with `memory: run` has a model that keeps the conversation on its provider's server.",
+        "Remove the option `stateful`, or use `memory: step`.",
     ),
     "bad-recording": CodeEntry(
         "A recording for provider `replay` does not have the shape of one.",

@@ -126,6 +126,10 @@ class RunFailed(StrandsCliError):
     exit_code = ExitCode.RUN_FAILED
 
 
+class InvalidAnswer(RunFailed):
+    """An agent did not answer in the form that was asked for, also when it was asked to mend its answer."""
+
+
 class ArtifactError(StrandsCliError):
     """An output file cannot be written, or must not be overwritten."""
 
@@ -151,7 +155,9 @@ class WaitingForPerson(StrandsCliError):
 
 
 class BudgetExceeded(StrandsCliError):
-    """The run reached a limit of `runtime.budgets`."""
+    """A run or a step reached a limit; `limit` names one of `runtime.budgets`, which a resumed run may raise."""
+
+    limit: str | None = None
 
     exit_code = ExitCode.BUDGET
 

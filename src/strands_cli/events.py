@@ -98,6 +98,21 @@ class ModelCallStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ModelRetried(Event):
+    """An attempt to ask a model failed for `reason`, and the next begins in `wait_s`; text that came of it is void.
+
+    `attempt` is the number of the one that failed, from 1 on.
+    """
+
+    key: str
+    agent: str
+    model: str
+    attempt: int
+    wait_s: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class ModelText(Event):
     """A piece of text as the model streams it."""
 
@@ -152,6 +167,13 @@ class ToolCallFinished(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class PathEnded(Event):
+    """No choice of a graph node's edges holds, and there is no `else`: its path ends there."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
 class HumanAsked(Event):
     """A question was put to a person, or stored for one."""
 
@@ -186,7 +208,7 @@ class ArtifactWritten(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunFinished(Event):
-    """A run ended or came to rest; `reason` says why where it did not complete."""
+    """A run ended or came to rest; `reason` says why where it did not complete, `cost_usd` is None where not known."""
 
     run_id: str
     status: RunStatus
@@ -195,3 +217,4 @@ class RunFinished(Event):
     model_calls: int
     tool_calls: int
     reason: str | None = None
+    cost_usd: float | None = None

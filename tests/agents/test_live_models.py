@@ -34,7 +34,8 @@ ECHO = (
 WORKFLOW = """
 version: 1
 name: live
-runtime: {{provider: openai, model_id: base-model, host: "{host}", recording: recording.yaml}}
+runtime: {{provider: openai, model_id: base-model, host: "{host}", recording: recording.yaml,
+  failure_policy: {{retries: 0}}}}
 agents:
   first: {{prompt: be brief, tools: [native:echo], inference: {{temperature: 0.25, top_p: 0.5, max_tokens: 77}}}}
   second: {{prompt: be long, tools: [], model_id: other-model}}

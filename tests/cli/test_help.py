@@ -27,7 +27,10 @@ def commands(path: tuple[str, ...] = (), command: Any = None) -> Iterator[tuple[
         yield from commands((*path, name), child)
 
 
-ALIASES = {"tools list": "list-tools"}
+ALIASES = {"tools list": "list-tools"} | {
+    f"sessions {verb}": f"runs {'prune' if verb == 'cleanup' else verb}"
+    for verb in ("list", "show", "cancel", "delete", "prune", "cleanup")
+}
 COMMANDS = {" ".join(path): command for path, command in commands()}
 
 

@@ -12,7 +12,8 @@ from tests.cli.strands import EXAMPLES, Folder
 from tests.fakes.model_server import ModelServer, Turn
 
 ONE_STEP = [{"agent": "writer", "input": "Write."}]
-LIVE = {"runtime": {"provider": "openai", "model_id": "m"}}
+AT_ONCE = {"failure_policy": {"retries": 0}}
+LIVE = {"runtime": {"provider": "openai", "model_id": "m", **AT_ONCE}}
 
 
 def turns_of_quickstart() -> list[Turn]:
@@ -81,7 +82,7 @@ def test_a_model_that_cannot_be_reached_is_said_with_its_host(folder: Folder) ->
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound and not listening: connections are refused
         host = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-        folder.workflow(ONE_STEP, runtime={"provider": "openai", "model_id": "m", "host": host})
+        folder.workflow(ONE_STEP, runtime={"provider": "openai", "model_id": "m", "host": host, **AT_ONCE})
         ran = folder.strands("run", "flow.yaml", "--json", OPENAI_API_KEY="any")
     assert ran.code == 10
     assert f"check that {host} can be reached" in ran.err

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,13 @@ from strands_cli.engine.execute import execute
 from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.outside import MemoryJournal
 from strands_cli.engine.ports import Ports, Row
-from strands_cli.engine.record import new_run_id, recorded_calls, run_facts
-from strands_cli.errors import ArtifactError, NotEquipped, RunFailed, RunRecordError
+from strands_cli.engine.record import new_run_id, options_of, recorded_calls, run_facts
+from strands_cli.errors import ArtifactError, RunFailed, RunRecordError
 from strands_cli.events import ArtifactWritten, Event, RunFinished
 from strands_cli.outputs.artifacts import ArtifactWriter
 from strands_cli.planning.options import RunOptions
 from strands_cli.planning.plan import Plan
-from tests.fakes.plans import chain_of, plan_of
+from tests.fakes.plans import chain_of
 from tests.fakes.ports import FakeClock, Say, ScriptedAgents, ScriptedHuman, ScriptedTools
 
 TURNS = {"steps.0": [Say("one")]}
@@ -197,28 +197,11 @@ def test_time_in_which_a_run_waited_is_not_counted() -> None:
     assert events[-1].seconds == 20.0
 
 
-def test_a_pattern_that_cannot_run_yet_is_refused_before_anything_happens() -> None:
-    plan = plan_of(
-        """
-        version: 1
-        name: test
-        runtime: {provider: openai, model_id: m}
-        agents: {writer: {prompt: w}}
-        pattern:
-          type: parallel
-          config: {branches: [{id: a, steps: [{agent: writer}]}, {id: b, steps: [{agent: writer}]}]}
-        """
-    )
-    journal = MemoryJournal()
-    with pytest.raises(NotEquipped, match="parallel"):
-        run(plan, ports_of(journal), None)
-    assert journal.get("status") is None
-
-
 def test_the_facts_of_a_run_are_enough_to_go_on_without_the_file() -> None:
     plan = chain_of("- {agent: writer, input: go}", rest="inputs: {values: {topic: bees}}")
     clock = FakeClock()
-    facts = run_facts(plan, "r1", clock)
+    options = RunOptions(given={"topic": "bees"}, model="m", allow=("file_*",), out_dir=Path("there"), force=True)
+    facts = run_facts(plan, options, "r1", clock)
     assert facts == {
         "id": "r1",
         "workflow": "test",
@@ -226,12 +209,27 @@ def test_the_facts_of_a_run_are_enough_to_go_on_without_the_file() -> None:
         "file": "flow.yaml",
         "base_dir": str(Path.cwd()),
         "text": plan.text,
+        "files": {},
+        "directory": str(Path.cwd()),
         "inputs": {"topic": "bees"},
+        "options": {
+            "provider": None,
+            "model": "m",
+            "allow": ["file_*"],
+            "yes": False,
+            "out_dir": "there",
+            "force": True,
+        },
+        "models": {"writer": "openai/m", "editor": "openai/m"},
+        "tools": {"writer": [], "editor": []},
         "plan_digest": plan.digest,
         "started_at": clock.now(),
         "status": "running",
     }
     json.dumps(facts)
+    journal = MemoryJournal()
+    journal.put(**facts)
+    assert options_of(journal) == replace(options, given={}, values={"topic": "bees"})
 
 
 def test_run_ids_sort_by_time_and_differ() -> None:

@@ -34,6 +34,9 @@ class FakeClock:
     def monotonic(self) -> float:
         return self.elapsed
 
+    async def sleep(self, seconds: float) -> None:
+        self.advance(seconds)
+
     def advance(self, seconds: float) -> None:
         self.elapsed += seconds
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from strands_cli.errors import NotEquipped, has_errors
 from strands_cli.planning.build import require_runnable
-from strands_cli.spec.model import PATTERN_TYPES, CallStep, Chain, WorkflowSpec
+from strands_cli.spec.model import CallStep, Chain, WorkflowSpec
 from tests.fakes.plans import chain_of, found, plan_of
 
 # Every field that a chain may have, and what becomes of it. A field that is added to the format must be added here,
@@ -17,6 +17,8 @@ ACTS = {
     "name", "runtime.provider", "runtime.model_id", "runtime.region", "runtime.host", "runtime.temperature",
     "runtime.top_p", "runtime.max_tokens", "runtime.options", "runtime.recording", "runtime.budgets.max_steps",
     "runtime.budgets.max_tokens", "runtime.budgets.max_model_calls", "runtime.budgets.max_tool_calls",
+    "runtime.budgets.max_cost_usd", "runtime.failure_policy.retries", "runtime.failure_policy.backoff",
+    "runtime.failure_policy.wait_min", "runtime.failure_policy.wait_max", "agents.limits.turns", "agents.limits.tokens",
     "runtime.budgets.max_duration_s", "runtime.budgets.warn_threshold",
     "inputs.required.type", "inputs.required.default", "inputs.required.enum", "inputs.optional.type",
     "inputs.optional.default", "inputs.optional.enum", "inputs.values", "env.mounts",
@@ -28,6 +30,11 @@ ACTS = {
     "pattern.config.steps.tool_overrides.as_", "pattern.config.steps.type", "pattern.config.steps.prompt",
     "pattern.config.steps.context_display", "pattern.config.steps.default", "pattern.config.steps.timeout_seconds",
     "pattern.config.steps.validation.pattern", "pattern.config.steps.tool",
+    "context_policy.compaction.enabled", "context_policy.compaction.when_tokens_over",
+    "context_policy.compaction.summary_ratio", "context_policy.compaction.preserve_recent_messages",
+    "context_policy.compaction.summarization_model", "context_policy.notes.file", "context_policy.notes.include_last",
+    "context_policy.notes.format", "agents.memory", "agents.input_schema", "agents.output_schema",
+    "runtime.max_parallel",
     "outputs.artifacts.path", "outputs.artifacts.from_", "security.guardrails.allow_tools",
     "security.permissions.ask", "security.permissions.deny",
 }  # fmt: skip
@@ -36,23 +43,14 @@ FOR_PEOPLE = {
     "inputs.required.description", "inputs.optional.description",
 }  # fmt: skip
 NOT_YET = {
-    "runtime.max_parallel": ("runtime: {provider: openai, model_id: m, max_parallel: 2}", "warning"),
-    "runtime.budgets.max_cost_usd": ("runtime: {provider: openai, model_id: m, budgets: {max_cost_usd: 1}}", "error"),
-    "runtime.failure_policy": ("runtime: {provider: openai, model_id: m, failure_policy: {retries: 1}}", "warning"),
     "env.secrets": ("env: {secrets: [{key: TOKEN}]}", "error"),
     "telemetry.otel": ("telemetry: {otel: {}}", "warning"),
     "telemetry.redact": ("telemetry: {redact: {tool_outputs: true}}", "warning"),
-    "context_policy.compaction": ("context_policy: {compaction: {}}", "warning"),
-    "context_policy.notes": ("context_policy: {notes: {file: n.md}}", "warning"),
     "context_policy.retrieval": ("context_policy: {retrieval: {jit_tools: [x]}}", "warning"),
     "skills": ("skills: [{id: s, path: s}]", "error"),
     "tools.mcp": ("tools: {mcp: [{id: s, command: x}]}", "error"),
     "tools.http_executors": ("tools: {http_executors: [{id: h, base_url: 'https://x'}]}", "error"),
     "tools.composite": ("tools: {composite: [{id: c, description: d, steps: [{tool: x}]}]}", "error"),
-    "agents.memory": ("agents: {writer: {prompt: w, memory: run}}", "error"),
-    "agents.input_schema": ("agents: {writer: {prompt: w, input_schema: {type: object}}}", "error"),
-    "agents.output_schema": ("agents: {writer: {prompt: w, output_schema: {type: object}}}", "error"),
-    "agents.limits": ("agents: {writer: {prompt: w, limits: {turns: 1}}}", "error"),
     "security.guardrails.deny_network": ("security: {guardrails: {deny_network: true}}", "error"),
     "security.guardrails.pii_redaction": ("security: {guardrails: {pii_redaction: true}}", "error"),
 }
@@ -133,31 +131,3 @@ def test_a_rule_on_arguments_is_refused_and_not_read_as_a_name() -> None:
 
 def test_what_is_not_written_is_not_complained_about() -> None:
     assert found(chain_of("- {agent: writer, input: x}"), "not-yet") == []
-
-
-CONFIGS = {
-    "workflow": "{tasks: [{id: a, agent: writer}]}",
-    "routing": "{router: {agent: writer, input: x}, routes: {a: {then: [{agent: writer}]}}}",
-    "parallel": "{branches: [{id: a, steps: [{agent: writer}]}, {id: b, steps: [{agent: writer}]}]}",
-    "evaluator_optimizer": "{producer: writer, evaluator: {agent: writer, input: x}, accept: {min_score: 1}}",
-    "orchestrator_workers": "{orchestrator: {agent: writer, input: x}, worker_template: {agent: writer}}",
-    "graph": "{nodes: {a: {agent: writer}}}",
-}
-
-
-@pytest.mark.parametrize("pattern", [name for name in PATTERN_TYPES if name != "chain"])
-def test_a_pattern_that_cannot_run_yet_is_planned_and_refused(pattern: str) -> None:
-    plan = plan_of(
-        f"""
-        version: 1
-        name: n
-        runtime: {{provider: openai, model_id: m}}
-        agents: {{writer: {{prompt: w}}}}
-        pattern: {{type: {pattern}, config: {CONFIGS[pattern]}}}
-        """
-    )
-    (finding,) = found(plan, "not-yet")
-    assert f"'{pattern}'" in finding.message
-    assert plan.steps
-    with pytest.raises(NotEquipped):
-        require_runnable(plan)

@@ -10,18 +10,21 @@ from typing import Any
 
 from strands.models import Model
 
+from strands_cli.agents.context import Context
 from strands_cli.agents.gate import Contract, Gate
+from strands_cli.agents.given import GivenTools
 from strands_cli.agents.load import Toolbox, load_tools
 from strands_cli.agents.models import build_model, close_model
 from strands_cli.agents.runner import SdkAgentRunner, model_source
 from strands_cli.agents.tools import GatedToolCaller
 from strands_cli.errors import InvalidInput
+from strands_cli.outputs.notes import NotesFile, place_notes
 from strands_cli.planning.plan import Plan, PlannedTool, tools_of
 from strands_cli.planning.steps import steps_of
 from strands_cli.policy import Rule
 from strands_cli.providers import PROVIDERS, value_at
 from strands_cli.secrets import known_secrets
-from strands_cli.spec.document import read_document
+from strands_cli.spec.kept import Kept
 from strands_cli.spec.model import AgentStep, CallStep
 from strands_cli.spec.recording import Recording, load_recording
 
@@ -46,25 +49,48 @@ class Workers:
         return problems
 
 
-async def assemble(plan: Plan, workspace: Mapping[str, Any]) -> Workers:
+async def assemble(plan: Plan, workspace: Mapping[str, Any], given: GivenTools | None = None) -> Workers:
     """Load every tool and model of a plan before its first effect.
 
     Raises:
         NotEquipped: a tool or a provider's client cannot be loaded.
         Denied: a tool is not what its manifest says.
     """
-    toolbox = await load_tools(tools_of_plan(plan), plan.base_dir, plan.spec.tools.python_path)
+    toolbox = await load_tools(tools_of_plan(plan), plan.base_dir, plan.spec.tools.python_path, given)
     try:
         require_callable(plan, toolbox)
         gate = Gate(plan.rules, Contract(workspace=workspace, secrets={}), secrets_of(plan))
-        recordings = {str(path): _recording(path) for path in {a.recording for a in plan.agents.values()} if path}
+        recordings = {
+            str(agent.recording): _recording(agent.recording, plan.files)
+            for agent in plan.agents.values() if agent.recording
+        }  # fmt: skip
         live = [agent for agent in plan.agents.values() if agent.model.provider != "replay"]
         models = {agent.id: build_model(agent.model) for agent in live}
+        context = context_of(plan, workspace)
     except BaseException:
         await toolbox.close()
         raise
     source = model_source(models, recordings)
-    return Workers(SdkAgentRunner(source, toolbox, gate), GatedToolCaller(toolbox, gate), toolbox, models)
+    models |= {f"{name}, summaries": model for name, model in context.summarizers.items()}
+    return Workers(SdkAgentRunner(source, toolbox, gate, context), GatedToolCaller(toolbox, gate), toolbox, models)
+
+
+def context_of(plan: Plan, workspace: Mapping[str, Any]) -> Context:
+    """Return what keeps the agents' conversations small: models for summaries, and the notes file.
+
+    Raises:
+        ArtifactError: the notes file is not inside the workspace's `root`.
+    """
+    policy = plan.spec.context_policy
+    notes = None
+    if policy.notes is not None:
+        notes = NotesFile(place_notes(Path(workspace["root"]), policy.notes.file), policy.notes.format)
+    return Context(
+        compaction=policy.compaction,
+        summarizers={agent.id: build_model(agent.summarizer) for agent in plan.agents.values() if agent.summarizer},
+        notes=notes,
+        include_last=policy.notes.include_last if policy.notes else 0,
+    )
 
 
 def require_callable(plan: Plan, toolbox: Toolbox) -> None:
@@ -104,8 +130,8 @@ def tools_of_plan(plan: Plan) -> list[PlannedTool]:
     return [*tools, *plan.call_tools.values()]
 
 
-def _recording(path: Path) -> Recording:
-    recording, findings = load_recording(read_document(path))
+def _recording(path: Path, files: Mapping[str, str]) -> Recording:
+    recording, findings = load_recording(Kept(texts=files).read(path))
     if recording is None:
         raise InvalidInput(f"the recording {path} cannot be played", findings=findings)
     return recording

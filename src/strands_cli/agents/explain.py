@@ -53,7 +53,8 @@ def explain(error: BaseException, agent: PlannedAgent, secrets: Iterable[str] = 
         return RunFailed(f"{subject} reached its max_tokens before it finished", fix="raise max_tokens")
     if isinstance(error, ContextWindowOverflowException):
         return RunFailed(
-            f"the request is too long for {subject}: {said}", fix="shorten the input or the tools' outputs"
+            f"the request is too long for {subject}: {said}",
+            fix="shorten the input or the tools' outputs, or let context_policy.compaction sum up what came before",
         )
     if isinstance(error, ModelThrottledException):
         return RunFailed(f"{subject} is throttled: {said}", fix="run again later, or lower runtime.max_parallel")

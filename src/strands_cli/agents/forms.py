@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -59,6 +60,22 @@ async def read_tools(plugin: Any, config: Mapping[str, Any], closers: list[Close
     if callable(plugin) and not _tool_methods(plugin):
         return await _provided_tools(plugin, config, closers)
     return _instance_tools(plugin)
+
+
+async def close_all(closers: list[Closer]) -> list[str]:
+    """Close what was made for the run and let go of what was in use; return what went wrong, one line each."""
+    problems: list[str] = []
+    while closers:
+        name, close = closers.pop()
+        try:
+            outcome = close()
+            if inspect.isawaitable(outcome):
+                await outcome
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - foreign code; the run's result stands, the person is told
+            problems.append(f"closing {name} failed: {type(error).__name__}: {error}")
+    return problems
 
 
 def _closing(holder: Any) -> list[Closer]:

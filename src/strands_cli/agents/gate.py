@@ -155,7 +155,7 @@ class Gate:
             return Decision("deny", f"{asked.rule}, and nobody is there to ask; allow it with --allow {name} or --yes")
         if answer.text == "yes":
             return Decision("allow", f"approved by {answer.by}")
-        return Decision("deny", f"refused by {answer.by}")
+        return Decision("deny", f"refused by {answer.by}" + (f": {answer.reason}" if answer.reason else ""))
 
     async def _execute(
         self,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
 from typing import Any
 
 from strands.models import Model
 
 from strands_cli.agents.replay import ReplayModel
 from strands_cli.agents.results import shortened
+from strands_cli.agents.retry import Retries
+from strands_cli.agents.structured import answered_in_text
 from strands_cli.agents.turns import (
     ToolUseIds,
     broken_inputs,
@@ -22,11 +24,12 @@ from strands_cli.agents.turns import (
 )
 from strands_cli.engine.effects import Effect
 from strands_cli.engine.scope import StepScope
-from strands_cli.events import ModelCallFinished, ModelCallStarted, ModelText, Usage
+from strands_cli.events import ModelCallFinished, ModelCallStarted, ModelRetried, ModelText, Usage
 from strands_cli.providers import ModelSettings
 from strands_cli.secrets import redact
 
 MAX_REQUEST = 2000
+MAX_REASON = 1000
 
 
 class JournaledModel(Model):
@@ -37,8 +40,18 @@ class JournaledModel(Model):
         broken_inputs: Tool arguments of the last turn that were not JSON, by tool-use id.
     """
 
-    def __init__(self, inner: Model, settings: ModelSettings, scope: StepScope, secrets: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        inner: Model,
+        settings: ModelSettings,
+        scope: StepScope,
+        secrets: Iterable[str] = (),
+        answer_schema: Mapping[str, Any] | None = None,
+        label: str = "model",
+    ) -> None:
+        self._name = label
         self._inner = inner
+        self._answer_schema = answer_schema
         self._settings = settings
         self._scope = scope
         self._secrets = secrets
@@ -76,11 +89,13 @@ class JournaledModel(Model):
     ) -> AsyncIterator[Any]:
         """Answer from the journal, or ask the wrapped model and write down what it streams."""
         messages = in_request_order(messages)
-        effect = self._scope.model_effect(self._given(messages, tool_specs, system_prompt, kwargs))
+        effect = self._scope.model_effect(self._given(messages, tool_specs, system_prompt, kwargs), label=self._name)
         if effect.recorded is not None:
             stream = self._play(effect, kwargs.get("model_state"))
         else:
             stream = self._ask(effect, messages, tool_specs, system_prompt, kwargs)
+        if self._answer_schema is not None:
+            stream = answered_in_text(stream, self._answer_schema, effect.key)
         async for event in stream:
             yield event
 
@@ -114,28 +129,87 @@ class JournaledModel(Model):
         scope = self._scope
         scope.emit(ModelCallStarted(scope.now(), effect.key, scope.who, self.label))
         started = scope.monotonic()
-        await effect.start()
-        events: list[Any] = []
-        ids = ToolUseIds(messages)
+        state = kwargs.get("model_state")
+        failures: list[str] = []
         try:
-            async for event in self._inner.stream(messages, tool_specs, system_prompt, **kwargs):
-                plain = encode(ids.repaired(event))
-                events.append(plain)
-                if text := text_in(plain):
-                    scope.emit(ModelText(scope.now(), effect.key, text))
-                # A copy, for the SDK edits events in place; what it gets is what a resumed run will get.
-                yield decode(plain)
-        except Exception as error:
-            await effect.fail(redact(f"{type(error).__name__}: {error}", self._secrets))
+            await effect.start()
+            events = await self._answered(
+                effect,
+                lambda: self._inner.stream(messages, tool_specs, system_prompt, **kwargs),
+                messages,
+                state,
+                failures,
+            )
+        except BaseException:
+            scope.drop_model_call()
             raise
         usage = usage_in(events)
-        state = kwargs.get("model_state")
+        cost = self._cost_of(usage)
         output = {"events": events, "model_state": encode(state) if isinstance(state, Mapping) else {}}
         request = shortened(encode(request_text(messages)), MAX_REQUEST)
-        await effect.finish(output, usage=usage, detail={"agent": scope.who, "model": self.label, "request": request})
-        scope.count_model_call(usage, None)
+        detail: dict[str, Any] = {"agent": scope.who, "model": self.label, "request": request}
+        if failures:
+            detail["failures"] = failures
+        await effect.finish(output, usage=usage, cost=cost, detail=detail)
+        scope.count_model_call(usage, cost)
         self._expect_tools(events)
+        # Passed on when the turn is whole and written down: an attempt that breaks off leaves nothing with the SDK.
+        for event in events:
+            yield decode(event)
         self._emit_finished(effect.key, events, usage, seconds=scope.monotonic() - started, replayed=False)
+
+    async def _answered(
+        self,
+        effect: Effect,
+        ask: Callable[[], AsyncIterable[Any]],
+        messages: Any,
+        state: Any,
+        failures: list[str],
+    ) -> list[Any]:
+        """Return the events of a whole turn, trying again what the failure policy lets try again.
+
+        Args:
+            effect: The call; each further attempt is noted on it.
+            ask: Sends the request.
+            messages: The request's messages.
+            state: A stateful model's state, which a broken attempt must not leave changed.
+            failures: Gets the reason of each failed attempt.
+        """
+        scope = self._scope
+        retries = Retries(scope.terms.retries)
+        before = dict(state) if isinstance(state, dict) else None
+        while True:
+            try:
+                return await self._turn(effect, ask(), messages)
+            except Exception as error:
+                reason = shortened(redact(f"{type(error).__name__}: {error}", self._secrets), MAX_REASON)
+                wait = retries.wait_after(error, scope.now())
+                if wait is None:
+                    await effect.fail(reason)
+                    raise
+            failures.append(reason)
+            scope.emit(ModelRetried(scope.now(), effect.key, scope.who, self.label, retries.failed, wait, reason))
+            if before is not None:
+                state.clear()
+                state.update(before)
+            await scope.sleep(wait)
+            effect.again()
+
+    async def _turn(self, effect: Effect, stream: AsyncIterable[Any], messages: Any) -> list[Any]:
+        """Return the events of one attempt as the journal holds them; listeners hear its text as it comes."""
+        events: list[Any] = []
+        ids = ToolUseIds(messages)
+        async for event in stream:
+            plain = encode(ids.repaired(event))
+            events.append(plain)
+            # A summary is said to nobody.
+            if self._name == "model" and (text := text_in(plain)):
+                self._scope.emit(ModelText(self._scope.now(), effect.key, text))
+        return events
+
+    def _cost_of(self, usage: Usage) -> float | None:
+        price = self._scope.terms.prices.price(self._settings.provider, self._settings.model_id)
+        return price.cost(usage) if price is not None else None
 
     def _expect_tools(self, events: list[Any]) -> None:
         self._scope.expect_tools(tool_use["toolUseId"] for tool_use in tool_uses_in(events))

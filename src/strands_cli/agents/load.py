@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib
-import inspect
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.agents.declared import LoadedTool, hold_against_manifest
-from strands_cli.agents.forms import Closer, NotAToolError, RawTool, read_tools, spec_tool
+from strands_cli.agents.forms import Closer, NotAToolError, RawTool, close_all, read_tools, spec_tool
+from strands_cli.agents.given import GivenTools
 from strands_cli.canonical import canonical_json
 from strands_cli.errors import Denied, InvalidInput, NotEquipped, StrandsCliError
 from strands_cli.planning.plan import PlannedTool
@@ -62,18 +62,7 @@ class Toolbox:
 
     async def close(self) -> list[str]:
         """Close what was made for the run and let go of what was in use; return what went wrong, one line each."""
-        problems: list[str] = []
-        while self.closers:
-            name, close = self.closers.pop()
-            try:
-                outcome = close()
-                if inspect.isawaitable(outcome):
-                    await outcome
-            except asyncio.CancelledError:
-                raise
-            except BaseException as error:  # noqa: BLE001 - foreign code; the run's result stands, the person is told
-                problems.append(f"closing {name} failed: {type(error).__name__}: {error}")
-        return problems
+        return await close_all(self.closers)
 
 
 def key_of(planned: PlannedTool) -> PlannedToolKey:
@@ -82,7 +71,10 @@ def key_of(planned: PlannedTool) -> PlannedToolKey:
 
 
 async def load_tools(
-    planned_tools: Iterable[PlannedTool], base_dir: Path | None = None, python_path: Sequence[str] = ()
+    planned_tools: Iterable[PlannedTool],
+    base_dir: Path | None = None,
+    python_path: Sequence[str] = (),
+    given: GivenTools | None = None,
 ) -> Toolbox:
     """Import and check every tool of a plan before its first effect.
 
@@ -90,18 +82,24 @@ async def load_tools(
         planned_tools: The tools; equal ones are loaded once.
         base_dir: The workflow's folder.
         python_path: `tools.python_path`: folders inside it that are searched for custom Python.
+        given: What the program gives that runs the workflow; its `sys.path` is left as it is. Without it the process
+            is ours, and the current directory is closed to imports for good.
 
     Raises:
         NotEquipped: a plugin cannot be imported or holds no tool.
         Denied: a tool is not what its manifest says.
     """
-    close_the_current_directory()
+    if given is None:
+        close_the_current_directory()
     toolbox = Toolbox()
     folders = custom_folders(base_dir, python_path)
     held: dict[tuple[str, str | None, str], list[RawTool]] = {}
     try:
         for planned in planned_tools:
             if key_of(planned) in toolbox.tools:
+                continue
+            if given is not None and (raw := given.tool(planned.record)):
+                toolbox.tools[key_of(planned)] = hold_against_manifest(planned, [raw])
                 continue
             module, attribute = location_of(planned)
             place = (module, attribute, canonical_json(planned.config))
@@ -158,6 +156,7 @@ async def _read_plugin(
     """
     try:
         with _kept_process():
+            close_the_current_directory()
             sys.path += folders
             module = importlib.import_module(module_name)
             if attribute and (own := _function_with_spec(module, attribute)):

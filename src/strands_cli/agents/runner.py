@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from pydantic import BaseModel
 from strands import Agent
-from strands.agent.conversation_manager import NullConversationManager
 from strands.models import Model
 from strands.tools.executors import SequentialToolExecutor
-from strands.types.exceptions import EventLoopException
+from strands.types.exceptions import EventLoopException, StructuredOutputException
 
+from strands_cli.agents.context import CompactedHistory, Context
 from strands_cli.agents.explain import explain
 from strands_cli.agents.gate import Gate
 from strands_cli.agents.journaled import JournaledModel
 from strands_cli.agents.load import Toolbox
+from strands_cli.agents.memory import kept, restored
 from strands_cli.agents.replay import ReplayModel
+from strands_cli.agents.structured import answer_class, require_input, unwrap
 from strands_cli.agents.tools import GatedTool
 from strands_cli.engine.ports import AgentAnswer, AgentRequest
 from strands_cli.engine.scope import StepScope
-from strands_cli.errors import RunFailed
+from strands_cli.errors import InvalidAnswer, RunFailed
 from strands_cli.planning.plan import PlannedAgent
 from strands_cli.spec.recording import Recording
 
+# How often a wrong structured answer is given back to be mended.
+MENDING_TURNS = 1
 # Given the agent's plan and the step's key, returns the model to ask; a recording has other turns for each step.
 ModelSource = Callable[[PlannedAgent, str], Model]
 
@@ -30,10 +37,11 @@ ModelSource = Callable[[PlannedAgent, str], Model]
 class SdkAgentRunner:
     """Implements the engine's `AgentRunner` with the SDK's own event loop."""
 
-    def __init__(self, models: ModelSource, toolbox: Toolbox, gate: Gate) -> None:
+    def __init__(self, models: ModelSource, toolbox: Toolbox, gate: Gate, context: Context | None = None) -> None:
         self._models = models
         self._toolbox = toolbox
         self._gate = gate
+        self._context = context or Context()
 
     async def run_agent(self, request: AgentRequest, scope: StepScope) -> AgentAnswer:
         """Run the agent to its end.
@@ -41,17 +49,20 @@ class SdkAgentRunner:
         Raises:
             StrandsCliError: why it stopped; a provider's own error becomes `RunFailed`.
         """
+        require_input(request)
         model = self._models(request.agent, scope.key)
-        journaled = JournaledModel(model, request.agent.model, scope, self._gate.secrets)
+        schema = request.output_schema
+        journaled = JournaledModel(model, request.agent.model, scope, self._gate.secrets, schema)
+        history = self._context.history(request.agent, model, scope, self._gate.secrets)
         offered = self._toolbox.offered(request.tools)
         agent = Agent(
             model=journaled,
             tools=[GatedTool(loaded, self._gate, scope, lambda: journaled.broken_inputs) for loaded in offered],
-            system_prompt=request.system_prompt,
+            system_prompt=await self._context.noted(request.system_prompt, scope),
+            messages=restored(request.history),
             name=request.agent.id,
             callback_handler=None,
-            # The history is sent as it is: what is cut, and when, must be the workflow's decision.
-            conversation_manager=NullConversationManager(),
+            conversation_manager=history,
             # The SDK's default sleeps up to two minutes in silence.
             retry_strategy=None,
             # One call after another in request order, so that a replay and a resumed run see the same.
@@ -61,17 +72,39 @@ class SdkAgentRunner:
         result = await self._invoke(agent, request, scope)
         if isinstance(model, ReplayModel):
             model.require_played()
-        return AgentAnswer(text=response_text(result), stop_reason=result.stop_reason)
+        answer = await self._answer(request, result, scope)
+        if not request.agent.keeps_conversation:
+            return answer
+        restated = isinstance(history, CompactedHistory) and history.changed
+        added = agent.messages if restated else agent.messages[len(request.history) :]
+        return replace(answer, messages=kept(added, answer.text, structured=schema is not None), restated=restated)
+
+    async def _answer(self, request: AgentRequest, result: Any, scope: StepScope) -> AgentAnswer:
+        """Return what the agent said, which also goes to the notes."""
+        schema = request.output_schema
+        text, output = response_text(result), None
+        if schema is not None:
+            output = unwrap(schema, result.structured_output.model_dump(mode="json"))
+            text = json.dumps(output, ensure_ascii=False)
+        await self._context.leave_note(request.agent, text, scope, self._gate.secrets)
+        return AgentAnswer(text, result.stop_reason, output=output)
 
     async def _invoke(self, agent: Agent, request: AgentRequest, scope: StepScope) -> Any:
+        wanted = _answer_model(request, scope)
         try:
-            result = await agent.invoke_async(request.prompt)
+            result = await agent.invoke_async(request.prompt, structured_output_model=wanted)
+        except StructuredOutputException as error:
+            raise scope.stopped or _no_answer(request, str(error)) from error
         except EventLoopException as error:
             raise scope.stopped or explain(error.original_exception, request.agent, self._gate.secrets) from error
         except Exception as error:
             raise scope.stopped or explain(error, request.agent, self._gate.secrets) from error
         if scope.stopped is not None:
             raise scope.stopped
+        if wanted is not None and result.structured_output is not None:
+            return result
+        if wanted is not None:
+            raise _no_answer(request, f"it stopped with {result.stop_reason}")
         if result.stop_reason not in ("end_turn", "stop_sequence"):
             raise RunFailed(
                 f"the agent '{request.agent.id}' stopped without an answer: {result.stop_reason}",
@@ -83,6 +116,27 @@ class SdkAgentRunner:
                 fix="say in its prompt what it shall answer, or choose another model",
             )
         return result
+
+
+def _answer_model(request: AgentRequest, scope: StepScope) -> type[BaseModel] | None:
+    """Return what the SDK asks the model to fill in; after one answer to mend, the next wrong one ends the step."""
+    if request.output_schema is None:
+        return None
+    refused: list[str] = []
+
+    def refuse(problem: str) -> None:
+        refused.append(problem)
+        if len(refused) > MENDING_TURNS:
+            scope.stop(_no_answer(request, problem))
+
+    return answer_class(request.output_schema, refuse)
+
+
+def _no_answer(request: AgentRequest, problem: str) -> InvalidAnswer:
+    return InvalidAnswer(
+        f"invalid_output: the agent '{request.agent.id}' gave no answer in the form asked for: {problem}",
+        fix="describe the form in its prompt, or choose a model that can call tools",
+    )
 
 
 def response_text(result: Any) -> str:

@@ -18,6 +18,7 @@ from strands_cli.events import (
     HumanAsked,
     ModelCallFinished,
     ModelCallStarted,
+    ModelRetried,
     ModelText,
     RunFinished,
     RunStarted,
@@ -229,11 +230,15 @@ def line_for(event: Event) -> str | None:
             outcome = event.error_code or "ok"
             cut = ", output cut" if event.truncated else ""
             return f"  tool  {event.key.partition('/')[0]}  {event.tool}  ({outcome}, {duration(event.seconds)}{cut})"
+        case ModelRetried():
+            reason = event.reason.splitlines()[0]
+            return f"  retry {event.key.partition('/')[0]}  {event.agent}, in {duration(event.wait_s)}: {reason}"
         case RunWarning(message=message):
             return f"warning: {message}"
         case RunFinished(status="completed"):
             calls = f"{_count(event.model_calls, 'model call')}, {_count(event.tool_calls, 'tool call')}"
-            return f"completed in {duration(event.seconds)}: {calls}, {event.usage.total_tokens} tokens"
+            cost = ", cost unknown" if event.cost_usd is None else f", ${event.cost_usd:.4f}" if event.cost_usd else ""
+            return f"completed in {duration(event.seconds)}: {calls}, {event.usage.total_tokens} tokens{cost}"
         case RunFinished():
             return f"{event.status} after {duration(event.seconds)}"
     return None

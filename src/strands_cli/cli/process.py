@@ -11,10 +11,10 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TextIO, TypeVar
 
+from strands_cli.engine.threads import DaemonThreads as DaemonThreads
 from strands_cli.errors import Interrupted, Terminated
 
 Result = TypeVar("Result")
@@ -90,36 +90,6 @@ def _quiet_loggers(verbose: bool) -> None:
     elif not logger.handlers:
         logger.addHandler(logging.NullHandler())
         logger.propagate = False
-
-
-class DaemonThreads(ThreadPoolExecutor):
-    """An executor whose threads end with the process: a tool that hangs holds up neither the run nor the exit."""
-
-    def __init__(self, limit: int = 64) -> None:
-        super().__init__(max_workers=1)
-        self._slots = threading.BoundedSemaphore(limit)
-
-    def submit(self, work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Start the work in a thread of its own."""
-        future: Future[Any] = Future()
-
-        def call() -> None:
-            with self._slots:
-                if not future.set_running_or_notify_cancel():
-                    return
-                try:
-                    future.set_result(work(*args, **kwargs))
-                except StopIteration as error:  # asyncio cannot hand it on: the caller would wait for ever
-                    future.set_exception(RuntimeError(f"StopIteration: {error}"))
-                except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits for the result
-                    future.set_exception(error)
-
-        threading.Thread(target=call, daemon=True, name="strands-tool").start()
-        return future
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Wait for nothing: the threads are daemons."""
-        super().shutdown(wait=False, cancel_futures=cancel_futures)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from strands_cli.cli import plan, plugins, run, tools, tools_run, validate
+from strands_cli.cli import plan, plugins, resume, run, runs, tools, tools_run, validate
 from strands_cli.cli.output import let_go, print_result, report_error, result_lost
 
 program = typer.Typer(
@@ -18,7 +18,7 @@ program = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for room in (run, plan, validate, tools, plugins):
+for room in (run, plan, validate, resume, runs, tools, plugins):
     room.register(program)
 tools_run.register(tools.tools_app)
 

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from strands_cli.cli.output import error_document, print_json, print_response, say, say_findings
-from strands_cli.errors import ExitCode, StrandsCliError, UsageError, WaitingForPerson, did_you_mean
+from strands_cli.errors import ExitCode, StrandsCliError, UsageError, did_you_mean
 from strands_cli.planning.options import RunOptions
 
 if TYPE_CHECKING:
+    from strands_cli.cli.human import TerminalHuman
     from strands_cli.cli.live import View
     from strands_cli.engine.execute import RunResult
     from strands_cli.planning.plan import Plan, PlannedTool
 
+# Takes who answers and who listens.
+Go = Callable[["TerminalHuman", Callable[[Any], None]], Coroutine[Any, Any, "RunResult"]]
 SPEC = Annotated[str, typer.Argument(metavar="SPEC", help="Workflow file; `-` reads standard input.")]
 VAR = Annotated[list[str], typer.Option("--var", metavar="NAME=VALUE", help="Give an input; may be repeated.")]
 VARS_FILE = Annotated[list[Path], typer.Option("--vars-file", metavar="FILE", help="Inputs from a YAML or JSON file.")]
@@ -36,7 +39,7 @@ def register(program: typer.Typer) -> None:
 
 
 def run(
-    spec: SPEC,
+    spec: Annotated[str | None, typer.Argument(metavar="SPEC", help="Workflow file; `-` reads standard input.")] = None,
     var: VAR = [],  # noqa: B006 - Typer reads the default
     vars_file: VARS_FILE = [],  # noqa: B006
     ask: Annotated[bool, typer.Option("--ask", help="Ask for missing inputs.")] = False,
@@ -55,6 +58,10 @@ def run(
         bool, typer.Option("--verbose", "-v", help="Show what models say and what the SDK logs.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")] = False,
+    resume: Annotated[str | None, typer.Option(metavar="RUN", help="Older word for `strands resume RUN`.")] = None,
+    hitl_response: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="With --resume: answer the waiting question first.")
+    ] = None,
 ) -> int:
     """Run a workflow.
 
@@ -63,10 +70,19 @@ def run(
     from strands_cli import app
     from strands_cli.cli.inputs import ask_for_missing, read_given, read_values
 
+    if resume is not None:
+        from strands_cli.cli.resume import Manner, resume_as_before
+
+        manner = Manner(None, force, detach, record, events, runs_dir, as_json, verbose, quiet)
+        return resume_as_before(spec, resume, hitl_response, manner)
     known: dict[str, Any] = {"run": None, "status": "failed"}
     with json_on_failure(known if as_json else None):
         if as_json and events == "-":
             raise UsageError("--json and --events - both want stdout", fix="write the events to a file")
+        if spec is None:
+            raise UsageError("Missing argument 'SPEC'", fix="name a workflow file, or `-` for standard input")
+        if hitl_response is not None:
+            raise UsageError("--hitl-response answers a stored run", fix="name it: --resume RUN")
         options = RunOptions(
             given=read_given(var), values=read_values(vars_file), provider=provider, model=model, allow=tuple(allow),
             yes=yes, detach=detach, out_dir=out, force=force, record=record, runs_dir=runs_dir,
@@ -92,7 +108,14 @@ def json_on_failure(known: dict[str, Any] | None) -> Iterator[None]:
 
 
 def execute(
-    planned: Plan, options: RunOptions, known: dict[str, Any], *, events: str | None, verbose: bool, quiet: bool
+    planned: Plan,
+    options: RunOptions,
+    known: dict[str, Any],
+    *,
+    events: str | None,
+    verbose: bool,
+    quiet: bool,
+    go: Go | None = None,
 ) -> RunResult:
     """Run a plan under signal handling and with stdin and stdout kept from its tools.
 
@@ -103,6 +126,7 @@ def execute(
         events: Where events go.
         verbose: Whether to show what models say.
         quiet: Whether to show errors only.
+        go: What carries the plan out; a new run if not given.
 
     Raises:
         StrandsCliError: why it did not complete.
@@ -130,26 +154,31 @@ def execute(
                 listener(event)
 
         try:
+            if go is not None:
+                return run_to_end(lambda: go(human, emit), verbose=verbose)
             return run_to_end(lambda: app.run(planned, options, human, emit), verbose=verbose)
         except StrandsCliError as error:
-            explain_stop(error, view, options)
+            known |= explain_stop(error, view, options)
             raise
         finally:
-            known |= {"run": view.run_id, "status": view.ended or "failed"}
+            known |= {"run": view.run_id or known["run"], "status": view.ended or "failed"}
             view.pause()
             repeat_denials(view)
 
 
-def explain_stop(error: StrandsCliError, view: View, options: RunOptions) -> None:
-    """Say where the record of a run is that did not complete, and how a question of it can be answered."""
+def explain_stop(error: StrandsCliError, view: View, options: RunOptions) -> dict[str, Any]:
+    """Say where the record of a run is that did not complete, and how it goes on; return its open questions."""
     if view.run_id is None:
-        return
+        return {}
+    from strands_cli.cli.onward import command, explain_ending
     from strands_cli.config import load_settings
 
-    view.line(f"record {load_settings(runs_dir=options.runs_dir).runs_dir / view.run_id}")
-    if isinstance(error, WaitingForPerson) and error.fix is None:
-        how = "without --detach " if options.detach else ""
-        error.fix = f"run it {how}at a terminal to be asked; answering a stored run comes with a later version"
+    runs_dir = load_settings(runs_dir=options.runs_dir).runs_dir
+    view.line(f"record {runs_dir / view.run_id}")
+    if view.ended in ("failed", "interrupted"):
+        view.line(f"goes on with: {command('resume', view.run_id, runs_dir=runs_dir)}")
+    questions = explain_ending(error, runs_dir, view.run_id)
+    return {"questions": questions} if questions else {}
 
 
 def tools_of(planned: Plan) -> list[PlannedTool]:
@@ -206,5 +235,6 @@ def result_document(planned: Plan, result: RunResult) -> dict[str, Any]:
         "usage": {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens},
         "model_calls": result.model_calls,
         "tool_calls": result.tool_calls,
+        "cost_usd": result.cost_usd,
         "seconds": round(result.seconds, 3),
     }

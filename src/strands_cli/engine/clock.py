@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 
@@ -15,3 +16,7 @@ class SystemClock:
     def monotonic(self) -> float:
         """Return seconds that never jump back."""
         return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait; whoever cancels need not."""
+        await asyncio.sleep(seconds)

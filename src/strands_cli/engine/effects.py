@@ -11,6 +11,9 @@ from strands_cli.engine.rows import Clock, Journal, Row, RowKind, RowStatus
 from strands_cli.errors import RunRecordError, WaitingForPerson
 from strands_cli.events import Usage
 
+# The mark in the detail of a row that only a person can decide on.
+UNDECIDED = "undecided"
+
 
 class NeedsDecision(WaitingForPerson):
     """An effect may or may not have happened; only a person can find out whether to do it again."""
@@ -19,7 +22,8 @@ class NeedsDecision(WaitingForPerson):
 class Effect:
     """The life of one row: `recorded` from an earlier process, or `start`, then `finish`, `fail` or `wait`.
 
-    `begun` is what an earlier process gave to `start` without reaching the end; `waiting_since` when it began to wait.
+    `begun` is what an earlier process gave to `start` without reaching the end; `waiting_since` when it began to wait;
+    `failure` why it failed with the same input before, if it did.
 
     Args:
         journal: The run's record.
@@ -47,6 +51,7 @@ class Effect:
         self.recorded: Row | None = None
         self.begun: Any = None
         self.waiting_since: float | None = None
+        self.failure: str | None = None
         if known is not None:
             self._compare(known)
 
@@ -55,17 +60,21 @@ class Effect:
             if known.digest != self._row.digest:
                 raise RunRecordError(
                     f"the input of {known.key} is no longer what the run recorded",
-                    fix="start a new run; a run goes on only with an unchanged workflow and unchanged inputs",
+                    fix=f"what comes before it can be used again: strands rerun RUN --from {known.key}",
                 )
             self.recorded = known
         elif known.status == "waiting" and known.digest == self._row.digest:
             self.waiting_since = known.started_at
+        elif known.status == "failed" and known.digest == self._row.digest:
+            self.failure = known.detail.get("error")
         elif known.status == "started" and self._repeatable:
             self.begun = known.output if known.digest == self._row.digest else None
         elif known.status == "started":
+            # Whoever lists what waits for a person must not take a call that is merely under way for one of these.
+            self._journal.note(dataclasses.replace(known, detail={**known.detail, UNDECIDED: True}))
             raise NeedsDecision(
                 f"{known.key} had started when the process ended, and doing it twice could do harm",
-                fix="look at what it did, then start a new run",
+                fix=f"find out whether it was done, then: strands resume RUN --redo {known.key}, or --skip, or --fail",
             )
 
     @property
@@ -80,6 +89,11 @@ class Effect:
             self._journal.note(self._row)
         else:
             await self._journal.write(self._row)
+
+    def again(self) -> None:
+        """Note that an attempt failed and that the next one begins."""
+        self._row = dataclasses.replace(self._row, attempt=self._row.attempt + 1)
+        self._journal.note(self._row)
 
     async def finish(
         self,

@@ -13,7 +13,7 @@ from strands_cli.engine.effects import NeedsDecision
 from strands_cli.engine.patterns import PATTERNS
 from strands_cli.engine.ports import Ports, Row
 from strands_cli.engine.run import Run
-from strands_cli.errors import NotEquipped, RunRecordError, StrandsCliError, WaitingForPerson
+from strands_cli.errors import RunRecordError, StrandsCliError, WaitingForPerson
 from strands_cli.events import ArtifactWritten, Event, RunFinished, RunStarted, RunStatus, Usage
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class RunResult:
     model_calls: int
     tool_calls: int
     seconds: float
+    cost_usd: float | None = None
 
 
 async def execute(
@@ -46,10 +47,6 @@ async def execute(
         StrandsCliError: why it stopped; the record says the same, and what was done is kept.
     """
     pattern = plan.spec.pattern
-    if pattern.type not in PATTERNS:
-        raise NotEquipped(
-            f"this version cannot run the pattern '{pattern.type}' yet", fix="it can be validated and planned"
-        )
     resumed = next(ports.journal.rows(), None) is not None
     run = Run(plan, ports, run_id, emit)
     emit(RunStarted(ports.clock.now(), run_id, plan.spec.name, pattern.type, len(plan.steps), resumed))
@@ -75,6 +72,7 @@ async def execute(
         model_calls=run.budget.model_calls,
         tool_calls=run.budget.tool_calls,
         seconds=run.budget.seconds,
+        cost_usd=run.budget.cost,
     )
 
 
@@ -156,8 +154,5 @@ def _store_end(run: Run, ports: Ports, status: RunStatus, reason: str | None) ->
 
 def _tell_end(run: Run, status: RunStatus, reason: str | None) -> None:
     budget = run.budget
-    run.emit(
-        RunFinished(
-            run.clock.now(), run.id, status, budget.seconds, budget.usage, budget.model_calls, budget.tool_calls, reason
-        )
-    )
+    spent = (budget.usage, budget.model_calls, budget.tool_calls)
+    run.emit(RunFinished(run.clock.now(), run.id, status, budget.seconds, *spent, reason, budget.cost))

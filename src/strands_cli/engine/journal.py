@@ -20,6 +20,8 @@ FORMAT = 1
 LARGE_OUTPUT_BYTES = 64 * 1024
 DATABASE = "journal.sqlite"
 OUTPUTS = "outputs"
+# Whoever looks whether a run is held takes its lock for a moment; that must not turn away who wants to hold it.
+LOOK_S = 0.5
 
 # `key` and the column names are compatibility data: a test pins them.
 _TABLES = """
@@ -262,20 +264,24 @@ def _connect(directory: Path, stack: contextlib.ExitStack, *, read_only: bool = 
 def _released_on_failure(directory: Path, *, hold: bool) -> Iterator[tuple[contextlib.ExitStack, Any]]:
     """Take the run's lock if asked to; let it and all that is on the stack go again if opening the record fails."""
     with contextlib.ExitStack() as stack, _storage_errors(directory):
-        lock = _hold(directory) if hold else None
+        lock = hold_run(directory) if hold else None
         if lock is not None:
             stack.callback(lock.release)
         yield stack, lock
         stack.pop_all()
 
 
-def _hold(directory: Path) -> Any:
-    """Take the run's lock; the kernel drops it when this process dies, so no timeout matters."""
+def hold_run(directory: Path) -> Any:
+    """Take the run's lock; the kernel drops it when this process dies, so no timeout matters.
+
+    Raises:
+        RunRecordError: another process has it.
+    """
     import filelock
 
     lock = filelock.FileLock(directory / "lock")
     try:
-        lock.acquire(blocking=False)
+        lock.acquire(timeout=LOOK_S, poll_interval=LOOK_S / 10)
     except filelock.Timeout:
         raise RunRecordError(
             f"another process is working on the run in {directory}", fix="wait until it ends, or stop it"

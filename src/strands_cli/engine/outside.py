@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,12 +12,16 @@ from strands_cli.engine.clock import SystemClock
 from strands_cli.engine.effects import Effect
 from strands_cli.engine.ports import Answer, Clock, Human, Question, Row, RowKind
 from strands_cli.engine.scope import StepScope
+from strands_cli.errors import RunRecordError
 from strands_cli.events import Event
 from strands_cli.spec.model import Budgets
 
 
 class MemoryJournal:
-    """A journal that lasts as long as the process; each write is durable for that long."""
+    """A journal that lasts as long as the process; each write is durable for that long.
+
+    Like any other it keeps what was written and not the objects that were given: everything goes through JSON.
+    """
 
     def __init__(self) -> None:
         self._rows: dict[str, Row] = {}
@@ -23,30 +29,42 @@ class MemoryJournal:
 
     def row(self, key: str) -> Row | None:
         """Return the newest row of this key, or None."""
-        return self._rows.get(key)
+        row = self._rows.get(key)
+        return _copied(row) if row is not None else None
 
     def rows(self, kind: RowKind | None = None) -> Iterator[Row]:
         """Yield rows in the order in which their effects first started."""
-        return (row for row in list(self._rows.values()) if kind is None or row.kind == kind)
+        return (_copied(row) for row in list(self._rows.values()) if kind is None or row.kind == kind)
 
     async def write(self, row: Row) -> None:
-        """Store a row."""
-        self._rows[row.key] = row
+        """Store a row; raise `RunRecordError` where it is not JSON."""
+        self._rows[row.key] = _copied(row)
 
     def note(self, row: Row) -> None:
-        """Store a row."""
-        self._rows[row.key] = row
+        """Store a row; raise `RunRecordError` where it is not JSON."""
+        self._rows[row.key] = _copied(row)
 
     def get(self, name: str) -> Any:
         """Return one fact, or None."""
-        return self._facts.get(name)
+        return _json_copy(self._facts.get(name))
 
     def put(self, **facts: Any) -> None:
         """Store facts."""
-        self._facts |= facts
+        self._facts |= _json_copy(facts)
 
     def close(self) -> None:
         """Keep everything: there is nothing to let go."""
+
+
+def _copied(row: Row) -> Row:
+    return dataclasses.replace(row, output=_json_copy(row.output), detail=_json_copy(dict(row.detail)))
+
+
+def _json_copy(value: Any) -> Any:
+    try:
+        return json.loads(json.dumps(value))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RunRecordError(f"what is no JSON cannot be recorded: {error}") from error
 
 
 class OutsideRun:

@@ -32,22 +32,33 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class AgentRequest:
-    """One step of one agent: its plan, the prompts as rendered, and the tools it has in this step."""
+    """One step of one agent: its plan, the prompts as rendered, its tools, and what its answer must satisfy.
+
+    `history` is what the agent has said in earlier steps, as their answers' `messages` had it.
+    """
 
     agent: PlannedAgent
     prompt: str
     system_prompt: str
     tools: tuple[PlannedTool, ...]
+    output_schema: Mapping[str, Any] | None = None
+    history: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class AgentAnswer:
-    """What an agent said: text without its trailing newline, structured output if it has a schema."""
+    """What an agent said: text without its trailing newline, structured output if it has a schema.
+
+    `messages` are those that the step added to the conversation of an agent that keeps it, as JSON; with `restated`
+    they are the whole conversation, since older messages gave way to a summary.
+    """
 
     text: str
     stop_reason: str
     usage: Usage = field(default_factory=Usage)
     output: Any = None
+    messages: tuple[Any, ...] = ()
+    restated: bool = False
 
 
 class AgentRunner(Protocol):

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 
 from strands_cli.events import Usage
 
-RowKind = Literal["step", "model", "tool", "human", "artifacts"]
+RowKind = Literal["step", "model", "tool", "human", "notes", "artifacts"]
 RowStatus = Literal["started", "done", "failed", "waiting"]
 
 
@@ -67,6 +67,9 @@ class Clock(Protocol):
     def monotonic(self) -> float:
         """Return seconds that never jump back, for durations."""
 
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -84,11 +87,15 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back: an answer `by` somebody, `waiting` for later, or `nobody` there to ask."""
+    """What came back: an answer `by` somebody, `waiting` for later, or `nobody` there to ask.
+
+    `reason` is there when the answer is a refusal: of a gate, whose step then fails, or of a tool call.
+    """
 
     outcome: Literal["answered", "waiting", "nobody"]
     text: str = ""
     by: str = "person"
+    reason: str | None = None
 
 
 class Human(Protocol):

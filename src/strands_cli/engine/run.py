@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import json
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.budget import Budget
+from strands_cli.engine.budget import Budget, Terms
+from strands_cli.engine.concurrency import Job, Outcome, run_jobs
+from strands_cli.engine.conversations import Conversations
 from strands_cli.engine.effects import Effect
 from strands_cli.engine.ports import AgentRequest, Ports, Question, RowKind
+from strands_cli.engine.results import StepResult, describe, json_of, text_of
 from strands_cli.engine.scope import StepScope
 from strands_cli.errors import RunFailed, StrandsCliError, WaitingForPerson
-from strands_cli.events import Event, RunWarning, StepFailed, StepFinished, StepKind, StepStarted, Usage
+from strands_cli.events import Event, PathEnded, RunWarning, StepFailed, StepFinished, StepStarted
 from strands_cli.planning.plan import tools_of
-from strands_cli.spec.model import AgentStep, CallStep, GateStep
+from strands_cli.spec.model import AgentLimits, AgentStep, CallStep, GateStep
 from strands_cli.spec.template import TemplateError, Templates
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan
     from strands_cli.spec.model import Step
-
-
-@dataclass(frozen=True, slots=True)
-class StepResult:
-    """What later templates see of a step: `steps[0].response`, `.agent`, `.index`, `.output`, `.status`."""
-
-    response: str
-    agent: str
-    index: int = 0
-    output: Any = None
-    status: str = "completed"
 
 
 class Run:
@@ -44,7 +35,9 @@ class Run:
         self._emit = emit
         self.budget = Budget.resumed(plan.spec.runtime.budgets, ports.clock, ports.journal)
         self.templates = Templates()
+        self._conversations = Conversations(plan.agents)
         self._ports = ports
+        self._slots = asyncio.Semaphore(plan.spec.runtime.max_parallel)
 
     def emit(self, event: Event) -> None:
         """Tell the listeners what happened."""
@@ -59,9 +52,13 @@ class Run:
 
     def _check_budget(self, kind: RowKind) -> None:
         self.budget.require(kind)
-        for name, spent, limit in self.budget.nearing(kind):
-            message = f"{spent:g} of runtime.budgets.{name}: {limit:g} are spent"
-            self.emit(RunWarning(self.clock.now(), message))
+        for message in self.budget.warnings(kind):
+            self.warn(message)
+
+    def _terms(self, step: Step) -> Terms:
+        """Return on what terms a step may call models."""
+        limits = self.plan.agents[step.agent].limits if isinstance(step, AgentStep) else None
+        return Terms(limits or AgentLimits(), self.plan.spec.runtime.failure_policy, self.plan.prices)
 
     def render(self, text: str, names: Mapping[str, Any] | None = None, *, where: str = "") -> str:
         """Render a template of the workflow over the inputs and `names`; `where` names it in an error."""
@@ -71,7 +68,12 @@ class Run:
             raise RunFailed(f"the template of {where or 'the workflow'} cannot be rendered: {error}") from error
 
     async def sequence(
-        self, prefix: str, steps: Sequence[Step], names: Mapping[str, Any] | None = None
+        self,
+        prefix: str,
+        steps: Sequence[Step],
+        names: Mapping[str, Any] | None = None,
+        *,
+        keep_failure: bool = False,
     ) -> dict[str, Any]:
         """Run steps one after another; each sees those before it as `steps`, `last_response`, `hitl_response`.
 
@@ -80,56 +82,111 @@ class Run:
         """
         seen: dict[str, Any] = {**(names or {}), "steps": [], "last_response": ""}
         for index, step in enumerate(steps):
-            result = await self.step(f"{prefix}.{index}", step, seen, index=index)
+            result = await self.step(f"{prefix}.{index}", step, seen, index=index, keep_failure=keep_failure)
             seen = {**seen, "steps": [*seen["steps"], result], "last_response": result.response}
             if isinstance(step, GateStep):
                 seen["hitl_response"] = result.response
         return seen
 
-    async def step(self, key: str, step: Step, names: Mapping[str, Any], *, index: int = 0) -> StepResult:
-        """Execute one step of any kind under its key, or take its result from the journal."""
+    async def jobs(self, jobs: Mapping[str, Job], tell: Callable[[str, Outcome], None]) -> None:
+        """Run jobs side by side, each when its dependencies are done; `max_parallel` bounds the steps in them."""
+        await run_jobs(jobs, tell)
+
+    async def decide(
+        self, key: str, step: AgentStep, schema: Mapping[str, Any], names: Mapping[str, Any]
+    ) -> StepResult:
+        """Let an agent give a structured answer; `.output` satisfies the JSON Schema.
+
+        Raises:
+            InvalidAnswer: the agent gave none, also when it was asked to mend its answer.
+        """
+        return await self.step(key, step, names, schema=schema)
+
+    def holds(self, condition: str, names: Mapping[str, Any], *, where: str) -> bool:
+        """Evaluate a condition of the workflow; `where` names it in an error."""
+        try:
+            return self.templates.evaluate(condition, {**self.plan.inputs, **names})
+        except TemplateError as error:
+            raise RunFailed(f"the condition of {where} cannot be evaluated: {error}") from error
+
+    def warn(self, message: str) -> None:
+        """Tell the listeners of something that does not stop the run."""
+        self.emit(RunWarning(self.clock.now(), message))
+
+    def path_ended(self, node: str) -> None:
+        """Tell the listeners that no choice of a node's edges holds, so that its path ends there."""
+        self.emit(PathEnded(self.clock.now(), node))
+
+    async def step(
+        self,
+        key: str,
+        step: Step,
+        names: Mapping[str, Any],
+        *,
+        index: int = 0,
+        schema: Mapping[str, Any] | None = None,
+        keep_failure: bool = False,
+    ) -> StepResult:
+        """Execute one step of any kind under its key, or take its result from the journal.
+
+        Args:
+            key: The step's path in the workflow.
+            step: What to do.
+            names: What its templates see besides the inputs.
+            index: Its position among its siblings.
+            schema: What an agent's answer must satisfy; its own `output_schema` if not given.
+            keep_failure: Whether a failure in the journal is the step's end too, since others went on with it.
+        """
         kind, who = describe(step)
-        scope = StepScope(self, key, who)
+        scope = StepScope(self, key, who, self._terms(step))
         self.emit(StepStarted(self.clock.now(), key, kind, who))
         started = self.clock.monotonic()
-        usage_before = self.budget.usage
         try:
-            result, replayed = await self._perform(scope, step, names, index)
+            result, replayed = await self._perform(scope, step, names, index, schema, keep_failure)
         except WaitingForPerson:
             raise
         except StrandsCliError as error:
             self.emit(StepFailed(self.clock.now(), key, kind, who, error.message))
             raise
         seconds = self.clock.monotonic() - started
-        usage = _difference(self.budget.usage, usage_before)
-        self.emit(StepFinished(self.clock.now(), key, kind, who, result.response, seconds, usage, replayed))
+        self.emit(StepFinished(self.clock.now(), key, kind, who, result.response, seconds, scope.usage, replayed))
         return result
 
     async def _perform(
-        self, scope: StepScope, step: Step, names: Mapping[str, Any], index: int
+        self,
+        scope: StepScope,
+        step: Step,
+        names: Mapping[str, Any],
+        index: int,
+        schema: Mapping[str, Any] | None,
+        keep_failure: bool,
     ) -> tuple[StepResult, bool]:
         if isinstance(step, GateStep):
             return await self._gate(scope, step, names, index)
         if isinstance(step, CallStep):
             given, act = self._prepare_call(scope, step, names)
         else:
-            given, act = self._prepare_agent(scope, step, names, index)
+            given, act = self._prepare_agent(scope, step, names, index, schema)
         effect = self.effect(key=scope.key, kind="step", given=given, repeatable=True)
         if effect.recorded is not None:
-            return StepResult(**effect.recorded.output, index=index), True
+            return StepResult(**self._conversations.go_on(effect.recorded.output), index=index), True
+        if keep_failure and effect.failure is not None:
+            raise RunFailed(effect.failure)
         self.budget.count_step()
         await effect.start()
         try:
-            result: StepResult = await act()
+            with self._conversations.held(step, scope.key):
+                async with self._slots:
+                    result, kept = await self.budget.in_time(act())
         except RunFailed as error:
             await effect.fail(error.message)
             raise
-        output = {"response": result.response, "agent": result.agent, "output": result.output}
+        output = {"response": result.response, "agent": result.agent, "output": result.output, **kept}
         await effect.finish(output)
-        return StepResult(**output, index=index), False
+        return StepResult(**self._conversations.go_on(output), index=index), False
 
     def _prepare_agent(
-        self, scope: StepScope, step: AgentStep, names: Mapping[str, Any], index: int
+        self, scope: StepScope, step: AgentStep, names: Mapping[str, Any], index: int, schema: Mapping[str, Any] | None
     ) -> tuple[Any, Any]:
         """Return what an agent step is given, for its digest, and the coroutine function that runs it.
 
@@ -146,26 +203,29 @@ class Run:
         if not prompt.strip():
             raise RunFailed(f"{scope.key} has nothing to say to the agent '{agent.id}': its input is empty")
         tools = tools_of(step, self.plan.agents, self.plan.override_tools)
-        request = AgentRequest(agent, prompt, system_prompt, tools)
+        schema = schema if schema is not None else agent.output_schema
+        history = self._conversations.history(agent.id)
+        request = AgentRequest(agent, prompt, system_prompt, tools, schema, history)
 
-        async def act() -> StepResult:
+        async def act() -> tuple[StepResult, dict[str, Any]]:
             answer = await self._ports.agents.run_agent(request, scope)
-            return StepResult(answer.text, agent.id, output=answer.output)
+            kept = self._conversations.row_of(answer, agent.id)
+            return StepResult(answer.text, agent.id, output=answer.output), kept
 
         given = {"agent": agent.id, "prompt": prompt, "system": system_prompt, "tools": [tool.name for tool in tools]}
-        return given, act
+        return ({**given, "schema": schema} if schema is not None else given), act
 
     def _prepare_call(self, scope: StepScope, step: CallStep, names: Mapping[str, Any]) -> tuple[Any, Any]:
         """Return what a tool-call step is given, for its digest, and the coroutine function that runs it."""
         tool = self.plan.call_tools[step.tool]
         arguments = self.render_value(step.input, names, where=f"{scope.key}.input")
 
-        async def act() -> StepResult:
+        async def act() -> tuple[StepResult, dict[str, Any]]:
             result = await self._ports.tools.call_tool(tool, arguments, scope)
             text, output = text_of(result), json_of(result)
             if result["status"] != "success":
                 raise RunFailed(f"{scope.key}: the tool {tool.name} failed: {text}")
-            return StepResult(text, tool.name, output=output)
+            return StepResult(text, tool.name, output=output), {}
 
         return {"tool": tool.name, "input": arguments}, act
 
@@ -197,34 +257,3 @@ class Run:
             self.budget.count_step()
         answer = await scope.ask(question, {"prompt": question.prompt, "context": question.context})
         return StepResult(answer.text, "person", index=index), replayed
-
-
-def describe(step: Step) -> tuple[StepKind, str]:
-    """Return what kind of step it is and who acts in it."""
-    if isinstance(step, GateStep):
-        return "gate", "person"
-    if isinstance(step, CallStep):
-        return "call", step.tool
-    return "agent", step.agent
-
-
-def text_of(result: Mapping[str, Any]) -> str:
-    """Return the text blocks of a tool result, or its JSON where it has no text."""
-    texts = [str(block["text"]) for block in result["content"] if "text" in block]
-    if texts:
-        return "\n".join(texts).rstrip("\n")
-    return "\n".join(json.dumps(block["json"], ensure_ascii=False) for block in result["content"] if "json" in block)
-
-
-def json_of(result: Mapping[str, Any]) -> Any:
-    """Return the first JSON block of a tool result, or None."""
-    return next((block["json"] for block in result["content"] if "json" in block), None)
-
-
-def _difference(after: Usage, before: Usage) -> Usage:
-    return Usage(
-        after.input_tokens - before.input_tokens,
-        after.output_tokens - before.output_tokens,
-        after.cache_read_tokens - before.cache_read_tokens,
-        after.cache_write_tokens - before.cache_write_tokens,
-    )

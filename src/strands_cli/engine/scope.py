@@ -8,10 +8,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from strands_cli.engine.budget import Terms
 from strands_cli.engine.effects import Effect
 from strands_cli.engine.rows import Answer, Question
-from strands_cli.errors import StrandsCliError, WaitingForPerson
-from strands_cli.events import Event, HumanAnswered, HumanAsked
+from strands_cli.errors import RunFailed, StrandsCliError, WaitingForPerson
+from strands_cli.events import Event, HumanAnswered, HumanAsked, Usage
 
 if TYPE_CHECKING:
     from strands_cli.engine.budget import Budget
@@ -35,12 +36,15 @@ class Host(Protocol):
 class StepScope:
     """What agents and tools see of a run while one step is executed; `key` is the step's path."""
 
-    def __init__(self, run: Host, key: str, who: str) -> None:
+    def __init__(self, run: Host, key: str, who: str, terms: Terms | None = None) -> None:
         self.key = key
         self.who = who
         self.stopped: StrandsCliError | None = None
         self.cancel: Callable[[], None] | None = None
+        self.usage = Usage()
+        self.terms = terms or Terms()
         self._run = run
+        self._spent = Usage()
         self._model_calls = 0
         self._tool_uses = 0
         self._positions: dict[str, deque[int]] = {}
@@ -64,10 +68,24 @@ class StepScope:
             self.cancel()
 
     def model_effect(self, given: Any, *, label: str = "model") -> Effect:
-        """Open the next model call of this step; checks the budget where the journal has no answer."""
+        """Open the next model call of this step; checks run's and agent's limits where the journal has no answer."""
         key = f"{self.key}/{label}.{self._model_calls}"
+        effect = self._run.effect(key=key, kind="model", given=given, repeatable=True)
+        if effect.recorded is None:
+            self.terms.require(self.key, self.who, self._model_calls, self._spent)
+            self._run.budget.begin_call("model")
+        else:
+            self._spent += effect.recorded.usage
         self._model_calls += 1
-        return self._run.effect(key=key, kind="model", given=given, repeatable=True)
+        return effect
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait by the run's clock."""
+        await self._run.clock.sleep(seconds)
+
+    def notes_effect(self, name: str, given: Any) -> Effect:
+        """Open the reading (`notes`) or the writing (`note`) of the notes file by this step."""
+        return self._run.effect(key=f"{self.key}/{name}", kind="notes", given=given, repeatable=True)
 
     def expect_tools(self, tool_use_ids: Iterable[str]) -> None:
         """Number the tool uses of a finished turn in request order, whatever order they will start in.
@@ -83,10 +101,19 @@ class StepScope:
         if not self._positions.get(tool_use_id):
             self.expect_tools([tool_use_id])
         key = f"{self.key}/tool.{self._positions[tool_use_id].popleft()}.{name}"
-        return self._run.effect(key=key, kind="tool", given=given, repeatable=repeatable)
+        effect = self._run.effect(key=key, kind="tool", given=given, repeatable=repeatable)
+        if effect.recorded is None:
+            self._run.budget.begin_call("tool")
+        return effect
 
-    def count_model_call(self, usage: Any, cost: float | None) -> None:
+    def drop_model_call(self) -> None:
+        """Count a model call no longer that failed or was broken off."""
+        self._run.budget.drop_call("model")
+
+    def count_model_call(self, usage: Usage, cost: float | None) -> None:
         """Add a model call that was made, not one that the journal answered."""
+        self.usage += usage
+        self._spent += usage
         self._run.budget.count_model_call(usage, cost)
 
     def count_tool_call(self) -> None:
@@ -101,10 +128,11 @@ class StepScope:
 
         Raises:
             WaitingForPerson: the question was stored and waits.
+            RunFailed: it is a gate, and somebody has rejected it.
         """
         effect = self._run.effect(key=question.key, kind="human", given=given, repeatable=True)
         if effect.recorded is not None:
-            return Answer("answered", **effect.recorded.output)
+            return _given(question, Answer("answered", **effect.recorded.output))
         answer = _overdue(question, effect.waiting_since, self.now())
         if answer is None:
             self.emit(HumanAsked(self.now(), question.key, question.prompt))
@@ -128,6 +156,13 @@ class StepScope:
             problem = f"{answer.text!r} does not match {question.pattern!r}"
             answer = await self._run.human.ask(dataclasses.replace(question, problem=problem))
         return answer
+
+
+def _given(question: Question, answer: Answer) -> Answer:
+    """Return an answer that was recorded; a rejected gate fails its step, whenever the run goes on."""
+    if question.kind == "gate" and answer.reason is not None:
+        raise RunFailed(f"{question.key} was rejected by {answer.by}" + (f": {answer.reason}" if answer.reason else ""))
+    return answer
 
 
 def _overdue(question: Question, waiting_since: float | None, now: float) -> Answer | None:

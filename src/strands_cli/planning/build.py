@@ -25,17 +25,20 @@ from strands_cli.errors import (
 )
 from strands_cli.planning.artifacts import check_outputs
 from strands_cli.planning.call_inputs import check_call_input
+from strands_cli.planning.context import check_context, summarizer_of
 from strands_cli.planning.inputs import resolve_inputs
+from strands_cli.planning.limits import check_limits, prices_of
 from strands_cli.planning.not_yet import check_not_yet
 from strands_cli.planning.options import RunOptions
 from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool, entry_key
-from strands_cli.planning.recordings import check_recordings
+from strands_cli.planning.recordings import check_recordings, recorded_texts
 from strands_cli.planning.rules import check_rules, rules_of
 from strands_cli.planning.steps import bounds_of, planned_steps, steps_of
 from strands_cli.planning.tools import ToolResolver
 from strands_cli.planning.variables import check_variables
 from strands_cli.providers import ModelSettings, check_provider, merge_settings
 from strands_cli.spec.document import Document, escape
+from strands_cli.spec.kept import NOTHING_KEPT, Kept
 from strands_cli.spec.model import AgentSpec, AgentStep, CallStep, Inference, WorkflowSpec
 
 _ERRORS: dict[int, type[StrandsCliError]] = {
@@ -50,6 +53,7 @@ def build_plan(
     settings: Settings,
     options: RunOptions,
     environ: Mapping[str, str] | None = None,
+    kept: Kept = NOTHING_KEPT,
 ) -> Plan:
     """Resolve a workflow into a plan.
 
@@ -62,23 +66,26 @@ def build_plan(
         settings: This machine's settings.
         options: What the command line adds.
         environ: The environment, `os.environ` by default; only the presence of keys is looked at.
+        kept: The workflow's folder and files, where a run has kept them.
     """
     spec = with_runtime_of(spec, options)
     rules = rules_of(spec, options, document)
-    resolver = ToolResolver(spec, document, catalog, rules, settings)
+    resolver = ToolResolver(spec, document, catalog, rules, settings, options.tools)
     inputs, findings = resolve_inputs(spec.inputs, options.given, options.values, document)
-    base_dir = Path(document.file).absolute().parent if not document.file.startswith("<") else Path.cwd()
+    base_dir = kept.folder or folder_of(document)
     agents = {
         agent_id: _planned_agent(agent_id, agent, spec, resolver, options, base_dir)
         for agent_id, agent in spec.agents.items()
     }
     overrides, call_tools = _step_tools(spec, resolver)
     findings += check_models(agents, document, os.environ if environ is None else environ)
-    findings += check_recordings(spec, agents, document)
+    findings += check_recordings(spec, agents, document, kept)
     findings += resolver.findings
     findings += check_rules(rules, agents, overrides, call_tools, catalog)
     findings += check_not_yet(spec, document)
-    findings += check_mounts(spec, document, base_dir)
+    findings += [*check_mounts(spec, document, base_dir), *check_context(spec, agents, document)]
+    prices, bad_prices = prices_of(environ)
+    findings += bad_prices or check_limits(spec, agents, prices, document)
     steps = planned_steps(spec, inputs, agents, overrides)
     findings += check_variables(spec, document, inputs)
     findings += check_outputs(spec, document, inputs, options)
@@ -96,7 +103,14 @@ def build_plan(
         bounds=bounds_of(spec, steps),
         digest=_digest(spec, inputs, agents),
         findings=tuple(dict.fromkeys(findings)),
+        prices=prices,
+        files=recorded_texts(agents, kept),
     )
+
+
+def folder_of(document: Document) -> Path:
+    """Return what relative paths of a workflow start from: its file's folder, else the working directory."""
+    return Path.cwd() if document.file.startswith("<") else Path(document.file).absolute().parent
 
 
 def require_runnable(plan: Plan) -> None:
@@ -126,6 +140,11 @@ def _planned_agent(
         model=model,
         tools=resolver.agent_tools(agent.tools, f"/agents/{escape(agent_id)}/tools"),
         recording=recording,
+        input_schema=agent.input_schema if isinstance(agent.input_schema, Mapping) else None,
+        output_schema=agent.output_schema if isinstance(agent.output_schema, Mapping) else None,
+        keeps_conversation=agent.memory == "run",
+        summarizer=summarizer_of(spec, model),
+        limits=agent.limits,
     )
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strands_cli.errors import Finding, Severity
-from strands_cli.spec.document import Document, escape
+from strands_cli.spec.document import Document
 from strands_cli.spec.model import WorkflowSpec
-
-RUNNABLE_PATTERNS = ("chain",)
 
 
 def check_not_yet(spec: WorkflowSpec, document: Document) -> list[Finding]:
@@ -22,8 +20,6 @@ def check_not_yet(spec: WorkflowSpec, document: Document) -> list[Finding]:
 def _parts(spec: WorkflowSpec) -> Iterator[tuple[str, str, str, Severity]]:
     """Yield pointer, name, fix and severity; what guards or feeds a run is an error, what smooths it a warning."""
     remove = "leave it out for now"
-    if spec.pattern.type not in RUNNABLE_PATTERNS:
-        yield "/pattern", f"running the pattern '{spec.pattern.type}'", "it can be validated and planned", "error"
     for name in ("mcp", "http_executors", "composite"):
         if getattr(spec.tools, name):
             yield f"/tools/{name}", f"tools.{name}", remove, "error"
@@ -36,24 +32,9 @@ def _parts(spec: WorkflowSpec) -> Iterator[tuple[str, str, str, Severity]]:
     if spec.telemetry.redact.model_fields_set:
         fix = "traces of this version hold neither inputs nor outputs of tools"
         yield "/telemetry/redact", "telemetry.redact", fix, "warning"
-    for name in ("compaction", "notes", "retrieval"):
-        if getattr(spec.context_policy, name) is not None:
-            yield f"/context_policy/{name}", f"context_policy.{name}", "the run goes on without it", "warning"
-    yield from _runtime_parts(spec)
+    if spec.context_policy.retrieval is not None:
+        yield "/context_policy/retrieval", "context_policy.retrieval", "the run goes on without it", "warning"
     yield from _security_parts(spec)
-    yield from _agent_parts(spec)
-
-
-def _runtime_parts(spec: WorkflowSpec) -> Iterator[tuple[str, str, str, Severity]]:
-    if "failure_policy" in spec.runtime.model_fields_set:
-        fix = "a failing model call ends the run, and nothing is tried again"
-        yield "/runtime/failure_policy", "runtime.failure_policy", fix, "warning"
-    if "max_parallel" in spec.runtime.model_fields_set:
-        fix = "steps and tool calls of this version run one after another"
-        yield "/runtime/max_parallel", "runtime.max_parallel", fix, "warning"
-    if spec.runtime.budgets.max_cost_usd is not None:
-        fix = "use max_tokens or max_model_calls"
-        yield "/runtime/budgets/max_cost_usd", "runtime.budgets.max_cost_usd", fix, "error"
 
 
 def _security_parts(spec: WorkflowSpec) -> Iterator[tuple[str, str, str, Severity]]:
@@ -67,15 +48,3 @@ def _security_parts(spec: WorkflowSpec) -> Iterator[tuple[str, str, str, Severit
             if "(" in pattern:
                 pointer = f"/security/permissions/{name}/{index}"
                 yield pointer, f"a rule on arguments ({pattern})", "name the whole tool", "error"
-
-
-def _agent_parts(spec: WorkflowSpec) -> Iterator[tuple[str, str, str, Severity]]:
-    for agent_id, agent in spec.agents.items():
-        at = f"/agents/{escape(agent_id)}"
-        if agent.memory == "run":
-            yield f"{at}/memory", f"memory: run of the agent '{agent_id}'", "pass answers on by templates", "error"
-        for name in ("input_schema", "output_schema"):
-            if getattr(agent, name) is not None:
-                yield f"{at}/{name}", f"{name} of the agent '{agent_id}'", "leave it out for now", "error"
-        if agent.limits.model_fields_set:
-            yield f"{at}/limits", f"limits of the agent '{agent_id}'", "use runtime.budgets", "error"

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from strands_cli.catalog import ToolRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +16,8 @@ class RunOptions:
     """Choices made outside the file.
 
     `given` are inputs as text (`--var`), coerced to their declared types; `values` are inputs that have types already
-    (`--vars-file`, the Python API). `allow` are tool names or globs; `yes` allows every call that would ask.
+    (`--vars-file`, the Python API). `allow` are tool names or globs; `yes` allows every call that would ask. `tools`
+    describes tools that a program gives as Python objects; they belong to the workflow.
     """
 
     given: Mapping[str, str] = field(default_factory=dict)
@@ -27,3 +31,4 @@ class RunOptions:
     force: bool = False
     record: Path | None = None
     runs_dir: Path | None = None
+    tools: tuple[ToolRecord, ...] = ()

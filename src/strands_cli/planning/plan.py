@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.canonical import canonical_json
 from strands_cli.errors import Finding
 from strands_cli.policy import Decision, Rule
+from strands_cli.prices import PriceTable
 from strands_cli.providers import ModelSettings
 
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord
-    from strands_cli.spec.model import AgentStep, ToolEntry, WorkflowSpec
+    from strands_cli.spec.model import AgentLimits, AgentStep, ToolEntry, WorkflowSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +64,21 @@ class PlannedTool:
 
 @dataclass(frozen=True, slots=True)
 class PlannedAgent:
-    """An agent with everything resolved: its prompt as written, its model, its tools."""
+    """An agent with everything resolved: its prompt as written, its model, its tools.
+
+    `keeps_conversation` is `memory: run`; `summarizer` the model of its summaries where that is another one.
+    """
 
     id: str
     prompt: str
     model: ModelSettings
     tools: tuple[PlannedTool, ...]
     recording: Path | None = None
+    input_schema: Mapping[str, Any] | None = None
+    output_schema: Mapping[str, Any] | None = None
+    keeps_conversation: bool = False
+    summarizer: ModelSettings | None = None
+    limits: AgentLimits | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +121,10 @@ def tools_of(
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything `run` needs and nothing it must look up: the value between checking and running."""
+    """Everything `run` needs and nothing it must look up: the value between checking and running.
+
+    `files` are the texts of the other files it was made from (agents, schemas, recordings), by `spec.kept.place_of`.
+    """
 
     spec: WorkflowSpec
     file: str
@@ -127,3 +139,5 @@ class Plan:
     bounds: Bounds
     digest: str
     findings: tuple[Finding, ...] = ()
+    prices: PriceTable = field(default_factory=lambda: PriceTable({}, ""))
+    files: Mapping[str, str] = field(default_factory=dict)

@@ -9,11 +9,14 @@ from strands_cli.errors import Finding, StrandsCliError
 from strands_cli.planning.plan import PlannedAgent
 from strands_cli.planning.steps import steps_of
 from strands_cli.spec.document import Document, escape
+from strands_cli.spec.kept import NOTHING_KEPT, Kept, place_of
 from strands_cli.spec.model import AgentStep, WorkflowSpec
 from strands_cli.spec.recording import Recording, load_recording
 
 
-def check_recordings(spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], document: Document) -> list[Finding]:
+def check_recordings(
+    spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], document: Document, kept: Kept = NOTHING_KEPT
+) -> list[Finding]:
     """Return what would keep provider `replay` from playing: no recording, a bad one, or one for other steps."""
     findings: list[Finding] = []
     for agent in agents.values():
@@ -22,17 +25,22 @@ def check_recordings(spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], doc
             fix = "set runtime.recording: FILE, or choose a live model with --provider and --model"
             findings.append(Finding("replay-needs-recording", message, document.where("/runtime/provider"), fix))
     for path in dict.fromkeys(agent.recording for agent in agents.values() if agent.recording is not None):
-        findings += _check_file(path, spec, agents, document)
+        findings += _check_file(path, spec, agents, document, kept)
     return findings
 
 
-def _check_file(
-    path: Path, spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], document: Document
-) -> Iterator[Finding]:
-    from strands_cli.spec.document import read_document
+def recorded_texts(agents: Mapping[str, PlannedAgent], kept: Kept = NOTHING_KEPT) -> dict[str, str]:
+    """Return the texts of the agents' recordings by place; one that cannot be read is a finding elsewhere."""
+    paths = {agent.recording for agent in agents.values() if agent.recording is not None}
+    texts = {place_of(path): kept.text(path) for path in paths}
+    return {place: text for place, text in texts.items() if text is not None}
 
+
+def _check_file(
+    path: Path, spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], document: Document, kept: Kept
+) -> Iterator[Finding]:
     try:
-        recorded = read_document(path)
+        recorded = kept.read(path)
     except StrandsCliError as error:
         yield from error.findings
         return

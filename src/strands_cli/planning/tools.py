@@ -28,11 +28,15 @@ class ToolResolver:
     catalog: Catalog
     rules: Sequence[Rule]
     settings: Settings
+    given: Sequence[ToolRecord] = ()
     findings: list[Finding] = field(default_factory=list)
     workflow_tools: tuple[PlannedTool, ...] = ()
 
     def __post_init__(self) -> None:
-        self.workflow_tools = self.resolve_all(self.spec.tools.python, "/tools/python")
+        self.workflow_tools = given = self._all_given()
+        listed = self.resolve_all(self.spec.tools.python, "/tools/python")
+        known = [tool.identity for tool in given]
+        self.workflow_tools = (*given, *(tool for tool in listed if tool.identity not in known))
 
     def agent_tools(self, entries: Sequence[ToolEntry] | None, pointer: str) -> tuple[PlannedTool, ...]:
         """Return an agent's tools: all of the workflow's without a list, else those listed; names must be unique."""
@@ -67,6 +71,8 @@ class ToolResolver:
         if own and not entry.config and entry.as_ is None:
             self._check_shadow(entry.tool, own, where)
             return tuple(own)
+        if given := next((record for record in self.given if record.name == entry.tool), None):
+            return self._given(given, entry, where)
         if entry.tool in self._own_of_a_later_version():
             self._not_yet(f"the workflow's own tool '{entry.tool}'", where)
             return ()
@@ -100,6 +106,24 @@ class ToolResolver:
             message = f"{key} calls '{found[0].name}', which is denied: {found[0].decision.rule}"
             self.findings.append(Finding("tool-denied", message, where, "change the rule, or leave the step out"))
         return found[0]
+
+    def _all_given(self) -> tuple[PlannedTool, ...]:
+        """Return the tools that the program gives as objects; they come before installed ones of their names."""
+        for record in self.given:
+            if (hidden := self.catalog.get(record.name)) is not None:
+                message = f"the object '{record.name}' of this program hides the tool of {hidden.distribution}"
+                fix = f"write native:{record.name} for the installed one"
+                self.findings.append(Finding("shadowed-tool", message, self.document.where(""), fix, "warning"))
+        return tuple(
+            self._planned(record.name, ToolEntry(tool=record.name), record, ToolRef.parse(record.name))
+            for record in self.given
+        )
+
+    def _given(self, record: ToolRecord, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
+        if entry.config:
+            message = f"'{record.name}' is an object of this program, so `config` has no effect"
+            self.findings.append(Finding("tool-config", message, where, "make the object with its settings"))
+        return (self._planned(entry.as_ or record.name, entry, record, ToolRef.parse(record.name)),)
 
     def _own_of_a_later_version(self) -> set[str]:
         """Return the names of the workflow's own tools that this version cannot call yet."""

@@ -6,7 +6,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from strands_cli.errors import Finding
-from strands_cli.spec.model import AgentStep, DagConfig, OrchestratorWorkers, Parallel, WorkflowPattern, WorkflowSpec
+from strands_cli.spec.document import escape
+from strands_cli.spec.model import (
+    AgentStep,
+    DagConfig,
+    Graph,
+    GraphConfig,
+    OrchestratorWorkers,
+    Parallel,
+    WorkflowPattern,
+    WorkflowSpec,
+)
 from strands_cli.spec.sites import CONFIG, placed_steps
 from strands_cli.spec.tasks import ancestors, dependencies
 
@@ -24,6 +34,8 @@ def check_memory(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         yield from _in_branches(spec, len(pattern.config.branches), keeping, loaded)
     elif isinstance(pattern, WorkflowPattern):
         yield from _in_tasks(pattern.config, keeping, loaded)
+    elif isinstance(pattern, Graph):
+        yield from _in_nodes(pattern.config, keeping, loaded)
     elif isinstance(pattern, OrchestratorWorkers) and pattern.config.worker_template.agent in keeping:
         yield _concurrent(pattern.config.worker_template.agent, f"{CONFIG}/worker_template/agent", loaded)
 
@@ -52,6 +64,21 @@ def _in_tasks(config: DagConfig, keeping: set[str], loaded: Loaded) -> Iterator[
         if any(other not in before and task.id not in ancestors(other, deps) for other in others):
             yield _concurrent(task.agent, f"{CONFIG}/tasks/{index}/agent", loaded)
         earlier.append((task.id, task.agent))
+
+
+def _in_nodes(config: GraphConfig, keeping: set[str], loaded: Loaded) -> Iterator[Finding]:
+    """Look at nodes that one edge starts together; paths that only meet later are refused when they do."""
+    told: set[str] = set()
+    for edge in config.edges:
+        seen: set[str] = set()
+        for name in dict.fromkeys(edge.to or ()):
+            node = config.nodes.get(name)
+            if not isinstance(node, AgentStep) or node.agent not in keeping:
+                continue
+            if node.agent in seen and name not in told:
+                told.add(name)
+                yield _concurrent(node.agent, f"{CONFIG}/nodes/{escape(name)}/agent", loaded)
+            seen.add(node.agent)
 
 
 def _concurrent(name: str, pointer: str, loaded: Loaded) -> Finding:

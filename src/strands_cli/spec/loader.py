@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from strands_cli.errors import Finding, Where
 from strands_cli.spec.document import Document
+from strands_cli.spec.kept import NOTHING_KEPT, Kept
 from strands_cli.spec.model import WorkflowSpec
 
 _PRUNING_ROUNDS = 3
@@ -52,8 +53,12 @@ class Loaded:
         return self.document, pointer
 
 
-def load_spec(document: Document) -> Loaded:
+def load_spec(document: Document, kept: Kept = NOTHING_KEPT) -> Loaded:
     """Validate a document as a workflow; never raises for anything the document holds.
+
+    Args:
+        document: What was read.
+        kept: The files it names, where a run has kept them.
 
     Returns:
         The workflow and all findings: shape, references, templates and schemas, in the order of the file.
@@ -73,7 +78,7 @@ def load_spec(document: Document) -> Loaded:
     if candidate is not None and names_files(candidate):
         from strands_cli.spec.references import resolve_references
 
-        resolved = resolve_references(candidate, document)
+        resolved = resolve_references(candidate, document, kept)
         candidate, files, origins = resolved.spec, resolved.files, resolved.origins
         findings += resolved.findings
     if candidate is not None:

@@ -10,7 +10,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from strands_cli.errors import Finding, InvalidInput, UsageError, Where
-from strands_cli.spec.document import Document, escape, read_document
+from strands_cli.spec.document import Document, escape
+from strands_cli.spec.kept import NOTHING_KEPT, Kept
 from strands_cli.spec.mistakes import findings_of, value_at
 from strands_cli.spec.model import AgentSpec, WorkflowSpec
 
@@ -33,6 +34,7 @@ class _Reader:
 
     folder: Path
     shown: Path
+    kept: Kept = NOTHING_KEPT
     read: dict[Path, Document] = field(default_factory=dict)
     origins: dict[str, tuple[Document, str]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
@@ -51,7 +53,7 @@ class _Reader:
             return None
         if path not in self.read:
             try:
-                self.read[path] = read_document(self.shown / path.relative_to(self.folder))
+                self.read[path] = self.kept.read(path, self.shown / path.relative_to(self.folder))
             except UsageError as error:
                 reason = error.findings[0].message if error.findings else error.message
                 self.findings.append(Finding("file-unreadable", reason, where, "correct the path"))
@@ -134,11 +136,11 @@ class _Reader:
         return spec.model_copy(update=changes) if changes else spec
 
 
-def resolve_references(spec: WorkflowSpec, document: Document) -> Resolved:
+def resolve_references(spec: WorkflowSpec, document: Document, kept: Kept = NOTHING_KEPT) -> Resolved:
     """Read every file that agents name by `$ref`, `input_schema` or `output_schema`, inside the workflow's folder."""
     path = Path(document.file)
-    beside = path.parent if path.is_file() else Path()
-    reader = _Reader(beside.resolve(), beside)
+    beside = kept.folder or (path.parent if path.is_file() else Path())
+    reader = _Reader(beside.resolve(), beside, kept)
     agents = {}
     for name, agent in spec.agents.items():
         pointer = f"/agents/{escape(name)}"

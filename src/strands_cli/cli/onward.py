@@ -1,0 +1,76 @@
+"""What to type next: the commands with which a stored run goes on, ready to be copied."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.errors import BudgetExceeded, RunRecordError, StrandsCliError, WaitingForPerson
+
+if TYPE_CHECKING:
+    from strands_cli.engine.ports import Journal, Row
+
+
+def explain_ending(error: StrandsCliError, runs_dir: Path, run_id: str) -> list[dict[str, Any]]:
+    """Put into an error's fix how its run goes on, and return the open questions as JSON."""
+    from strands_cli.engine.journal import SqliteJournal
+
+    try:
+        journal = SqliteJournal.open(runs_dir / run_id, hold=False)
+    except RunRecordError:  # the error says it already: the record is what went wrong
+        return []
+    with contextlib.closing(journal):
+        if isinstance(error, WaitingForPerson):
+            error.fix = "\n       ".join(ways_on(journal, run_id, runs_dir)) or error.fix
+            return questions_of(journal)
+    if isinstance(error, BudgetExceeded) and error.limit is not None:
+        way_on = command("resume", run_id, "--budget", runs_dir=runs_dir)
+        error.fix = f"to go on with a larger one: {way_on} {error.limit}=LIMIT"
+    return []
+
+
+def ways_on(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:
+    """Return the commands that answer what a run waits for, two for each question."""
+    from strands_cli.engine.decisions import open_decisions, open_questions
+
+    lines = []
+    for row in open_questions(journal):
+        answer = ["--answer", _sample(row)] if _needs_words(row) else []
+        lines.append(command("approve", run_id, row.key, *answer, runs_dir=runs_dir))
+        lines.append(command("reject", run_id, row.key, runs_dir=runs_dir))
+    for row in open_decisions(journal):
+        choices = (["--redo", row.key], ["--skip", row.key, "--result", "JSON"], ["--fail", row.key])
+        lines += [command("resume", run_id, *choice, runs_dir=runs_dir) for choice in choices]
+    return lines
+
+
+def questions_of(journal: Journal) -> list[dict[str, Any]]:
+    """Return what waits for a person, as JSON."""
+    from strands_cli.engine.decisions import open_decisions, open_questions
+
+    names = ("kind", "prompt", "context", "pattern", "default", "timeout_s")
+    asked = [{"key": row.key, **{name: row.detail.get(name) for name in names}} for row in open_questions(journal)]
+    prompt = "it had started when the process ended: redo, skip or fail?"
+    cut_off = [{"key": row.key, "kind": "decision", "prompt": prompt} for row in open_decisions(journal)]
+    return [*asked, *cut_off]
+
+
+def command(verb: str, *words: str, runs_dir: Path) -> str:
+    """Return a command line for a shell; the directory of runs is named where it would not be found."""
+    from strands_cli.config import load_settings
+
+    place = [] if load_settings().runs_dir == runs_dir else ["--runs-dir", str(runs_dir)]
+    return shlex.join(["strands", verb, *words, *place])
+
+
+def _needs_words(question: Row) -> bool:
+    from strands_cli.engine.decisions import natural_answer
+
+    return natural_answer(question) is None
+
+
+def _sample(question: Row) -> str:
+    """Return the default of a question that nothing like a plain yes answers, or a word to be replaced."""
+    return str(question.detail.get("default") or "ANSWER")

@@ -1,0 +1,70 @@
+"""Evaluator and optimizer: a producer writes drafts until an evaluator accepts one or the iterations are used up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.spec.model import AgentStep
+
+if TYPE_CHECKING:
+    from strands_cli.engine.run import Run
+    from strands_cli.spec.model import EvaluatorConfig
+
+_WORDS = {"type": "array", "items": {"type": "string"}}
+EVALUATION = {
+    "type": "object",
+    "properties": {"score": {"type": "number", "minimum": 0, "maximum": 100}, "issues": _WORDS, "fixes": _WORDS},
+    "required": ["score"],
+}
+REVISE = """Revise this draft.
+
+{{ draft }}
+
+Score: {{ evaluation.score }} of 100
+Issues: {{ evaluation.issues | join('; ') }}
+Fixes: {{ evaluation.fixes | join('; ') }}"""
+EVALUATE = """Judge this draft: a score from 0 to 100, its issues, and how to fix them.
+
+{{ draft }}"""
+
+
+async def evaluator_optimizer(run: Run, config: EvaluatorConfig) -> dict[str, Any]:
+    """Write, judge and revise; the last draft is the response, accepted or not."""
+    names: dict[str, Any] = {"iterations": []}
+    message = config.producer_input
+    last = config.accept.max_iters - 1
+    for index in range(config.accept.max_iters):
+        names = await _iterate(run, config, index, message, names)
+        if names["final_score"] >= config.accept.min_score or index == last:
+            break
+        if config.review_gate is not None:
+            answer = (await run.step(f"iterations.{index}.review", config.review_gate, names)).response
+            names = {**names, "hitl_response": answer}
+        message = config.revise_prompt or REVISE
+    return names
+
+
+async def _iterate(
+    run: Run, config: EvaluatorConfig, index: int, message: str | None, names: dict[str, Any]
+) -> dict[str, Any]:
+    """Write one draft and have it judged; return what later templates see."""
+    producer = AgentStep(agent=config.producer, input=message)
+    draft = (await run.step(f"iterations.{index}.producer", producer, names)).response
+    names = {**names, "draft": draft, "iteration": index + 1}
+    names.setdefault("evaluation", {"score": 0, "issues": [], "fixes": []})
+    evaluator = config.evaluator
+    if evaluator.input is None:
+        evaluator = evaluator.model_copy(update={"input": EVALUATE})
+    answer = await run.decide(f"iterations.{index}.evaluator", evaluator, EVALUATION, names)
+    evaluation = {"issues": [], "fixes": [], **answer.output}
+    iteration = {"draft": draft, "score": evaluation["score"], "evaluation": evaluation}
+    return {
+        **names,
+        "evaluation": evaluation,
+        "iterations": [*names["iterations"], iteration],
+        "iteration_index": index,
+        "current_draft": draft,
+        "current_evaluation": evaluation,
+        "final_score": evaluation["score"],
+        "last_response": draft,
+    }

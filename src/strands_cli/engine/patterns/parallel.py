@@ -1,0 +1,39 @@
+"""Parallel: branches side by side, results in the order of the file, then an optional step that joins them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.engine.concurrency import Job, Outcome
+from strands_cli.engine.results import after
+
+if TYPE_CHECKING:
+    from strands_cli.engine.run import Run
+    from strands_cli.spec.model import Branch, ParallelConfig
+
+
+async def parallel(run: Run, config: ParallelConfig) -> dict[str, Any]:
+    """Run all branches, then `reduce` over `branches.<id>.response`."""
+    done: dict[str, dict[str, Any]] = {}
+
+    async def perform(branch: Branch) -> dict[str, Any]:
+        goes_on = branch.on_error == "continue"
+        steps = (await run.sequence(f"branches.{branch.id}.steps", branch.steps, keep_failure=goes_on))["steps"]
+        return {"response": steps[-1].response, "output": steps[-1].output, "status": "completed", "steps": steps}
+
+    def tell(name: str, outcome: Outcome) -> None:
+        failed: dict[str, Any] = {"response": outcome.error, "output": None, "status": outcome.status, "steps": []}
+        done[name] = outcome.value or failed
+
+    jobs = {
+        branch.id: Job(partial(perform, branch), stop_on_error=branch.on_error == "stop") for branch in config.branches
+    }
+    await run.jobs(jobs, tell)
+    branches = {branch.id: done[branch.id] for branch in config.branches}
+    completed = [result["response"] for result in branches.values() if result["status"] == "completed"]
+    names: dict[str, Any] = {"branches": branches, "last_response": "\n\n".join(completed)}
+    if config.reduce is not None:
+        result = await run.step("reduce", config.reduce, names, index=1)
+        names = {**names, **after(config.reduce, result)}
+    return names

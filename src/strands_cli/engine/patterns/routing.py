@@ -1,0 +1,50 @@
+"""Routing: an agent chooses one of the routes, a person may correct it, and the steps of that route run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.engine.results import question_to
+from strands_cli.errors import InvalidAnswer, RunFailed
+
+if TYPE_CHECKING:
+    from strands_cli.engine.run import Run
+    from strands_cli.spec.model import RoutingConfig
+
+
+async def routing(run: Run, config: RoutingConfig) -> dict[str, Any]:
+    """Choose a route and run it; its steps see `router.chosen_route` and `router.response`."""
+    route, response = await choose(run, config)
+    names: dict[str, Any] = {"router": {"chosen_route": route, "response": response}}
+    if config.router.review_router is not None:
+        answer = (await run.step("router.review", config.router.review_router, names)).response
+        # Whoever names another route at the review has chosen it; any other answer confirms.
+        route = answer if answer in config.routes else route
+        names = {"router": {"chosen_route": route, "response": response}, "hitl_response": answer}
+    return await run.sequence(f"routes.{route}.steps", config.routes[route].then, names)
+
+
+async def choose(run: Run, config: RoutingConfig) -> tuple[str, str]:
+    """Ask the router until it names a route, `max_retries` times more; then take `default`; then fail."""
+    router, known = config.router, ", ".join(config.routes)
+    route = {"type": "string", "description": f"One of: {known}"}
+    schema = {"type": "object", "properties": {"route": route}, "required": ["route"]}
+    question = question_to(router, run.plan.agents[router.agent].prompt)
+    asked, said = router, ""
+    for attempt in range(1, router.max_retries + 2):
+        try:
+            answer = await run.decide("router" if attempt == 1 else f"router#{attempt}", asked, schema, {})
+        except InvalidAnswer as error:
+            said = error.message
+        else:
+            said = answer.response
+            if answer.output["route"] in config.routes:
+                return answer.output["route"], answer.response
+        again = f"{question}\n\nYour last answer named no route. The routes are: {known}."
+        asked = router.model_copy(update={"input": again})
+    if config.default is not None:
+        return config.default, said
+    raise RunFailed(
+        f"the router named no route in {router.max_retries + 1} tries; it said: {said}",
+        fix=f"the routes are: {known}; give the pattern a `default`, or say them in the router's prompt",
+    )

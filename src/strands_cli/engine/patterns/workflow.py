@@ -1,0 +1,57 @@
+"""The workflow: tasks with dependencies, each started as soon as its own are done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.engine.concurrency import Job, Outcome
+from strands_cli.engine.results import StepResult
+from strands_cli.spec.model import GateStep
+
+if TYPE_CHECKING:
+    from strands_cli.engine.run import Run
+    from strands_cli.spec.model import DagConfig, Task
+
+
+async def workflow(run: Run, config: DagConfig) -> dict[str, Any]:
+    """Run every task once; each sees the tasks it depends on, directly or not, as `tasks.<id>`."""
+    tasks = {task.id: task for task in config.tasks}
+    done: dict[str, StepResult] = {}
+
+    async def perform(task: Task) -> StepResult:
+        names = names_for(task, tasks, done)
+        return await run.step(f"tasks.{task.id}", task, names, keep_failure=task.on_error == "continue")
+
+    def tell(name: str, outcome: Outcome) -> None:
+        done[name] = outcome.value or StepResult(outcome.error, status=outcome.status)
+
+    jobs = {
+        task.id: Job(partial(perform, task), deps=task.deps, stop_on_error=task.on_error == "stop")
+        for task in config.tasks
+    }
+    await run.jobs(jobs, tell)
+    results = {name: done[name] for name in tasks}
+    completed = [result for result in results.values() if result.status == "completed"]
+    last = completed[-1].response if completed else ""
+    return {**gate_answer(config.tasks, results), "tasks": results, "last_response": last}
+
+
+def names_for(task: Task, tasks: Mapping[str, Task], done: Mapping[str, StepResult]) -> dict[str, Any]:
+    """Return what a task's templates see: only what it waits for, so that the speed of others cannot matter."""
+    ancestors: set[str] = set()
+    waiting = list(task.deps)
+    while waiting:
+        name = waiting.pop()
+        if name not in ancestors:
+            ancestors.add(name)
+            waiting += tasks[name].deps
+    seen = {name: done[name] for name in tasks if name in ancestors}
+    return {**gate_answer((tasks[name] for name in seen), seen), "tasks": seen}
+
+
+def gate_answer(tasks: Iterable[Task], done: Mapping[str, StepResult]) -> dict[str, Any]:
+    """Return `hitl_response`: the answer of the last gate of the file among these tasks, if there is one."""
+    answers = [done[task.id].response for task in tasks if isinstance(task, GateStep)]
+    return {"hitl_response": answers[-1]} if answers else {}

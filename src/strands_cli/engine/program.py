@@ -1,0 +1,82 @@
+"""A program that runs a workflow, as whoever is asked: its function gives the answers."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from strands_cli.engine.ports import Answer, Question
+from strands_cli.errors import UsageError
+
+# What a program may answer: the text; yes or no; None for "not now"; or an `Answer`.
+Reply = str | bool | Answer | None
+AnswerQuestion = Callable[[Question], Reply | Awaitable[Reply]]
+# How often an answer that does not match the question's pattern is asked for again.
+MAX_MISFITS = 3
+_WORDS = {"y": "yes", "yes": "yes", "n": "no", "no": "no"}
+
+
+class ProgramHuman:
+    """The program that runs a workflow, as the engine's port `Human`."""
+
+    def __init__(self, answer: AnswerQuestion | None) -> None:
+        self._answer = answer
+        self._misfits: dict[str, int] = {}
+
+    async def ask(self, question: Question) -> Answer:
+        """Put the question to the program.
+
+        Raises:
+            UsageError: its function fails, returns something else, or keeps giving answers that do not fit.
+        """
+        if self._answer is None:
+            return _unanswered(question)
+        if question.problem is not None:
+            self._require_progress(question)
+        try:
+            async with asyncio.timeout(question.timeout_s):
+                reply = self._answer(question)
+                reply = await reply if inspect.isawaitable(reply) else reply
+        except TimeoutError as error:
+            if question.timeout_s is None:
+                raise _failed(question, error) from error
+            default = question.default
+            return Answer("answered", default, by="default") if default is not None else _unanswered(question)
+        except Exception as error:
+            raise _failed(question, error) from error
+        return _answer_of(question, reply)
+
+    def _require_progress(self, question: Question) -> None:
+        misfits = self._misfits[question.key] = self._misfits.get(question.key, 0) + 1
+        if misfits >= MAX_MISFITS:
+            raise UsageError(
+                f"the answer to {question.key} was wrong {misfits} times: {question.problem}",
+                fix="look at question.pattern, or return None where there is no answer",
+            )
+
+
+def _answer_of(question: Question, reply: Any) -> Answer:
+    """Return what a program's reply means as an answer."""
+    if reply is None:
+        return _unanswered(question)
+    if isinstance(reply, Answer):
+        return reply
+    if isinstance(reply, bool):
+        return Answer("answered", "yes" if reply else "no", by="program")
+    if not isinstance(reply, str):
+        raise UsageError(
+            f"the answer to {question.key} is a {type(reply).__name__}", fix="return text, True, False, None or Answer"
+        )
+    text = _WORDS.get(reply.strip().lower(), reply) if question.kind == "approval" else reply
+    return Answer("answered", text, by="program")
+
+
+def _unanswered(question: Question) -> Answer:
+    # A gate can wait for its answer; a tool call cannot be left half done.
+    return Answer("waiting" if question.kind == "gate" else "nobody")
+
+
+def _failed(question: Question, error: Exception) -> UsageError:
+    return UsageError(f"the function that answers failed at {question.key}: {type(error).__name__}: {error}")

@@ -1,0 +1,180 @@
+"""The records of all runs in one directory: find one, list them, cancel, delete."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import shutil
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from strands_cli.engine.journal import SqliteJournal, hold_run
+from strands_cli.engine.ports import Clock, Journal
+from strands_cli.errors import RunRecordError, UsageError, did_you_mean
+from strands_cli.events import RunStatus
+
+STOP_S = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """One run as its record tells of it; times are seconds since the epoch."""
+
+    id: str
+    directory: Path
+    workflow: str
+    pattern: str
+    file: str
+    status: RunStatus
+    started_at: float
+    ended_at: float | None = None
+    reason: str | None = None
+
+
+def find_run(runs_dir: Path, run_id: str) -> Path:
+    """Return the directory of a run.
+
+    Raises:
+        RunRecordError: there is none with this id.
+    """
+    known = _run_ids(runs_dir)
+    # Compared with names that exist, so that an id cannot lead out of the directory.
+    if run_id in known:
+        return runs_dir / run_id
+    guess = did_you_mean(run_id, known)
+    fix = f"did you mean {guess}?" if guess else "see `strands runs list`"
+    raise RunRecordError(f"there is no run {run_id!r} in {runs_dir}", fix=fix)
+
+
+def list_runs(runs_dir: Path) -> tuple[list[StoredRun], list[str]]:
+    """Return all runs, the newest first, and what is wrong with records that cannot be read."""
+    runs, problems = [], []
+    for name in sorted(_run_ids(runs_dir), reverse=True):
+        try:
+            runs.append(read_run(runs_dir / name))
+        except RunRecordError as error:
+            problems.append(error.message)
+    return runs, problems
+
+
+def _run_ids(runs_dir: Path) -> list[str]:
+    try:
+        return [entry.name for entry in os.scandir(runs_dir) if entry.is_dir() and not entry.name.startswith(".")]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        reason = error.strerror or error
+        raise RunRecordError(f"the runs in {runs_dir} cannot be read: {reason}", fix="check the directory") from error
+
+
+def read_run(directory: Path) -> StoredRun:
+    """Return what a run's record tells, without holding the run.
+
+    Raises:
+        RunRecordError: the record cannot be read.
+    """
+    journal = SqliteJournal.open(directory, hold=False)
+    with contextlib.closing(journal):
+        return run_in(directory, journal)
+
+
+def run_in(directory: Path, journal: Journal) -> StoredRun:
+    """Return what an open record tells; a run that says it is running while nobody holds it was interrupted."""
+    status: RunStatus | None = journal.get("status")
+    started_at = journal.get("started_at")
+    if status is None or started_at is None:
+        raise RunRecordError(
+            f"the run record in {directory} says neither how the run stands nor when it began",
+            fix="it was made by a process that died at once; delete it",
+        )
+    if status == "running" and not is_held(directory):
+        status = "interrupted"
+    return StoredRun(
+        id=directory.name,
+        directory=directory,
+        workflow=journal.get("workflow") or "",
+        pattern=journal.get("pattern") or "",
+        file=journal.get("file") or "",
+        status=status,
+        started_at=float(started_at),
+        ended_at=journal.get("ended_at"),
+        reason=journal.get("reason"),
+    )
+
+
+def is_held(directory: Path) -> bool:
+    """Return whether some process is working on the run now."""
+    try:
+        hold_run(directory).release()
+    except RunRecordError:
+        return True
+    except OSError:  # a directory that cannot be written to: nobody can hold the run either
+        return False
+    return False
+
+
+def session_facts() -> dict[str, Any]:
+    """Return who holds a run from now on, so that `cancel_run` can reach the process."""
+    return {"pid": os.getpid(), "host": platform.node()}
+
+
+def cancel_run(directory: Path, clock: Clock) -> None:
+    """Stop the process that works on a run, if one does, and record that the run shall not go on.
+
+    Raises:
+        UsageError: the run has ended.
+        RunRecordError: its process is on another machine, or does not end.
+    """
+    stored = read_run(directory)
+    if stored.status in ("completed", "cancelled"):
+        raise UsageError(f"the run {stored.id} is {stored.status}", fix="there is nothing to cancel")
+    if stored.status == "running":
+        _stop_process(directory)
+    journal = SqliteJournal.open(directory)
+    with contextlib.closing(journal):
+        journal.put(status="cancelled", reason="a person cancelled it", ended_at=clock.now())
+
+
+def _stop_process(directory: Path) -> None:
+    """Ask the process that holds a run to end, and wait until it has let go."""
+    import filelock
+
+    journal = SqliteJournal.open(directory, hold=False)
+    with contextlib.closing(journal):
+        pid, host = journal.get("pid"), journal.get("host")
+    if pid is None or host != platform.node():
+        raise RunRecordError(f"the run {directory.name} is held by a process on {host}", fix="stop it there")
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
+    try:
+        with filelock.FileLock(directory / "lock").acquire(timeout=STOP_S):
+            pass
+    except filelock.Timeout:
+        raise RunRecordError(f"process {pid} does not let go of the run", fix=f"end process {pid}") from None
+
+
+def delete_run(directory: Path) -> None:
+    """Remove a run's record for good, also one that cannot be read.
+
+    Raises:
+        RunRecordError: a process is working on it, or the disk refuses.
+    """
+    lock = hold_run(directory)
+    try:
+        try:
+            for entry in list(directory.iterdir()):
+                # The lock stays until the end; the database goes first, so that nobody takes the rest for a record.
+                if entry.is_dir() and not entry.is_symlink():
+                    shutil.rmtree(entry)
+                elif entry.name != "lock":
+                    entry.unlink()
+        finally:
+            lock.release()
+        shutil.rmtree(directory)
+    except OSError as error:
+        raise RunRecordError(
+            f"{directory} cannot be removed: {error.strerror or error}", fix="remove it by hand"
+        ) from error

@@ -1,0 +1,35 @@
+"""Whether the limits of a workflow can be kept here: a limit on money needs prices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from strands_cli.errors import Finding, NotEquipped
+from strands_cli.planning.plan import PlannedAgent
+from strands_cli.prices import VARIABLE, PriceTable, load_prices
+from strands_cli.spec.document import Document
+from strands_cli.spec.model import WorkflowSpec
+
+
+def prices_of(environ: Mapping[str, str] | None) -> tuple[PriceTable, list[Finding]]:
+    """Return the prices that hold here; what is wrong with the person's own file comes as findings."""
+    try:
+        return load_prices(environ), []
+    except NotEquipped as error:
+        return PriceTable({}, ""), list(error.findings)
+
+
+def check_limits(
+    spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], prices: PriceTable, document: Document
+) -> Iterator[Finding]:
+    """Yield a finding for each model whose price a limit on money needs and nobody knows."""
+    if spec.runtime.budgets.max_cost_usd is None:
+        return
+    models = [model for agent in agents.values() for model in (agent.model, agent.summarizer) if model is not None]
+    for provider, model_id in dict.fromkeys((model.provider, model.model_id) for model in models):
+        if prices.price(provider, model_id) is None:
+            name = f"{provider}/{model_id}" if model_id else provider
+            message = f"max_cost_usd cannot be kept: the price of {name} is not in {prices.file}"
+            entry = f'{{"models": {{"{name}": {{"input": USD, "output": USD}}}}}}'
+            fix = f"write {entry} (for a million tokens) to a file and set {VARIABLE} to it, or limit max_tokens"
+            yield Finding("unknown-price", message, document.where("/runtime/budgets/max_cost_usd"), fix)

@@ -1,0 +1,133 @@
+"""What models cost: a table that ships with the package and that a person can replace, and the sum for one call."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from strands_cli.errors import Finding, NotEquipped, Where
+from strands_cli.events import Usage
+
+VARIABLE = "STRANDS_PRICES"
+TABLE = Path(__file__).with_name("prices.json")
+_KINDS = ("input", "output", "cache_read", "cache_write")
+# These two report cached tokens beside the input tokens; all others count them among the input tokens.
+# https://platform.claude.com/docs/en/build-with-claude/prompt-caching
+# https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_TokenUsage.html
+_CACHE_BESIDE_INPUT = frozenset({"anthropic", "bedrock"})
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars for a million tokens of each kind; a cache price of None is unknown.
+
+    `cache_beside_input` says that the provider's input tokens do not include those read from or written to its cache.
+    """
+
+    input: float
+    output: float
+    cache_read: float | None = None
+    cache_write: float | None = None
+    cache_beside_input: bool = False
+
+    def cost(self, usage: Usage) -> float | None:
+        """Return what a call cost in US dollars, or None where it cannot be known: no tokens reported, no cache price.
+
+        An unknown price is never taken for zero.
+        """
+        if usage == Usage() and self != FREE:
+            return None
+        read, written, fresh = usage.cache_read_tokens, usage.cache_write_tokens, usage.input_tokens
+        if (read and self.cache_read is None) or (written and self.cache_write is None):
+            return None
+        if not self.cache_beside_input:
+            fresh = max(0, fresh - read - written)
+        parts = (fresh * self.input, usage.output_tokens * self.output,
+                 read * (self.cache_read or 0.0), written * (self.cache_write or 0.0))  # fmt: skip
+        return sum(parts) / 1_000_000
+
+
+# A recording asks no model.
+FREE = Price(0.0, 0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class PriceTable:
+    """Prices by `provider/model_id`; a key may be a glob. `file` is where they stand, `date` when they were read."""
+
+    models: Mapping[str, Price]
+    file: str
+    date: str = ""
+
+    def price(self, provider: str, model_id: str | None) -> Price | None:
+        """Return a model's price, or None where the table does not know it; the most exact key wins."""
+        if provider == "replay":
+            return FREE
+        name = f"{provider}/{model_id}" if model_id else provider
+        fitting = (key for key in self.models if key == name or fnmatchcase(name, key))
+        best = max(fitting, key=lambda key: (key == name, len(key), key), default=None)
+        return self.models[best] if best is not None else None
+
+
+def load_prices(environ: Mapping[str, str] | None = None) -> PriceTable:
+    """Read the shipped prices, with those of the file that `STRANDS_PRICES` names over them.
+
+    Raises:
+        NotEquipped: that file cannot be read or is no table of prices.
+    """
+    environ = os.environ if environ is None else environ
+    shipped = _read(TABLE)
+    named = environ.get(VARIABLE)
+    if not named:
+        return shipped
+    own = _read(Path(named))
+    return PriceTable({**shipped.models, **own.models}, own.file, own.date)
+
+
+def _read(path: Path) -> PriceTable:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise _no_table(path, [f"it cannot be read: {error}"]) from error
+    models = document.get("models") if isinstance(document, dict) else None
+    if not isinstance(models, dict):
+        raise _no_table(path, ["it has no object `models`"])
+    problems = [problem for name, entry in models.items() for problem in _problems(name, entry)]
+    if problems:
+        raise _no_table(path, problems)
+    prices = {name: _price(name, entry) for name, entry in models.items()}
+    return PriceTable(prices, str(path), str(document.get("date", "")))
+
+
+def _problems(name: str, entry: Any) -> list[str]:
+    """Return what is wrong with one entry of a table."""
+    if not isinstance(entry, dict):
+        return [f"{name}: not an object"]
+    wrong = [f"{name}: unknown key '{key}'; known: {', '.join(_KINDS)}" for key in entry if key not in _KINDS]
+    wrong += [f"{name}: `{kind}` is missing" for kind in ("input", "output") if kind not in entry]
+    return wrong + [
+        f"{name}: `{kind}` is not a number of dollars: {entry[kind]!r}"
+        for kind in _KINDS if kind in entry and not _is_amount(entry[kind])
+    ]  # fmt: skip
+
+
+def _is_amount(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < float("inf")
+
+
+def _price(name: str, entry: Mapping[str, float]) -> Price:
+    return Price(**entry, cache_beside_input=name.partition("/")[0] in _CACHE_BESIDE_INPUT)
+
+
+def _no_table(path: Path, problems: list[str]) -> NotEquipped:
+    findings = [Finding("bad-prices", problem, Where(str(path))) for problem in problems]
+    return NotEquipped(
+        f"{path} is no table of prices: {problems[0]}",
+        findings=findings,
+        fix=f"mend it, or unset {VARIABLE}; the shipped table shows the form: {TABLE}",
+    )

@@ -1,0 +1,38 @@
+"""The files a workflow names, read from disk or as a run has kept them: a resumed run sees what it began with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from strands_cli.spec.document import Document, read_document
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a run kept: its workflow's folder, and texts by `place_of` their files; anything else is read from disk."""
+
+    folder: Path | None = None
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+    def read(self, path: Path, shown: Path | None = None) -> Document:
+        """Return a file as a document; `shown` is how findings call it. Raises as `read_document` does."""
+        return read_document(shown or path, self.texts.get(place_of(path)))
+
+    def text(self, path: Path) -> str | None:
+        """Return a file's text, or None where it cannot be read."""
+        try:
+            kept = self.texts.get(place_of(path))
+            return kept if kept is not None else path.read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            return None
+
+
+NOTHING_KEPT = Kept()
+
+
+def place_of(path: str | Path) -> str:
+    """Return the one name under which a file's text is kept; it need not exist any more."""
+    return os.path.realpath(path)

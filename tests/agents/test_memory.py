@@ -1,0 +1,194 @@
+"""`memory: run`: the conversation goes on from step to step, through a crash as well, and in one order."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from strands_cli.agents.memory import kept, restored
+from strands_cli.errors import InvalidInput, RunFailed, RunRecordError
+from strands_cli.planning.options import RunOptions
+from tests.agents.kit import Site
+from tests.agents.resumable import ECHO, going, rows, said, workflow
+from tests.fakes.model_server import ModelServer, Turn
+
+KEEPING = "{one: {prompt: be one, tools: [native:echo], memory: run}, two: {prompt: be two, tools: []}}"
+STEPS = "{agent: one, input: first}, {agent: two, input: between}, {agent: one, input: second}"
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch, site: Site) -> None:
+    for name in list(os.environ):
+        if name.endswith(("_API_KEY", "_BASE_URL")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789abcdef")
+    site.install(ECHO, {"annotations": {"readOnlyHint": True}})
+
+
+TURNS = [Turn(calls=[("echo", {"text": "hi"})]), Turn("one said"), Turn("two said"), Turn("one again")]
+SECOND = [
+    "user: first", "assistant calls echo", "tool: said hi", "assistant: one said", "user: second",
+]  # fmt: skip
+
+
+def test_the_next_step_of_the_agent_goes_on_with_its_conversation_and_others_see_none_of_it(site: Site) -> None:
+    with ModelServer(TURNS) as server:
+        result = going(site, workflow(server.url, STEPS, agents=KEEPING))
+        first, again, between, second = server.model_requests
+    assert result.response == "one again"
+    assert said(first) == ["user: first"]
+    assert said(again) == SECOND[:3]
+    assert said(between) == ["user: between"]
+    assert said(second) == SECOND
+
+
+def test_without_it_each_step_starts_afresh_and_its_row_keeps_no_messages(site: Site) -> None:
+    with ModelServer(TURNS) as server:
+        going(site, workflow(server.url, STEPS, agents=KEEPING.replace("memory: run", "memory: step")))
+        assert said(server.model_requests[-1]) == ["user: second"]
+    assert "messages" not in rows()["steps.0"].output
+
+
+def test_the_row_of_a_step_keeps_only_what_the_step_added(site: Site) -> None:
+    with ModelServer(TURNS) as server:
+        going(site, workflow(server.url, STEPS, agents=KEEPING))
+    kept_rows = {key: [m["role"] for m in row.output["messages"]] for key, row in rows().items()
+                 if row.kind == "step" and row.output["agent"] == "one"}  # fmt: skip
+    assert kept_rows == {"steps.0": ["user", "assistant", "user", "assistant"], "steps.2": ["user", "assistant"]}
+    assert set(rows()["steps.0"].output["messages"][0]) == {"role", "content"}
+
+
+def test_a_resumed_run_goes_on_with_the_conversation_of_the_finished_steps(site: Site) -> None:
+    with ModelServer([*TURNS[:3], Turn(status=400), TURNS[3]]) as server:
+        text = workflow(server.url, STEPS, agents=KEEPING)
+        with pytest.raises(RunFailed):
+            going(site, text)
+        result = going(site, text)
+        assert [said(request) for request in server.model_requests[3:]] == [SECOND, SECOND]
+    assert result.response == "one again"
+    assert rows()["steps.2/model.0"].attempt == 2
+
+
+def test_a_run_that_is_complete_asks_nothing_again(site: Site) -> None:
+    with ModelServer(TURNS) as server:
+        text = workflow(server.url, STEPS, agents=KEEPING)
+        going(site, text)
+        assert going(site, text).response == "one again"
+        assert len(server.requests) == 4
+
+
+def test_the_digest_of_a_model_call_covers_the_conversation_before_it(site: Site) -> None:
+    with ModelServer([*TURNS[:3], Turn(calls=[("echo", {"text": "x"})]), Turn(status=400)]) as server:
+        text = workflow(server.url, STEPS, agents=KEEPING)
+        with pytest.raises(RunFailed):
+            going(site, text)
+        tampered = json.dumps(rows()["steps.0"].output).replace("one said", "one lied")
+        _rewrite("steps.0", tampered)
+        with pytest.raises(RunRecordError, match=r"steps\.2/model\.0"):
+            going(site, text)
+
+
+def _rewrite(key: str, output: str) -> None:
+    import sqlite3
+
+    from strands_cli.engine.journal import DATABASE
+
+    connection = sqlite3.connect(Path("record") / DATABASE)
+    connection.execute("UPDATE effects SET output = ? WHERE key = ?", (output, key))
+    connection.commit()
+    connection.close()
+
+
+def parallel(host: str) -> str:
+    branches = ", ".join(f"{{id: {name}, steps: [{{agent: one, input: {name}}}]}}" for name in "ab")
+    text = workflow(host, "{agent: two, input: x}", agents=KEEPING)
+    return text.partition("pattern:")[0] + f"pattern: {{type: parallel, config: {{branches: [{branches}]}}}}\n"
+
+
+def test_an_agent_in_two_branches_is_refused_before_the_run(site: Site) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        going(site, parallel("http://127.0.0.1:9/v1"))
+    assert {finding.code for finding in caught.value.findings if finding.severity == "error"} == {"concurrent-memory"}
+
+
+def graph(host: str, nodes: str, edges: str) -> str:
+    text = workflow(host, "{agent: two, input: x}", agents=KEEPING)
+    return text.partition("pattern:")[0] + f"pattern: {{type: graph, config: {{nodes: {nodes}, edges: {edges}}}}}\n"
+
+
+def test_an_agent_in_two_nodes_of_one_edge_is_refused_before_the_run(site: Site) -> None:
+    nodes = "{s: {agent: two, input: x}, a: {agent: one, input: a}, b: {agent: one, input: b}}"
+    with pytest.raises(InvalidInput) as caught:
+        going(site, graph("http://127.0.0.1:9/v1", nodes, "[{from: s, to: [a, b]}]"))
+    found = [finding for finding in caught.value.findings if finding.code == "concurrent-memory"]
+    assert [finding.where.pointer for finding in found if finding.where] == ["/pattern/config/nodes/b/agent"]
+
+
+def test_an_agent_that_two_paths_reach_at_once_is_refused_when_they_do(site: Site) -> None:
+    nodes = (
+        "{s: {agent: two, input: s}, l: {agent: two, input: l}, r: {agent: two, input: r},"
+        " a: {agent: one, input: a}, b: {agent: one, input: b}}"
+    )
+    edges = "[{from: s, to: [l, r]}, {from: l, to: [a]}, {from: r, to: [b]}]"
+    with ModelServer(repeat=True, script=[Turn("ok", delay_s=0.02)]) as server:
+        with pytest.raises(RunFailed, match=r"nodes\.b#1 and nodes\.a#1 would use the agent 'one' at once"):
+            going(site, graph(server.url, nodes, edges))
+        assert all("user: b" not in said(request) for request in server.model_requests)
+
+
+def test_a_structured_answer_stands_in_the_conversation_as_text(site: Site) -> None:
+    routing = "{type: routing, config: {router: {agent: one, input: which}, routes: {x: {then: [%s]}}}}"
+    with ModelServer([Turn(calls=[("final_answer", {"route": "x"})]), Turn("gone")]) as server:
+        text = workflow(server.url, "{agent: two, input: x}", agents=KEEPING).partition("pattern:")[0]
+        result = going(site, f"{text}pattern: {routing % '{agent: one, input: go on}'}\n")
+        last = said(server.model_requests[-1])
+    assert result.response == "gone"
+    assert last[0].startswith("user: which")
+    assert last[1:] == ['assistant: {"route": "x"}', "user: go on"]
+
+
+def test_it_plays_back_from_a_recording(site: Site) -> None:
+    text = workflow("http://127.0.0.1:9/v1", "{agent: one, input: a}, {agent: one, input: b}", agents=KEEPING)
+    text = text.replace("provider: openai", "provider: replay, recording: r.yaml").replace(", model_id: m", "")
+    Path("r.yaml").write_text(
+        "recording: 1\nsteps:\n  steps.0:\n    - {text: one}\n  steps.1:\n    - {when: b, text: two}\n"
+    )
+    assert going(site, text, options=RunOptions(out_dir=Path("out"))).response == "two"
+    assert [m["content"][0]["text"] for m in rows()["steps.1"].output["messages"]] == ["b", "two"]
+
+
+def test_a_model_that_keeps_the_conversation_itself_is_refused(site: Site) -> None:
+    text = workflow("http://127.0.0.1:9/v1", "{agent: one, input: a}", agents=KEEPING)
+    text = text.replace("provider: openai", "provider: openai_responses, options: {stateful: true}")
+    with pytest.raises(InvalidInput) as caught:
+        going(site, text)
+    assert "stateful-memory" in {finding.code for finding in caught.value.findings}
+
+
+BYTES: list[Any] = [
+    {"role": "user", "content": [{"image": {"format": "png", "source": {"bytes": b"\x00\xff"}}}], "tracking_id": "t"}
+]
+
+
+def test_bytes_survive_the_way_through_json_and_random_ids_do_not() -> None:
+    stored = json.loads(json.dumps(kept(BYTES, "", structured=False)))
+    assert restored(stored) == [{"role": "user", "content": BYTES[0]["content"]}]
+
+
+def test_all_attempts_at_a_structured_answer_give_way_to_the_answer() -> None:
+    def call(name: str, status: str) -> list[Any]:
+        return [
+            {"role": "assistant", "content": [{"toolUse": {"toolUseId": "1", "name": name, "input": {}}}]},
+            {"role": "user", "content": [{"toolResult": {"toolUseId": "1", "status": status, "content": []}}]},
+        ]
+
+    task = {"role": "user", "content": [{"text": "go"}]}
+    answer = {"role": "assistant", "content": [{"text": "{}"}]}
+    echo = call("echo", "success")
+    tried = [task, *echo, *call("final_answer", "error"), *call("final_answer", "success")]
+    assert list(kept(tried, "{}", structured=True)) == [task, *echo, answer]

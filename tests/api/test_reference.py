@@ -1,0 +1,39 @@
+"""The reference page names what is public, all of it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from strands_cli import Workflow, builder
+from strands_cli.api import RunChoices
+
+CLONE = Path(__file__).parent.parent.parent
+PAGE = (CLONE / "docs" / "reference" / "python-api.md").read_text(encoding="utf-8")
+CODE = " ".join(re.findall(r"`([^`]+)`", PAGE))
+PINNED = (CLONE / "tests" / "golden" / "public-names.txt").read_text(encoding="utf-8").split()
+
+
+def said(name: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", CODE) is not None
+
+
+@pytest.mark.parametrize("name", [name.rpartition(".")[2] for name in PINNED])
+def test_every_public_name_is_on_the_page(name: str) -> None:
+    assert said(name)
+
+
+def test_every_method_and_choice_is_on_the_page() -> None:
+    methods = [name for name in vars(Workflow) if not name.startswith("_")]
+    assert [name for name in [*methods, *RunChoices.__annotations__] if not said(name)] == []
+
+
+@pytest.mark.parametrize("name", [name for name in builder.__all__ if name.islower()])
+def test_the_page_shows_every_argument_of_the_builder(name: str) -> None:
+    shown = next(code for code in re.findall(r"`([^`]+)`", PAGE) if f"{name}(" in code and code.startswith(f"{name}("))
+    parameters = inspect.signature(getattr(builder, name)).parameters
+    mapped = {"choices", "routes"}  # the page shows what is in the mapping
+    assert [word for word in parameters if word not in mapped and not re.search(rf"\b{word}\b", shown)] == []

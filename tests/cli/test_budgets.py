@@ -1,0 +1,96 @@
+"""`strands run` at its limits and over failing servers: exit codes, exact requests, what is shown."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from tests.cli.strands import Folder
+from tests.fakes.model_server import ModelServer, Turn
+
+STEPS = [{"agent": "writer", "input": "One."}, {"agent": "writer", "input": "Two."}]
+
+
+def runtime(**more: object) -> dict[str, object]:
+    return {"provider": "openai", "model_id": "gpt-4o-mini", **more}
+
+
+@pytest.mark.parametrize(
+    ("budgets", "requests"),
+    [
+        ({"max_tokens": 1}, 1),
+        ({"max_model_calls": 1}, 1),
+        ({"max_cost_usd": 0.000001}, 1),
+        ({"max_steps": 1}, 1),
+    ],
+    ids=str,
+)
+def test_a_limit_of_one_stops_the_run_with_20_and_keeps_what_was_done(
+    folder: Folder, budgets: dict[str, float], requests: int
+) -> None:
+    folder.workflow(STEPS, runtime=runtime(budgets=budgets))
+    with ModelServer([Turn("one", usage=(100, 10))], repeat=True) as server:
+        ran = folder.strands("run", "flow.yaml", "--json", OPENAI_API_KEY="any", OPENAI_BASE_URL=server.url)
+        assert len(server.requests) == requests
+    ((name, _),) = budgets.items()
+    assert ran.code == 20, ran.err
+    assert f"runtime.budgets.{name}" in ran.err
+    assert f"--budget {name}=LIMIT" in ran.err
+    assert ran.document["status"] == "failed"
+    assert "done  steps.0" in ran.err
+    record = folder.record()
+    assert record["status"] == "failed"
+    assert record["reason"].startswith("budget: ")
+
+
+def test_a_limit_of_one_second_stops_a_call_that_takes_longer(folder: Folder) -> None:
+    folder.workflow(STEPS, runtime=runtime(budgets={"max_duration_s": 1}))
+    began = time.monotonic()
+    with ModelServer([Turn("late", delay_s=30)], repeat=True) as server:
+        ran = folder.strands("run", "flow.yaml", OPENAI_API_KEY="any", OPENAI_BASE_URL=server.url)
+        assert len(server.requests) <= 1
+    assert ran.code == 20, ran.err
+    assert "max_duration_s: 1" in ran.err
+    assert time.monotonic() - began < 20
+
+
+def test_a_server_that_fails_once_is_asked_again_and_a_person_sees_it(folder: Folder) -> None:
+    policy = {"retries": 1, "backoff": "constant", "wait_min": 0.01}
+    folder.workflow(STEPS, runtime=runtime(failure_policy=policy))
+    turns = [Turn(status=503), Turn("one", usage=(1000, 500)), Turn(status=429), Turn("two", usage=(1000, 500))]
+    with ModelServer(turns) as server:
+        ran = folder.strands(
+            "run", "flow.yaml", "--events", "events.jsonl", OPENAI_API_KEY="any", OPENAI_BASE_URL=server.url
+        )
+        assert len(server.requests) == 4
+    assert (ran.code, ran.out) == (0, "two\n"), ran.err
+    assert "  retry steps.0  writer, in 10 ms: InternalServerError" in ran.err
+    assert "2 model calls" in ran.err
+    assert "$0.0009" in ran.err
+    events = [json.loads(line) for line in (folder.work / "events.jsonl").read_text().splitlines()]
+    assert [event["attempt"] for event in events if event["event"] == "ModelRetried"] == [1, 1]
+
+
+def test_a_price_that_nobody_knows_is_exit_18_before_anything_is_asked(folder: Folder) -> None:
+    model = {"provider": "openai", "model_id": "unheard-of", "budgets": {"max_cost_usd": 1}}
+    folder.workflow(STEPS, runtime=model)
+    folder.write("prices.json", {"models": {"openai/unheard-of": {"input": 1, "output": 1}}})
+    with ModelServer([Turn("one", usage=(5, 5))], repeat=True) as server:
+        keys = {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": server.url}
+        ran = folder.strands("run", "flow.yaml", **keys)
+        assert ran.code == 18
+        assert "error[unknown-price]" in ran.err
+        assert server.requests == []
+        ran = folder.strands("run", "flow.yaml", "--json", STRANDS_PRICES="prices.json", **keys)
+    assert ran.code == 0, ran.err
+    assert ran.document["cost_usd"] == pytest.approx(2e-05)
+
+
+def test_a_cost_that_is_not_known_is_null_and_not_zero(folder: Folder) -> None:
+    folder.workflow(STEPS, runtime={"provider": "openai", "model_id": "unheard-of"})
+    with ModelServer([Turn("one")], repeat=True) as server:
+        ran = folder.strands("run", "flow.yaml", "--json", OPENAI_API_KEY="any", OPENAI_BASE_URL=server.url)
+    assert ran.document["cost_usd"] is None
+    assert "cost unknown" in ran.err

@@ -1,0 +1,443 @@
+"""Runs that stop and go on in other processes: killed, waiting, rejected, undecided, raised, started anew."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import signal
+import sqlite3
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from strands_cli.engine.journal import SqliteJournal
+from tests.cli.strands import Folder, Ran
+from tests.fakes.model_server import ModelServer, Turn
+
+LIVE = {"provider": "openai", "model_id": "m"}
+GATE = {"type": "hitl", "prompt": "Publish?"}
+WRITE = ("file_write", {"path": "note.txt", "content": "hello"})
+WRITER = {"writer": {"prompt": "You write.", "tools": ["native:file_write"]}}
+TWO_STEPS = [{"agent": "writer", "input": "One."}, {"agent": "writer", "input": "Two after {{ last_response }}"}]
+posix = pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+
+
+def said(request: dict[str, Any]) -> str:
+    """Return what the last message of a request says."""
+    content = request["messages"][-1]["content"]
+    return content if isinstance(content, str) else " ".join(part["text"] for part in content)
+
+
+def live(server: ModelServer) -> dict[str, str]:
+    return {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": server.url}
+
+
+def run_id(folder: Folder) -> str:
+    """Return the id of the newest run."""
+    return max(entry.name for entry in folder.runs.iterdir())
+
+
+def offered(ran: Ran, verb: str) -> list[list[str]]:
+    """Return the commands that a message names, as words without `strands`."""
+    lines = [line.strip().removeprefix("fix:").strip() for line in ran.err.splitlines()]
+    return [shlex.split(line)[1:] for line in lines if line.startswith(f"strands {verb} ")]
+
+
+def status(folder: Folder) -> str:
+    listed = folder.strands("runs", "list", "--json").document["runs"]
+    return str(listed[0]["status"])
+
+
+def killed_in_the_second_step(folder: Folder, server_answers: list[str]) -> ModelServer:
+    """Start a run of two steps and kill it while the second one's model keeps silent."""
+    asked = threading.Event()
+
+    def answer(request: dict[str, Any]) -> Turn:
+        server_answers.append(said(request))
+        if len(server_answers) == 2:
+            asked.set()
+            return Turn("too late", delay_s=60)
+        return Turn(f"answer {len(server_answers)}")
+
+    server = ModelServer(answer)
+    server.__enter__()
+    run = folder.start("run", "flow.yaml", **live(server))
+    assert asked.wait(30)
+    run.send(signal.SIGKILL)
+    run.end()
+    return server
+
+
+@posix
+def test_a_killed_run_goes_on_without_repeating_a_call(folder: Folder) -> None:
+    folder.workflow(TWO_STEPS, runtime=LIVE)
+    requests: list[str] = []
+    server = killed_in_the_second_step(folder, requests)
+    try:
+        assert status(folder) == "interrupted"
+        ran = folder.strands("resume", run_id(folder), **live(server))
+    finally:
+        server.__exit__()
+    assert (ran.code, ran.out) == (0, "answer 3\n")
+    assert requests == ["One.", "Two after answer 1", "Two after answer 1"], "only the call that was cut off"
+    assert "done  steps.0  writer  (from the record)" in ran.err
+    assert status(folder) == "completed"
+
+
+@posix
+def test_a_run_goes_on_from_another_directory_and_without_its_files(folder: Folder) -> None:
+    folder.write("agents/writer.yaml", {"prompt": "You write well.", "tools": []})
+    agents = {"writer": {"$ref": "agents/writer.yaml"}}
+    artifacts = {"artifacts": [{"path": "a.txt", "from": "{{ last_response }}"}]}
+    folder.workflow(TWO_STEPS, runtime=LIVE, agents=agents, outputs=artifacts)
+    server = killed_in_the_second_step(folder, [])
+    (folder.work / "flow.yaml").unlink()
+    (folder.work / "agents" / "writer.yaml").write_text("prompt: You write badly.\n")
+    elsewhere = folder.root / "elsewhere"
+    elsewhere.mkdir()
+    try:
+        ran = folder.strands("resume", run_id(folder), cwd=elsewhere, **live(server))
+    finally:
+        server.__exit__()
+    assert (ran.code, ran.out) == (0, "answer 3\n")
+    assert server.model_requests[-1]["messages"][0]["content"] == "You write well."
+    assert f"in {folder.work}" in ran.err
+    assert (folder.work / "artifacts" / "a.txt").read_text() == "answer 3"
+    assert list(elsewhere.iterdir()) == []
+
+
+@posix
+def test_a_second_resume_at_the_same_time_is_turned_away(folder: Folder) -> None:
+    folder.workflow([*TWO_STEPS, {"agent": "writer", "input": "Three."}], runtime=LIVE)
+    requests: list[str] = []
+    server = killed_in_the_second_step(folder, requests)
+    try:
+        waiting, go = threading.Event(), threading.Event()
+
+        def hold(request: dict[str, Any]) -> Turn:
+            requests.append(said(request))
+            waiting.set()
+            go.wait(30)
+            return Turn("done")
+
+        server._script = hold
+        first = folder.start("resume", run_id(folder), **live(server))
+        assert waiting.wait(30)
+        assert status(folder) == "running"
+        second = folder.strands("resume", run_id(folder), **live(server))
+        deleted = folder.strands("runs", "delete", run_id(folder))
+        go.set()
+        ended = first.end()
+    finally:
+        server.__exit__()
+    assert (second.code, deleted.code) == (17, 17)
+    assert "another process is working on the run" in second.err
+    assert ended.code == 0
+    assert len(requests) == 4
+
+
+def test_a_gate_left_waiting_is_approved_by_the_command_that_was_printed(folder: Folder) -> None:
+    steps = [TWO_STEPS[0], GATE, {"agent": "writer", "input": "They said {{ hitl_response }}."}]
+    folder.workflow(steps, runtime=LIVE)
+    with ModelServer([Turn("A draft."), Turn("Published.")]) as server:
+        waits = folder.strands("run", "flow.yaml", "--detach", **live(server))
+        assert waits.code == 19
+        (approve,) = offered(waits, "approve")
+        assert approve == ["approve", run_id(folder), "steps.1"]
+        ran = folder.strands(*approve, **live(server))
+        assert (ran.code, ran.out) == (0, "Published.\n")
+        assert [said(request) for request in server.model_requests] == ["One.", "They said approved."]
+        again = folder.strands(*approve, **live(server))
+    assert again.code == 2
+    assert "steps.1 has been answered by person: approved" in again.err
+
+
+def test_the_printed_commands_name_a_directory_of_runs_that_is_not_the_usual_one(folder: Folder) -> None:
+    folder.workflow([GATE])
+    waits = folder.strands("run", "flow.yaml", "--runs-dir", "my runs")
+    (approve,) = offered(waits, "approve")
+    assert approve[-2:] == ["--runs-dir", str(folder.work / "my runs")]
+    assert folder.strands(*approve, cwd=folder.root).code == 0
+
+
+def test_a_rejected_gate_fails_the_run_with_the_reason_and_stays_rejected(folder: Folder) -> None:
+    folder.workflow([GATE])
+    (reject,) = offered(folder.strands("run", "flow.yaml"), "reject")
+    ran = folder.strands(*reject, "--reason", "old figures")
+    assert ran.code == 10
+    assert "steps.0 was rejected by person: old figures" in ran.err
+    assert folder.record()["reason"] == "steps.0 was rejected by person: old figures"
+    assert folder.strands("resume", run_id(folder)).code == 10
+    assert folder.strands("approve", run_id(folder), "steps.0").code == 2
+
+
+def test_an_answer_must_match_the_pattern_of_its_gate(folder: Folder) -> None:
+    folder.workflow([{**GATE, "validation": {"pattern": "ship|hold"}}])
+    waits = folder.strands("run", "flow.yaml")
+    assert offered(waits, "approve")[0][-2:] == ["--answer", "ANSWER"]
+    for words in ([], ["--answer", "maybe"]):
+        ran = folder.strands("approve", run_id(folder), *words)
+        assert (ran.code, status(folder)) == (2, "waiting")
+        assert "ship|hold" in ran.err
+    ran = folder.strands("approve", run_id(folder), "--answer", "hold")
+    assert (ran.code, ran.out) == (0, "hold\n")
+
+
+@pytest.mark.parametrize(("verb", "written"), [("approve", True), ("reject", False)])
+def test_a_tool_call_left_waiting_is_decided_later(folder: Folder, verb: str, written: bool) -> None:
+    folder.workflow(TWO_STEPS[:1], runtime=LIVE, agents=WRITER)
+    with ModelServer([Turn(calls=[WRITE]), Turn("done")]) as server:
+        waits = folder.strands("run", "flow.yaml", "--detach", **live(server))
+        assert waits.code == 19
+        (words,) = offered(waits, verb)
+        assert words[2] == "steps.0/tool.0.file_write/approval"
+        extra = ["--reason", "not now"] if verb == "reject" else []
+        ran = folder.strands(*words, *extra, **live(server))
+        assert (ran.code, ran.out) == (0, "done\n")
+        assert (folder.work / "note.txt").exists() is written
+        told = json.dumps(server.model_requests[-1]["messages"][-1])
+    assert len(server.model_requests) == 2
+    assert ("refused by person: not now" in told) is not written
+
+
+def test_several_questions_are_listed_and_the_run_goes_on_after_the_last(folder: Folder) -> None:
+    tasks = [{"id": "a", **GATE}, {"id": "b", **GATE, "prompt": "Print?"}, {"id": "c", "deps": ["a", "b"], **GATE}]
+    folder.workflow([], pattern={"type": "workflow", "config": {"tasks": tasks}})
+    waits = folder.strands("run", "flow.yaml", "--json")
+    assert [question["key"] for question in waits.document["questions"]] == ["tasks.a", "tasks.b"]
+    unclear = folder.strands("approve", run_id(folder))
+    assert unclear.code == 2
+    assert "tasks.b  Print?" in unclear.err
+    first = folder.strands("approve", run_id(folder), "tasks.a")
+    assert first.code == 19
+    assert offered(first, "approve") == [["approve", run_id(folder), "tasks.b"]]
+    assert "did you mean 'tasks.b'" in folder.strands("approve", run_id(folder), "task.b").err
+    second = folder.strands("approve", run_id(folder), "tasks.b", "--no-resume")
+    assert (second.code, second.out, status(folder)) == (0, "", "waiting")
+    third = folder.strands("resume", run_id(folder))
+    assert third.code == 19
+    assert offered(third, "approve") == [["approve", run_id(folder), "tasks.c"]]
+    assert folder.strands("run", "--resume", run_id(folder), "--hitl-response", "all right").out == "all right\n"
+
+
+def test_a_gate_that_waited_too_long_takes_its_default_at_resume(folder: Folder) -> None:
+    folder.workflow([{**GATE, "timeout_seconds": 1, "default": "hold"}])
+    assert folder.strands("run", "flow.yaml").code == 19
+    with sqlite3.connect(folder.runs / run_id(folder) / "journal.sqlite") as database:
+        database.execute("UPDATE effects SET started_at = started_at - 60")
+    database.close()
+    ran = folder.strands("resume", run_id(folder))
+    assert (ran.code, ran.out) == (0, "hold\n")
+
+
+# -- a call that was cut off
+
+
+def killed_in_a_tool(folder: Folder) -> str:
+    """Kill a run inside a tool that must not be called twice; return the call's key."""
+    body = (
+        "import pathlib, threading\nmade = pathlib.Path('made')\n"
+        "again = made.exists()\nmade.write_text('again' if again else 'once')\n"
+        "if not again:\n    print('inside', flush=True)\n    threading.Event().wait()\nreturn answer('sent')"
+    )
+    folder.tool("send", body, annotations={"readOnlyHint": False, "destructiveHint": False})
+    folder.workflow([{"tool": "native:send", "input": {}}])
+    run = folder.start("run", "flow.yaml", "--yes")
+    run.wait_for("| inside")
+    run.send(signal.SIGKILL)
+    run.end()
+    undecided = folder.strands("resume", run_id(folder))
+    assert (undecided.code, status(folder)) == (19, "needs-decision")
+    key = "steps.0/tool.0.send"
+    assert ["resume", run_id(folder), "--redo", key] in offered(undecided, "resume")
+    return key
+
+
+@posix
+def test_a_call_that_was_cut_off_is_done_again_only_when_told(folder: Folder) -> None:
+    key = killed_in_a_tool(folder)
+    assert (folder.work / "made").read_text() == "once"
+    ran = folder.strands("resume", run_id(folder), "--redo", key)
+    assert (ran.code, ran.out) == (0, "sent\n")
+    assert (folder.work / "made").read_text() == "again"
+
+
+@posix
+@pytest.mark.parametrize(
+    ("result", "out"),
+    [('"by hand"', "by hand\n"), ('{"n": 1}', '{"n": 1}\n'),
+     ('{"status": "success", "content": [{"text": "whole"}]}', "whole\n")],
+)  # fmt: skip
+def test_a_call_that_was_cut_off_is_skipped_with_a_result(folder: Folder, result: str, out: str) -> None:
+    key = killed_in_a_tool(folder)
+    for words, problem in (
+        (["--skip", key], "1 --skip and 0 --result"),
+        (["--skip", key, "--result", "x"], "not JSON"),
+    ):
+        refused = folder.strands("resume", run_id(folder), *words)
+        assert refused.code == 2
+        assert problem in refused.err
+    ran = folder.strands("resume", run_id(folder), "--skip", key, "--result", result)
+    assert (ran.code, ran.out) == (0, out)
+    assert (folder.work / "made").read_text() == "once"
+    assert folder.strands("resume", run_id(folder), "--redo", key).code == 2
+
+
+@posix
+def test_a_call_that_was_cut_off_can_be_let_fail(folder: Folder) -> None:
+    key = killed_in_a_tool(folder)
+    wrong = folder.strands("resume", run_id(folder), "--fail", "steps.0/tool.0.sent")
+    assert wrong.code == 2
+    assert f"did you mean '{key}'" in wrong.err
+    ran = folder.strands("resume", run_id(folder), "--fail", key, "--json")
+    assert (ran.code, ran.document["status"]) == (10, "failed")
+    assert (folder.work / "made").read_text() == "once"
+
+
+# -- what has changed, and what cannot be read
+
+
+def test_a_raised_budget_lets_a_run_go_on_and_stays_raised(folder: Folder) -> None:
+    steps = [{"agent": "writer", "input": str(n)} for n in range(3)]
+    folder.workflow(steps, runtime={**LIVE, "budgets": {"max_model_calls": 1}})
+    with ModelServer() as server:
+        stopped = folder.strands("run", "flow.yaml", **live(server))
+        assert stopped.code == 20
+        assert re.search(r"strands resume \S+ --budget \w+=LIMIT", stopped.err)
+        for word in ("max_model_calls=1", "max_calls=9", "max_model_calls=many", "max_model_calls"):
+            assert folder.strands("resume", run_id(folder), "--budget", word, **live(server)).code == 2
+        again = folder.strands("resume", run_id(folder), "--budget", "max_model_calls=2", **live(server))
+        assert (again.code, len(server.model_requests)) == (20, 2)
+        still = folder.strands("resume", run_id(folder), **live(server))
+        assert (still.code, len(server.model_requests)) == (20, 2)
+        ran = folder.strands("resume", run_id(folder), "--budget", "max_model_calls=3", **live(server))
+    assert (ran.code, len(server.model_requests)) == (0, 3)
+
+
+def test_a_run_whose_tools_have_changed_does_not_go_on(folder: Folder) -> None:
+    folder.tool("look", "return answer('seen')")
+    folder.workflow([GATE], agents={"writer": {"prompt": "You write.", "tools": ["native:look"]}})
+    folder.strands("run", "flow.yaml")
+    (dist,) = folder.site.glob("*.dist-info")
+    (dist / "METADATA").write_text((dist / "METADATA").read_text().replace("1.0", "2.0"))
+    dist.rename(dist.with_name(dist.name.replace("1.0", "2.0")))
+    ran = folder.strands("approve", run_id(folder))
+    assert ran.code == 17
+    assert "was look of strands-tool-look 1.0 and is look of strands-tool-look 2.0" in ran.err
+    assert "strands rerun" in ran.err
+
+
+def test_a_run_whose_inputs_are_not_what_they_were_does_not_go_on(folder: Folder) -> None:
+    folder.workflow([GATE], inputs={"values": {"topic": "bees"}})
+    folder.strands("run", "flow.yaml")
+    journal = SqliteJournal.open(folder.runs / run_id(folder))
+    journal.put(inputs={"topic": "wasps"})
+    journal.close()
+    ran = folder.strands("resume", run_id(folder))
+    assert ran.code == 17
+    assert "its inputs are not what they were" in ran.err
+
+
+def spoil(folder: Folder, statement: str) -> None:
+    with sqlite3.connect(folder.runs / run_id(folder) / "journal.sqlite") as database:
+        database.execute(statement)
+    database.close()
+
+
+def test_the_record_of_a_newer_version_is_refused(folder: Folder) -> None:
+    folder.workflow([GATE])
+    folder.strands("run", "flow.yaml")
+    spoil(folder, "PRAGMA user_version = 99")
+    ran = folder.strands("resume", run_id(folder))
+    assert ran.code == 17
+    assert "has format 99; this version reads format 1" in ran.err
+
+
+def test_a_truncated_record_is_refused_and_can_be_deleted(folder: Folder) -> None:
+    folder.workflow([GATE])
+    folder.strands("run", "flow.yaml")
+    database: Path = folder.runs / run_id(folder) / "journal.sqlite"
+    database.write_bytes(database.read_bytes()[:5000])
+    for words in (["resume"], ["approve"], ["runs", "show"]):
+        ran = folder.strands(*words, run_id(folder))
+        assert ran.code == 17
+        assert "Traceback" not in ran.err
+    listed = folder.strands("runs", "list", "--json")
+    assert (listed.code, listed.document["runs"], len(listed.document["problems"])) == (0, [], 1)
+    assert folder.strands("runs", "delete", run_id(folder)).code == 0
+    assert list(folder.runs.iterdir()) == []
+
+
+def test_an_unknown_run_is_answered_with_the_one_that_was_meant(folder: Folder) -> None:
+    folder.workflow([GATE])
+    folder.strands("run", "flow.yaml")
+    known = run_id(folder)
+    ran = folder.strands("resume", known[:-1])
+    assert ran.code == 17
+    assert f"did you mean {known}?" in ran.err
+    assert folder.strands("resume", "../runs").code == 17
+
+
+def test_a_run_that_is_complete_gives_its_result_again_and_does_nothing(folder: Folder) -> None:
+    folder.workflow(TWO_STEPS[:1], runtime=LIVE)
+    with ModelServer([Turn("once")]) as server:
+        folder.strands("run", "flow.yaml", **live(server))
+        ran = folder.strands("resume", run_id(folder), "--force-stale", **live(server))
+    assert (ran.code, ran.out, len(server.model_requests)) == (0, "once\n", 1)
+    assert "--force-stale is not needed" in ran.err
+
+
+# -- rerun
+
+
+def test_a_rerun_takes_over_what_is_before_its_key(folder: Folder) -> None:
+    inputs = {"optional": {"tone": {"type": "string", "default": "plain"}}}
+    steps = [TWO_STEPS[0], {"agent": "writer", "input": "{{ last_response }} in {{ tone }}"}]
+    folder.workflow(steps, runtime=LIVE, inputs=inputs)
+    with ModelServer([Turn("first"), Turn("plain"), Turn("formal")]) as server:
+        folder.strands("run", "flow.yaml", **live(server))
+        old = run_id(folder)
+        again = folder.strands("rerun", old, "--from", "steps.1", "--var", "tone=formal", "--json", **live(server))
+    assert (again.code, again.document["response"]) == (0, "formal")
+    new = again.document["run"]
+    assert new != old
+    assert [said(request) for request in server.model_requests] == ["One.", "first in plain", "first in formal"]
+    shown = folder.strands("runs", "show", new, "--json").document
+    assert shown["rerun_of"] == {"run": old, "from": "steps.1"}
+    assert folder.strands("runs", "show", old, "--json").document["status"] == "completed"
+
+
+def test_a_rerun_takes_the_workflow_as_it_is_now_and_says_so(folder: Folder) -> None:
+    folder.workflow(TWO_STEPS, runtime=LIVE)
+    with ModelServer([Turn("first"), Turn("second"), Turn("third")]) as server:
+        folder.strands("run", "flow.yaml", **live(server))
+        folder.workflow([TWO_STEPS[0], {"agent": "writer", "input": "Better."}], runtime=LIVE)
+        ran = folder.strands("rerun", run_id(folder), "--from", "steps.1", **live(server))
+        assert (ran.code, ran.out) == (0, "third\n")
+        assert "flow.yaml: has changed since" in ran.err
+        folder.workflow([{"agent": "writer", "input": "Else."}, TWO_STEPS[1]], runtime=LIVE)
+        changed = folder.strands("rerun", run_id(folder), "--from", "steps.1", **live(server))
+    assert changed.code == 17
+    assert "the input of steps.0 is no longer what the run recorded" in changed.err
+
+
+def test_a_rerun_from_inside_a_step_keeps_the_calls_before(folder: Folder) -> None:
+    folder.workflow(TWO_STEPS[:1], runtime=LIVE, agents=WRITER)
+    with ModelServer([Turn(calls=[WRITE]), Turn("one"), Turn("two")]) as server:
+        folder.strands("run", "flow.yaml", "--yes", **live(server))
+        (folder.work / "note.txt").unlink()
+        ran = folder.strands("rerun", run_id(folder), "--from", "steps.0/model.1", **live(server))
+    assert (ran.code, ran.out, len(server.model_requests)) == (0, "two\n", 3)
+    assert not (folder.work / "note.txt").exists()
+
+
+def test_a_rerun_from_a_key_that_is_not_there_names_those_that_are(folder: Folder) -> None:
+    folder.workflow([GATE])
+    folder.strands("run", "flow.yaml")
+    ran = folder.strands("rerun", run_id(folder), "--from", "nowhere")
+    assert ran.code == 2
+    assert "its steps are: steps.0" in ran.err

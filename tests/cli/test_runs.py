@@ -1,0 +1,122 @@
+"""`strands runs`: what it lists, shows, cancels and deletes, and what it leaves alone."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+import time
+
+import pytest
+
+from strands_cli.engine.journal import SqliteJournal
+from tests.cli.strands import Folder, Started
+
+GATE = {"type": "hitl", "prompt": "Publish?"}
+posix = pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+
+
+def hanging(folder: Folder) -> Started:
+    """Start a run that hangs in a tool."""
+    folder.tool("hang", "import threading\nprint('hanging', flush=True)\nthreading.Event().wait()\nreturn answer('')")
+    folder.workflow([{"tool": "native:hang", "input": {}}])
+    run = folder.start("run", "flow.yaml")
+    run.wait_for("| hanging")
+    return run
+
+
+def ids(folder: Folder) -> list[str]:
+    return sorted(entry.name for entry in folder.runs.iterdir())
+
+
+def test_no_runs_are_an_empty_list(folder: Folder) -> None:
+    assert folder.strands("runs", "list", "--json").document == {"runs": [], "problems": []}
+    ran = folder.strands("runs", "list")
+    assert (ran.code, ran.out, ran.err) == (0, "", "no runs\n")
+
+
+def test_the_list_has_the_shape_that_scripts_rely_on(folder: Folder) -> None:
+    folder.workflow([GATE])
+    folder.strands("run", "flow.yaml")
+    folder.workflow([{"agent": "writer", "input": "Write."}], {"steps.0": [{"text": "hi"}]})
+    folder.strands("run", "flow.yaml")
+    (done, waiting) = folder.strands("runs", "list", "--json").document["runs"]
+    assert list(done) == [
+        "id", "workflow", "status", "started_at", "ended_at", "pattern", "file", "reason", "record",
+    ]  # fmt: skip
+    assert (done["status"], waiting["status"]) == ("completed", "waiting"), "the newest comes first"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", done["started_at"])
+    chosen = folder.strands("sessions", "list", "--status", "waiting", "--json").document["runs"]
+    assert chosen == [waiting]
+    shown = folder.strands("runs", "list", "--limit", "1").out.splitlines()
+    assert shown[0].split() == ["RUN", "STATUS", "STARTED", "LASTED", "WORKFLOW"]
+    assert [line.split()[0] for line in shown[1:]] == [done["id"]]
+    wrong = folder.strands("runs", "list", "--status", "complete")
+    assert wrong.code == 2
+    assert "did you mean 'completed'?" in wrong.err
+
+
+def test_a_run_is_shown_with_its_effects_and_what_it_waits_for(folder: Folder) -> None:
+    folder.workflow([{"agent": "writer", "input": "Write."}, GATE], {"steps.0": [{"text": "hi"}]})
+    folder.strands("run", "flow.yaml")
+    (run,) = ids(folder)
+    shown = folder.strands("runs", "show", run)
+    assert "status:    waiting" in shown.out
+    assert f"strands approve {run} steps.1" in shown.out
+    document = folder.strands("runs", "show", run, "--json").document
+    assert [(row["key"], row["kind"], row["status"]) for row in document["effects"]] == [
+        ("steps.0", "step", "done"), ("steps.0/model.0", "model", "done"), ("steps.1", "human", "waiting"),
+    ]  # fmt: skip
+    assert [(question["key"], question["prompt"]) for question in document["questions"]] == [("steps.1", "Publish?")]
+
+
+@posix
+def test_cancelling_ends_the_process_and_the_run_for_good(folder: Folder) -> None:
+    run = hanging(folder)
+    (name,) = ids(folder)
+    assert folder.strands("runs", "list", "--json").document["runs"][0]["status"] == "running"
+    assert folder.strands("runs", "delete", name).code == 17, "not while it runs"
+    ran = folder.strands("runs", "cancel", name)
+    assert (ran.code, ran.err) == (0, f"{name}: cancelled\n")
+    assert run.end().code == 143
+    assert folder.record()["status"] == "cancelled"
+    assert folder.strands("resume", name).code == 2
+    again = folder.strands("runs", "cancel", name)
+    assert (again.code, "is cancelled" in again.err) == (2, True)
+
+
+@posix
+def test_a_run_whose_process_was_killed_is_interrupted(folder: Folder) -> None:
+    run = hanging(folder)
+    run.send(signal.SIGKILL)
+    run.end()
+    assert folder.record()["status"] == "running", "it could not say so itself"
+    assert folder.strands("runs", "list", "--json").document["runs"][0]["status"] == "interrupted"
+
+
+def test_deleting_names_every_unknown_run_before_it_touches_one(folder: Folder) -> None:
+    folder.workflow([GATE])
+    folder.strands("run", "flow.yaml")
+    (name,) = ids(folder)
+    assert folder.strands("runs", "delete", name, "nowhere").code == 17
+    assert ids(folder) == [name]
+    assert folder.strands("runs", "delete", name).code == 0
+    assert ids(folder) == []
+
+
+def test_pruning_takes_old_runs_that_have_ended(folder: Folder) -> None:
+    folder.workflow([GATE])
+    for _ in range(3):
+        folder.strands("run", "flow.yaml")
+    old_done, old_waiting, new_done = ids(folder)
+    for name, status, days in ((old_done, "completed", 40), (old_waiting, "waiting", 40), (new_done, "completed", 1)):
+        journal = SqliteJournal.open(folder.runs / name)
+        journal.put(status=status, started_at=time.time() - days * 86400)
+        journal.close()
+    planned = folder.strands("runs", "prune", "--dry-run", "--json").document
+    assert (planned["deleted"], planned["dry_run"], len(ids(folder))) == ([old_done], True, 3)
+    assert folder.strands("runs", "prune").out == f"{old_done}: deleted\n1 runs deleted\n"
+    assert ids(folder) == [old_waiting, new_done]
+    assert folder.strands("sessions", "cleanup", "--older-than", "5d", "--status", "waiting").code == 0
+    assert ids(folder) == [new_done]
+    assert folder.strands("runs", "prune", "--older-than", "soon").code == 2
