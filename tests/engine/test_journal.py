@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sqlite3
@@ -70,7 +71,7 @@ def test_a_journal_gives_back_what_was_written(kind: str, directory: Path) -> No
 def test_the_database_layout_is_compatibility_data(directory: Path, journal: SqliteJournal) -> None:
     journal.put(status="running")
     write(journal, DONE)
-    with sqlite3.connect(directory / "journal.sqlite") as database:
+    with contextlib.closing(sqlite3.connect(directory / "journal.sqlite")) as database:
         assert database.execute("PRAGMA user_version").fetchone() == (1,)
         assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         columns = {
@@ -124,7 +125,8 @@ def test_a_noted_row_is_committed_when_the_journal_is_closed(directory: Path) ->
         journal.close()
 
     asyncio.run(use())
-    assert SqliteJournal.open(directory, hold=False).row(ROW.key) == ROW
+    with contextlib.closing(SqliteJournal.open(directory, hold=False)) as again:
+        assert again.row(ROW.key) == ROW
 
 
 @pytest.mark.parametrize("letter", ["x", "é"])
@@ -270,7 +272,8 @@ def test_the_record_of_a_killed_process_can_be_read_before_anyone_goes_on_with_i
     write(journal, DONE)
     for name in ("journal.sqlite", "journal.sqlite-wal"):
         (directory.parent / name).write_bytes((directory / name).read_bytes())
-    assert SqliteJournal.open(directory.parent, hold=False).row(DONE.key) == DONE
+    with contextlib.closing(SqliteJournal.open(directory.parent, hold=False)) as again:
+        assert again.row(DONE.key) == DONE
     journal.close()
 
 

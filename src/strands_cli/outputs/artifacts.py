@@ -26,15 +26,25 @@ def place_artifact(out_dir: Path, path: str) -> Path:
             fix="use a relative path without '..'; choose the directory with --out",
         )
     target = out_dir / relative
-    try:
-        escapes = not target.parent.resolve().is_relative_to(out_dir.resolve())
-    except (OSError, RuntimeError):  # a loop of links
-        escapes = True
-    if escapes:
+    if _leaves(target.parent, out_dir):
         raise ArtifactError(
             f"the artifact path {path!r} leaves the output directory through a link", fix="remove the link"
         )
     return target
+
+
+def _leaves(directory: Path, out_dir: Path) -> bool:
+    """Return whether links lead a directory out of the output directory, or round in a loop."""
+    try:
+        if not directory.resolve().is_relative_to(out_dir.resolve()):
+            return True
+        # Since Python 3.13 resolve() passes over a loop in silence; stat() does not.
+        directory.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, RuntimeError):
+        return True
+    return False
 
 
 def collision(target: Path, earlier: Iterable[Path], *, force: bool, text: str | None = None) -> Finding | None:
