@@ -29,7 +29,7 @@ from strands_cli.builder import (
 )
 from strands_cli.errors import UsageError
 from strands_cli.spec.document import read_document
-from strands_cli.spec.model import WorkflowSpec
+from strands_cli.spec.model import AgentSpec, Chain, ChainConfig, GateStep, Runtime, WorkflowSpec
 
 CLONE = Path(__file__).parent.parent.parent
 EXAMPLES = CLONE / "examples"
@@ -292,6 +292,13 @@ def test_every_text_and_value_survives(prompt: str, values: dict[str, Any]) -> N
         str(values).encode()
     except UnicodeEncodeError:
         return
+    assert Workflow.from_spec(spec).spec == spec
+
+
+def test_a_specification_made_of_models_needs_not_say_what_a_gate_is() -> None:
+    chain_of_one = Chain(type="chain", config=ChainConfig(steps=(GateStep(prompt="Good?"),)))
+    runtime, agents = Runtime(provider="openai"), {"a": AgentSpec(prompt="p")}
+    spec = WorkflowSpec(version=1, name="w", runtime=runtime, agents=agents, pattern=chain_of_one)
     assert Workflow.from_spec(spec).spec == spec
 
 

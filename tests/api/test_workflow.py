@@ -178,6 +178,25 @@ def test_an_exception_at_the_last_event_is_raised_too() -> None:
         Workflow.from_file(EXAMPLES / "patterns" / "graph.yaml").run(on_event=fail)
 
 
+def test_an_exception_in_the_callback_is_not_lost_where_something_swallows_the_cancellation() -> None:
+    class Stubborn:
+        @tool
+        def persist(self) -> str:
+            """Persist."""
+            return "persisted"
+
+        async def close(self) -> None:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0)
+
+    def fail(event: Event) -> None:
+        if isinstance(event, RunFinished):
+            raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        calling(call("persist")).run(tools=[Stubborn], yes=True, on_event=fail)
+
+
 def test_a_coroutine_function_as_callback_is_refused() -> None:
     async def listen(event: Event) -> None:
         """Never called."""
@@ -444,20 +463,6 @@ def test_a_module_and_an_object_with_methods_are_tools_and_what_is_made_is_close
     module.TOOL_SPEC = {"name": "given_module", "description": "d", "inputSchema": {"json": {"type": "object"}}}  # type: ignore[attr-defined]
     module.given_module = lambda tool, **_: {"status": "success", "content": [{"text": "module"}]}  # type: ignore[attr-defined]
     closed: list[str] = []
-
-    class Counter:
-        def __init__(self) -> None:
-            self.count = 0
-
-        @tool
-        def count(self) -> str:
-            """Count."""
-            self.count += 1
-            return str(self.count)
-
-        def close(self) -> None:
-            closed.append("counter")
-            raise ValueError("too late")
 
     class Counting:
         @tool

@@ -88,7 +88,7 @@ def test_both_names_and_the_module_are_the_same_program(folder: Folder) -> None:
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (["runn"], "Did you mean 'run'?"),
+        (["runn"], "Did you mean 'run'"),
         (["list-tool"], "Did you mean 'list-tools'?"),
         (["tools", "shwo"], "Did you mean 'show'?"),
         (["run", "x.yaml", "--frce"], "--force"),

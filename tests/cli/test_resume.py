@@ -204,6 +204,21 @@ def test_a_tool_call_left_waiting_is_decided_later(folder: Folder, verb: str, wr
     assert ("refused by person: not now" in told) is not written
 
 
+def test_what_was_detached_waits_again_rather_than_being_denied(folder: Folder) -> None:
+    folder.workflow(TWO_STEPS[:1], runtime=LIVE, agents=WRITER)
+    other = ("file_write", {"path": "other.txt", "content": "hello"})
+    with ModelServer([Turn(calls=[WRITE]), Turn(calls=[other]), Turn("done")]) as server:
+        folder.strands("run", "flow.yaml", "--detach", **live(server))
+        unanswered = folder.strands("resume", run_id(folder), **live(server))
+        assert (unanswered.code, len(server.model_requests)) == (19, 1)
+        first = folder.strands("approve", run_id(folder), **live(server))
+        assert first.code == 19
+        assert (folder.work / "note.txt").exists()
+        second = folder.strands("approve", run_id(folder), **live(server))
+    assert (second.code, second.out) == (0, "done\n")
+    assert (folder.work / "other.txt").exists()
+
+
 def test_several_questions_are_listed_and_the_run_goes_on_after_the_last(folder: Folder) -> None:
     tasks = [{"id": "a", **GATE}, {"id": "b", **GATE, "prompt": "Print?"}, {"id": "c", "deps": ["a", "b"], **GATE}]
     folder.workflow([], pattern={"type": "workflow", "config": {"tasks": tasks}})
@@ -339,7 +354,7 @@ def test_a_run_whose_inputs_are_not_what_they_were_does_not_go_on(folder: Folder
     journal.close()
     ran = folder.strands("resume", run_id(folder))
     assert ran.code == 17
-    assert "its inputs are not what they were" in ran.err
+    assert "its inputs, or what comes of its workflow, are not what they were" in ran.err
 
 
 def spoil(folder: Folder, statement: str) -> None:

@@ -166,7 +166,7 @@ def test_a_model_that_reports_no_tokens_is_said_where_tokens_are_limited() -> No
 
 
 class Hanging:
-    """An agent that never answers, or answers at once."""
+    """An agent that takes longer than any test has, or fails at once."""
 
     def __init__(self, error: BaseException | None = None) -> None:
         self.cancelled = False
@@ -176,7 +176,7 @@ class Hanging:
         if self.error is not None:
             raise self.error
         try:
-            await asyncio.Event().wait()
+            await asyncio.sleep(10)
         except asyncio.CancelledError:
             self.cancelled = True
             raise

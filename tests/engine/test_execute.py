@@ -217,6 +217,7 @@ def test_the_facts_of_a_run_are_enough_to_go_on_without_the_file() -> None:
             "model": "m",
             "allow": ["file_*"],
             "yes": False,
+            "detach": False,
             "out_dir": "there",
             "force": True,
         },

@@ -80,9 +80,16 @@ def test_a_file_of_ones_own_wins_over_the_shipped_one_and_leaves_the_rest(tmp_pa
 
 
 def test_the_most_exact_key_wins() -> None:
-    models = {"a/*": Price(1, 1), "a/big-*": Price(2, 2), "a/big-[x]": Price(3, 3), "ollama": Price(0, 0)}
+    models = {
+        "a/*": Price(1, 1),
+        "a/big-*": Price(2, 2),
+        "a/big-[x]": Price(3, 3),
+        "ollama": Price(0, 0),
+        "*/little": Price(4, 4),
+    }
     table = PriceTable(models, "file")
     assert table.price("a", "small") == Price(1, 1)
+    assert table.price("a", "little") == Price(4, 4)
     assert table.price("a", "big-one") == Price(2, 2)
     assert table.price("a", "big-[x]") == Price(3, 3)
     assert table.price("ollama", None) == Price(0, 0)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import filelock
 import pytest
 
 from strands_cli.engine import decisions, store
@@ -102,18 +104,17 @@ def test_what_has_ended_cannot_be_cancelled(tmp_path: Path) -> None:
         store.cancel_run(directory, FakeClock())
 
 
-def test_a_look_at_a_run_does_not_turn_away_who_wants_to_hold_it(tmp_path: Path) -> None:
+def test_a_look_at_a_run_does_not_turn_away_who_wants_to_hold_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("strands_cli.engine.journal.LOOK_S", 20.0)
     directory = make_run(tmp_path, "run", "running")
-    script = (
-        "import sys; from pathlib import Path; from strands_cli.engine.store import is_held\n"
-        "print('looking', flush=True)\nfor _ in range(2000): is_held(Path(sys.argv[1]))"
-    )
-    with subprocess.Popen([sys.executable, "-c", script, str(directory)], stdout=subprocess.PIPE, text=True) as looking:
-        assert looking.stdout is not None
-        looking.stdout.readline()
-        for _ in range(20):
-            SqliteJournal.open(directory).close()
-        looking.kill()
+    look = filelock.FileLock(directory / "lock", thread_local=False)
+    look.acquire()
+    letting_go = threading.Timer(0.1, look.release)
+    letting_go.start()
+    SqliteJournal.open(directory).close()
+    letting_go.join()
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,8 @@ def die(directory: Path, name: str, url: str, deadly: tuple[int, str]) -> None:
                 People(answers),
                 wrap=lambda journal: Watched(journal, deadly),  # type: ignore[arg-type,return-value]
             )
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(3)
     _, status = os.waitpid(child, 0)
@@ -55,12 +59,14 @@ def die(directory: Path, name: str, url: str, deadly: tuple[int, str]) -> None:
 
 
 def moments(writes: int) -> list[tuple[int, str]]:
-    """Return every moment at which a run with so many writes can be killed."""
-    return [(number, when) for number in range(1, writes + 1) for when in ("before", "after")]
+    """Return when a run with so many writes is killed: with each effect done and not yet recorded, and at the end."""
+    return [*((number, "before") for number in range(1, writes + 1)), (writes, "after")]
 
 
 if __name__ == "__main__":
     _, root, site, flow, server, count = sys.argv
     sys.path.insert(0, site)
+    # What every child would import for itself.
+    importlib.import_module("strands.models.openai")
     for number, moment in moments(int(count)):
         die(Path(root) / f"{number}-{moment}", flow, server, (number, moment))

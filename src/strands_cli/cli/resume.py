@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import dataclasses
 import json
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from strands_cli.planning.options import RunOptions
 
 RUN = Annotated[str, typer.Argument(metavar="RUN", help="The run's id, as `strands runs list` shows it.")]
-KEY = Annotated[str | None, typer.Argument(metavar="[KEY]", help="The question; not needed where only one waits.")]
+KEY = Annotated[str | None, typer.Argument(metavar="KEY", help="The question; not needed where only one waits.")]
 VAR = Annotated[list[str], typer.Option("--var", metavar="NAME=VALUE", help="Change an input; may be repeated.")]
 OUT = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where artifacts go, if not where they went.")]
 FORCE = Annotated[bool, typer.Option("--force", help="Overwrite artifacts and recordings that exist.")]
@@ -62,8 +61,12 @@ class Manner:
 
     def over(self, kept: RunOptions, runs_dir: Path) -> RunOptions:
         """Return the options a run was started with, with what has been chosen anew over them."""
+        from strands_cli.cli.human import is_interactive
+
+        # What was detached stays so, rather than being denied; but a person at a terminal can be asked.
+        detach = self.detach or (kept.detach and not is_interactive())
         return dataclasses.replace(
-            kept, detach=self.detach, record=self.record, runs_dir=runs_dir,
+            kept, detach=detach, record=self.record, runs_dir=runs_dir,
             force=self.force or kept.force, out_dir=self.out or kept.out_dir,
         )  # fmt: skip
 
@@ -166,7 +169,7 @@ def reject(
 ) -> int:
     """Refuse what a waiting run asks: a gate fails its step, and a tool call is not made and its model told so.
 
-    Example: strands reject 20261121-033012-a1b2c3 steps.1 --reason "the figures are old"
+    Example: strands reject 20261121-033012-a1b2c3 steps.1 --reason stale
     """
 
     async def refuse(journal: SqliteJournal) -> bool:
@@ -307,6 +310,8 @@ def resume_as_before(spec: str | None, run: str, response: str | None, manner: M
 
 def act_on(journal: SqliteJournal, act: Act, known: dict[str, Any], runs_dir: Path) -> bool:
     """Do what a command is for; `known` gets how the run stands then, and what it still waits for."""
+    import asyncio  # `--help` needs none of it
+
     from strands_cli.cli.onward import explain_ending
 
     try:

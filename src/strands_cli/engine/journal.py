@@ -281,7 +281,7 @@ def hold_run(directory: Path) -> Any:
 
     lock = filelock.FileLock(directory / "lock")
     try:
-        lock.acquire(timeout=LOOK_S, poll_interval=LOOK_S / 10)
+        lock.acquire(timeout=LOOK_S, poll_interval=0.05)
     except filelock.Timeout:
         raise RunRecordError(
             f"another process is working on the run in {directory}", fix="wait until it ends, or stop it"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from strands_cli.spec.model import Budgets
 
 
-KEPT_OPTIONS = ("provider", "model", "allow", "yes", "out_dir", "force")
+KEPT_OPTIONS = ("provider", "model", "allow", "yes", "detach", "out_dir", "force")
 
 
 def new_run_id(clock: Clock) -> str:
@@ -93,9 +93,7 @@ def require_same(plan: Plan, journal: Journal) -> None:
             f"the {what} of '{name}' was {_shown(before.get(name))} and is {_shown(now.get(name))}"
             for name in {**before, **now} if before.get(name) != now.get(name)
         ]  # fmt: skip
-    if dict(plan.inputs) != journal.get("inputs"):
-        changes.append("its inputs are not what they were")
-    what_changed = "; ".join(changes) or "its workflow, or what this version makes of it, is not what it was"
+    what_changed = "; ".join(changes) or "its inputs, or what comes of its workflow, are not what they were"
     raise RunRecordError(
         f"the run cannot go on, since it would not be the same run: {what_changed}",
         fix=f"restore what it began with, or start a new run: strands rerun {journal.get('id')} --from KEY",

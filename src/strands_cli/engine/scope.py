@@ -137,7 +137,9 @@ class StepScope:
         if answer is None:
             self.emit(HumanAsked(self.now(), question.key, question.prompt))
             answer = await self._fitting_answer(question)
-        if answer.outcome == "waiting" or (answer.outcome == "nobody" and question.kind == "gate"):
+        # A question that waits already goes on waiting: whoever resumes the run has not answered it by being nobody.
+        must_wait = question.kind == "gate" or effect.waiting_since is not None
+        if answer.outcome == "waiting" or (answer.outcome == "nobody" and must_wait):
             await effect.start()
             await effect.wait(_stored(question))
             raise WaitingForPerson(f"the run waits for an answer to {question.key}: {question.prompt}")
