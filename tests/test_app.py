@@ -14,7 +14,6 @@ from strands_cli.engine.journal import SqliteJournal
 from strands_cli.errors import (
     ArtifactError,
     InvalidInput,
-    NotEquipped,
     RunFailed,
     RunRecordError,
     WaitingForPerson,
@@ -155,13 +154,6 @@ def test_the_workspace_protects_the_workflow_and_has_its_mounts(folder: Path) ->
     assert workspace["mounts"] == {"data": str(folder / "data")}
     assert str(folder / "flow.yaml") in workspace["protected"]
     assert workspace["root"] == str(Path.cwd())
-
-
-def test_a_pattern_of_a_later_version_is_refused_with_its_exit_code(folder: Path) -> None:
-    head = FLOW.partition("pattern:")[0]
-    (folder / "flow.yaml").write_text(f"{head}pattern: {{type: graph, config: {{nodes: {{a: {{agent: writer}}}}}}}}\n")
-    with pytest.raises(NotEquipped):
-        run(folder)
 
 
 def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from strands_cli.config import Settings
 from strands_cli.engine.execute import RunResult
 from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.outside import OutsideRun
-from strands_cli.errors import InvalidInput, RunFailed
+from strands_cli.errors import RunFailed
 from strands_cli.events import Event
 from strands_cli.planning.options import RunOptions
 from tests.agents.kit import SCHEMA, Site
@@ -200,7 +200,7 @@ def test_a_key_written_into_the_options_is_a_secret_too(site: Site) -> None:
     assert {KEY, "written-into-the-file"} <= secrets_of(replace(planned, agents=agents))
 
 
-def test_a_recording_that_cannot_be_played_is_found_before_the_first_step(site: Site) -> None:
+def test_a_run_plays_the_recording_that_was_planned_whatever_becomes_of_the_file(site: Site) -> None:
     text = WORKFLOW.format(host="http://127.0.0.1:9/v1").lstrip()
     Path("w.yaml").write_text(text)
     Path("recording.yaml").write_text("recording: 1\nsteps: {steps.0: [{text: ok}], steps.1: [{text: ok}]}\n")
@@ -208,6 +208,5 @@ def test_a_recording_that_cannot_be_played_is_found_before_the_first_step(site: 
 
     catalog = discover_catalog([str(site.directory)])
     planned = app.plan("w.yaml", RunOptions(provider="replay"), catalog=catalog, settings=Settings(Path("r")))
-    Path("recording.yaml").write_text("recording: 1\nsteps: {steps.0: [{txt: ok}]}\n")
-    with pytest.raises(InvalidInput, match="cannot be played"):
-        asyncio.run(assemble(planned, {}))
+    Path("recording.yaml").unlink()
+    asyncio.run(assemble(planned, {}))

@@ -533,7 +533,7 @@ def test_a_file_in_the_current_directory_is_not_taken_for_a_plugin(
     (tmp_path / "api_bait.py").write_text("", encoding="utf-8")
     monkeypatch.setattr(sys, "path", ["", str(tmp_path / "site"), *sys.path])
     with pytest.raises(NotEquipped, match="No module named 'api_bait'"):
-        calling(call("echo")).run(catalog=discover_catalog([str(tmp_path / "site")]))
+        calling(call("echo", {"text": "hi"})).run(catalog=discover_catalog([str(tmp_path / "site")]))
 
 
 def test_a_tool_that_hangs_does_not_hold_up_the_end_of_run() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 
-import pytest
 import yaml
 
 from tests.cli.strands import EXAMPLES, Folder
@@ -105,16 +104,12 @@ def test_a_missing_extra_is_exit_18_with_the_line_that_installs_it(folder: Folde
     assert "fix: pip install 'strands-cli[writer]'" in ran.err
 
 
-@pytest.mark.parametrize("pattern", ["workflow", "graph"])
-def test_a_pattern_of_a_later_version_is_exit_18(folder: Folder, pattern: str) -> None:
-    config = {
-        "workflow": {"tasks": [{"id": "a", "agent": "writer"}]},
-        "graph": {"nodes": {"a": {"agent": "writer"}}, "edges": []},
-    }
-    folder.workflow([], pattern={"type": pattern, "config": config[pattern]})
+def test_a_part_of_a_later_version_is_exit_18(folder: Folder) -> None:
+    folder.workflow(ONE_STEP, {"steps.0": [{"text": "no"}]}, skills=[{"id": "s", "path": "skills/s"}])
+    (folder.work / "skills" / "s").mkdir(parents=True)
     ran = folder.strands("run", "flow.yaml")
     assert ran.code == 18, ran.err
-    assert f"running the pattern '{pattern}' is not done by this version yet" in ran.err
+    assert "skills is not done by this version yet" in ran.err
 
 
 def test_a_request_that_the_recording_does_not_fit_fails_with_the_difference(folder: Folder) -> None:

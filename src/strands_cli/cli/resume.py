@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from strands_cli.cli.carry import execute, json_on_failure, print_outcome
 from strands_cli.cli.output import print_json, say
-from strands_cli.cli.run import execute, json_on_failure, print_outcome
 from strands_cli.errors import ExitCode, RunFailed, RunRecordError, UsageError, WaitingForPerson
 
 if TYPE_CHECKING:

@@ -1,0 +1,165 @@
+"""Carry a planned run through: signals, streams, the view, the person, and what is said at its end."""
+
+from __future__ import annotations
+
+import contextlib
+import fnmatch
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.cli.output import error_document, print_json, print_response, say, say_findings
+from strands_cli.errors import StrandsCliError, did_you_mean
+
+if TYPE_CHECKING:
+    from strands_cli.cli.human import TerminalHuman
+    from strands_cli.cli.live import View
+    from strands_cli.engine.execute import RunResult
+    from strands_cli.planning.options import RunOptions
+    from strands_cli.planning.plan import Plan, PlannedTool
+
+# Takes who answers and who listens.
+Go = Callable[["TerminalHuman", Callable[[Any], None]], Coroutine[Any, Any, "RunResult"]]
+
+
+@contextlib.contextmanager
+def json_on_failure(known: dict[str, Any] | None) -> Iterator[None]:
+    """Print one JSON document also where the work ends in an error: what is `known` by then, and the error."""
+    try:
+        yield
+    except BaseException as error:
+        if known is not None:
+            print_json({**known, "error": error_document(error)})
+        raise
+
+
+def execute(
+    planned: Plan,
+    options: RunOptions,
+    known: dict[str, Any],
+    *,
+    events: str | None,
+    verbose: bool,
+    quiet: bool,
+    go: Go | None = None,
+) -> RunResult:
+    """Run a plan under signal handling and with stdin and stdout kept from its tools.
+
+    Args:
+        planned: What to run.
+        options: How.
+        known: Gets the run's id and status as soon as they are known.
+        events: Where events go.
+        verbose: Whether to show what models say.
+        quiet: Whether to show errors only.
+        go: What carries the plan out; a new run if not given.
+
+    Raises:
+        StrandsCliError: why it did not complete.
+    """
+    from strands_cli import app
+    from strands_cli.cli.human import choose_human
+    from strands_cli.cli.keyboard import Keyboard
+    from strands_cli.cli.live import event_writer, open_view
+    from strands_cli.cli.process import own_streams, run_to_end
+    from strands_cli.planning.build import require_runnable
+
+    require_runnable(planned)
+    human = choose_human(detach=options.detach)
+    if not quiet:
+        say_findings(planned.findings)
+        warn_of_useless_grants(planned, options.allow)
+        if human.mode == "nobody":
+            warn_of_questions(planned)
+    with open_view(quiet=quiet, verbose=verbose) as view, own_streams(view.hear) as streams:
+        human.view, human.keyboard = view, Keyboard(streams.stdin)
+        listeners: list[Callable[[Any], None]] = [view, *event_writer(events, streams.stdout)]
+
+        def emit(event: Any) -> None:
+            for listener in listeners:
+                listener(event)
+
+        try:
+            if go is not None:
+                return run_to_end(lambda: go(human, emit), verbose=verbose)
+            return run_to_end(lambda: app.run(planned, options, human, emit), verbose=verbose)
+        except StrandsCliError as error:
+            known |= explain_stop(error, view, options)
+            raise
+        finally:
+            known |= {"run": view.run_id or known["run"], "status": view.ended or "failed"}
+            view.pause()
+            repeat_denials(view)
+
+
+def explain_stop(error: StrandsCliError, view: View, options: RunOptions) -> dict[str, Any]:
+    """Say where the record of a run is that did not complete, and how it goes on; return its open questions."""
+    if view.run_id is None:
+        return {}
+    from strands_cli.cli.onward import command, explain_ending
+    from strands_cli.config import load_settings
+
+    runs_dir = load_settings(runs_dir=options.runs_dir).runs_dir
+    view.line(f"record {runs_dir / view.run_id}")
+    if view.ended in ("failed", "interrupted"):
+        view.line(f"goes on with: {command('resume', view.run_id, runs_dir=runs_dir)}")
+    questions = explain_ending(error, runs_dir, view.run_id)
+    return {"questions": questions} if questions else {}
+
+
+def tools_of(planned: Plan) -> list[PlannedTool]:
+    """Return every tool that an agent or a step of the plan may call."""
+    agents = [tool for agent in planned.agents.values() for tool in agent.tools]
+    overrides = [tool for group in planned.override_tools.values() for tool in group]
+    return [*agents, *overrides, *planned.call_tools.values()]
+
+
+def warn_of_useless_grants(planned: Plan, allow: Sequence[str]) -> None:
+    """Say which `--allow` speaks of no tool of this workflow: most likely it is misspelt."""
+    names = [name for tool in tools_of(planned) for name in tool.names]
+    for pattern in allow:
+        if not fnmatch.filter(names, pattern):
+            guess = did_you_mean(pattern, names)
+            hint = f"; did you mean '{guess}'?" if guess else ""
+            say(f"warning: --allow {pattern} speaks of no tool of this workflow{hint}")
+
+
+def warn_of_questions(planned: Plan) -> None:
+    """Say before the first call which tools would ask, where nobody can be asked."""
+    asking = {tool.name: tool.decision.rule for tool in tools_of(planned) if tool.decision.effect == "ask"}
+    for name, rule in asking.items():
+        say(f"warning: calls of '{name}' will be denied: {rule}, and nobody is there to ask (allow: --allow {name})")
+
+
+def repeat_denials(view: View) -> None:
+    """Say once more at the end which calls were denied; also with `--quiet`, since something was not done."""
+    for tool, rule in view.denied.items():
+        say(f"denied: {tool}: {rule}")
+
+
+def print_outcome(planned: Plan, result: RunResult, *, as_json: bool, quiet: bool, events: str | None) -> None:
+    """Print the result: files on stderr, the last response on stdout; or all of it as one JSON document."""
+    if as_json:
+        print_json(result_document(planned, result))
+        return
+    if not quiet:
+        for artifact in result.artifacts:
+            say(f"wrote {artifact['path']} ({artifact['size']} bytes)")
+    if events != "-":
+        print_response(result.response)
+
+
+def result_document(planned: Plan, result: RunResult) -> dict[str, Any]:
+    """Return the JSON of a completed run."""
+    usage = result.usage
+    return {
+        "run": result.run_id,
+        "workflow": planned.spec.name,
+        "status": result.status,
+        "response": result.response,
+        "artifacts": [dict(artifact) for artifact in result.artifacts],
+        "usage": {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens},
+        "model_calls": result.model_calls,
+        "tool_calls": result.tool_calls,
+        "cost_usd": result.cost_usd,
+        "seconds": round(result.seconds, 3),
+    }

@@ -1,0 +1,23 @@
+"""What holds for every test: none leaves its plugins or its search path to the next."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _imports_are_given_back() -> Iterator[None]:
+    """Give back `sys.path` (loading a plugin closes the current directory) and forget plugins of temporary folders."""
+    path, known = list(sys.path), set(sys.modules)
+    yield
+    sys.path[:] = path
+    temporary = Path(tempfile.gettempdir()).resolve()
+    for name in set(sys.modules) - known:
+        file = getattr(sys.modules[name], "__file__", None)
+        if file and Path(file).is_relative_to(temporary):
+            del sys.modules[name]
