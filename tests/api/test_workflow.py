@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -84,9 +84,20 @@ def shout(text: str) -> str:
     return text.upper()
 
 
+OPENED: list[SqliteJournal] = []
+
+
+@pytest.fixture(autouse=True)
+def _records_are_closed() -> Iterator[None]:
+    yield
+    while OPENED:
+        OPENED.pop().close()
+
+
 def run_of(directory: str = "runs") -> SqliteJournal:
     (run,) = Path(directory).iterdir()
-    return SqliteJournal.open(run, hold=False)
+    OPENED.append(SqliteJournal.open(run, hold=False))
+    return OPENED[-1]
 
 
 @pytest.mark.parametrize(
