@@ -80,6 +80,26 @@ def said_by(module: str, *arguments: str) -> Callable[..., Figure]:
     return measure
 
 
+def make_long_run(folder: Path) -> dict[str, str]:
+    """Make the record of a run of 10,000 steps in a process of its own; return the variables that lead to it."""
+    runs = folder / "runs"
+    runs.mkdir()
+    program = f"from pathlib import Path; from bench.long_run import make; make(Path({str(runs)!r}))"
+    environment = clean_environment(HOME=str(folder), PYTHONPATH=str(CLONE))
+    spend(Command([sys.executable, "-c", program], folder, environment))
+    return {"STRANDS_RUNS_DIR": str(runs)}
+
+
+def many_tasks(folder: Path, pairs: int) -> Figure:
+    """Measure 1,000 tasks side by side in wall time against the bare SDK; `mb` is what they need more than 200 do."""
+    environment = clean_environment(HOME=str(folder), PYTHONPATH=str(CLONE))
+    command = [sys.executable, "-m", "bench.many_tasks"]
+    sizes = ("200", str(MANY))
+    peaks = [spend(Command([*command, n, "--pairs", str(pairs)], folder, environment)).mb for n in sizes]
+    figure = json.loads((folder / "bench-child.log").read_text(encoding="utf-8").strip().splitlines()[-1])
+    return Figure(ms=figure["ms"], ratio=figure["ratio"], mb=peaks[1] - peaks[0])
+
+
 def install_many(folder: Path) -> dict[str, str]:
     """Lay out 1,000 distributions of one tool each, with manifests, in a directory of `sys.path`."""
     site = folder / "site"
@@ -204,4 +224,10 @@ ROWS = [
     Row("engine", "chain of 12, openai client, without imports", said_by("bench.engine_alone", "client"), ratio=1.10),
     Row("engine-one", "the same, the SDK keeping one client too", said_by("bench.engine_alone", "shared-client")),
     Row("effect", "a journaled effect, in-process model", said_by("bench.engine_alone", "in-process"), ms=0.5),
+    Row("resume", "10,000 steps resumed, without imports", said_by("bench.long_run", "resume"), ms=2000),
+    Row(
+        "show-long", "strands runs show, that run", against_sdk("runs", "show", "long", prepare=make_long_run), ratio=3
+    ),
+    Row("list-long", "strands runs list, with that run", against_sdk("runs", "list", prepare=make_long_run), ratio=0.6),
+    Row("tasks", "1,000 tasks of 50 ms, 100 at once, to the raw SDK", many_tasks, ratio=2.2, mb=12),
 ]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import asyncio
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from strands_cli.errors import (
 )
 from strands_cli.events import Event, RunStarted, RunWarning
 from strands_cli.planning.options import RunOptions
+from strands_cli.session.carry import workspace_of
 from strands_cli.spec.document import read_document
 from strands_cli.spec.recording import load_recording
 from tests.fakes.ports import ScriptedHuman
@@ -147,10 +149,23 @@ def test_planning_says_once_what_validation_could_only_warn_of(folder: Path) -> 
     assert (error.code, error.severity) == ("undefined-variable", "error")
 
 
+def test_the_whole_program_fits_on_one_screen() -> None:
+    source = Path(app.__file__).read_text(encoding="utf-8")
+    names = [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    assert names == ["load", "check", "plan", "run", "resume", "rerun", "plan_tool", "run_tool"]
+    assert len(source.splitlines()) <= 130
+
+
+def test_check_gives_what_is_wrong_with_a_file_by_itself(folder: Path) -> None:
+    assert app.check(folder / "flow.yaml") == ()
+    (folder / "flow.yaml").write_text(FLOW.replace("name: flow", "nme: flow"))
+    assert {finding.code for finding in app.check(folder / "flow.yaml")} == {"missing-key", "unknown-key"}
+
+
 def test_the_workspace_protects_the_workflow_and_has_its_mounts(folder: Path) -> None:
     (folder / "data").mkdir()
     (folder / "flow.yaml").write_text(f"{FLOW}env: {{mounts: {{data: data}}}}\n")
-    workspace = app.workspace_of(app.plan(folder / "flow.yaml", settings=Settings(folder / "runs")))
+    workspace = workspace_of(app.plan(folder / "flow.yaml", settings=Settings(folder / "runs")))
     assert workspace["mounts"] == {"data": str(folder / "data")}
     assert str(folder / "flow.yaml") in workspace["protected"]
     assert workspace["root"] == str(Path.cwd())

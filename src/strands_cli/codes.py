@@ -60,6 +60,9 @@ CODES: dict[str, CodeEntry] = {
     "missing-dependency": CodeEntry(
         "A task reads the answer of another without waiting for it.", "Add the other task to its `deps`."
     ),
+    "window-and-compaction": CodeEntry(
+        "A window leaves out the messages that compaction would sum up.", "Keep one of the two."
+    ),
     "concurrent-memory": CodeEntry(
         "An agent with `memory: run` in steps that may run at the same time.", "Use an agent for each step."
     ),

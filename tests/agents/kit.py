@@ -152,8 +152,10 @@ class Host:
     def emit(self, event: Event) -> None:
         self.events.append(event)
 
-    def effect(self, *, key: str, kind: Any, given: Any, repeatable: bool) -> Effect:
-        effect = Effect(self.journal, self.clock, key=key, kind=kind, given=given, repeatable=repeatable)
+    def effect(self, *, key: str, kind: Any, given: Any, repeatable: bool, retried: bool = False) -> Effect:
+        effect = Effect(
+            self.journal, self.clock, key=key, kind=kind, given=given, repeatable=repeatable, retried=retried
+        )
         if effect.recorded is None:
             self.budget.require(kind)
         return effect

@@ -19,6 +19,7 @@ from strands_cli.events import Event
 from strands_cli.outputs.artifacts import ArtifactWriter
 from strands_cli.planning.build import require_runnable
 from strands_cli.planning.options import RunOptions
+from strands_cli.session.carry import workspace_of
 from tests.agents.kit import SCHEMA, Site
 
 ECHO = (
@@ -51,7 +52,7 @@ def going(site: Site, text: str, *, options: RunOptions | None = None, events: l
     require_runnable(planned)
 
     async def work() -> RunResult:
-        workers = await assemble(planned, app.workspace_of(planned))
+        workers = await assemble(planned, workspace_of(planned))
         journal = SqliteJournal.open(RECORD) if RECORD.exists() else SqliteJournal.create(RECORD)
         ports = Ports(journal, workers.agents, workers.tools, OutsideRun(), SystemClock())
         emit: Any = (lambda event: None) if events is None else events.append

@@ -297,7 +297,7 @@ def test_cancelling_the_run_ends_the_tool_and_leaves_a_row_that_says_started(sit
         toolbox = await load_tools([planned])
         caller = GatedToolCaller(toolbox, gate_of())
         task = asyncio.create_task(caller.call_tool(planned, {"text": "hi"}, host.scope()))  # type: ignore[arg-type]
-        while not calls():
+        while not calls() and not task.done():
             await asyncio.sleep(0)
         task.cancel()
         await task

@@ -129,15 +129,21 @@ def test_an_agent_in_two_nodes_of_one_edge_is_refused_before_the_run(site: Site)
     assert [finding.where.pointer for finding in found if finding.where] == ["/pattern/config/nodes/b/agent"]
 
 
-def test_an_agent_that_two_paths_reach_at_once_is_refused_when_they_do(site: Site) -> None:
+def test_an_agent_that_two_paths_reach_at_once_is_refused_before_the_run_or_when_they_do(site: Site) -> None:
     nodes = (
         "{s: {agent: two, input: s}, l: {agent: two, input: l}, r: {agent: two, input: r},"
         " a: {agent: one, input: a}, b: {agent: one, input: b}}"
     )
-    edges = "[{from: s, to: [l, r]}, {from: l, to: [a]}, {from: r, to: [b]}]"
+    certain = "[{from: s, to: [l, r]}, {from: l, to: [a]}, {from: r, to: [b]}]"
+    # A choice leaves it open until the run is there.
+    open_ended = certain.replace("to: [a]}", "choose: [{when: 'true', to: a}]}")
     with ModelServer(repeat=True, script=[Turn("ok", delay_s=0.02)]) as server:
+        with pytest.raises(InvalidInput) as refused:
+            going(site, graph(server.url, nodes, certain))
+        assert [finding.code for finding in refused.value.findings] == ["concurrent-memory"]
+        assert server.model_requests == []
         with pytest.raises(RunFailed, match=r"nodes\.b#1 and nodes\.a#1 would use the agent 'one' at once"):
-            going(site, graph(server.url, nodes, edges))
+            going(site, graph(server.url, nodes, open_ended))
         assert all("user: b" not in said(request) for request in server.model_requests)
 
 

@@ -7,20 +7,19 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.distributions import make_distribution
+from tests.warm import STRANDS, can_be_warm, run_warm
 
 if TYPE_CHECKING:
     from tests.cli.terminal import Terminal
 
 CLONE = Path(__file__).parent.parent.parent
 EXAMPLES = CLONE / "examples"
-STRANDS = str(Path(sys.executable).with_name("strands"))
 SECONDS = 60
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 
@@ -72,10 +71,14 @@ class Folder:
 
     def run(self, command: Sequence[str], *, given: str | None = None, cwd: Path | None = None, **env: str) -> Ran:
         """Run any command in this folder."""
+        environment = self.environment(**env)
+        if can_be_warm(command, environment):
+            ran = run_warm(command[1:], cwd or self.work, environment, given or "", SECONDS)
+            return Ran(ran.returncode, ran.stdout, ran.stderr)
         ran = subprocess.run(
             command,
             cwd=cwd or self.work,
-            env=self.environment(**env),
+            env=environment,
             input=given if given is not None else "",
             capture_output=True,
             encoding="utf-8",

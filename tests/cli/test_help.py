@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 import sys
@@ -27,7 +28,7 @@ def commands(path: tuple[str, ...] = (), command: Any = None) -> Iterator[tuple[
         yield from commands((*path, name), child)
 
 
-ALIASES = {"tools list": "list-tools"} | {
+ALIASES = {"tools list": "list-tools", "sessions resume": "resume"} | {
     f"sessions {verb}": f"runs {'prune' if verb == 'cleanup' else verb}"
     for verb in ("list", "show", "cancel", "delete", "prune", "cleanup")
 }
@@ -56,6 +57,18 @@ def test_the_example_in_the_help_of_a_command_can_be_parsed(path: str) -> None:
     words = shlex.split(example.strip().removeprefix("Example: "))[1 + len(ALIASES.get(path, path).split()) :]
     words = words[: words.index(">")] if ">" in words else words
     COMMANDS[path].make_context(path, words)
+
+
+@pytest.mark.parametrize("group", ["tools", "plugin", "runs", "sessions"])
+def test_the_help_of_a_group_shows_an_example_of_a_command_in_it(
+    group: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_program([group, "--help"]) == 0
+    example = re.search(r"Example: strands (.+)", " ".join(capsys.readouterr().out.split()))
+    assert example is not None
+    words = example[1].split()
+    assert " ".join(words[:2]) in COMMANDS
+    assert words[0] == group
 
 
 def test_the_program_lists_its_commands_and_every_exit_code(capsys: pytest.CaptureFixture[str]) -> None:

@@ -171,6 +171,8 @@ def test_a_rejected_gate_fails_the_run_with_the_reason_and_stays_rejected(folder
     assert ran.code == 10
     assert "steps.0 was rejected by person: old figures" in ran.err
     assert folder.record()["reason"] == "steps.0 was rejected by person: old figures"
+    assert f"the refusal stands; to ask again: strands rerun {run_id(folder)} --from steps.0" in ran.err
+    assert "goes on with" not in ran.err
     assert folder.strands("resume", run_id(folder)).code == 10
     assert folder.strands("approve", run_id(folder), "steps.0").code == 2
 
@@ -237,6 +239,28 @@ def test_several_questions_are_listed_and_the_run_goes_on_after_the_last(folder:
     assert third.code == 19
     assert offered(third, "approve") == [["approve", run_id(folder), "tasks.c"]]
     assert folder.strands("run", "--resume", run_id(folder), "--hitl-response", "all right").out == "all right\n"
+
+
+def test_the_older_words_for_resume_do_the_same(folder: Folder) -> None:
+    folder.workflow([GATE, {**GATE, "prompt": "{{ hitl_response }}?"}])
+    assert folder.strands("run", "flow.yaml").code == 19
+    named = run_id(folder)
+    first = folder.strands("run", "--resume", named, "--hitl-response", "yes")
+    assert (first.code, offered(first, "approve")) == (19, [["approve", named, "steps.1"]])
+    assert "steps.0: yes" in first.err
+    assert folder.strands("sessions", "resume", named).code == 19
+    assert folder.strands("run", "--resume", named).code == 19
+    last = folder.strands("run", "--resume", named, "--hitl-response", "no", "--json")
+    assert (last.code, last.document["response"], last.document["run"]) == (0, "no", named)
+    for words, problem in (
+        (["flow.yaml", "--resume", named], "leave the file out"),
+        (["flow.yaml", "--hitl-response", "x"], "name it: --resume RUN"),
+        (["--resume", named, "--hitl-response", "x"], "no question of the run waits"),
+        (["--resume", "unheard-of"], "there is no run"),
+    ):
+        refused = folder.strands("run", *words)
+        assert refused.code in (2, 17)
+        assert problem in refused.err
 
 
 def test_a_gate_that_waited_too_long_takes_its_default_at_resume(folder: Folder) -> None:

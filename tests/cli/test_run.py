@@ -185,8 +185,11 @@ def test_what_the_command_line_allows_runs_without_asking(folder: Folder, grant:
 
 def test_an_allow_that_speaks_of_no_tool_is_answered_with_the_name_that_was_meant(folder: Folder) -> None:
     folder.workflow(ONE_STEP, {"steps.0": [{"text": "hi"}]}, agents=WRITER)
-    ran = folder.strands("run", "flow.yaml", "--allow", "file_wirte")
-    assert "warning: --allow file_wirte speaks of no tool of this workflow; did you mean 'file_write'?" in ran.err
+    for command in ("plan", "run"):
+        ran = folder.strands(command, "flow.yaml", "--allow", "file_wirte")
+        assert ran.code == 0
+        assert "warning[unmatched-rule]: --allow file_wirte speaks of no tool of this workflow" in ran.err
+        assert "fix: did you mean 'file_write'?" in ran.err
 
 
 @pytest.mark.parametrize("arguments", [[], ["--detach"], ["--yes"], ["--detach", "--json"]])

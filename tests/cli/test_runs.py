@@ -115,7 +115,7 @@ def test_pruning_takes_old_runs_that_have_ended(folder: Folder) -> None:
         journal.close()
     planned = folder.strands("runs", "prune", "--dry-run", "--json").document
     assert (planned["deleted"], planned["dry_run"], len(ids(folder))) == ([old_done], True, 3)
-    assert folder.strands("runs", "prune").out == f"{old_done}: deleted\n1 runs deleted\n"
+    assert folder.strands("runs", "prune").out == f"{old_done}: deleted\n1 run deleted\n"
     assert ids(folder) == [old_waiting, new_done]
     assert folder.strands("sessions", "cleanup", "--older-than", "5d", "--status", "waiting").code == 0
     assert ids(folder) == [new_done]

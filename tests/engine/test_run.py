@@ -345,3 +345,27 @@ def test_a_finished_run_that_is_run_again_does_nothing_and_says_the_same() -> No
     assert again.written == []
     assert isinstance(again.events[0], RunStarted)
     assert again.events[0].resumed
+
+
+def test_a_tool_call_step_that_failed_calls_again_on_resume_and_an_agents_call_does_not(site: Path) -> None:
+    plan = chain_of(
+        """
+        - {agent: writer, input: go}
+        - {tool: echo, input: {text: hello}}
+        """,
+        catalog=discover_catalog([str(site)]),
+    )
+
+    def unavailable(_given: Any) -> str:
+        raise OSError("no route")
+
+    turns = {"steps.0": [Use((("file_read", {"path": "a"}),)), Say("done")]}
+    journal = MemoryJournal()
+    broken = Played(plan, turns, tools={"file_read": unavailable, "echo": unavailable}, journal=journal)
+    assert "the tool echo failed: OSError: no route" in broken.fails_with(RunFailed).message
+    again = Played(plan, turns, tools={"file_read": str, "echo": str}, journal=journal)
+    assert again.run().response == "{'text': 'hello'}"
+    assert [key for key, _ in again.caller.called] == ["steps.1/tool.0.echo"]
+    row = journal.row("steps.1/tool.0.echo")
+    assert row is not None
+    assert row.attempt == 2

@@ -63,7 +63,8 @@ class ModelServer:
         repeat: Begin the list again when it is exhausted.
         chunk_chars: Length of the pieces in which text and tool arguments are streamed.
         record_to: File to which each request is appended as one line of JSON.
-        elsewhere: Status of the answer to other paths, so that clients of other interfaces can be watched too.
+        elsewhere: Status of the answer to other paths, or a failing turn, so that clients of other interfaces can be
+            watched too.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class ModelServer:
         repeat: bool = False,
         chunk_chars: int = 16,
         record_to: Path | None = None,
-        elsewhere: int = 404,
+        elsewhere: int | Turn = 404,
     ) -> None:
         self._script: Script = echo if script is None else script
         self._port = port
@@ -161,7 +162,7 @@ class ModelServer:
             listing = {"object": "list", "data": [{"id": "scripted", "object": "model", "owned_by": "tests"}]}
             await _send_json(writer, 200, listing)
         elif route not in _DIALECTS:
-            await _send_json(writer, self._elsewhere, _error(f"no route {request.method} {request.path}", "not_found"))
+            await self._fail_elsewhere(request, writer)
         elif not isinstance(request.json, dict):
             await _send_json(writer, 400, _error("the body is not a JSON object", "invalid_request_error"))
         else:
@@ -170,6 +171,14 @@ class ModelServer:
             if turn.delay_s:
                 await asyncio.sleep(turn.delay_s)
             await self._play(turn, _DIALECTS[route](request.json, turn, number, self._chunk_chars), writer)
+
+    async def _fail_elsewhere(self, request: Request, writer: asyncio.StreamWriter) -> None:
+        turn = self._elsewhere if isinstance(self._elsewhere, Turn) else Turn(status=self._elsewhere)
+        await asyncio.sleep(turn.delay_s)
+        if turn.drop_after_chunks is not None:
+            raise _DroppedError
+        body = turn.body or _error(f"no route {request.method} {request.path}", "not_found")
+        await _send_json(writer, turn.status, body, turn.headers)
 
     def _next_turn(self, request: dict[str, Any]) -> Turn:
         number, self._played = self._played, self._played + 1
@@ -187,7 +196,7 @@ class ModelServer:
 
     async def _play(self, turn: Turn, answer: Answer, writer: asyncio.StreamWriter) -> None:
         if turn.status >= 400:
-            body = turn.body or _error(HTTPStatus(turn.status).phrase, str(turn.status))
+            body = turn.body or _error(_phrase(turn.status), str(turn.status))
             await _send_json(writer, turn.status, body, turn.headers)
         elif not answer.streaming:
             if turn.drop_after_chunks is not None:
@@ -231,8 +240,13 @@ def _error(message: str, kind: str) -> dict[str, Any]:
     return {"error": {"message": message, "type": kind, "param": None, "code": kind}}
 
 
+def _phrase(status: int) -> str:
+    """Return the words of a status; some servers have their own (529), which Python does not know."""
+    return HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else "Failed"
+
+
 def _head(status: int, content_type: str, headers: Mapping[str, str]) -> bytes:
-    lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", f"content-type: {content_type}"]
+    lines = [f"HTTP/1.1 {status} {_phrase(status)}", f"content-type: {content_type}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     return ("\r\n".join(lines) + "\r\n\r\n").encode()
 

@@ -11,6 +11,7 @@ import pytest
 
 from strands_cli.errors import ArtifactError, ExitCode
 from strands_cli.outputs.artifacts import ArtifactWriter, collision, obstacle, place_artifact, write_artifact
+from strands_cli.planning.options import RunOptions
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="POSIX links and modes")
 
@@ -195,3 +196,15 @@ def test_what_stands_in_the_way_of_a_directory_is_named(out: Path, tmp_path: Pat
 def test_a_directory_that_may_not_be_written_is_an_obstacle(out: Path) -> None:
     out.chmod(0o500)
     assert obstacle(out) == f"{out} cannot be written to"
+
+
+def test_a_tool_that_changes_the_working_directory_moves_no_artifact(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    options = RunOptions(out_dir=Path("out"))
+    os.chdir("elsewhere")
+    (written,) = ArtifactWriter(options.out_dir, force=False, beside=options.beside)([("a.md", "x")])
+    assert (tmp_path / "out/a.md").read_text() == "x"
+    assert written["path"] == str(Path("out/a.md")), "told as it was given"

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import NamedTuple
 
 from tests.fakes.model_server import Turn
 from tests.patterns.kit import Minding
 
 MARK = '{tool: mark, input: {text: "called", file: "{{ marks }}"}}'
-USES_TOOL = (r"^use it", lambda text: Turn(calls=[("mark", {"text": "used", "file": text.split()[2]})]))
+
+
+def use(text: str) -> Turn:
+    """Call the tool with the file that a prompt names: what killed runs do must lie in folders of their own."""
+    words = text.split()
+    done = "used better" if "better" in words[3:] else "used"
+    return Turn(calls=[("mark", {"text": done, "file": words[2]})])
+
+
+USES_TOOL = (r"^use it", use)
 
 
 def tool_steps() -> str:
@@ -20,10 +29,19 @@ def tool_steps() -> str:
     )
 
 
-# Pattern -> its YAML, the answers to its gates by key, the response of the run.
-PATTERNS: dict[str, tuple[str, dict[str, str], str]] = {
-    "chain": (f"type: chain\nconfig: {{steps: {tool_steps()}}}", {"steps.1": "yes"}, "called"),
-    "workflow": (
+class Flow(NamedTuple):
+    """A workflow: its pattern as YAML, the answers to its gates by key, its response, what the tool does in it."""
+
+    pattern: str
+    answers: dict[str, str]
+    response: str
+    marks: dict[str, int]
+
+
+ONCE_EACH = {"used": 1, "called": 1}
+PATTERNS: dict[str, Flow] = {
+    "chain": Flow(f"type: chain\nconfig: {{steps: {tool_steps()}}}", {"steps.1": "yes"}, "called", ONCE_EACH),
+    "workflow": Flow(
         f"""
 type: workflow
 config:
@@ -35,8 +53,9 @@ config:
 """,
         {"tasks.gate": "yes"},
         "yes",
+        ONCE_EACH,
     ),
-    "routing": (
+    "routing": Flow(
         f"""
 type: routing
 config:
@@ -45,8 +64,9 @@ config:
 """,
         {"routes.go.steps.1": "yes"},
         "called",
+        ONCE_EACH,
     ),
-    "parallel": (
+    "parallel": Flow(
         f"""
 type: parallel
 config:
@@ -57,8 +77,9 @@ config:
 """,
         {"branches.a.steps.1": "yes"},
         "<called <b>>",
+        ONCE_EACH,
     ),
-    "evaluator_optimizer": (
+    "evaluator_optimizer": Flow(
         """
 type: evaluator_optimizer
 config:
@@ -66,26 +87,28 @@ config:
   producer_input: "use it {{ marks }}"
   evaluator: {agent: judge, input: "judge {{ draft }}"}
   accept: {min_score: 80}
-  revise_prompt: "better {{ hitl_response }}"
+  revise_prompt: "use it {{ marks }} better {{ hitl_response }}"
   review_gate: {type: hitl, prompt: "Go on?"}
 """,
         {"iterations.0.review": "please"},
-        "<better please>",
+        "<used better>",
+        {"used": 1, "used better": 1},
     ),
-    "orchestrator_workers": (
+    "orchestrator_workers": Flow(
         f"""
 type: orchestrator_workers
 config:
-  orchestrator: {{agent: judge, input: split}}
+  orchestrator: {{agent: judge, input: "split {{{{ marks }}}}", limits: {{max_rounds: 2}}}}
   decomposition_review: {{type: hitl, prompt: "Good?"}}
   worker_template: {{agent: writer}}
   reduce: {MARK}
-  writeup: {{agent: editor, input: "{{{{ reduce_response }}}} {{{{ workers[1].response }}}}"}}
+  writeup: {{agent: editor, input: "{{{{ reduce_response }}}} {{{{ workers[2].response }}}}"}}
 """,
         {"decomposition_review": "yes"},
-        "<called <second>>",
+        "<called <used better>>",
+        {"used": 1, "used better": 1, "called": 1},
     ),
-    "graph": (
+    "graph": Flow(
         f"""
 type: graph
 config:
@@ -93,25 +116,34 @@ config:
     use-it: {{agent: writer, input: "use it {{{{ marks }}}}"}}
     gate: {{type: hitl, prompt: "Well?"}}
     call: {MARK}
+    again: {MARK}
     end: {{agent: editor, input: "{{{{ hitl_response }}}} {{{{ nodes.call.response }}}}"}}
   edges:
     - {{from: use-it, to: [gate, call]}}
     - {{from: gate, choose: [{{when: "nodes.gate.response == 'yes'", to: end}}]}}
     - {{from: call, to: end}}
+    - {{from: end, choose: [{{when: "nodes.end.iteration < 2", to: again}}]}}
+    - {{from: again, to: end}}
 """,
         {"nodes.gate#1": "yes"},
         "<yes called>",
+        {"used": 1, "called": 2},
     ),
 }
 
 
-def model(directory: Path) -> Minding:
-    """A model that knows what each of these workflows asks for."""
-    task = [{"task": f"use it {directory / 'marks'}"}, {"task": "second"}]
+def tasks(*words: str) -> Turn:
+    """Return an orchestrator's answer."""
+    return Turn(json.dumps([{"task": one} for one in words]))
+
+
+def model() -> Minding:
+    """A model that knows what each of these workflows asks for; where the tool writes, it is told by its prompts."""
     return Minding(
         USES_TOOL,
         (r"^which", Turn('{"route": "go"}')),
-        (r"^split", Turn(json.dumps(task))),
-        (r"^judge <better", Turn('```json\n{"score": 90}\n```')),
+        (r"^split.*\s+Done so far", lambda text: tasks(f"use it {text.split()[1]} better")),
+        (r"^split", lambda text: tasks(f"use it {text.split()[1]}", "second")),
+        (r"^judge <used better", Turn('```json\n{"score": 90}\n```')),
         (r"^judge", Turn(calls=[("final_answer", {"score": 10, "issues": ["dull"], "fixes": []})])),
     )

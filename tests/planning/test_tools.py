@@ -340,9 +340,10 @@ def test_a_rule_that_no_tool_answers_to_is_a_warning(site: Path) -> None:
     rest = f"security: {{permissions: {permissions}, guardrails: {{allow_tools: [file_raed, file_read]}}}}"
     plan = plan_with(site, "[file_read]", rest=rest, options=RunOptions(allow=("shell",), yes=True))
     assert [(finding.message.rpartition(" ")[2], finding.severity) for finding in found(plan, "unmatched-rule")] == [
-        ("'nothing*'", "warning"), ("'file_wirte'", "warning"), ("'file_raed'", "warning"),
+        ("workflow", "warning"), ("'nothing*'", "warning"), ("'file_wirte'", "warning"), ("'file_raed'", "warning"),
     ]  # fmt: skip
-    assert found(plan, "unmatched-rule")[1].fix == "did you mean 'file_write'?"
+    assert found(plan, "unmatched-rule")[0].message == "--allow shell speaks of no tool of this workflow"
+    assert found(plan, "unmatched-rule")[2].fix == "did you mean 'file_write'?"
 
 
 def test_a_single_tool_is_planned_without_a_workflow(site: Path) -> None:

@@ -258,7 +258,17 @@ SPOILED: dict[str, tuple[str, str, int]] = {
         pattern("workflow", "tasks:\n  - {id: a, agent: alpha}\n  - {id: b, agent: beta, input: '{{ tasks.a.response }}'}"),
         "missing-dependency", 11,
     ),
+    "task reads an unrelated one in a branch": (
+        pattern("workflow", "tasks:\n  - {id: a, agent: alpha}\n"
+                "  - {id: b, agent: beta, input: '{% if topic %}{{ tasks.a.response }}{% endif %}x'}"),
+        "missing-dependency", 11,
+    ),
     # -- routing
+    "router with a schema": (
+        with_line("agents: {alpha: {prompt: A, output_schema: {type: object}}, beta: {prompt: B}}", instead_of=AGENTS)
+        .replace(CHAIN, pattern("routing", "router: {agent: alpha}\nroutes: {x: {then: [{agent: beta}]}}").removeprefix(HEAD)),
+        "no-effect", 5,
+    ),
     "no routes": (pattern("routing", "router: {agent: alpha}\nroutes: {}"), "bad-value", 10),
     "unknown default route": (
         pattern("routing", "router: {agent: alpha}\nroutes: {x: {then: [{agent: beta}]}}\ndefault: y"),
@@ -349,6 +359,12 @@ SPOILED: dict[str, tuple[str, str, int]] = {
         pattern("workflow", "tasks:\n  - {id: a, agent: alpha}\n  - {id: b, agent: alpha}").replace(
             "{prompt: A}", "{prompt: A, memory: run}"),
         "concurrent-memory", 11,
+    ),
+    "memory in two nodes behind a fork": (
+        pattern("graph", "nodes:\n  x: {agent: beta}\n  a: {agent: beta}\n  b: {agent: beta}\n  c: {agent: alpha}\n"
+                "  d: {agent: alpha}\nedges: [{from: x, to: a}, {from: x, to: b}, {from: a, to: c}, {from: b, to: d}]").replace(
+            "{prompt: A}", "{prompt: A, memory: run}"),
+        "concurrent-memory", 14,
     ),
     "memory of workers": (
         pattern("orchestrator_workers", "orchestrator: {agent: beta}\nworker_template: {agent: alpha}").replace(

@@ -15,6 +15,7 @@ from tests.spec.spoiled import CHAIN, HEAD, SPOILED, chain
 WORKFLOWS = Path(__file__).parent / "workflows"
 CORPUS = sorted(path for path in WORKFLOWS.iterdir() if path.is_file())
 EXPECTED_WARNINGS = {
+    "evaluator_optimizer.yaml": {"no-effect"},
     "graph_dead_end.yaml": {"no-else"},
     "oddities.yaml": {"no-effect", "undeclared-variable"},
     "everything.yaml": {"no-effect", "unused-agent"},

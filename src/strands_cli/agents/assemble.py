@@ -88,6 +88,7 @@ def context_of(plan: Plan, workspace: Mapping[str, Any]) -> Context:
     return Context(
         compaction=policy.compaction,
         summarizers={agent.id: build_model(agent.summarizer) for agent in plan.agents.values() if agent.summarizer},
+        window=policy.window,
         notes=notes,
         include_last=policy.notes.include_last if policy.notes else 0,
     )

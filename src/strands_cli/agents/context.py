@@ -17,12 +17,13 @@ from strands_cli.agents.explain import explain
 from strands_cli.agents.journaled import JournaledModel
 from strands_cli.agents.results import shortened
 from strands_cli.agents.turns import text_in
+from strands_cli.agents.window import WindowedHistory, holds
 from strands_cli.engine.scope import StepScope
 from strands_cli.errors import RunFailed
 from strands_cli.outputs.notes import Note, NotesFile
 from strands_cli.planning.plan import PlannedAgent
 from strands_cli.secrets import redact
-from strands_cli.spec.model import Compaction
+from strands_cli.spec.model import Compaction, Window
 
 if TYPE_CHECKING:
     from strands.agent import Agent
@@ -78,7 +79,7 @@ def split_point(messages: Sequence[Any], policy: Compaction, limit: int | None) 
         limit: The estimate that the rest should fit; without one all that may be summarised is.
     """
     most = min(len(messages) - policy.preserve_recent_messages, len(messages) - 1)
-    points = [point for point in range(2, most + 1) if not _holds(messages[point], "toolResult")]
+    points = [point for point in range(2, most + 1) if not holds(messages[point], "toolResult")]
     if not points or limit is None:
         return points[-1] if points else 0
     before = [0, *accumulate(map(tokens_in, messages))]
@@ -122,10 +123,6 @@ def _lines(message: Mapping[str, Any]) -> Iterable[str]:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=lambda _: "(binary)")
-
-
-def _holds(message: Mapping[str, Any], kind: str) -> bool:
-    return any(kind in block for block in message["content"])
 
 
 class CompactedHistory(ConversationManager):
@@ -179,22 +176,28 @@ class CompactedHistory(ConversationManager):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The `context_policy` of a workflow: how conversations are summarised, by which models, and where notes go.
+    """The `context_policy` of a workflow: how conversations are cut or summarised, and where notes go.
 
     `summarizers` are models by agent; an agent without one sums up with its own model.
     """
 
     compaction: Compaction | None = None
     summarizers: Mapping[str, Model] = field(default_factory=dict)
+    window: Window | None = None
     notes: NotesFile | None = None
     include_last: int = 0
 
     def history(
-        self, agent: PlannedAgent, model: Model, scope: StepScope, secrets: Iterable[str]
+        self, agent: PlannedAgent, model: Model, scope: StepScope, secrets: Iterable[str], earlier: int = 0
     ) -> ConversationManager | None:
-        """Return what keeps one step's conversation; None where the provider keeps it on its server."""
+        """Return what keeps one step's conversation, which begins with so many messages of earlier steps.
+
+        None where the provider keeps it on its server.
+        """
         if model.stateful:
             return None
+        if self.window is not None:
+            return WindowedHistory(self.window, earlier)
         if self.compaction is None or not self.compaction.enabled:
             # The history is sent as it is: what is cut, and when, must be the workflow's decision.
             return NullConversationManager()

@@ -54,7 +54,8 @@ def explain(error: BaseException, agent: PlannedAgent, secrets: Iterable[str] = 
     if isinstance(error, ContextWindowOverflowException):
         return RunFailed(
             f"the request is too long for {subject}: {said}",
-            fix="shorten the input or the tools' outputs, or let context_policy.compaction sum up what came before",
+            fix="shorten the input or the tools' outputs; context_policy.compaction sums up what came before, "
+            "context_policy.window leaves it out",
         )
     if isinstance(error, ModelThrottledException):
         return RunFailed(f"{subject} is throttled: {said}", fix="run again later, or lower runtime.max_parallel")

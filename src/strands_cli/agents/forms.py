@@ -143,7 +143,8 @@ def _module_tools(module: ModuleType) -> list[RawTool]:
         return [spec_tool(module, spec) for spec in specs]
     exported = getattr(module, "__all__", None)
     names: Sequence[str] = list(vars(module)) if exported is None else exported
-    found = [getattr(module, name, None) for name in names]
+    # A name may be written twice, and a tool may have two names.
+    found = {id(value): value for value in (getattr(module, name, None) for name in names)}.values()
     tools = [tool for tool in found if isinstance(tool, AgentTool) and (exported is not None or _of(module, tool))]
     if not tools:
         raise NotAToolError(f"the module {module.__name__} has neither TOOL_SPEC, TOOL_SPECS nor a @tool of its own")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,9 +21,10 @@ OWNER = "this program"
 
 @dataclass(slots=True)
 class GivenTools:
-    """The tools by name, what planning knows of them, and what is to be closed after the run."""
+    """The tools by name, what planning knows of them, the file each came from, and what to close after the run."""
 
     raw: dict[str, RawTool] = field(default_factory=dict)
+    places: dict[str, str] = field(default_factory=dict)
     closers: list[Closer] = field(default_factory=list)
 
     @property
@@ -52,10 +54,17 @@ async def read_given(tools: Iterable[Any]) -> GivenTools:
                 if raw.name in given.raw:
                     raise UsageError(f"two of the given tools are called '{raw.name}'", fix="rename one of them")
                 given.raw[raw.name] = raw
+                given.places[raw.name] = place_of(thing)
     except BaseException:
         await given.close()
         raise
     return given
+
+
+def place_of(thing: Any) -> str:
+    """Return the file whose module made an object, or the name of a module that has none (an interactive session)."""
+    name = getattr(thing, "__module__", None) or getattr(thing, "__name__", None) or type(thing).__module__
+    return getattr(sys.modules.get(name), "__file__", None) or f"the module {name}"
 
 
 async def _read(thing: Any, closers: list[Closer]) -> list[RawTool]:

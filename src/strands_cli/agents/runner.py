@@ -22,6 +22,7 @@ from strands_cli.agents.memory import kept, restored
 from strands_cli.agents.replay import ReplayModel
 from strands_cli.agents.structured import answer_class, require_input, unwrap
 from strands_cli.agents.tools import GatedTool
+from strands_cli.agents.window import WindowedHistory
 from strands_cli.engine.ports import AgentAnswer, AgentRequest
 from strands_cli.engine.scope import StepScope
 from strands_cli.errors import InvalidAnswer, RunFailed
@@ -53,7 +54,7 @@ class SdkAgentRunner:
         model = self._models(request.agent, scope.key)
         schema = request.output_schema
         journaled = JournaledModel(model, request.agent.model, scope, self._gate.secrets, schema)
-        history = self._context.history(request.agent, model, scope, self._gate.secrets)
+        history = self._context.history(request.agent, model, scope, self._gate.secrets, len(request.history))
         offered = self._toolbox.offered(request.tools)
         agent = Agent(
             model=journaled,
@@ -75,7 +76,7 @@ class SdkAgentRunner:
         answer = await self._answer(request, result, scope)
         if not request.agent.keeps_conversation:
             return answer
-        restated = isinstance(history, CompactedHistory) and history.changed
+        restated = isinstance(history, (CompactedHistory, WindowedHistory)) and history.changed
         added = agent.messages if restated else agent.messages[len(request.history) :]
         return replace(answer, messages=kept(added, answer.text, structured=schema is not None), restated=restated)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from strands_cli.catalog.bindings import UNKNOWN, Bindings, Foreign, Unknown, exported_names, is_from_python
 from strands_cli.metadata import HINTS
 
 MAX_SOURCE_BYTES = 2_000_000
@@ -95,16 +96,24 @@ def _read_module_tool(module: str, read_module: ReadModule) -> SourceTool:
     spec_node = source.value("TOOL_SPEC")
     if spec_node is not None:
         return _from_spec(spec_node, source, "module", source.function(name))
-    specs_node = source.value("TOOL_SPECS")
-    if isinstance(specs_node, (ast.List, ast.Tuple)):
-        members = tuple(_from_spec(node, source, "module", None) for node in specs_node.elts)
-        return SourceTool(kind="suite", file=source.file, line=specs_node.lineno, members=members)
-    tools = source.decorated()
-    if len(tools) == 1:
+    if source.definition("TOOL_SPECS") is not None:
+        return _from_specs(source)
+    tools = source.tools(read_module)
+    if tools and len(tools) == 1:
         return tools[0]
-    if tools:
+    if tools and all(tool.name is not None for tool in tools):
         return SourceTool(kind="suite", file=source.file, line=1, description=source.doc, members=tuple(tools))
     return SourceTool(file=source.file, line=1, members=None)
+
+
+def _from_specs(source: _Source) -> SourceTool:
+    """Read `TOOL_SPECS`; a member without a literal name leaves all of them to loading."""
+    node = source.value("TOOL_SPECS")
+    listed = node.elts if isinstance(node, (ast.List, ast.Tuple)) else []
+    members = tuple(_from_spec(one, source, "module", None) for one in listed)
+    if node is None or not members or any(member.name is None for member in members):
+        return SourceTool(file=source.file, line=1, members=None)
+    return SourceTool(kind="suite", file=source.file, line=node.lineno, members=members)
 
 
 def _follow(module: str, attribute: str, read_module: ReadModule, hops: int) -> SourceTool:
@@ -188,16 +197,43 @@ class _Source:
         kept = parts[: len(parts) - node.level + is_package]
         return ".".join([*kept, *([node.module] if node.module else [])]) or None, original
 
-    def decorated(self) -> list[SourceTool]:
-        """Return the `@tool` functions defined here, those of `__all__` if there is one."""
-        exported = _literal(self.value("__all__"))
-        tools = []
-        for node in self.tree.body:
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                decorator = self.tool_decorator(node)
-                if decorator is not None and (not isinstance(exported, (list, tuple)) or node.name in exported):
-                    tools.append(self.from_function(node, decorator))
-        return tools
+    def tools(self, read_module: ReadModule) -> list[SourceTool] | None:
+        """Return what loading takes as this module's tools, or None where the source leaves that open.
+
+        Those are the tools that `__all__` names, imported ones too; without it, those defined here.
+        """
+        bindings = Bindings(self.tree.body, self._decorated)
+        names: list[str] | None = list(bindings.names)
+        chosen = "__all__" in bindings.names
+        if chosen:
+            names = exported_names(self.tree.body, _literal(self.value("__all__")))
+        if names is None or (bindings.open_ended and chosen):
+            return None
+        found: list[SourceTool] = []
+        for name in names:
+            bound = bindings.names.get(name)
+            if not chosen and isinstance(bound, (ast.ImportFrom, Foreign)):
+                continue
+            tool = self._imported_tool(bound, name, read_module) if isinstance(bound, ast.ImportFrom) else bound
+            if isinstance(tool, Unknown):
+                return None
+            if isinstance(tool, SourceTool) and not any(tool is one for one in found):
+                found.append(tool)
+        return found
+
+    def _decorated(self, node: Function) -> SourceTool | None:
+        decorator = self.tool_decorator(node)
+        return None if decorator is None else self.from_function(node, decorator)
+
+    def _imported_tool(self, node: ast.ImportFrom, name: str, read_module: ReadModule) -> SourceTool | Unknown | None:
+        """Return the tool behind an imported name; what another distribution has is not looked at."""
+        if is_from_python(node):
+            return None
+        target, original = self.imported(node, name)
+        if target is None or target.partition(".")[0] != self.module.partition(".")[0]:
+            return UNKNOWN
+        told = _follow(target, original, read_module, MAX_HOPS)
+        return told if told.kind == "function" else UNKNOWN
 
     def tool_decorator(self, node: Function) -> ast.expr | None:
         for decorator in node.decorator_list:

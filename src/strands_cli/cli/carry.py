@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import fnmatch
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.output import error_document, print_json, print_response, say, say_findings
-from strands_cli.errors import StrandsCliError, did_you_mean
+from strands_cli.errors import StrandsCliError
 
 if TYPE_CHECKING:
     from strands_cli.cli.human import TerminalHuman
     from strands_cli.cli.live import View
+    from strands_cli.cli.options import Manner
     from strands_cli.engine.execute import RunResult
     from strands_cli.planning.options import RunOptions
     from strands_cli.planning.plan import Plan, PlannedTool
@@ -32,31 +32,19 @@ def json_on_failure(known: dict[str, Any] | None) -> Iterator[None]:
         raise
 
 
-def execute(
-    planned: Plan,
-    options: RunOptions,
-    known: dict[str, Any],
-    *,
-    events: str | None,
-    verbose: bool,
-    quiet: bool,
-    go: Go | None = None,
-) -> RunResult:
-    """Run a plan under signal handling and with stdin and stdout kept from its tools.
+def execute(planned: Plan, options: RunOptions, known: dict[str, Any], manner: Manner, go: Go) -> RunResult:
+    """Carry a plan out under signal handling and with stdin and stdout kept from its tools.
 
     Args:
         planned: What to run.
         options: How.
         known: Gets the run's id and status as soon as they are known.
-        events: Where events go.
-        verbose: Whether to show what models say.
-        quiet: Whether to show errors only.
-        go: What carries the plan out; a new run if not given.
+        manner: What is shown of it, and where events go.
+        go: What carries the plan out.
 
     Raises:
         StrandsCliError: why it did not complete.
     """
-    from strands_cli import app
     from strands_cli.cli.human import choose_human
     from strands_cli.cli.keyboard import Keyboard
     from strands_cli.cli.live import event_writer, open_view
@@ -65,23 +53,20 @@ def execute(
 
     require_runnable(planned)
     human = choose_human(detach=options.detach)
-    if not quiet:
+    if not manner.quiet:
         say_findings(planned.findings)
-        warn_of_useless_grants(planned, options.allow)
         if human.mode == "nobody":
             warn_of_questions(planned)
-    with open_view(quiet=quiet, verbose=verbose) as view, own_streams(view.hear) as streams:
+    with open_view(quiet=manner.quiet, verbose=manner.verbose) as view, own_streams(view.hear) as streams:
         human.view, human.keyboard = view, Keyboard(streams.stdin)
-        listeners: list[Callable[[Any], None]] = [view, *event_writer(events, streams.stdout)]
+        listeners: list[Callable[[Any], None]] = [view, *event_writer(manner.events, streams.stdout)]
 
         def emit(event: Any) -> None:
             for listener in listeners:
                 listener(event)
 
         try:
-            if go is not None:
-                return run_to_end(lambda: go(human, emit), verbose=verbose)
-            return run_to_end(lambda: app.run(planned, options, human, emit), verbose=verbose)
+            return run_to_end(lambda: go(human, emit), verbose=manner.verbose)
         except StrandsCliError as error:
             known |= explain_stop(error, view, options)
             raise
@@ -95,13 +80,13 @@ def explain_stop(error: StrandsCliError, view: View, options: RunOptions) -> dic
     """Say where the record of a run is that did not complete, and how it goes on; return its open questions."""
     if view.run_id is None:
         return {}
-    from strands_cli.cli.onward import command, explain_ending
+    from strands_cli.cli.onward import explain_ending, way_on
     from strands_cli.config import load_settings
 
     runs_dir = load_settings(runs_dir=options.runs_dir).runs_dir
     view.line(f"record {runs_dir / view.run_id}")
     if view.ended in ("failed", "interrupted"):
-        view.line(f"goes on with: {command('resume', view.run_id, runs_dir=runs_dir)}")
+        view.line(way_on(view.run_id, runs_dir))
     questions = explain_ending(error, runs_dir, view.run_id)
     return {"questions": questions} if questions else {}
 
@@ -111,16 +96,6 @@ def tools_of(planned: Plan) -> list[PlannedTool]:
     agents = [tool for agent in planned.agents.values() for tool in agent.tools]
     overrides = [tool for group in planned.override_tools.values() for tool in group]
     return [*agents, *overrides, *planned.call_tools.values()]
-
-
-def warn_of_useless_grants(planned: Plan, allow: Sequence[str]) -> None:
-    """Say which `--allow` speaks of no tool of this workflow: most likely it is misspelt."""
-    names = [name for tool in tools_of(planned) for name in tool.names]
-    for pattern in allow:
-        if not fnmatch.filter(names, pattern):
-            guess = did_you_mean(pattern, names)
-            hint = f"; did you mean '{guess}'?" if guess else ""
-            say(f"warning: --allow {pattern} speaks of no tool of this workflow{hint}")
 
 
 def warn_of_questions(planned: Plan) -> None:
@@ -136,15 +111,15 @@ def repeat_denials(view: View) -> None:
         say(f"denied: {tool}: {rule}")
 
 
-def print_outcome(planned: Plan, result: RunResult, *, as_json: bool, quiet: bool, events: str | None) -> None:
+def print_outcome(planned: Plan, result: RunResult, manner: Manner) -> None:
     """Print the result: files on stderr, the last response on stdout; or all of it as one JSON document."""
-    if as_json:
+    if manner.as_json:
         print_json(result_document(planned, result))
         return
-    if not quiet:
+    if not manner.quiet:
         for artifact in result.artifacts:
             say(f"wrote {artifact['path']} ({artifact['size']} bytes)")
-    if events != "-":
+    if manner.events != "-":
         print_response(result.response)
 
 

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import BudgetExceeded, RunRecordError, StrandsCliError, WaitingForPerson
 
+# So many finished steps are named where a run stops.
+MANY = 10
+
 if TYPE_CHECKING:
     from strands_cli.engine.ports import Journal, Row
 
@@ -25,10 +28,51 @@ def explain_ending(error: StrandsCliError, runs_dir: Path, run_id: str) -> list[
         if isinstance(error, WaitingForPerson):
             error.fix = "\n       ".join(ways_on(journal, run_id, runs_dir)) or error.fix
             return questions_of(journal)
-    if isinstance(error, BudgetExceeded) and error.limit is not None:
-        way_on = command("resume", run_id, "--budget", runs_dir=runs_dir)
-        error.fix = f"to go on with a larger one: {way_on} {error.limit}=LIMIT"
+        if isinstance(error, BudgetExceeded):
+            error.fix = "\n       ".join([_larger(error, run_id, runs_dir), *_done(journal, run_id, runs_dir)])
     return []
+
+
+def _larger(error: BudgetExceeded, run_id: str, runs_dir: Path) -> str:
+    if error.limit is None:
+        return error.fix or ""
+    way_on = command("resume", run_id, "--budget", runs_dir=runs_dir)
+    return f"to go on with a larger one: {way_on} {error.limit}=LIMIT"
+
+
+def _done(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:
+    """Say which steps of a stopped run are done, and how to get at what they said; no artifact is half written."""
+    steps = [row.key for row in journal.rows() if is_step(row) and row.status == "done"]
+    if not steps:
+        return ["no step was finished"]
+    listed = ", ".join(steps[:MANY]) + (f" and {len(steps) - MANY} more" if len(steps) > MANY else "")
+    return [f"done: {listed}", f"their responses: {command('runs', 'show', run_id, '--json', runs_dir=runs_dir)}"]
+
+
+def is_step(row: Row) -> bool:
+    """Return whether an effect is a whole step: a gate's answer is, that to an approval inside a step is not."""
+    return row.kind == "step" or (row.kind == "human" and "/" not in row.key)
+
+
+def way_on(run_id: str, runs_dir: Path) -> str:
+    """Return what a run that failed or was interrupted goes on with; after a refusal only another run can."""
+    from strands_cli.engine.journal import SqliteJournal
+
+    resume = f"goes on with: {command('resume', run_id, runs_dir=runs_dir)}"
+    try:
+        journal = SqliteJournal.open(runs_dir / run_id, hold=False)
+    except RunRecordError:  # the error says it already: the record is what went wrong
+        return resume
+    with contextlib.closing(journal):
+        refused = [row for row in journal.rows("human") if row.detail.get("kind") == "gate" and _is_refused(row)]
+        if journal.get("status") != "failed" or not refused:
+            return resume
+    again = command("rerun", run_id, "--from", refused[-1].key, runs_dir=runs_dir)
+    return f"the refusal stands; to ask again: {again}"
+
+
+def _is_refused(question: Row) -> bool:
+    return question.status == "done" and "reason" in question.output
 
 
 def ways_on(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from strands_cli.cli.inputs import read_given, read_values
+from strands_cli.cli.options import ALLOW, FORCE, MODEL, OUT, PROVIDER, SPEC, VAR, VARS_FILE, YES
 from strands_cli.cli.output import error_document, print_json, print_result, say_findings
-from strands_cli.cli.run import ALLOW, FORCE, MODEL, OUT, PROVIDER, SPEC, VAR, VARS_FILE, YES
 from strands_cli.errors import ExitCode, StrandsCliError
 from strands_cli.planning.options import RunOptions
 

@@ -11,7 +11,10 @@ from strands_cli.cli.output import print_result, say_findings
 from strands_cli.errors import UsageError
 
 plugin_app = typer.Typer(
-    name="plugin", help="Make and check tool plugins.", no_args_is_help=True, rich_markup_mode=None
+    name="plugin",
+    help="Make and check tool plugins.\n\nExample: strands plugin manifest --check packages/strands-tool-foo",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 EXIT_FINDINGS = 3

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
+from strands_cli.cli.options import RUN, RUNS_DIR
 from strands_cli.cli.output import print_json, print_result, say
+from strands_cli.cli.resume import resume
 from strands_cli.errors import ExitCode, RunRecordError, UsageError, did_you_mean
 from strands_cli.events import RunStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from strands_cli.engine.ports import Row
     from strands_cli.engine.store import StoredRun
 
-RUN = Annotated[str, typer.Argument(metavar="RUN", help="The run's id, as `strands runs list` shows it.")]
 RUNS = Annotated[list[str], typer.Argument(metavar="RUN...", help="The runs' ids.")]
-RUNS_DIR = Annotated[Path | None, typer.Option("--runs-dir", metavar="DIR", help="Where records of runs are kept.")]
 STATUS = Annotated[list[str], typer.Option("--status", metavar="S", help="Only runs that stand so; may be repeated.")]
 JSON = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
@@ -36,11 +36,13 @@ def register(program: typer.Typer) -> None:
     program.add_typer(group("runs", "List, show, cancel and delete stored runs."))
     older = group("sessions", "Older word for `runs`.")
     older.command("cleanup")(prune_runs)
+    older.command("resume")(resume)
     program.add_typer(older, hidden=True)
 
 
 def group(name: str, says: str) -> typer.Typer:
     """Return the commands under one word."""
+    says = f"{says}\n\nExample: strands {name} list --status waiting"
     app = typer.Typer(name=name, help=says, no_args_is_help=True, rich_markup_mode=None)
     for word, verb in (("list", list_runs), ("show", show_run), ("cancel", cancel_runs), ("delete", delete_runs),
                        ("prune", prune_runs)):  # fmt: skip
@@ -77,7 +79,7 @@ def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None
 
     Example: strands runs show 20261121-033012-a1b2c3
     """
-    from strands_cli.cli.onward import questions_of, ways_on
+    from strands_cli.cli.onward import command, is_step, questions_of, ways_on
     from strands_cli.engine.journal import SqliteJournal
     from strands_cli.engine.store import find_run, run_in
 
@@ -87,13 +89,14 @@ def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None
         stored = run_in(directory, journal)
         rows = list(journal.rows())
         questions, ways = questions_of(journal), ways_on(journal, run, place)
-        inputs, origin = journal.get("inputs"), journal.get("rerun_of")
+        inputs, origin, given = journal.get("inputs"), journal.get("rerun_of"), journal.get("given") or {}
     if as_json:
         effects = [effect_of(row) for row in rows]
         shown = {
             **document_of(stored),
             "inputs": inputs,
             "rerun_of": origin,
+            "given": given,
             "effects": effects,
             "questions": questions,
         }
@@ -102,14 +105,23 @@ def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None
     facts = {"run": run, "workflow": f"{stored.workflow} ({stored.pattern})", "file": stored.file,
              "status": stored.status, "reason": stored.reason, "started": moment(stored.started_at),
              "lasted": lasted(stored), "record": directory,
-             "rerun of": f"{origin['run']} from {origin['from']}" if origin else None}  # fmt: skip
+             "rerun of": f"{origin['run']} from {origin['from']}" if origin else None,
+             "given": listed_tools(given) if given else None}  # fmt: skip
     lines = [f"{name + ':':10} {value}" for name, value in facts.items() if value is not None]
-    cells = [(row.key, row.kind, row.status, str(row.attempt), seconds_of(row), str(row.usage.total_tokens or ""))
+    cells = [(row.key, row.kind, standing(row), str(row.attempt), seconds_of(row), str(row.usage.total_tokens or ""))
                for row in rows]  # fmt: skip
     lines += ["", table(("KEY", "KIND", "STATUS", "ATTEMPT", "SECONDS", "TOKENS"), cells)] if cells else []
     for question in questions:
         lines += ["", f"waits: {question['key']}", *(f"  {line}" for line in question["prompt"].splitlines())]
+    if stored.status != "completed" and any(is_step(row) and row.status == "done" for row in rows):
+        lines += ["", f"responses of the steps that are done: {command('runs', 'show', run, '--json', runs_dir=place)}"]
     print_result("\n".join([*lines, *([""] if ways else []), *ways]))
+
+
+def listed_tools(given: Mapping[str, str]) -> str:
+    """Return the tools that only the program that began a run can give again, for a person."""
+    named = ", ".join(f"{name} (of {place})" for name, place in given.items())
+    return f"{named}; the run goes on in that program, with Workflow.resume"
 
 
 def cancel_runs(runs: RUNS, runs_dir: RUNS_DIR = None) -> None:
@@ -170,7 +182,8 @@ def prune_runs(
         for problem in problems:
             say(f"warning: {problem}")
         verb = "would be deleted" if dry_run else "deleted"
-        print_result("\n".join([*(f"{run}: {verb}" for run in deleted), f"{len(deleted)} runs {verb}"]))
+        count = f"{len(deleted)} {'run' if len(deleted) == 1 else 'runs'} {verb}"
+        print_result("\n".join([*(f"{run}: {verb}" for run in deleted), count]))
     return ExitCode.RUN_RECORD if problems else ExitCode.OK
 
 
@@ -203,12 +216,25 @@ def document_of(run: StoredRun) -> dict[str, Any]:
 
 
 def effect_of(row: Row) -> dict[str, Any]:
-    """Return one effect as scripts see it, without what was said in it."""
+    """Return one effect as scripts see it: of a finished step with its response, of others without what was said."""
+    from strands_cli.cli.onward import is_step
+    from strands_cli.engine.budget import REUSED
+
+    said = {}
+    if row.status == "done" and is_step(row) and isinstance(row.output, dict):
+        said = {"response": row.output.get("response", row.output.get("text")), "output": row.output.get("output")}
     return {
         "key": row.key, "kind": row.kind, "status": row.status, "attempt": row.attempt,
         "started_at": moment(row.started_at), "ended_at": moment(row.ended_at) if row.ended_at is not None else None,
-        "tokens": row.usage.total_tokens, "cost_usd": row.cost,
+        "tokens": row.usage.total_tokens, "cost_usd": row.cost, "reused": bool(row.detail.get(REUSED)), **said,
     }  # fmt: skip
+
+
+def standing(row: Row) -> str:
+    """Return how an effect stands; `reused` is done, and paid for by the run that this one was made from."""
+    from strands_cli.engine.budget import REUSED
+
+    return "reused" if row.detail.get(REUSED) else row.status
 
 
 def age_in_seconds(text: str) -> float:

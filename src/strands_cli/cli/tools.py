@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from strands_cli.catalog import Catalog, ToolRecord
 
 tools_app = typer.Typer(
-    name="tools", help="List, show and run installed tools.", no_args_is_help=True, rich_markup_mode=None
+    name="tools",
+    help="List, show and run installed tools.\n\nExample: strands tools show calculator",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 EXIT_FINDINGS = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -19,46 +19,113 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+# The mark in the detail of a row that a new run has taken over from another: the other has paid for it.
+REUSED = "reused"
+
+
+@dataclass(slots=True)
+class StepTally:
+    """What one step has spent; what the journal answered counts too."""
+
+    turns: int = 0
+    tokens: int = 0
+    tool_calls: int = 0
+    cost_usd: float = 0.0
+    unpriced: int = 0
+
+    def count_model_call(self, usage: Usage, cost: float | None) -> None:
+        """Add what a model call has used."""
+        self.tokens += usage.total_tokens
+        self.cost_usd += cost or 0.0
+        self.unpriced += cost is None
+
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """On what terms one step's models are called: its agent's limits, the run's retries, what models cost."""
+    """On what terms one step's models are called: its agent's limits, the run's retries, what models cost.
+
+    `budget` is what its agent may spend in the whole run, None where nothing bounds that.
+    """
 
     limits: AgentLimits = field(default_factory=AgentLimits)
     retries: FailurePolicy = field(default_factory=lambda: FailurePolicy(retries=0))
     prices: PriceTable = field(default_factory=lambda: PriceTable({}, ""))
+    budget: Budget | None = None
 
-    def require(self, key: str, who: str, calls: int, usage: Usage) -> None:
-        """Check that one more model call of a step may begin; what the journal answered counts too.
+    def require(self, kind: RowKind, key: str, who: str, spent: StepTally) -> None:
+        """Check that one more call of a step may begin.
 
         Raises:
-            BudgetExceeded: the agent's limit is reached.
+            BudgetExceeded: a limit of the step's agent is reached, or can no longer be kept.
         """
-        spent = {"turns": calls, "tokens": usage.total_tokens}
-        for name, limit in (("turns", self.limits.turns), ("tokens", self.limits.tokens)):
-            if limit is not None and spent[name] >= limit:
-                raise BudgetExceeded(
-                    f"budget: {key} reached limits.{name} of the agent '{who}': {limit}",
-                    fix=f"raise limits.{name} of the agent, or ask less of one step",
+        for name in ("tool_calls",) if kind == "tool" else ("turns", "tokens", "cost_usd"):
+            limit = getattr(self.limits, name)
+            if limit is not None and getattr(spent, name) >= limit:
+                raise _stopped(
+                    f"budget: {key} reached limits.{name} of the agent '{who}': {limit:g}", f"agents.{who}.{name}"
                 )
+        if kind == "model" and self.limits.cost_usd is not None and spent.unpriced:
+            raise BudgetExceeded(
+                f"budget: limits.cost_usd of the agent '{who}' cannot be kept: what a model call cost is not known",
+                fix="give all the model's prices; where a server reports no tokens, limit turns instead",
+            )
+        if self.budget is not None:
+            self.budget.require(kind)
+
+    async def in_time(self, work: Awaitable[Result], key: str, who: str) -> Result:
+        """Await a step's work and break it off where the time of the step or of its agent ends.
+
+        Raises:
+            BudgetExceeded: the time is over.
+        """
+        limit = self.limits.duration_s
+        if limit is not None:
+            reached = _stopped(
+                f"budget: {key} reached limits.duration_s of the agent '{who}': {limit:g}", f"agents.{who}.duration_s"
+            )
+            work = _within(limit, work, reached)
+        return await (work if self.budget is None else self.budget.in_time(work))
+
+
+async def _within(seconds: float, work: Awaitable[Result], reached: BudgetExceeded) -> Result:
+    """Await work and break it off after so many seconds with this error."""
+    bound = asyncio.timeout(max(0.0, seconds))
+    try:
+        async with bound:
+            return await work
+    except TimeoutError as error:
+        if not bound.expired():
+            raise
+        raise reached from error
+
+
+def _stopped(message: str, limit: str, run: str = "RUN") -> BudgetExceeded:
+    """Return the error of a limit that a resumed run may raise by the name `limit`."""
+    fix = f"go on with a larger limit: strands resume {run} --budget {limit}=N; what was done so far is kept"
+    error = BudgetExceeded(message, fix=fix)
+    error.limit = limit
+    return error
 
 
 @dataclass(slots=True)
 class Budget:
     """The limits of `runtime.budgets` and what has been spent, by earlier processes of the run too.
 
-    A call that was answered counts, and one that is under way counts until it fails, so that branches side by side
-    cannot exceed a limit together.
+    With an `agent` they are the `budgets` of that agent, and what its own steps have spent. A call that was answered
+    counts, and one that is under way counts until it fails, so that branches side by side cannot exceed a limit
+    together.
     """
 
     limits: Budgets
     clock: Clock
     run: str = "RUN"
+    agent: str | None = None
     steps: int = 0
     model_calls: int = 0
     tool_calls: int = 0
     usage: Usage = field(default_factory=Usage)
     earlier_s: float = 0.0
+    latest: float = 0.0
     _known_cost: float = 0.0
     _unpriced: int = 0
     _unmeasured: int = 0
@@ -70,11 +137,31 @@ class Budget:
         self._started = self.clock.monotonic()
 
     @classmethod
-    def resumed(cls, limits: Budgets, clock: Clock, journal: Journal) -> Budget:
-        """Go on counting from what the journal says was done."""
-        budget = cls(limits, clock, journal.get("id") or "RUN", earlier_s=worked_before(journal))
+    def resumed(
+        cls,
+        limits: Budgets,
+        clock: Clock,
+        journal: Journal,
+        *,
+        agent: str | None = None,
+        agent_of: Callable[[str], str | None] = lambda key: None,
+    ) -> Budget:
+        """Go on counting from what the journal says was done; what an earlier run had paid for is free.
+
+        Args:
+            limits: What may be spent.
+            clock: Time.
+            journal: The run's record.
+            agent: Whose calls count; all if not given.
+            agent_of: Tells whose step a key belongs to.
+        """
+        budget = cls(limits, clock, journal.get("id") or "RUN", agent)
+        worked = 0.0
         for row in journal.rows():
-            if row.status != "done":
+            budget.latest = max(budget.latest, row.ended_at or row.started_at)
+            if row.kind == "step" and agent is not None and agent_of(row.key) == agent and not row.detail.get(REUSED):
+                worked += max(0.0, (row.ended_at or row.started_at) - row.started_at)
+            if row.status != "done" or row.detail.get(REUSED) or (agent is not None and agent_of(row.key) != agent):
                 continue
             if row.kind == "model":
                 budget.count_model_call(row.usage, row.cost)
@@ -82,7 +169,13 @@ class Budget:
                 budget.count_tool_call()
             elif row.kind == "step" or (row.kind == "human" and "/" not in row.key):
                 budget.count_step()
+        budget.earlier_s = worked_before(journal, budget.latest) if agent is None else worked
         return budget
+
+    @property
+    def place(self) -> str:
+        """Where the limits are written."""
+        return "runtime.budgets" if self.agent is None else f"agents.{self.agent}.budgets"
 
     def require(self, kind: RowKind) -> None:
         """Check that one more effect of this kind may begin.
@@ -95,28 +188,26 @@ class Budget:
                 raise self._reached(name, limit)
         if kind == "model" and self.limits.max_cost_usd is not None and self._unpriced:
             raise BudgetExceeded(
-                f"budget: runtime.budgets.max_cost_usd cannot be kept: what {self._unpriced} of the run's model calls"
+                f"budget: {self.place}.max_cost_usd cannot be kept: what {self._unpriced} of the run's model calls"
                 " cost is not known",
                 fix="give all the model's prices; where a server reports no tokens, limit max_model_calls instead",
             )
 
     def _reached(self, name: str, limit: float) -> BudgetExceeded:
-        error = BudgetExceeded(
-            f"budget: the run reached runtime.budgets.{name}: {limit:g}",
-            fix=f"go on with a larger limit: strands resume {self.run} --budget {name}=N; what was done so far is kept",
+        who, path = (
+            ("the run", name) if self.agent is None else (f"the agent '{self.agent}'", f"agents.{self.agent}.{name}")
         )
-        error.limit = name
-        return error
+        return _stopped(f"budget: {who} reached {self.place}.{name}: {limit:g}", path, self.run)
 
     def warnings(self, kind: RowKind) -> list[str]:
         """Return what to tell before an effect: limits of which `warn_threshold` is spent; each is told once."""
         near = {
-            name: f"{spent:g} of runtime.budgets.{name}: {limit:g} are spent"
+            name: f"{spent:g} of {self.place}.{name}: {limit:g} are spent"
             for name, spent, limit in self._limits_on(kind)
             if limit * self.limits.warn_threshold <= spent < limit
         }
         if kind == "model" and self.limits.max_tokens is not None and self._unmeasured:
-            near["unmeasured"] = "a model reports no tokens, so runtime.budgets.max_tokens cannot count its calls"
+            near["unmeasured"] = f"a model reports no tokens, so {self.place}.max_tokens cannot count its calls"
         new = {name: message for name, message in near.items() if name not in self._warned}
         self._warned |= new.keys()
         return list(new.values())
@@ -143,21 +234,22 @@ class Budget:
             BudgetExceeded: the time is over.
         """
         limit = self.limits.max_duration_s
-        if limit is None:
-            return await work
-        bound = asyncio.timeout(max(0.0, limit - self.seconds))
+        began = self.clock.monotonic()
         try:
-            async with bound:
+            if limit is None:
                 return await work
-        except TimeoutError as error:
-            if not bound.expired():
-                raise
-            raise self._reached("max_duration_s", limit) from error
+            return await _within(limit - self.seconds, work, self._reached("max_duration_s", limit))
+        finally:
+            if self.agent is not None:
+                self.earlier_s += self.clock.monotonic() - began
 
     @property
     def seconds(self) -> float:
-        """How long the run has been worked on, by earlier processes too; time in which it waited does not count."""
-        return self.earlier_s + self.clock.monotonic() - self._started
+        """How long the run has been worked on, or the agent's steps took, in earlier processes too.
+
+        Time in which the run waited does not count.
+        """
+        return self.earlier_s + (self.clock.monotonic() - self._started if self.agent is None else 0.0)
 
     @property
     def cost(self) -> float | None:
@@ -193,13 +285,15 @@ class Budget:
         self.tool_calls += 1
 
 
-def worked_before(journal: Journal) -> float:
+def worked_before(journal: Journal, latest: float | None = None) -> float:
     """Return the seconds that earlier processes of the run worked on it.
 
     A process that ended on its own accord has put the sum into `worked_s`; of one that was killed only the rows tell
-    how far it came.
+    how far it came; `latest` is their latest moment, for whoever has read them.
     """
     worked, session = journal.get("worked_s"), journal.get("session_started_at")
-    last = max((row.ended_at or row.started_at for row in journal.rows()), default=0.0)
-    unrecorded = max(0.0, last - float(session)) if session is not None else 0.0
-    return float(worked or 0.0) + unrecorded
+    if session is None:
+        return float(worked or 0.0)
+    if latest is None:
+        latest = max((row.ended_at or row.started_at for row in journal.rows()), default=0.0)
+    return float(worked or 0.0) + max(0.0, latest - float(session))

@@ -118,10 +118,10 @@ async def run_jobs(jobs: Mapping[str, Job], tell: Callable[[str, Outcome], None]
             task.cancel()
         await asyncio.gather(*board.running, return_exceptions=True)
     if board.waiting:
-        raise _joined([board.waiting[name] for name in jobs if name in board.waiting])
+        raise joined([board.waiting[name] for name in jobs if name in board.waiting])
 
 
-def _joined(waiting: list[WaitingForPerson]) -> WaitingForPerson:
+def joined(waiting: list[WaitingForPerson]) -> WaitingForPerson:
     """Return one error for all questions; a decision on what may have happened comes before any other."""
     first = next((error for error in waiting if isinstance(error, NeedsDecision)), waiting[0])
     if len(waiting) == 1:

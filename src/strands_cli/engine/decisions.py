@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterable
 from typing import Any
 
-from strands_cli.engine.budget import worked_before
+from strands_cli.engine.budget import REUSED, worked_before
 from strands_cli.engine.effects import UNDECIDED
 from strands_cli.engine.ports import Clock, Journal, Row
+from strands_cli.engine.scope import misfit
 from strands_cli.errors import UsageError, did_you_mean
 
 # What `approve` says at a gate where no answer is given: the first that fits.
@@ -60,7 +60,7 @@ def natural_answer(question: Row) -> str | None:
     if question.detail.get("kind") == "approval":
         return "yes"
     pattern = question.detail.get("pattern")
-    return next((word for word in _APPROVALS if pattern is None or re.fullmatch(pattern, word)), None)
+    return next((word for word in _APPROVALS if pattern is None or misfit(word, pattern) is None), None)
 
 
 def approving_text(question: Row, answer: str | None) -> str:
@@ -75,7 +75,7 @@ def approving_text(question: Row, answer: str | None) -> str:
     pattern, default = question.detail.get("pattern"), question.detail.get("default")
     if text is None:
         raise UsageError(f"{question.key} needs an answer that matches {pattern}", fix="pass --answer TEXT")
-    if pattern is not None and text != default and re.fullmatch(pattern, text) is None:
+    if pattern is not None and text != default and misfit(text, pattern) is not None:
         raise UsageError(f"the answer {text!r} to {question.key} does not match {pattern}", fix="pass one that does")
     return text
 
@@ -149,6 +149,8 @@ def _settle(journal: Journal) -> None:
 def rows_before(journal: Journal, key: str) -> list[Row]:
     """Return what a new run from `key` on takes over: what was done before it began, not the steps it is part of.
 
+    The rows are marked as reused: the other run has paid for them.
+
     Raises:
         UsageError: the run has no such key.
     """
@@ -161,4 +163,5 @@ def rows_before(journal: Journal, key: str) -> list[Row]:
         raise UsageError(
             f"the run has no {key}", fix=f"did you mean '{guess}'?" if guess else f"its steps are: {steps}"
         )
-    return [row for row in rows[: places[0]] if row.status == "done" and not key.startswith(f"{row.key}/")]
+    before = [row for row in rows[: places[0]] if row.status == "done" and not key.startswith(f"{row.key}/")]
+    return [dataclasses.replace(row, detail={**row.detail, REUSED: True}) for row in before]

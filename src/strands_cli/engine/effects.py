@@ -32,6 +32,7 @@ class Effect:
         kind: What sort of effect it is.
         given: Its input as JSON; the digest of it tells whether the journal's answer is still the answer.
         repeatable: Whether it may be executed again when a process died inside it (model calls, read-only tools).
+        retried: Whether it is made again where the journal holds an error result.
 
     Raises:
         RunRecordError: the journal holds an answer to another input.
@@ -39,7 +40,15 @@ class Effect:
     """
 
     def __init__(
-        self, journal: Journal, clock: Clock, *, key: str, kind: RowKind, given: Any, repeatable: bool
+        self,
+        journal: Journal,
+        clock: Clock,
+        *,
+        key: str,
+        kind: RowKind,
+        given: Any,
+        repeatable: bool,
+        retried: bool = False,
     ) -> None:
         self._journal = journal
         self._clock = clock
@@ -52,7 +61,7 @@ class Effect:
         self.begun: Any = None
         self.waiting_since: float | None = None
         self.failure: str | None = None
-        if known is not None:
+        if known is not None and not (retried and _is_error(known)):
             self._compare(known)
 
     def _compare(self, known: Row) -> None:
@@ -111,7 +120,7 @@ class Effect:
             usage=usage or Usage(),
             cost=cost,
             detail=detail or {},
-            ended_at=self._clock.now(),
+            ended_at=self._now(),
         )
         await self._journal.write(self._row)
         return self._row
@@ -125,5 +134,14 @@ class Effect:
         await self._end("waiting", detail)
 
     async def _end(self, status: RowStatus, detail: Mapping[str, Any]) -> None:
-        self._row = dataclasses.replace(self._row, status=status, detail=detail, ended_at=self._clock.now())
+        self._row = dataclasses.replace(self._row, status=status, detail=detail, ended_at=self._now())
         await self._journal.write(self._row)
+
+    def _now(self) -> float:
+        """Return the time, not before the effect began: since then the machine's clock may have been set back."""
+        return max(self._clock.now(), self._row.started_at)
+
+
+def _is_error(row: Row) -> bool:
+    """Return whether a row holds the error result of a tool."""
+    return row.status == "done" and isinstance(row.output, Mapping) and row.output.get("status") == "error"

@@ -50,7 +50,8 @@ async def execute(
     resumed = next(ports.journal.rows(), None) is not None
     run = Run(plan, ports, run_id, emit)
     emit(RunStarted(ports.clock.now(), run_id, plan.spec.name, pattern.type, len(plan.steps), resumed))
-    began = {"worked_s": run.budget.earlier_s, "session_started_at": ports.clock.now()}
+    # Where the clock has been set back, what earlier processes did must not look like work of this one.
+    began = {"worked_s": run.budget.earlier_s, "session_started_at": max(ports.clock.now(), run.budget.latest)}
     ports.journal.put(status="running", reason=None, ended_at=None, **began)
     try:
         names = await PATTERNS[pattern.type](run, pattern.config)

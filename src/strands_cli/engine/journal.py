@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ FORMAT = 1
 LARGE_OUTPUT_BYTES = 64 * 1024
 DATABASE = "journal.sqlite"
 OUTPUTS = "outputs"
+ROWS_AT_ONCE = 256
 # Whoever looks whether a run is held takes its lock for a moment; that must not turn away who wants to hold it.
 LOOK_S = 0.5
 
@@ -53,7 +55,8 @@ class SqliteJournal:
         self.directory = directory
         self._connection = connection
         self._lock = lock
-        self._pending: list[tuple[Row, tuple[Any, ...], asyncio.Future[None] | None]] = []
+        self._pending: list[tuple[tuple[Any, ...], asyncio.Future[None] | None]] = []
+        self._newest: dict[str, Row] = {}  # of those pending, by key
         self._flush_scheduled = False
         self._broken: RunRecordError | None = None
 
@@ -103,18 +106,22 @@ class SqliteJournal:
 
     def row(self, key: str) -> Row | None:
         """Return the newest row of this key, pending ones included."""
-        pending = next((row for row, _, _ in self._pending[::-1] if row.key == key), None)
-        if pending is not None:
-            return pending
+        if key in self._newest:
+            return self._newest[key]
         found = self._query(f"SELECT {_COLUMNS} FROM effects WHERE key = ?", key)  # noqa: S608 - constant text
         return self._read_row(found[0]) if found else None
 
     def rows(self, kind: RowKind | None = None) -> Iterator[Row]:
         """Yield rows in the order in which their effects first started."""
         self._flush()
-        query = f"SELECT {_COLUMNS} FROM effects WHERE ? IS NULL OR kind = ? ORDER BY position"  # noqa: S608 - constant text
-        for found in self._query(query, kind, kind):
-            yield self._read_row(found)
+        which = "position > ? AND (? IS NULL OR kind = ?) ORDER BY position LIMIT ?"
+        query = f"SELECT {_COLUMNS}, position FROM effects WHERE {which}"  # noqa: S608 - constant text
+        position = 0
+        # In parts: a long run's record need not fit into memory, and whoever wants the first row gets it at once.
+        while found := self._query(query, position, kind, kind, ROWS_AT_ONCE):
+            for *columns, _ in found:
+                yield self._read_row(columns)
+            position = found[-1][-1]
 
     async def write(self, row: Row) -> None:
         """Store a row and return once it is committed.
@@ -158,7 +165,8 @@ class SqliteJournal:
         # Here and not with the commit: what one row cannot hold must not fail the others.
         with _storage_errors(self.directory):
             columns = self._columns(row)
-        self._pending.append((row, columns, committed))
+        self._pending.append((columns, committed))
+        self._newest[row.key] = row
         if not self._flush_scheduled:
             self._flush_scheduled = True
             asyncio.get_running_loop().call_soon(self._flush)
@@ -166,15 +174,15 @@ class SqliteJournal:
     def _flush(self) -> None:
         """Commit everything pending in one transaction and wake those who wait for it."""
         self._flush_scheduled = False
-        pending, self._pending = self._pending, []
+        pending, self._pending, self._newest = self._pending, [], {}
         if not pending:
             return
         try:
             with _storage_errors(self.directory), self._transaction():
-                self._connection.executemany(_UPSERT, [columns for _, columns, _ in pending])
+                self._connection.executemany(_UPSERT, [columns for columns, _ in pending])
         except RunRecordError as error:
             self._broken = error
-        for _, _, committed in pending:
+        for _, committed in pending:
             if committed is not None and not committed.done():
                 if self._broken is None:
                     committed.set_result(None)
@@ -205,15 +213,20 @@ class SqliteJournal:
         target = self.directory / OUTPUTS / name
         target.parent.mkdir(mode=0o700, exist_ok=True)
         partial = target.with_suffix(".partial")
-        with partial.open("wb") as stream:
-            stream.write(encoded)
-            stream.flush()
-            # A row must never outlive the file it names, not even in a power cut.
-            os.fsync(stream.fileno())
-        partial.replace(target)
+        try:
+            with partial.open("wb") as stream:
+                stream.write(encoded)
+                stream.flush()
+                # A row must never outlive the file it names, not even in a power cut.
+                os.fsync(stream.fileno())
+            partial.replace(target)
+        except OSError:
+            # A part of a file must not keep a full disk full.
+            partial.unlink(missing_ok=True)
+            raise
         return None, name
 
-    def _read_row(self, found: tuple[Any, ...]) -> Row:
+    def _read_row(self, found: Sequence[Any]) -> Row:
         key, kind, status, digest, attempt, output, output_file, usage, cost, detail, started_at, ended_at = found
         with _storage_errors(self.directory):
             if output_file is not None:
@@ -221,7 +234,7 @@ class SqliteJournal:
             return Row(
                 key=key, kind=kind, status=status, digest=digest, attempt=attempt,
                 output=None if output is None else json.loads(output),
-                usage=Usage.from_mapping(json.loads(usage)), cost=cost, detail=json.loads(detail),
+                usage=_read_usage(usage), cost=cost, detail=json.loads(detail) if detail != "{}" else {},
                 started_at=started_at, ended_at=ended_at,
             )  # fmt: skip
 
@@ -235,6 +248,12 @@ class SqliteJournal:
     def _query(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
         with _storage_errors(self.directory):
             return self._connection.execute(query, parameters).fetchall()
+
+
+@functools.lru_cache(maxsize=1024)
+def _read_usage(text: str) -> Usage:
+    """Return the usage that a row holds; most rows of a run hold one of a few."""
+    return Usage.from_mapping(json.loads(text))
 
 
 def _json(value: Any) -> str:

@@ -83,9 +83,9 @@ class OutsideRun:
     def emit(self, event: Event) -> None:
         """Nobody listens."""
 
-    def effect(self, *, key: str, kind: RowKind, given: Any, repeatable: bool) -> Effect:
+    def effect(self, *, key: str, kind: RowKind, given: Any, repeatable: bool, retried: bool = False) -> Effect:
         """Open an effect in the journal that is forgotten afterwards."""
-        return Effect(self.journal, self.clock, key=key, kind=kind, given=given, repeatable=repeatable)
+        return Effect(self.journal, self.clock, key=key, kind=kind, given=given, repeatable=repeatable, retried=retried)
 
     async def ask(self, question: Question) -> Answer:
         """Say that nobody is there: whoever calls a tool by hand has answered by doing so."""

@@ -16,7 +16,6 @@ from strands_cli.spec.kept import Kept
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan
-    from strands_cli.spec.model import Budgets
 
 
 KEPT_OPTIONS = ("provider", "model", "allow", "yes", "detach", "out_dir", "force")
@@ -110,35 +109,55 @@ def raised_budgets(plan: Plan, journal: Journal, given: Mapping[str, str]) -> Pl
     Args:
         plan: The plan as the workflow has it.
         journal: The run's record.
-        given: Limits to raise now, by name of `runtime.budgets`, as text.
+        given: Limits to raise now, as text: by name of `runtime.budgets`, or `agents.NAME.LIMIT` where LIMIT is one of
+            the agent's `limits` or `budgets`.
 
     Raises:
         UsageError: no such limit, not a number, or not more than it is.
     """
     raised: dict[str, float] = journal.get("budgets") or {}
-    current = plan.spec.runtime.budgets.model_copy(update=raised)
+    for name, value in raised.items():
+        plan = _with_limit(plan, name, value)
     for name, text in given.items():
-        raised[name] = _raised(name, text, current)
-    if not raised:
-        return plan
+        raised[name] = _raised(name, text, plan)
+        plan = _with_limit(plan, name, raised[name])
     if given:
         journal.put(budgets=raised)
-    budgets = plan.spec.runtime.budgets.model_copy(update=raised)
-    runtime = plan.spec.runtime.model_copy(update={"budgets": budgets})
-    return dataclasses.replace(plan, spec=plan.spec.model_copy(update={"runtime": runtime}))
+    return plan
 
 
-def _raised(name: str, text: str, current: Budgets) -> float:
-    limits = [limit for limit in type(current).model_fields if limit.startswith("max_")]
+def _limits_of(plan: Plan) -> dict[str, float | None]:
+    """Return every limit that can be raised, by the name that raises it."""
+    limits = {name: value for name, value in plan.spec.runtime.budgets if name.startswith("max_")}
+    for agent in plan.agents.values():
+        for part in (agent.limits, agent.budgets):
+            limits |= {f"agents.{agent.id}.{name}": value for name, value in part or ()}
+    return limits
+
+
+def _with_limit(plan: Plan, name: str, value: float) -> Plan:
+    agent_id, _, limit = name.removeprefix("agents.").rpartition(".")
+    if not agent_id:
+        budgets = plan.spec.runtime.budgets.model_copy(update={name: value})
+        runtime = plan.spec.runtime.model_copy(update={"budgets": budgets})
+        return dataclasses.replace(plan, spec=plan.spec.model_copy(update={"runtime": runtime}))
+    agent = plan.agents[agent_id]
+    part = "budgets" if limit.startswith("max_") else "limits"
+    changed = dataclasses.replace(agent, **{part: getattr(agent, part).model_copy(update={limit: value})})
+    return dataclasses.replace(plan, agents={**plan.agents, agent_id: changed})
+
+
+def _raised(name: str, text: str, plan: Plan) -> float:
+    limits = _limits_of(plan)
     if name not in limits:
         guess = did_you_mean(name, limits)
         fix = f"did you mean {guess}?" if guess else f"there are: {', '.join(limits)}"
         raise UsageError(f"there is no budget '{name}'", fix=fix)
     try:
-        value = float(text) if name in ("max_cost_usd", "max_duration_s") else int(text)
+        value = float(text) if name.endswith(("cost_usd", "duration_s")) else int(text)
     except ValueError:
         raise UsageError(f"--budget {name}={text}: that is no number", fix=f"write --budget {name}=1000") from None
-    limit = getattr(current, name)
+    limit = limits[name]
     if not 0 < value < float("inf") or (limit is not None and value <= limit):
         raise UsageError(f"--budget {name}={text} does not raise the limit of {limit or 0:g}", fix="give a larger one")
     return value

@@ -16,7 +16,8 @@ from strands_cli.engine.scope import StepScope
 from strands_cli.errors import RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, PathEnded, RunWarning, StepFailed, StepFinished, StepStarted
 from strands_cli.planning.plan import tools_of
-from strands_cli.spec.model import AgentLimits, AgentStep, CallStep, GateStep
+from strands_cli.planning.steps import agent_by_key
+from strands_cli.spec.model import AgentLimits, AgentStep, Budgets, CallStep, GateStep
 from strands_cli.spec.template import TemplateError, Templates
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Run:
         self.human = ports.human
         self._emit = emit
         self.budget = Budget.resumed(plan.spec.runtime.budgets, ports.clock, ports.journal)
+        self._agent_budgets = _agent_budgets(plan, ports)
         self.templates = Templates()
         self._conversations = Conversations(plan.agents)
         self._ports = ports
@@ -43,9 +45,14 @@ class Run:
         """Tell the listeners what happened."""
         self._emit(event)
 
-    def effect(self, *, key: str, kind: RowKind, given: Any, repeatable: bool) -> Effect:
-        """Look an effect up; where the journal has no answer, check the budget before it may begin."""
-        effect = Effect(self._ports.journal, self.clock, key=key, kind=kind, given=given, repeatable=repeatable)
+    def effect(self, *, key: str, kind: RowKind, given: Any, repeatable: bool, retried: bool = False) -> Effect:
+        """Look an effect up; where the journal has no answer, check the budget before it may begin.
+
+        An error result is no answer where the call is `retried`.
+        """
+        effect = Effect(
+            self._ports.journal, self.clock, key=key, kind=kind, given=given, repeatable=repeatable, retried=retried
+        )
         if effect.recorded is None:
             self._check_budget(kind)
         return effect
@@ -57,8 +64,16 @@ class Run:
 
     def _terms(self, step: Step) -> Terms:
         """Return on what terms a step may call models."""
-        limits = self.plan.agents[step.agent].limits if isinstance(step, AgentStep) else None
-        return Terms(limits or AgentLimits(), self.plan.spec.runtime.failure_policy, self.plan.prices)
+        agent = self.plan.agents[step.agent] if isinstance(step, AgentStep) else None
+        limits = (agent.limits if agent else None) or AgentLimits()
+        budget = self._agent_budgets.get(agent.id) if agent else None
+        return Terms(limits, self.plan.spec.runtime.failure_policy, self.plan.prices, budget)
+
+    def _begin(self, scope: StepScope, step: Step) -> None:
+        """Tell once that a step begins: when it has its slot, or when its answer is already there."""
+        if scope.began is None:
+            scope.began = self.clock.monotonic()
+            self.emit(StepStarted(self.clock.now(), scope.key, *describe(step)))
 
     def render(self, text: str, names: Mapping[str, Any] | None = None, *, where: str = "") -> str:
         """Render a template of the workflow over the inputs and `names`; `where` names it in an error."""
@@ -139,16 +154,16 @@ class Run:
         """
         kind, who = describe(step)
         scope = StepScope(self, key, who, self._terms(step))
-        self.emit(StepStarted(self.clock.now(), key, kind, who))
-        started = self.clock.monotonic()
         try:
             result, replayed = await self._perform(scope, step, names, index, schema, keep_failure)
         except WaitingForPerson:
             raise
         except StrandsCliError as error:
+            self._begin(scope, step)
             self.emit(StepFailed(self.clock.now(), key, kind, who, error.message))
             raise
-        seconds = self.clock.monotonic() - started
+        self._begin(scope, step)
+        seconds = self.clock.monotonic() - (scope.began or 0.0)
         self.emit(StepFinished(self.clock.now(), key, kind, who, result.response, seconds, scope.usage, replayed))
         return result
 
@@ -172,18 +187,34 @@ class Run:
             return StepResult(**self._conversations.go_on(effect.recorded.output), index=index), True
         if keep_failure and effect.failure is not None:
             raise RunFailed(effect.failure)
-        self.budget.count_step()
-        await effect.start()
+        # No model has read the error result of a step's own call: the step that is tried again makes the call again.
+        scope.retries_call = isinstance(step, CallStep) and effect.failure is not None
+        self._count_step(scope)
         try:
             with self._conversations.held(step, scope.key):
                 async with self._slots:
-                    result, kept = await self.budget.in_time(act())
+                    self._begin(scope, step)
+                    await effect.start()
+                    result, kept = await self.budget.in_time(scope.terms.in_time(act(), scope.key, scope.who))
         except RunFailed as error:
+            if scope.began is None:
+                await effect.start()
             await effect.fail(error.message)
             raise
         output = {"response": result.response, "agent": result.agent, "output": result.output, **kept}
         await effect.finish(output)
         return StepResult(**self._conversations.go_on(output), index=index), False
+
+    def _count_step(self, scope: StepScope) -> None:
+        """Count a step that begins to the run and to its agent, before it waits for a slot.
+
+        Raises:
+            BudgetExceeded: its agent may take no further step.
+        """
+        if scope.terms.budget is not None:
+            scope.terms.budget.require("step")
+            scope.terms.budget.count_step()
+        self.budget.count_step()
 
     def _prepare_agent(
         self, scope: StepScope, step: AgentStep, names: Mapping[str, Any], index: int, schema: Mapping[str, Any] | None
@@ -254,6 +285,19 @@ class Run:
         replayed = known is not None and known.status == "done"
         if not replayed:
             self._check_budget("step")
-            self.budget.count_step()
+            self._count_step(scope)
+        self._begin(scope, step)
         answer = await scope.ask(question, {"prompt": question.prompt, "context": question.context})
         return StepResult(answer.text, "person", index=index), replayed
+
+
+def _agent_budgets(plan: Plan, ports: Ports) -> dict[str, Budget]:
+    """Return the budgets of the agents that have one, with what earlier processes spent."""
+    agent_of = agent_by_key(plan.spec)
+    return {
+        agent.id: Budget.resumed(
+            Budgets(**agent.budgets.model_dump()), ports.clock, ports.journal, agent=agent.id, agent_of=agent_of
+        )
+        for agent in plan.agents.values()
+        if agent.budgets is not None and any(limit is not None for _, limit in agent.budgets)
+    }

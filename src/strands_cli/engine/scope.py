@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from strands_cli.engine.budget import Terms
+from strands_cli.engine.budget import StepTally, Terms
 from strands_cli.engine.effects import Effect
 from strands_cli.engine.rows import Answer, Question
 from strands_cli.errors import RunFailed, StrandsCliError, WaitingForPerson
-from strands_cli.events import Event, HumanAnswered, HumanAsked, Usage
+from strands_cli.events import Event, HumanAnswered, HumanAsked, RunWarning, Usage
+from strands_cli.spec.regex import SlowPattern, fullmatch
 
 if TYPE_CHECKING:
     from strands_cli.engine.budget import Budget
@@ -29,12 +29,15 @@ class Host(Protocol):
     def emit(self, event: Event) -> None:
         """Tell the listeners."""
 
-    def effect(self, *, key: str, kind: RowKind, given: Any, repeatable: bool) -> Effect:
+    def effect(self, *, key: str, kind: RowKind, given: Any, repeatable: bool, retried: bool = False) -> Effect:
         """Look an effect up, or let it begin."""
 
 
 class StepScope:
-    """What agents and tools see of a run while one step is executed; `key` is the step's path."""
+    """What agents and tools see of a run while one step is executed; `key` is the step's path.
+
+    `retries_call` is set where a step's own tool call failed before and is to be made again.
+    """
 
     def __init__(self, run: Host, key: str, who: str, terms: Terms | None = None) -> None:
         self.key = key
@@ -44,8 +47,9 @@ class StepScope:
         self.usage = Usage()
         self.terms = terms or Terms()
         self._run = run
-        self._spent = Usage()
-        self._model_calls = 0
+        self.began: float | None = None
+        self.retries_call = False
+        self._tally = StepTally()
         self._tool_uses = 0
         self._positions: dict[str, deque[int]] = {}
 
@@ -69,15 +73,26 @@ class StepScope:
 
     def model_effect(self, given: Any, *, label: str = "model") -> Effect:
         """Open the next model call of this step; checks run's and agent's limits where the journal has no answer."""
-        key = f"{self.key}/{label}.{self._model_calls}"
+        key = f"{self.key}/{label}.{self._tally.turns}"
         effect = self._run.effect(key=key, kind="model", given=given, repeatable=True)
         if effect.recorded is None:
-            self.terms.require(self.key, self.who, self._model_calls, self._spent)
-            self._run.budget.begin_call("model")
+            self._begin_call("model")
         else:
-            self._spent += effect.recorded.usage
-        self._model_calls += 1
+            self._tally.count_model_call(effect.recorded.usage, effect.recorded.cost)
+        self._tally.turns += 1
         return effect
+
+    def _begin_call(self, kind: RowKind) -> None:
+        """Check the limits of the agent, and hold a place in every budget that counts the call."""
+        self.terms.require(kind, self.key, self.who, self._tally)
+        for budget in self._budgets:
+            for message in budget.warnings(kind):
+                self.emit(RunWarning(self.now(), message))
+            budget.begin_call(kind)
+
+    @property
+    def _budgets(self) -> tuple[Budget, ...]:
+        return (self._run.budget, *([self.terms.budget] if self.terms.budget is not None else []))
 
     async def sleep(self, seconds: float) -> None:
         """Wait by the run's clock."""
@@ -101,24 +116,28 @@ class StepScope:
         if not self._positions.get(tool_use_id):
             self.expect_tools([tool_use_id])
         key = f"{self.key}/tool.{self._positions[tool_use_id].popleft()}.{name}"
-        effect = self._run.effect(key=key, kind="tool", given=given, repeatable=repeatable)
+        effect = self._run.effect(key=key, kind="tool", given=given, repeatable=repeatable, retried=self.retries_call)
         if effect.recorded is None:
-            self._run.budget.begin_call("tool")
+            self._begin_call("tool")
+        self._tally.tool_calls += 1
         return effect
 
     def drop_model_call(self) -> None:
         """Count a model call no longer that failed or was broken off."""
-        self._run.budget.drop_call("model")
+        for budget in self._budgets:
+            budget.drop_call("model")
 
     def count_model_call(self, usage: Usage, cost: float | None) -> None:
         """Add a model call that was made, not one that the journal answered."""
         self.usage += usage
-        self._spent += usage
-        self._run.budget.count_model_call(usage, cost)
+        self._tally.count_model_call(usage, cost)
+        for budget in self._budgets:
+            budget.count_model_call(usage, cost)
 
     def count_tool_call(self) -> None:
         """Add a tool call that was made, not one that the journal answered."""
-        self._run.budget.count_tool_call()
+        for budget in self._budgets:
+            budget.count_tool_call()
 
     async def ask(self, question: Question, given: Mapping[str, Any]) -> Answer:
         """Put a question to a person as a journaled effect, bound to the digest of `given`.
@@ -153,11 +172,19 @@ class StepScope:
         """Ask until the answer matches the question's pattern, whoever is behind the port; a default always fits."""
         answer = await self._run.human.ask(question)
         while answer.outcome == "answered" and answer.text != question.default and question.pattern is not None:
-            if re.fullmatch(question.pattern, answer.text) is not None:
+            problem = misfit(answer.text, question.pattern)
+            if problem is None:
                 break
-            problem = f"{answer.text!r} does not match {question.pattern!r}"
             answer = await self._run.human.ask(dataclasses.replace(question, problem=problem))
         return answer
+
+
+def misfit(text: str, pattern: str) -> str | None:
+    """Return why an answer does not fit the pattern of its question, or None."""
+    try:
+        return None if fullmatch(pattern, text) is not None else f"{text!r} does not match {pattern!r}"
+    except SlowPattern as error:
+        return str(error)
 
 
 def _given(question: Question, answer: Answer) -> Answer:

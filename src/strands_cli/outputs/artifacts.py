@@ -150,10 +150,15 @@ def _put_in_place(partial: Path, target: Path, *, force: bool) -> None:
 
 
 class ArtifactWriter:
-    """Writes a run's artifacts into its output directory; all are placed before the first is written."""
+    """Writes a run's artifacts into its output directory; all are placed before the first is written.
 
-    def __init__(self, out_dir: Path, *, force: bool) -> None:
+    A relative directory starts from `beside`, whatever the working directory is by then; paths are told as they were
+    given.
+    """
+
+    def __init__(self, out_dir: Path, *, force: bool, beside: Path | None = None) -> None:
         self._out_dir = out_dir
+        self._beside = beside or Path.cwd()
         self._force = force
 
     def __call__(self, artifacts: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
@@ -162,11 +167,13 @@ class ArtifactWriter:
         Raises:
             ArtifactError: a path leaves the directory or is taken, or the disk refuses.
         """
-        placed = [(place_artifact(self._out_dir, path), text) for path, text in artifacts]
+        out_dir = self._beside / self._out_dir
+        placed = [(place_artifact(out_dir, path), text) for path, text in artifacts]
         findings: list[Finding] = []
         for index, (target, text) in enumerate(placed):
             found = collision(target, [earlier for earlier, _ in placed[:index]], force=self._force, text=text)
             findings += [found] if found else []
         if findings:
             raise ArtifactError("the artifacts cannot be written", findings=findings)
-        return [write_artifact(target, text, force=self._force) for target, text in placed]
+        written = [write_artifact(target, text, force=self._force) for target, text in placed]
+        return [{**one, "path": str(self._out_dir / Path(one["path"]).relative_to(out_dir))} for one in written]

@@ -145,6 +145,7 @@ def _planned_agent(
         keeps_conversation=agent.memory == "run",
         summarizer=summarizer_of(spec, model),
         limits=agent.limits,
+        budgets=agent.budgets,
     )
 
 
@@ -228,7 +229,8 @@ def _digest(spec: WorkflowSpec, inputs: Mapping[str, Any], agents: Mapping[str, 
     """Return what changes whenever the run could: the workflow with its files, the inputs, the models, the tools."""
     return digest_of(
         {
-            "spec": spec.model_dump(mode="json", by_alias=True),
+            # Without defaults: a field that a later version adds must not make older runs another workflow's.
+            "spec": spec.model_dump(mode="json", by_alias=True, exclude_defaults=True),
             "inputs": inputs,
             "models": {agent.id: astuple(agent.model) for agent in agents.values()},
             "tools": {agent.id: [(tool.name, tool.qualified) for tool in agent.tools] for agent in agents.values()},

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from strands_cli.errors import Finding, NotEquipped
 from strands_cli.planning.plan import PlannedAgent
 from strands_cli.prices import VARIABLE, PriceTable, load_prices
-from strands_cli.spec.document import Document
+from strands_cli.spec.document import Document, escape
 from strands_cli.spec.model import WorkflowSpec
 
 
@@ -23,13 +23,23 @@ def check_limits(
     spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], prices: PriceTable, document: Document
 ) -> Iterator[Finding]:
     """Yield a finding for each model whose price a limit on money needs and nobody knows."""
-    if spec.runtime.budgets.max_cost_usd is None:
-        return
-    models = [model for agent in agents.values() for model in (agent.model, agent.summarizer) if model is not None]
+    if spec.runtime.budgets.max_cost_usd is not None:
+        yield from _unpriced("/runtime/budgets/max_cost_usd", agents.values(), prices, document)
+    for agent in agents.values():
+        for part, limits, name in (("budgets", agent.budgets, "max_cost_usd"), ("limits", agent.limits, "cost_usd")):
+            if getattr(limits, name, None) is not None:
+                yield from _unpriced(f"/agents/{escape(agent.id)}/{part}/{name}", [agent], prices, document)
+
+
+def _unpriced(
+    pointer: str, agents: Iterable[PlannedAgent], prices: PriceTable, document: Document
+) -> Iterator[Finding]:
+    limit = pointer.rpartition("/")[2]
+    models = [model for agent in agents for model in (agent.model, agent.summarizer) if model is not None]
     for provider, model_id in dict.fromkeys((model.provider, model.model_id) for model in models):
         if prices.price(provider, model_id) is None:
             name = f"{provider}/{model_id}" if model_id else provider
-            message = f"max_cost_usd cannot be kept: the price of {name} is not in {prices.file}"
+            message = f"{limit} cannot be kept: the price of {name} is not in {prices.file}"
             entry = f'{{"models": {{"{name}": {{"input": USD, "output": USD}}}}}}'
-            fix = f"write {entry} (for a million tokens) to a file and set {VARIABLE} to it, or limit max_tokens"
-            yield Finding("unknown-price", message, document.where("/runtime/budgets/max_cost_usd"), fix)
+            fix = f"write {entry} (for a million tokens) to a file and set {VARIABLE} to it, or limit tokens"
+            yield Finding("unknown-price", message, document.where(pointer), fix)

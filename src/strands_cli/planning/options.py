@@ -17,7 +17,8 @@ class RunOptions:
 
     `given` are inputs as text (`--var`), coerced to their declared types; `values` are inputs that have types already
     (`--vars-file`, the Python API). `allow` are tool names or globs; `yes` allows every call that would ask. `tools`
-    describes tools that a program gives as Python objects; they belong to the workflow.
+    describes tools that a program gives as Python objects; they belong to the workflow. `beside` is what relative
+    paths start from: the working directory as it was before any tool could change it.
     """
 
     given: Mapping[str, str] = field(default_factory=dict)
@@ -32,3 +33,4 @@ class RunOptions:
     record: Path | None = None
     runs_dir: Path | None = None
     tools: tuple[ToolRecord, ...] = ()
+    beside: Path = field(default_factory=Path.cwd)

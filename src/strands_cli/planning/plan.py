@@ -15,7 +15,7 @@ from strands_cli.providers import ModelSettings
 
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord
-    from strands_cli.spec.model import AgentLimits, AgentStep, ToolEntry, WorkflowSpec
+    from strands_cli.spec.model import AgentBudgets, AgentLimits, AgentStep, ToolEntry, WorkflowSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,7 @@ class PlannedAgent:
     keeps_conversation: bool = False
     summarizer: ModelSettings | None = None
     limits: AgentLimits | None = None
+    budgets: AgentBudgets | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,22 +43,22 @@ def check_rules(
     calls: Mapping[str, PlannedTool],
     catalog: Catalog,
 ) -> list[Finding]:
-    """Return a warning for each name in the workflow's rules that no tool answers to.
+    """Return a warning for each name in the rules that no tool answers to.
 
     A misspelt `deny` protects nobody. What an author forbids need not be in the workflow, so installed tools count
-    too. Of `--allow` the command line itself speaks, since it knows what was typed.
+    too; what the command line allows must be.
     """
     planned = [*(tool for agent in agents.values() for tool in agent.tools), *calls.values()]
     planned += [tool for group in overrides.values() for tool in group]
-    names = {name for tool in planned for name in tool.names}
-    names |= {name for ref in catalog.allowed_refs for name in (ref, ref.removeprefix("native:"))}
-    return [
-        _unmatched(word, rule, names)
-        for rule in rules
-        if rule.level == "workflow"
-        for word in rule.unless or (rule.tools,)
-        if not _matches(word, names)
-    ]
+    used = {name for tool in planned for name in tool.names}
+    installed = {name for ref in catalog.allowed_refs for name in (ref, ref.removeprefix("native:"))}
+    findings = []
+    for rule in rules:
+        names = used if rule.level == "command line" else used | installed
+        findings += [
+            _unmatched(word, rule, names) for word in rule.unless or (rule.tools,) if not _matches(word, names)
+        ]
+    return findings
 
 
 def _matches(word: str, names: set[str]) -> bool:
@@ -69,4 +69,6 @@ def _matches(word: str, names: set[str]) -> bool:
 def _unmatched(word: str, rule: Rule, names: set[str]) -> Finding:
     guess = did_you_mean(word, names)
     fix = f"did you mean '{guess}'?" if guess else "see the names: strands plan"
+    if rule.level == "command line":
+        return Finding("unmatched-rule", f"{rule.origin} speaks of no tool of this workflow", None, fix, "warning")
     return Finding("unmatched-rule", f"{rule.origin}: no tool is called '{word}'", None, fix, "warning")

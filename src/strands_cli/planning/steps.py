@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from strands_cli.planning.plan import Bounds, PlannedAgent, PlannedStep, PlannedTool, tools_of
@@ -48,6 +48,17 @@ def steps_of(spec: WorkflowSpec) -> Iterator[tuple[str, str, Step]]:
         case "graph":
             for name, node in config.nodes.items():
                 yield f"nodes.{name}#N", f"{at}/nodes/{name}", node
+
+
+def agent_by_key(spec: WorkflowSpec) -> Callable[[str], str | None]:
+    """Return what tells whose step a key of the journal is or belongs to; None where no agent acts."""
+    agents = {key.removesuffix("#N"): step.agent for key, _, step in steps_of(spec) if isinstance(step, AgentStep)}
+
+    def agent_of(key: str) -> str | None:
+        step = key.partition("/")[0].partition("#")[0]
+        return agents.get(step) or agents.get(re.sub(r"^(iterations|workers)\.\d+", r"\1.N", step))
+
+    return agent_of
 
 
 def _sequence(key: str, pointer: str, steps: tuple[Step, ...]) -> Iterator[tuple[str, str, Step]]:

@@ -1,11 +1,12 @@
-"""Whether an agent that keeps its conversation can do so: two steps at once would have no one order."""
+"""Whether conversations can be kept as the workflow says: in one order, and made smaller in one way."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations, product
 from typing import TYPE_CHECKING
 
-from strands_cli.errors import Finding
+from strands_cli.errors import Finding, Severity
 from strands_cli.spec.document import escape
 from strands_cli.spec.model import (
     AgentStep,
@@ -17,6 +18,7 @@ from strands_cli.spec.model import (
     WorkflowPattern,
     WorkflowSpec,
 )
+from strands_cli.spec.paths import onward_from, reach_of, waves_of
 from strands_cli.spec.sites import CONFIG, placed_steps
 from strands_cli.spec.tasks import ancestors, dependencies
 
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 
 
 def check_memory(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
-    """Report agents with `memory: run` in steps that may run at the same time."""
+    """Report agents with `memory: run` in steps that may run at the same time, and two ways to cut a conversation."""
+    yield from _cut_twice(spec, loaded)
     keeping = {name for name, agent in spec.agents.items() if agent.memory == "run"}
     if not keeping:
         return
@@ -38,6 +41,16 @@ def check_memory(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         yield from _in_nodes(pattern.config, keeping, loaded)
     elif isinstance(pattern, OrchestratorWorkers) and pattern.config.worker_template.agent in keeping:
         yield _concurrent(pattern.config.worker_template.agent, f"{CONFIG}/worker_template/agent", loaded)
+
+
+def _cut_twice(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    policy = spec.context_policy
+    if policy.window is not None and policy.compaction is not None and policy.compaction.enabled:
+        message = "`window` leaves out the messages that `compaction` would sum up"
+        where = loaded.where("/context_policy/window", key=True)
+        yield Finding(
+            "window-and-compaction", message, where, "keep one of the two, or set `compaction.enabled: false`"
+        )
 
 
 def _in_branches(spec: WorkflowSpec, count: int, keeping: set[str], loaded: Loaded) -> Iterator[Finding]:
@@ -67,21 +80,41 @@ def _in_tasks(config: DagConfig, keeping: set[str], loaded: Loaded) -> Iterator[
 
 
 def _in_nodes(config: GraphConfig, keeping: set[str], loaded: Loaded) -> Iterator[Finding]:
-    """Look at nodes that one edge starts together; paths that only meet later are refused when they do."""
-    told: set[str] = set()
-    for edge in config.edges:
-        seen: set[str] = set()
-        for name in dict.fromkeys(edge.to or ()):
-            node = config.nodes.get(name)
-            if not isinstance(node, AgentStep) or node.agent not in keeping:
-                continue
-            if node.agent in seen and name not in told:
-                told.add(name)
-                yield _concurrent(node.agent, f"{CONFIG}/nodes/{escape(name)}/agent", loaded)
-            seen.add(node.agent)
+    """Look at nodes that run together; where choices or loops decide which do, those that may are a warning."""
+    speaking = {
+        name: node.agent for name, node in config.nodes.items() if isinstance(node, AgentStep) and node.agent in keeping
+    }
+    if len(set(speaking.values())) == len(speaking):
+        return
+    waves = waves_of(config)
+    pairs = _meeting(config) if waves is None else ((a, b, True) for wave in waves for a, b in combinations(wave, 2))
+    told: dict[str, bool] = {}
+    for one, other, is_certain in pairs:
+        if one in speaking and other in speaking and speaking[one] == speaking[other] and one != other:
+            later = max(one, other, key=list(config.nodes).index)
+            told[later] = told.get(later, False) or is_certain
+    for name, is_certain in told.items():
+        pointer = f"{CONFIG}/nodes/{escape(name)}/agent"
+        yield _concurrent(speaking[name], pointer, loaded, severity="error" if is_certain else "warning")
 
 
-def _concurrent(name: str, pointer: str, loaded: Loaded) -> Finding:
+def _meeting(config: GraphConfig) -> Iterator[tuple[str, str, bool]]:
+    """Yield pairs of nodes on paths that begin together, and whether the nodes themselves do."""
+    reach, onward = reach_of(config), onward_from(config)
+    for name in config.nodes:
+        starts = [(number, edge, target) for number, edge in enumerate(config.edges) if edge.from_ == name
+                  for target in (*(edge.to or ()), *(choice.to for choice in edge.choose or ()))
+                  if target in reach]  # fmt: skip
+        for (number, edge, first), (following, other, second) in combinations(starts, 2):
+            if number == following and edge.choose:
+                continue  # one of them at most
+            certain = edge.to is not None and other.to is not None
+            for one, two in product((first, *reach[first]), (second, *reach[second])):
+                if one != two and two not in onward[one] and one not in onward[two]:
+                    yield one, two, certain and (one, two) == (first, second)
+
+
+def _concurrent(name: str, pointer: str, loaded: Loaded, *, severity: Severity = "error") -> Finding:
     message = f"the agent {name!r} keeps its conversation (`memory: run`) but may work on two steps at once"
     fix = "use an agent for each, or `memory: step`"
-    return Finding("concurrent-memory", message, loaded.where(pointer), fix)
+    return Finding("concurrent-memory", message, loaded.where(pointer), fix, severity)

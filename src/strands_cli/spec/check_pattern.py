@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from strands_cli.errors import Finding, Where, did_you_mean
+from strands_cli.errors import Finding, Severity, Where, did_you_mean
 from strands_cli.spec.check_memory import check_memory
 from strands_cli.spec.check_schema import check_regex
 from strands_cli.spec.document import escape
@@ -25,6 +24,7 @@ from strands_cli.spec.model import (
     WorkflowPattern,
     WorkflowSpec,
 )
+from strands_cli.spec.regex import SlowPattern, fullmatch
 from strands_cli.spec.sites import CONFIG, Placed, placed_steps, sites_of_step
 from strands_cli.spec.tasks import ancestors, cycles, dependencies
 from strands_cli.spec.template import Templates
@@ -38,6 +38,7 @@ def check_pattern(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     yield from check_agents(spec, loaded)
     yield from _check_gates(spec, loaded)
     yield from check_memory(spec, loaded)
+    yield from _check_schemas(spec, loaded)
     pattern = spec.pattern
     if isinstance(pattern, WorkflowPattern):
         yield from check_tasks(pattern.config, loaded)
@@ -110,6 +111,30 @@ def _agents_as_tools(spec: WorkflowSpec) -> set[str]:
     return {entry.tool.removeprefix("agent:") for entry in entries if entry.tool.startswith("agent:")}
 
 
+def _check_schemas(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    """Report an `output_schema` where the pattern itself says what its agent answers."""
+    for role, answers, step in _deciders(spec):
+        agent = spec.agents.get(step.agent)
+        if agent is None or agent.output_schema is None:
+            continue
+        where = loaded.where(f"/agents/{escape(step.agent)}/output_schema", key=True)
+        message = (
+            f"`output_schema` of the agent {step.agent!r} has no effect where it is the {role}: it answers {answers}"
+        )
+        yield no_effect(message, where, f"remove it, or use an agent of its own as the {role}")
+
+
+def _deciders(spec: WorkflowSpec) -> Iterator[tuple[str, str, AgentStep]]:
+    """Yield the agents whose answer the pattern reads: their part in it, what they answer, and their step."""
+    pattern = spec.pattern
+    if isinstance(pattern, Routing):
+        yield "router", '`{"route": name}`', pattern.config.router
+    elif isinstance(pattern, EvaluatorOptimizer):
+        yield "evaluator", "`{score, issues, fixes}`", pattern.config.evaluator
+    elif isinstance(pattern, OrchestratorWorkers):
+        yield "orchestrator", 'a list of `{"task": ...}`', pattern.config.orchestrator
+
+
 def _check_gates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     for placed in placed_steps(spec):
         gate, pointer = placed.step, placed.pointer
@@ -124,9 +149,19 @@ def _check_gates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         problem = check_regex(pattern, loaded.where(f"{pointer}/validation/pattern"))
         if problem is not None:
             yield problem
-        elif gate.default is not None and not re.fullmatch(pattern, gate.default):
-            message = f"the default {gate.default!r} does not match the pattern {pattern!r}"
-            yield Finding("bad-value", message, loaded.where(f"{pointer}/default"), "change one of the two")
+        elif gate.default is not None:
+            yield from _check_default(gate.default, pattern, pointer, loaded)
+
+
+def _check_default(default: str, pattern: str, pointer: str, loaded: Loaded) -> Iterator[Finding]:
+    try:
+        fits = fullmatch(pattern, default) is not None
+    except SlowPattern as error:
+        yield Finding("bad-regex", str(error), loaded.where(f"{pointer}/validation/pattern"), "write a simpler one")
+        return
+    if not fits:
+        message = f"the default {default!r} does not match the pattern {pattern!r}"
+        yield Finding("bad-value", message, loaded.where(f"{pointer}/default"), "change one of the two")
 
 
 def check_tasks(config: DagConfig, loaded: Loaded) -> Iterator[Finding]:
@@ -152,30 +187,33 @@ def check_tasks(config: DagConfig, loaded: Loaded) -> Iterator[Finding]:
 def _check_reads(config: DagConfig, loaded: Loaded) -> Iterator[Finding]:
     """Report tasks that read another one's answer without waiting for it.
 
-    A task that comes later, or the task itself, is never done in time: an error. An unrelated task may happen to be
-    done, and workflows written for layer-by-layer execution rely on that: a warning.
+    A task sees only what it waits for, so such a read fails whenever it is reached: an error where the template always
+    reaches it, a warning where a branch may pass it by.
     """
     deps = dependencies(config)
     before = functools.cache(lambda name: ancestors(name, deps))
-    for reader, name, pointer in _reads(config):
+    for reader, name, pointer, is_certain in _reads(config):
         if name not in deps or name in before(reader):
             continue
+        severity: Severity = "error" if is_certain else "warning"
         where = loaded.where(pointer)
         if name == reader or reader in before(name):
             message = f"task {reader!r} reads {name!r}, which is not done before it"
-            yield Finding("unknown-name", message, where, "turn the dependency round")
+            yield Finding("unknown-name", message, where, "turn the dependency round", severity)
         else:
-            message = f"task {reader!r} reads {name!r} without depending on it; it may not be done by then"
-            yield Finding("missing-dependency", message, where, f"add {name!r} to `deps`", "warning")
+            message = f"task {reader!r} reads {name!r} without depending on it, and sees only what it depends on"
+            yield Finding("missing-dependency", message, where, f"add {name!r} to `deps`", severity)
 
 
-def _reads(config: DagConfig) -> Iterator[tuple[str, str, str]]:
-    """Yield each task, a task whose answer it reads, and the pointer of the template that does."""
+def _reads(config: DagConfig) -> Iterator[tuple[str, str, str, bool]]:
+    """Yield each task, a task whose answer it reads, the pointer of the template, and whether it surely reads it."""
     templates = Templates()
     for index, task in enumerate(config.tasks):
         for site in sites_of_step(Placed(f"{CONFIG}/tasks/{index}", task, {})):
+            certain = templates.certain_reads_in(site.text, "tasks")
             paths = {path[:2] for path in templates.paths_in(site.text) if path[0] == "tasks" and len(path) > 1}
-            yield from ((task.id, str(path[1]), site.pointer) for path in sorted(paths, key=str))
+            for path in sorted(paths | certain, key=str):
+                yield task.id, str(path[1]), site.pointer, path in certain
 
 
 def check_graph(config: GraphConfig, loaded: Loaded) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from jinja2 import Undefined
 
+from strands_cli.spec.regex import Found, SlowPattern, search
 from strands_cli.spec.template import TemplateError
 
 MAX_OUTPUT = 4_000_000
@@ -128,10 +129,12 @@ def _fromjson(text: Any) -> Any:
         raise TemplateError(f"`fromjson` was given text that is not JSON: {error}") from None
 
 
-def _found(text: Any, pattern: str) -> re.Match[str] | None:
+def _found(text: Any, pattern: str) -> Found | None:
     try:
-        return re.search(pattern, str(text))
-    except re.error as error:
+        return search(pattern, str(text))
+    except SlowPattern as error:
+        raise TemplateError(str(error)) from None
+    except (re.error, RecursionError, OverflowError) as error:
         raise TemplateError(f"the pattern {pattern!r} is not a regular expression: {error}") from None
 
 
@@ -140,7 +143,7 @@ def _regex_search(text: Any, pattern: str) -> str | None:
     match = _found(text, pattern)
     if match is None:
         return None
-    return match[1] if match.re.groups else match[0]
+    return match.groups[0] if match.groups else match.whole
 
 
 def regex_found(text: Any, pattern: str) -> bool:

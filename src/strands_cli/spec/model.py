@@ -43,6 +43,7 @@ from strands_cli.spec.patterns import (
     WorkflowPattern,
 )
 from strands_cli.spec.sections import (
+    AgentBudgets,
     AgentLimits,
     AgentSpec,
     Artifact,
@@ -68,6 +69,7 @@ from strands_cli.spec.sections import (
     Skill,
     Telemetry,
     TypeWord,
+    Window,
 )
 from strands_cli.spec.tools import (
     CompositeStep,
@@ -83,6 +85,7 @@ __all__ = [
     "IDENTIFIER",
     "PATTERN_TYPES",
     "Accept",
+    "AgentBudgets",
     "AgentLimits",
     "AgentSpec",
     "AgentStep",
@@ -150,6 +153,7 @@ __all__ = [
     "ToolEntry",
     "Tools",
     "TypeWord",
+    "Window",
     "WorkerTemplate",
     "WorkflowPattern",
     "WorkflowSpec",

@@ -123,13 +123,13 @@ class Sandbox(ImmutableSandboxedEnvironment):
             *(test.node for test in tree.find_all(nodes.Test) if test.name in ("defined", "undefined")),
             *(filtered.node for filtered in tree.find_all(nodes.Filter) if filtered.name in ("default", "d")),
         ]
-        lax = {_path_of(node) for node in guarded if node is not None}
+        lax = {path_of(node) for node in guarded if node is not None}
         inner = {id(node.node) for node in tree.find_all(nodes.Getattr)}
         inner |= {id(node.node) for node in tree.find_all(nodes.Getitem)}
         called = {id(node.node) for node in tree.find_all(nodes.Call)}
         found = set()
         for node in tree.find_all((nodes.Getattr, nodes.Getitem, nodes.Name)):
-            path = _path_of(node)
+            path = path_of(node)
             if id(node) in inner or not path or path[0] not in free:
                 continue
             if id(node) in called and len(path) > 1:
@@ -256,15 +256,15 @@ def _line_of(template: jinja2.Template, error: BaseException) -> int | None:
     return line
 
 
-def _path_of(node: nodes.Node) -> Path:
+def path_of(node: nodes.Node) -> Path:
     """Return the constant path an expression names; it ends where a part is computed, and is empty for others."""
     if isinstance(node, nodes.Name):
         return (node.name,) if node.ctx == "load" else ()
     if isinstance(node, nodes.Getattr):
-        before = _path_of(node.node)
+        before = path_of(node.node)
         return (*before, node.attr) if before and before[-1] != "*" else before
     if isinstance(node, nodes.Getitem):
-        before = _path_of(node.node)
+        before = path_of(node.node)
         constant = isinstance(node.arg, nodes.Const) and isinstance(node.arg.value, (str, int))
         token = node.arg.value if constant and isinstance(node.arg, nodes.Const) else "*"
         return (*before, token) if before and before[-1] != "*" else before

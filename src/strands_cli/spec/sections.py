@@ -189,6 +189,12 @@ class Notes(Part):
     format: Literal["markdown", "json"] = Field(default="markdown", description="How the notes are written.")
 
 
+class Window(Part):
+    """How much of a long conversation is sent; older messages are left out."""
+
+    max_messages: int = Field(ge=3, description="Most messages of one request, the step's own input included.")
+
+
 class Retrieval(Part):
     """Tools and servers from which agents fetch context on demand."""
 
@@ -200,6 +206,7 @@ class ContextPolicy(Part):
     """How the context of agents is kept small and useful."""
 
     compaction: Compaction | None = Field(default=None, description="Summaries of long conversations.")
+    window: Window | None = Field(default=None, description="Only the latest messages of long conversations.")
     notes: Notes | None = Field(default=None, description="Notes across steps.")
     retrieval: Retrieval | None = Field(default=None, description="Context fetched on demand.")
 
@@ -230,6 +237,20 @@ class AgentLimits(Part):
 
     turns: int | None = Field(default=None, ge=1, description="Most model calls in one step.")
     tokens: int | None = Field(default=None, ge=1, description="Most tokens in one step.")
+    tool_calls: int | None = Field(default=None, ge=0, description="Most tool calls in one step.")
+    cost_usd: float | None = Field(default=None, gt=0, description="Most money in one step, in US dollars.")
+    duration_s: float | None = Field(default=None, gt=0, description="Most seconds that one step takes.")
+
+
+class AgentBudgets(Part):
+    """Limits of one agent over the whole run; at a limit the run stops as it does at its own."""
+
+    max_steps: int | None = Field(default=None, ge=1, description="Most steps of this agent.")
+    max_tokens: int | None = Field(default=None, ge=1, description="Most tokens of this agent's model calls.")
+    max_model_calls: int | None = Field(default=None, ge=1, description="Most model calls of this agent.")
+    max_tool_calls: int | None = Field(default=None, ge=0, description="Most tool calls of this agent.")
+    max_cost_usd: float | None = Field(default=None, gt=0, description="Most money for this agent, in US dollars.")
+    max_duration_s: float | None = Field(default=None, gt=0, description="Most seconds of all steps of this agent.")
 
 
 class AgentSpec(Part):
@@ -259,6 +280,9 @@ class AgentSpec(Part):
         default=None, description="JSON Schema (inline, or a path) that the answer must satisfy."
     )
     limits: AgentLimits = Field(default_factory=AgentLimits, description="Limits of one step of this agent.")
+    budgets: AgentBudgets = Field(
+        default_factory=AgentBudgets, description="Limits of this agent, all of its steps in the run together."
+    )
 
 
 class Artifact(Part):

@@ -145,6 +145,29 @@ class Templates:
             return frozenset()
         return self.sandbox.paths(text)
 
+    def reads_in(self, text: str, name: str, *, is_condition: bool = False) -> frozenset[Path]:
+        """Return every path under a name that a template or condition may read, also where it may be missing."""
+        if is_condition:
+            expression = _expression_of(text)
+            if expression == _ELSE or self.condition_error(text):
+                return frozenset()
+            text = "{{ " + expression + " }}"
+        text = _prepare(text)
+        if not is_template(text) or self.template_error(text):
+            return frozenset()
+        from strands_cli.spec.reads import reads_of
+
+        return reads_of(self.sandbox.tree(text), name)
+
+    def certain_reads_in(self, text: str, name: str) -> frozenset[Path]:
+        """Return the children of a name without which rendering a template always fails."""
+        text = _prepare(text)
+        if not is_template(text) or self.template_error(text):
+            return frozenset()
+        from strands_cli.spec.reads import certain_reads
+
+        return certain_reads(self.sandbox.tree(text), name)
+
     def paths_in_condition(self, condition: str) -> frozenset[Path]:
         """Return the names a condition uses, as `paths_in`."""
         expression = _expression_of(condition)

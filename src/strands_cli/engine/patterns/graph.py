@@ -6,9 +6,11 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.concurrency import Job, Outcome
-from strands_cli.errors import RunFailed
+from strands_cli.engine.concurrency import Job, Outcome, joined
+from strands_cli.engine.holding import Holding
+from strands_cli.errors import RunFailed, WaitingForPerson
 from strands_cli.spec.model import GateStep
+from strands_cli.spec.paths import onward_from, ready
 
 if TYPE_CHECKING:
     from strands_cli.engine.results import StepResult
@@ -21,51 +23,31 @@ async def graph(run: Run, config: GraphConfig) -> dict[str, Any]:
 
     The nodes that edges lead to run together and see the nodes as those before left them: the outcome does not depend
     on which of them is faster. A node that a path still under way leads to waits for it, so that a join runs once.
+    Where a node waits for a person, paths that its answer cannot change go on.
     """
     names: dict[str, Any] = {"nodes": {}, "last_response": ""}
     visits: Counter[str] = Counter()
-    onward = onward_from(config)
+    led_by: dict[str, str] = {}
+    onward, holding = onward_from(config), Holding(run, config)
     pending = {next(iter(config.nodes))}
-    while pending:
-        wave = [
-            node for node in config.nodes if node in pending and not any(node in onward[other] for other in pending)
-        ]
+    while wave := holding.free(ready(config, pending, onward)):
         visits.update(wave)
         _require_bounded(wave, visits, config)
-        results = await _run_wave(run, config, wave, visits, names)
+        results = await _run_wave(run, config, wave, visits, names, led_by, holding)
         for node, result in results.items():
             seen = {"response": result.response, "output": result.output, "agent": result.agent,
                     "status": result.status, "iteration": visits[node]}  # fmt: skip
             names = {**names, "nodes": {**names["nodes"], node: seen}, "last_response": result.response}
             if isinstance(config.nodes[node], GateStep):
                 names["hitl_response"] = result.response
-        following = {target for node in wave for target in _next(run, config, node, names)}
-        pending = (pending - set(wave)) | following
+        pending -= set(results)
+        for node in results:
+            targets = [] if holding.holds_edges(node) else _next(run, config, node, names)
+            led_by |= dict.fromkeys(targets, node)
+            pending |= set(targets)
+    if holding.reasons:
+        raise joined(holding.reasons)
     return names
-
-
-def onward_from(config: GraphConfig) -> dict[str, set[str]]:
-    """Return which nodes each node leads to, without the edges that lead back into a loop."""
-    targets: dict[str, list[str]] = {node: [] for node in config.nodes}
-    for edge in config.edges:
-        targets[edge.from_] += [*(edge.to or ()), *(choice.to for choice in edge.choose or ())]
-    onward: dict[str, set[str]] = {}
-    for root in config.nodes:
-        trail = [] if root in onward else [(root, iter(targets[root]))]
-        onward.setdefault(root, set())
-        while trail:
-            node, left = trail[-1]
-            target = next(left, None)
-            if target is None:
-                trail.pop()
-                if trail:
-                    onward[trail[-1][0]] |= {node, *onward[node]}
-            elif target not in onward:
-                onward[target] = set()
-                trail.append((target, iter(targets[target])))
-            elif all(target != passed for passed, _ in trail):
-                onward[node] |= {target, *onward[target]}
-    return onward
 
 
 def _require_bounded(wave: list[str], visits: Counter[str], config: GraphConfig) -> None:
@@ -78,18 +60,32 @@ def _require_bounded(wave: list[str], visits: Counter[str], config: GraphConfig)
 
 
 async def _run_wave(
-    run: Run, config: GraphConfig, wave: list[str], visits: Counter[str], names: dict[str, Any]
+    run: Run,
+    config: GraphConfig,
+    wave: list[str],
+    visits: Counter[str],
+    names: dict[str, Any],
+    led_by: dict[str, str],
+    holding: Holding,
 ) -> dict[str, StepResult]:
+    """Run nodes side by side; a node without an input is given the response of the one that led to it."""
     done: dict[str, StepResult] = {}
 
-    async def perform(node: str) -> StepResult:
-        return await run.step(f"nodes.{node}#{visits[node]}", config.nodes[node], names, index=len(names["nodes"]))
+    async def perform(node: str) -> StepResult | None:
+        before = names["nodes"][led_by[node]]["response"] if node in led_by else ""
+        seen = {**names, "last_response": before}
+        try:
+            return await run.step(f"nodes.{node}#{visits[node]}", config.nodes[node], seen, index=int(node in led_by))
+        except WaitingForPerson as error:
+            holding.wait(node, error)
+            return None
 
     def tell(node: str, outcome: Outcome) -> None:
-        done[node] = outcome.value
+        if outcome.value is not None:
+            done[node] = outcome.value
 
     await run.jobs({node: Job(partial(perform, node)) for node in wave}, tell)
-    return {node: done[node] for node in wave}
+    return {node: done[node] for node in wave if node in done}
 
 
 def _next(run: Run, config: GraphConfig, node: str, names: dict[str, Any]) -> list[str]:

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 async def workflow(run: Run, config: DagConfig) -> dict[str, Any]:
     """Run every task once; each sees the tasks it depends on, directly or not, as `tasks.<id>`."""
     tasks = {task.id: task for task in config.tasks}
+    places = {name: place for place, name in enumerate(tasks)}
     done: dict[str, StepResult] = {}
 
     async def perform(task: Task) -> StepResult:
-        names = names_for(task, tasks, done)
+        names = names_for(task, tasks, places, done)
         return await run.step(f"tasks.{task.id}", task, names, keep_failure=task.on_error == "continue")
 
     def tell(name: str, outcome: Outcome) -> None:
@@ -38,8 +39,17 @@ async def workflow(run: Run, config: DagConfig) -> dict[str, Any]:
     return {**gate_answer(config.tasks, results), "tasks": results, "last_response": last}
 
 
-def names_for(task: Task, tasks: Mapping[str, Task], done: Mapping[str, StepResult]) -> dict[str, Any]:
-    """Return what a task's templates see: only what it waits for, so that the speed of others cannot matter."""
+def names_for(
+    task: Task, tasks: Mapping[str, Task], places: Mapping[str, int], done: Mapping[str, StepResult]
+) -> dict[str, Any]:
+    """Return what a task's templates see: only what it waits for, so that the speed of others cannot matter.
+
+    Args:
+        task: The task.
+        tasks: All tasks by id.
+        places: Their positions in the file.
+        done: The results so far.
+    """
     ancestors: set[str] = set()
     waiting = list(task.deps)
     while waiting:
@@ -47,7 +57,7 @@ def names_for(task: Task, tasks: Mapping[str, Task], done: Mapping[str, StepResu
         if name not in ancestors:
             ancestors.add(name)
             waiting += tasks[name].deps
-    seen = {name: done[name] for name in tasks if name in ancestors}
+    seen = {name: done[name] for name in sorted(ancestors, key=places.__getitem__)}
     return {**gate_answer((tasks[name] for name in seen), seen), "tasks": seen}
 
 

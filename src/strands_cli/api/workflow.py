@@ -1,61 +1,28 @@
-"""Workflows from Python: load or build one, look what it would do, run it, follow it, answer its questions."""
+"""One workflow in a program's hands: read or built, checked, planned, run, resumed."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import inspect
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from strands_cli import app
+from strands_cli.api.choices import RunChoices, StoredRunChoices, options_of_new, tools_given
+from strands_cli.api.follow import Emit, Listen, in_new_loop, in_own_loop, listened, reasons_in_traceback
+from strands_cli.api.stored import go_on, start_anew
 from strands_cli.builder import AgentPart, PatternPart, workflow_text
-from strands_cli.catalog import Catalog
 from strands_cli.engine.execute import RunResult
-from strands_cli.engine.ports import Answer, Question
 from strands_cli.engine.program import AnswerQuestion, ProgramHuman
-from strands_cli.errors import Finding, InvalidInput, StrandsCliError, UsageError
-from strands_cli.events import Event, RunWarning
+from strands_cli.errors import Finding, InvalidInput
+from strands_cli.events import Event
 from strands_cli.planning.options import RunOptions
 from strands_cli.planning.plan import Plan
 from strands_cli.spec.kept import NOTHING_KEPT, Kept
 
 if TYPE_CHECKING:
-    from strands_cli.agents.given import GivenTools
     from strands_cli.spec.loader import Loaded
     from strands_cli.spec.model import WorkflowSpec
-
-__all__ = ["Answer", "Event", "Question", "RunChoices", "RunResult", "Workflow"]
-
-
-class RunChoices(TypedDict, total=False):
-    """What a run is given besides its inputs; the command line has an option for each but `tools` and `catalog`.
-
-    Attributes:
-        tools: Python objects as tools of the workflow: what `@tool` made, an `AgentTool`, a module, a provider, a
-            class with `@tool` methods. Calls of them pass the same gate as those of installed tools.
-        allow: Names or globs of tools whose calls need not be asked about.
-        yes: Whether no call needs to be asked about.
-        provider: Model provider for all agents.
-        model: Model for all agents.
-        out_dir: Where artifacts go, `artifacts` by default.
-        force: Whether artifacts that exist are overwritten.
-        record: File that gets the model's turns as a recording.
-        runs_dir: Where records of runs are kept.
-        catalog: The installed tools; found anew for each run by default.
-    """
-
-    tools: Sequence[Any]
-    allow: Sequence[str]
-    yes: bool
-    provider: str | None
-    model: str | None
-    out_dir: str | Path
-    force: bool
-    record: str | Path | None
-    runs_dir: str | Path | None
-    catalog: Catalog | None
 
 
 class Workflow:
@@ -146,15 +113,15 @@ class Workflow:
             InvalidInput: the document is not a valid workflow, so that there is nothing to plan.
         """
         if not choices.get("tools"):
-            return self._planned(_options(inputs, choices), choices)
-        return _in_own_loop(self._plan_with_tools(inputs, choices))
+            return self._planned(options_of_new(inputs, choices), choices)
+        return in_own_loop(self._plan_with_tools(inputs, choices))
 
     def run(
         self,
         inputs: Mapping[str, Any] | None = None,
         *,
         answer: AnswerQuestion | None = None,
-        on_event: Callable[[Event], object] | None = None,
+        on_event: Listen | None = None,
         **choices: Unpack[RunChoices],
     ) -> RunResult:
         """Run the workflow and wait for its end; inside a running event loop use `run_async`.
@@ -171,40 +138,21 @@ class Workflow:
         Raises:
             StrandsCliError: why it could not start or did not complete.
         """
-        if _loop_is_running():
-            raise UsageError(
-                "Workflow.run cannot be called inside a running event loop",
-                fix="write `await workflow.run_async(...)`, or iterate over `workflow.stream(...)`",
-            )
-        from strands_cli.engine.threads import DaemonThreads
-
-        with asyncio.Runner() as runner:
-            runner.get_loop().set_default_executor(DaemonThreads())
-            return runner.run(self.run_async(inputs, answer=answer, on_event=on_event, **choices))
+        return in_new_loop("run", lambda: self.run_async(inputs, answer=answer, on_event=on_event, **choices))
 
     async def run_async(
         self,
         inputs: Mapping[str, Any] | None = None,
         *,
         answer: AnswerQuestion | None = None,
-        on_event: Callable[[Event], object] | None = None,
+        on_event: Listen | None = None,
         **choices: Unpack[RunChoices],
     ) -> RunResult:
         """Run the workflow inside a running event loop; arguments and errors are those of `run`.
 
         A run that is cancelled leaves its record as `interrupted`.
         """
-        listener = _Listener(on_event)
-        task = listener.task = asyncio.create_task(self._run(inputs, answer, listener, choices))
-        try:
-            result = await task
-        except BaseException as error:
-            if listener.fault is not None:
-                raise listener.fault from error
-            raise
-        if listener.fault is not None:
-            raise listener.fault
-        return result
+        return await listened(on_event, lambda emit: self._run(inputs, answer, emit, choices))
 
     async def stream(
         self,
@@ -231,118 +179,114 @@ class Workflow:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    async def _run(
-        self,
-        inputs: Mapping[str, Any] | None,
-        answer: AnswerQuestion | None,
-        emit: Callable[[Event], None],
-        choices: RunChoices,
+    @classmethod
+    def resume(
+        cls,
+        run_id: str,
+        *,
+        answer: AnswerQuestion | None = None,
+        on_event: Listen | None = None,
+        budgets: Mapping[str, float] | None = None,
+        **choices: Unpack[StoredRunChoices],
     ) -> RunResult:
-        with _reasons_in_traceback():
-            given = await _read_tools(choices)
-            try:
-                options = _options(inputs, choices, given)
+        """Go on with a stored run that was interrupted, failed or waits; what it has done is not done again.
+
+        The workflow, the inputs and the choices are those that its record has kept, whichever `Workflow` this is
+        called on. It works in the directory it was started in, so the program has to be there.
+
+        Args:
+            run_id: The run's id (`RunResult.run_id`, `RunStarted.run_id`, `strands runs list`).
+            answer: As in `run`; a question that waits is asked again.
+            on_event: As in `run`.
+            budgets: Limits of `runtime.budgets` to raise, by name; they count from now on.
+            choices: See `StoredRunChoices`; a run that was given tools needs them again.
+
+        Raises:
+            RunRecordError: there is no such run, another process has it, or it would not be the same run.
+            NotEquipped: it was given tools that are not given now.
+            StrandsCliError: why it could not go on or did not complete.
+        """
+        return in_new_loop(
+            "resume",
+            lambda: cls.resume_async(run_id, answer=answer, on_event=on_event, budgets=budgets, **choices),
+        )
+
+    @classmethod
+    async def resume_async(
+        cls,
+        run_id: str,
+        *,
+        answer: AnswerQuestion | None = None,
+        on_event: Listen | None = None,
+        budgets: Mapping[str, float] | None = None,
+        **choices: Unpack[StoredRunChoices],
+    ) -> RunResult:
+        """Go on with a stored run inside a running event loop; arguments and errors are those of `resume`."""
+        limits = {name: str(limit) for name, limit in (budgets or {}).items()}
+        human = ProgramHuman(answer)
+        return await listened(on_event, lambda emit: go_on(run_id, human, emit, limits, choices))
+
+    @classmethod
+    def rerun(
+        cls,
+        run_id: str,
+        from_key: str,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        answer: AnswerQuestion | None = None,
+        on_event: Listen | None = None,
+        **choices: Unpack[StoredRunChoices],
+    ) -> RunResult:
+        """Start a new run that takes over what a stored one did before a key.
+
+        It takes the workflow as its file is now; one that had no file, or has it no more, as the record has kept it.
+
+        Args:
+            run_id: The other run's id.
+            from_key: Where to begin; what was done before is taken over.
+            inputs: Values to change; the others are those of the stored run.
+            answer: As in `run`.
+            on_event: As in `run`.
+            choices: See `StoredRunChoices`.
+
+        Raises:
+            StrandsCliError: why it could not start or did not complete.
+        """
+        return in_new_loop(
+            "rerun",
+            lambda: cls.rerun_async(run_id, from_key, inputs, answer=answer, on_event=on_event, **choices),
+        )
+
+    @classmethod
+    async def rerun_async(
+        cls,
+        run_id: str,
+        from_key: str,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        answer: AnswerQuestion | None = None,
+        on_event: Listen | None = None,
+        **choices: Unpack[StoredRunChoices],
+    ) -> RunResult:
+        """Start such a run inside a running event loop; arguments and errors are those of `rerun`."""
+        human = ProgramHuman(answer)
+        return await listened(on_event, lambda emit: start_anew(run_id, from_key, inputs, human, emit, choices))
+
+    async def _run(
+        self, inputs: Mapping[str, Any] | None, answer: AnswerQuestion | None, emit: Emit, choices: RunChoices
+    ) -> RunResult:
+        with reasons_in_traceback():
+            async with tools_given(choices, emit) as given:
+                options = options_of_new(inputs, choices, given)
                 planned = self._planned(options, choices)
                 return await app.run(planned, options, ProgramHuman(answer), emit, given=given)
-            finally:
-                for problem in await given.close():
-                    emit(RunWarning(_now(), problem))
 
     async def _plan_with_tools(self, inputs: Mapping[str, Any] | None, choices: RunChoices) -> Plan:
-        given = await _read_tools(choices)
-        try:
-            return self._planned(_options(inputs, choices, given), choices)
-        finally:
-            await given.close()
+        async with tools_given(choices, lambda event: None) as given:
+            return self._planned(options_of_new(inputs, choices, given), choices)
 
     def _planned(self, options: RunOptions, choices: RunChoices) -> Plan:
         document = self._loaded.document
         catalog = choices.get("catalog")
-        with _reasons_in_traceback():
+        with reasons_in_traceback():
             return app.plan(document.file, options, text=document.text, catalog=catalog, kept=self._folder)
-
-
-class _Listener:
-    """Passes events to the program's function; an exception in it stops the run."""
-
-    def __init__(self, on_event: Callable[[Event], object] | None) -> None:
-        if inspect.iscoroutinefunction(on_event):
-            raise UsageError(
-                "on_event is a coroutine function, which nobody would wait for",
-                fix="give a plain function, or iterate over `workflow.stream(...)`",
-            )
-        self._on_event = on_event
-        self.fault: Exception | None = None
-        self.task: asyncio.Task[RunResult] | None = None
-
-    def __call__(self, event: Event) -> None:
-        if self._on_event is None or self.fault is not None:
-            return
-        try:
-            self._on_event(event)
-        except Exception as error:  # noqa: BLE001 - the program's own; inside a run it would be taken for the engine's
-            self.fault = error
-            if self.task is not None:
-                self.task.cancel()
-
-
-@contextlib.contextmanager
-def _reasons_in_traceback() -> Iterator[None]:
-    """Let the traceback of an error say what the command would print: its findings, and how to mend it."""
-    try:
-        yield
-    except StrandsCliError as error:
-        fix = [f"fix: {error.fix}"] if error.fix else []
-        for note in [*(str(found) for found in error.findings if found.severity == "error"), *fix]:
-            if note not in getattr(error, "__notes__", ()):
-                error.add_note(note)
-        raise
-
-
-def _options(inputs: Mapping[str, Any] | None, choices: RunChoices, given: GivenTools | None = None) -> RunOptions:
-    unknown = choices.keys() - RunChoices.__annotations__.keys()
-    if unknown:
-        raise TypeError(f"unknown arguments: {', '.join(sorted(unknown))}")
-    record, runs_dir = choices.get("record"), choices.get("runs_dir")
-    return RunOptions(
-        values=dict(inputs or {}),
-        provider=choices.get("provider"),
-        model=choices.get("model"),
-        allow=tuple(choices.get("allow", ())),
-        yes=choices.get("yes", False),
-        out_dir=Path(choices.get("out_dir", "artifacts")),
-        force=choices.get("force", False),
-        record=Path(record) if record is not None else None,
-        runs_dir=Path(runs_dir) if runs_dir is not None else None,
-        tools=given.records if given is not None else (),
-    )
-
-
-async def _read_tools(choices: RunChoices) -> GivenTools:
-    from strands_cli.agents.given import read_given  # brings the SDK
-
-    return await read_given(choices.get("tools", ()))
-
-
-def _now() -> float:
-    from strands_cli.engine.clock import SystemClock
-
-    return SystemClock().now()
-
-
-def _loop_is_running() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
-
-
-def _in_own_loop(work: Coroutine[Any, Any, Plan]) -> Plan:
-    """Run a coroutine to its end, in a thread of its own where this one has a running event loop."""
-    if not _loop_is_running():
-        return asyncio.run(work)
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, work).result()

@@ -1,0 +1,13 @@
+"""Workflows from Python: load or build one, look what it would do, run it, follow it, answer its questions, go on."""
+
+from __future__ import annotations
+
+from strands_cli.api.choices import RunChoices as RunChoices
+from strands_cli.api.choices import StoredRunChoices as StoredRunChoices
+from strands_cli.api.workflow import Workflow as Workflow
+from strands_cli.engine.execute import RunResult as RunResult
+from strands_cli.engine.ports import Answer as Answer
+from strands_cli.engine.ports import Question as Question
+from strands_cli.events import Event as Event
+
+__all__ = ["Answer", "Event", "Question", "RunChoices", "RunResult", "StoredRunChoices", "Workflow"]

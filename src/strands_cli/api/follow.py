@@ -1,0 +1,108 @@
+"""What stands between a run and the program around it: its listener, its event loop, its tracebacks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any, TypeVar
+
+from strands_cli.engine.execute import RunResult
+from strands_cli.errors import StrandsCliError, UsageError
+from strands_cli.events import Event
+
+Emit = Callable[[Event], None]
+Listen = Callable[[Event], object]
+Result = TypeVar("Result")
+
+
+async def listened(on_event: Listen | None, start: Callable[[Emit], Coroutine[Any, Any, RunResult]]) -> RunResult:
+    """Do the work that `start` makes of a listener; an exception in the program's function stops it and is raised."""
+    listener = Listener(on_event)
+    task = listener.task = asyncio.create_task(start(listener))
+    try:
+        result = await task
+    except BaseException as error:
+        if listener.fault is not None:
+            raise listener.fault from error
+        raise
+    if listener.fault is not None:
+        raise listener.fault
+    return result
+
+
+class Listener:
+    """Passes events to the program's function; an exception in it stops the run."""
+
+    def __init__(self, on_event: Listen | None) -> None:
+        if inspect.iscoroutinefunction(on_event):
+            raise UsageError(
+                "on_event is a coroutine function, which nobody would wait for",
+                fix="give a plain function, or iterate over `workflow.stream(...)`",
+            )
+        self._on_event = on_event
+        self.fault: Exception | None = None
+        self.task: asyncio.Task[RunResult] | None = None
+
+    def __call__(self, event: Event) -> None:
+        """Hand an event on, unless the program has failed over an earlier one."""
+        if self._on_event is None or self.fault is not None:
+            return
+        try:
+            self._on_event(event)
+        except Exception as error:  # noqa: BLE001 - the program's own; inside a run it would be taken for the engine's
+            self.fault = error
+            if self.task is not None:
+                self.task.cancel()
+
+
+@contextlib.contextmanager
+def reasons_in_traceback() -> Iterator[None]:
+    """Let the traceback of an error say what the command would print: its findings, and how to mend it."""
+    try:
+        yield
+    except StrandsCliError as error:
+        fix = [f"fix: {error.fix}"] if error.fix else []
+        for note in [*(str(found) for found in error.findings if found.severity == "error"), *fix]:
+            if note not in getattr(error, "__notes__", ()):
+                error.add_note(note)
+        raise
+
+
+def in_new_loop(name: str, start: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
+    """Run a coroutine in a loop of its own, whose threads cannot hold up the end of the process.
+
+    Raises:
+        UsageError: a loop is running already, in which the method `name` would block.
+    """
+    if loop_is_running():
+        others = " or iterate over `workflow.stream(...)`" if name == "run" else ""
+        raise UsageError(
+            f"Workflow.{name} cannot be called inside a running event loop",
+            fix=f"write `await workflow.{name}_async(...)`,{others}".rstrip(","),
+        )
+    from strands_cli.engine.threads import DaemonThreads
+
+    with asyncio.Runner() as runner:
+        runner.get_loop().set_default_executor(DaemonThreads())
+        return runner.run(start())
+
+
+def loop_is_running() -> bool:
+    """Return whether this thread runs an event loop."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def in_own_loop(work: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine to its end, in a thread of its own where this one has a running event loop."""
+    if not loop_is_running():
+        return asyncio.run(work)
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()

@@ -1,0 +1,112 @@
+"""Carry a plan out: load everything, take the record, execute, leave artifacts and perhaps a recording, close."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.agents.assemble import Workers, assemble, toolbox_caller
+from strands_cli.engine.clock import SystemClock
+from strands_cli.engine.execute import RunResult, execute
+from strands_cli.engine.outside import OutsideRun
+from strands_cli.engine.ports import Clock, Human, Journal, Ports
+from strands_cli.engine.record import recorded_calls
+from strands_cli.engine.store import session_facts
+from strands_cli.errors import StrandsCliError
+from strands_cli.events import Event, RunWarning
+from strands_cli.outputs.artifacts import ArtifactWriter
+from strands_cli.outputs.recording import write_recording
+from strands_cli.planning.build import require_runnable
+from strands_cli.policy import Rule
+
+if TYPE_CHECKING:
+    from strands_cli.agents.given import GivenTools
+    from strands_cli.engine.journal import SqliteJournal
+    from strands_cli.planning.options import RunOptions
+    from strands_cli.planning.plan import Plan, PlannedTool
+
+Emit = Callable[[Event], None]
+
+
+async def carry_out(
+    planned: Plan,
+    options: RunOptions,
+    human: Human,
+    emit: Emit,
+    take_record: Callable[[], SqliteJournal],
+    given: GivenTools | None = None,
+) -> RunResult:
+    """Execute a plan from its first effect that is still to be done to its end.
+
+    Args:
+        planned: What to run.
+        options: How.
+        human: Who answers.
+        emit: Who listens.
+        take_record: Gives the record, which is closed in the end. Called once everything is loaded, so that what
+            cannot start leaves none.
+        given: The tools that the program gives; a program that gives none says so by an empty one.
+
+    Raises:
+        StrandsCliError: why it could not start or complete; what it did is in its record.
+    """
+    require_runnable(planned)
+    clock = SystemClock()
+    async with contextlib.AsyncExitStack() as stack:
+        workers = await assemble(planned, workspace_of(planned), given)
+        stack.push_async_callback(_close, workers, clock, emit)
+        journal = take_record()
+        stack.callback(journal.close)
+        journal.put(**session_facts())
+        ports = Ports(journal, workers.agents, workers.tools, human, clock)
+        writer = ArtifactWriter(options.out_dir, force=options.force, beside=options.beside)
+        try:
+            result = await execute(planned, ports, journal.directory.name, emit, writer)
+        except BaseException:
+            # The reason why the run ended matters more than a recording of its part that cannot be written.
+            try:
+                record_turns(options, journal)
+            except StrandsCliError as error:
+                emit(RunWarning(clock.now(), error.message))
+            raise
+        record_turns(options, journal)
+        return result
+
+
+def record_turns(options: RunOptions, journal: Journal) -> None:
+    """Write the recording that `--record` asks for, of every model call that was answered.
+
+    Raises:
+        StrandsCliError: the file exists or cannot be written, or the record cannot be read.
+    """
+    if options.record is not None:
+        write_recording(options.beside / options.record, recorded_calls(journal.rows("model")), force=options.force)
+
+
+async def _close(workers: Workers, clock: Clock, emit: Emit) -> None:
+    """Close tools and models; what goes wrong then cannot undo the run, but is told."""
+    for problem in await workers.close():
+        emit(RunWarning(clock.now(), problem))
+
+
+async def call_alone(planned: PlannedTool, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Call one tool through the gate, outside any run: no record, no questions."""
+    yes = Rule("allow", "*", "command line", "typed by hand")
+    workspace = {"root": str(Path.cwd()), "mounts": {}, "protected": []}
+    caller = await toolbox_caller([planned], [yes], workspace)
+    try:
+        return await caller.call_tool(planned, arguments, OutsideRun().scope())
+    finally:
+        await caller.close()
+
+
+def workspace_of(planned: Plan) -> dict[str, Any]:
+    """Return what file tools may touch: the working directory and the mounts, but not the workflow itself."""
+    mounts = planned.spec.env.mounts
+    return {
+        "root": str(Path.cwd()),
+        "mounts": {name: str((planned.base_dir / path).absolute()) for name, path in mounts.items()},
+        "protected": [str(Path(planned.file).absolute())],
+    }

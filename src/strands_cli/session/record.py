@@ -1,0 +1,79 @@
+"""The record of a session: of a new run, of a new one that takes over from another, or of a stored one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from strands_cli.config import Settings, load_settings
+from strands_cli.engine.clock import SystemClock
+from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.record import new_run_id, run_facts
+from strands_cli.engine.store import find_run
+from strands_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from strands_cli.agents.given import GivenTools
+    from strands_cli.engine.ports import Row
+    from strands_cli.planning.options import RunOptions
+    from strands_cli.planning.plan import Plan
+
+
+def begin_record(
+    planned: Plan,
+    options: RunOptions,
+    settings: Settings | None = None,
+    given: GivenTools | None = None,
+    taken_over: Sequence[Row] = (),
+    origin: Mapping[str, str] | None = None,
+) -> SqliteJournal:
+    """Make the record of a new run and hold it.
+
+    Args:
+        planned: What will be run.
+        options: How.
+        settings: This machine's settings.
+        given: The tools that the program gives; the record names them, since nobody else can give them again.
+        taken_over: What another run has done, for this one to begin with.
+        origin: Of which run that is, and the key from which on it is done anew.
+
+    Raises:
+        RunRecordError: it cannot be made.
+    """
+    clock = SystemClock()
+    run_id = new_run_id(clock)
+    facts = run_facts(planned, options, run_id, clock)
+    if given is not None:
+        facts["given"] = given_to(planned, given)
+    if origin is not None:
+        facts["rerun_of"] = dict(origin)
+    journal = SqliteJournal.create((settings or load_settings(runs_dir=options.runs_dir)).runs_dir / run_id)
+    journal.put(**facts)
+    for row in taken_over:
+        journal.note(row)
+    return journal
+
+
+def given_to(planned: Plan, given: GivenTools) -> dict[str, str]:
+    """Return the program's tools that something in the plan may call, each with the file it came from."""
+    from strands_cli.agents.assemble import tools_of_plan  # brings the SDK, which opening a record does not need
+
+    records = [tool.record for tool in tools_of_plan(planned)]
+    return {record.name: given.places[record.name] for record in records if record and given.tool(record) is not None}
+
+
+def open_record(run_id: str, settings: Settings) -> SqliteJournal:
+    """Open a stored run's record and hold it.
+
+    Raises:
+        RunRecordError: there is none, it cannot be used, or another process has it.
+        UsageError: the run was cancelled.
+    """
+    journal = SqliteJournal.open(find_run(settings.runs_dir, run_id))
+    try:
+        if journal.get("status") == "cancelled":
+            raise UsageError(f"the run {run_id} was cancelled", fix=f"strands rerun {run_id} --from KEY")
+    except BaseException:
+        journal.close()
+        raise
+    return journal

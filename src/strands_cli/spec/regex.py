@@ -1,0 +1,93 @@
+"""Regular expressions of workflows over texts of models: searched at once where that is cheap, else in limited time."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from dataclasses import dataclass
+
+MAX_PATTERN = 1_000
+SECONDS = 2.0
+# Steps of the engine that take a fraction of a second, counted as if every repeat took every length at every place.
+CHEAP = 5_000_000
+
+_REPEATED_GROUP = re.compile(r"\)[*+?]*[*+{]")
+_COMMENTS_ALLOWED = re.compile(r"\(\?[a-zA-Z]*x")
+# Runs in a process of its own, which can be ended: neither a thread nor a signal stops the engine everywhere.
+_SEARCH = """
+import json, re, sys
+given = json.load(sys.stdin)
+found = getattr(re, given["how"])(given["pattern"], given["text"])
+json.dump(None if found is None else [found[0], *found.groups()], sys.stdout)
+"""
+
+
+class SlowPattern(Exception):
+    """A pattern is too long, or searching with it takes too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a pattern matched, and what its groups did."""
+
+    whole: str
+    groups: tuple[str | None, ...] = ()
+
+
+def search(pattern: str, text: str) -> Found | None:
+    """Return the first place that a pattern matches.
+
+    Raises:
+        re.error: the pattern is no regular expression.
+        SlowPattern: it is too long, or takes more than `SECONDS` over this text.
+    """
+    return _find("search", pattern, text)
+
+
+def fullmatch(pattern: str, text: str) -> Found | None:
+    """Return the match of a pattern with a whole text; raises as `search`."""
+    return _find("fullmatch", pattern, text)
+
+
+def _find(how: str, pattern: str, text: str) -> Found | None:
+    if len(pattern) > MAX_PATTERN:
+        raise SlowPattern(f"a regular expression of more than {MAX_PATTERN:,} characters")
+    compiled = re.compile(pattern)
+    if not is_cheap(pattern, len(text)):
+        return _find_elsewhere(how, pattern, text)
+    match = getattr(compiled, how)(text)
+    return Found(match[0], match.groups()) if match is not None else None
+
+
+def is_cheap(pattern: str, length: int) -> bool:
+    """Return whether a search certainly ends soon, judged by how many repeats and choices the pattern has.
+
+    A repeat inside a repeat can take exponential time, so a repeated group never counts as cheap.
+    """
+    if _REPEATED_GROUP.search(pattern) or _COMMENTS_ALLOWED.search(pattern):
+        return False
+    repeats, choices = sum(pattern.count(mark) for mark in "*+?{"), pattern.count("|")
+    steps: int = (length + 1) ** (repeats + 1) * 2**choices * max(1, len(pattern))
+    return steps <= CHEAP
+
+
+def _find_elsewhere(how: str, pattern: str, text: str) -> Found | None:
+    import subprocess
+
+    given = json.dumps({"how": how, "pattern": pattern, "text": text})
+    command = [sys.executable, "-I", "-S", "-c", _SEARCH]
+    try:
+        done = subprocess.run(  # noqa: S603 - our own words; what is not ours is its input
+            command, input=given, capture_output=True, text=True, check=True, timeout=SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        raise SlowPattern(
+            f"the regular expression {pattern!r} takes more than {SECONDS:g} s over {len(text):,} characters"
+        ) from None
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise SlowPattern(
+            f"the regular expression {pattern!r} cannot be searched within a time limit: {error}"
+        ) from None
+    found = json.loads(done.stdout)
+    return None if found is None else Found(found[0], tuple(found[1:]))

@@ -1,0 +1,36 @@
+"""A run that its budget stopped: what was done, how to get it, how to go on; and what a run from its parts costs."""
+
+from __future__ import annotations
+
+from tests.cli.strands import Folder
+from tests.fakes.model_server import ModelServer, Turn
+
+STEPS = [{"agent": "writer", "input": f"Part {n}."} for n in range(3)]
+
+
+def test_what_was_done_can_be_had_and_no_artifact_is_half_written(folder: Folder) -> None:
+    limits = {"provider": "openai", "model_id": "gpt-4o-mini", "budgets": {"max_model_calls": 2}}
+    outputs = {"artifacts": [{"path": "all.md", "from": "{{ steps[0].response }}"}]}
+    folder.workflow(STEPS, runtime=limits, outputs=outputs)
+    with ModelServer([Turn("first"), Turn("second"), Turn("third"), Turn("again")]) as server:
+        keys = {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": server.url}
+        ran = folder.strands("run", "flow.yaml", **keys)
+        (record,) = folder.runs.iterdir()
+        run = record.name
+        assert ran.code == 20, ran.err
+        assert f"to go on with a larger one: strands resume {run} --budget max_model_calls=LIMIT" in ran.err
+        assert "done: steps.0, steps.1\n" in ran.err
+        assert f"their responses: strands runs show {run} --json" in ran.err
+        assert not (folder.work / "artifacts").exists()
+        assert f"strands runs show {run} --json" in folder.strands("runs", "show", run).out
+        effects = folder.strands("runs", "show", run, "--json").document["effects"]
+        assert {e["key"]: e["response"] for e in effects if "response" in e} == {
+            "steps.0": "first",
+            "steps.1": "second",
+        }
+        ran = folder.strands("resume", run, "--budget", "max_model_calls=3", **keys)
+        assert ran.out == "third\n", ran.err
+        ran = folder.strands("rerun", run, "--from", "steps.2", "--force", "--json", **keys)
+        assert (ran.code, ran.document["response"], ran.document["model_calls"]) == (0, "again", 1), ran.err
+        again = folder.strands("runs", "show", ran.document["run"], "--json").document["effects"]
+    assert [e["key"] for e in again if e["reused"]] == ["steps.0", "steps.0/model.0", "steps.1", "steps.1/model.0"]
