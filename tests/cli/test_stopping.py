@@ -119,3 +119,28 @@ def test_ctrl_c_during_tools_run_ends_it(folder: Folder) -> None:
     ran = run.end()
     assert ran.code == 130
     assert ran.document["status"] == "error"
+
+
+# The kernel may hand a signal to any thread; the loop, which waits in another, must wake all the same.
+ELSEWHERE = """
+import asyncio, signal, threading
+from strands_cli.cli.process import run_to_end
+from strands_cli.errors import Interrupted
+
+def send():
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+async def work():
+    threading.Timer(0.2, send).start()
+    await asyncio.sleep(600)
+
+try:
+    run_to_end(work)
+except Interrupted:
+    print("stopped")
+"""
+
+
+def test_a_signal_wakes_a_loop_that_waits_for_nothing_else(folder: Folder) -> None:
+    ran = folder.run([sys.executable, "-c", ELSEWHERE])
+    assert (ran.out, ran.code) == ("stopped\n", 0)

@@ -8,6 +8,7 @@ import contextlib
 import logging
 import os
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
@@ -50,7 +51,7 @@ def run_to_end(start: Callable[[], Coroutine[Any, Any, Result]], *, verbose: boo
             loop.call_soon_threadsafe(task.cancel)
             _end_later(128 + number)
 
-        with _handlers(stop):
+        with _handlers(stop), _woken(loop):
             try:
                 return runner.run(_wait(task))
             except asyncio.CancelledError:
@@ -82,14 +83,38 @@ def _handlers(stop: Callable[..., None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
+@contextlib.contextmanager
+def _woken(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """Let a signal wake the loop.
+
+    Python calls a handler between two instructions. A signal that comes after the last of them and before the loop
+    begins to wait would be noticed only at the next event, which may never come.
+    """
+    if threading.current_thread() is not threading.main_thread() or sys.platform == "win32":
+        yield  # the loop of Windows does this itself
+        return
+    reading, writing = socket.socketpair()
+    with reading, writing:
+        reading.setblocking(False)
+        writing.setblocking(False)
+        loop.add_reader(reading, reading.recv, 4096)
+        before = signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(before)
+            loop.remove_reader(reading)
+
+
 def _quiet_loggers(verbose: bool) -> None:
-    """Keep the SDK's log lines (stack traces of tools included) off the terminal unless asked for."""
-    logger = logging.getLogger("strands")
+    """Keep what the SDK (tools' stack traces included) and the older tools log off the terminal unless asked for."""
     if verbose:
         logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    elif not logger.handlers:
-        logger.addHandler(logging.NullHandler())
-        logger.propagate = False
+        return
+    for logger in map(logging.getLogger, ("strands", "strands_tools")):
+        if not logger.handlers:
+            logger.addHandler(logging.NullHandler())
+            logger.propagate = False
 
 
 @dataclass(frozen=True, slots=True)
