@@ -68,7 +68,7 @@ def pip(*arguments: str) -> None:
 
 def distributions() -> list[Path]:
     """Return the directories of this clone's own distributions, the core first."""
-    return [CLONE, *sorted(path.parent for path in CLONE.glob("packages/strands-tool-*/pyproject.toml"))]
+    return [CLONE, *sorted(path.parent for path in CLONE.glob("packages/*/pyproject.toml"))]
 
 
 def editables() -> list[str]:

@@ -12,7 +12,10 @@ import nox
 
 CLONE = Path(__file__).resolve().parent
 DISTRIBUTIONS = sorted(path.parent.name for path in CLONE.glob("packages/strands-tool-*/pyproject.toml"))
-EDITABLE = [word for place in (".", *(f"packages/{name}" for name in DISTRIBUTIONS)) for word in ("-e", place)]
+# What serves authors may need the core; a tool must not.
+FOR_AUTHORS = sorted(path.parent.name for path in CLONE.glob("packages/hatch-*/pyproject.toml"))
+PLACES = (".", *(f"packages/{name}" for name in (*DISTRIBUTIONS, *FOR_AUTHORS)))
+EDITABLE = [word for place in PLACES for word in ("-e", place)]
 CHECKED = ["src", "tests", "packages", "bench", "scripts", "noxfile.py", "dev.py"]
 MINORS = range(11, 15)
 
@@ -60,10 +63,10 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Check types strictly with mypy: the core, each tool distribution, and the programs around them."""
+    """Check types strictly with mypy: the core, each other distribution, and the programs around them."""
     install(session)
     session.run("mypy", "--strict", "src", "noxfile.py", "dev.py", "scripts", "bench")
-    for name in DISTRIBUTIONS:
+    for name in (*DISTRIBUTIONS, *FOR_AUTHORS):
         session.run("mypy", "--strict", f"packages/{name}/src")
 
 

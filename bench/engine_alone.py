@@ -140,7 +140,7 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         if in_process:
             # Where a run's models are built; a way in for users would be a provider that nobody else needs.
-            stack.enter_context(patch.object(assemble, "build_model", lambda *_: FixedModel()))
+            stack.enter_context(patch.object(assemble, "model_of", lambda *_: FixedModel()))
         make = FixedModel if in_process else partial(REFERENCES[chosen.model], url)
         costs = asyncio.run(rounds(url, make, chosen.pairs, Path(folder)))
     if in_process:

@@ -93,7 +93,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--pairs", type=int, default=9)
     chosen = parser.parse_args(arguments)
     os.environ.setdefault("OPENAI_API_KEY", "not-a-key")
-    with tempfile.TemporaryDirectory() as folder, patch.object(assemble, "build_model", lambda *_: SlowModel()):
+    with tempfile.TemporaryDirectory() as folder, patch.object(assemble, "model_of", lambda *_: SlowModel()):
         times = asyncio.run(measure(chosen.tasks, chosen.pairs, Path(folder)))
     figure = {"ms": statistics.median(t for t, _ in times) * 1000, "ratio": statistics.median(a / b for a, b in times)}
     print(json.dumps(figure))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bench.measure import Command, Figure, clean_environment, measure_pair, spend
 
@@ -117,7 +119,7 @@ def install_many(folder: Path) -> dict[str, str]:
     return {"PYTHONPATH": str(site)}
 
 
-def made_manifest(distribution: str, tool: str, package: str) -> dict[str, object]:
+def made_manifest(distribution: str, tool: str, package: str) -> dict[str, Any]:
     """Return a manifest of one tool of ordinary size."""
     schema = {
         "type": "object",
@@ -202,6 +204,42 @@ def run_against_raw_sdk(folder: Path) -> Iterator[Pair]:
         yield Pair(Command(run, folder, environment), Command(raw, folder, environment))
 
 
+CHOSEN = (7, 500, 993)
+DECORATED = """from strands import tool
+
+
+@tool
+def made_{number}(path: str, limit: int = 10) -> str:
+    "Read something made for a measurement and return it."
+    return path
+"""
+THREE = """version: 1
+name: bench-three
+runtime: {{provider: replay, recording: three.recording.yaml}}
+agents: {{only: {{prompt: Answer., tools: [{tools}]}}}}
+pattern: {{type: chain, config: {{steps: [{{agent: only, input: Go.}}]}}}}
+"""
+
+
+@contextmanager
+def three_against_importing_them(folder: Path) -> Iterator[Pair]:
+    """Yield loading 3 of 1,000 tools for a workflow, and just importing these 3; all others cannot be imported."""
+    environment = install_many(folder)
+    site, packages = Path(environment["PYTHONPATH"]), [f"strands_tool_made_{number}" for number in CHOSEN]
+    for number, package in zip(CHOSEN, packages, strict=True):
+        (site / package / "__init__.py").write_text(DECORATED.format(number=number))
+        document = made_manifest(package.replace("_", "-"), f"made_{number}", package)
+        document["tools"][0] |= {"kind": "suite", "annotations": {}, "strands_cli": {}}
+        (site / package / "strands_tools.json").write_text(json.dumps(document))
+    tools = ", ".join(f"native:made_{number}" for number in CHOSEN)
+    (folder / "three.yaml").write_text(THREE.format(tools=tools), encoding="utf-8")
+    (folder / "three.recording.yaml").write_text("recording: 1\nsteps: {steps.0: [{text: Done.}]}\n", encoding="utf-8")
+    environment = clean_environment(HOME=str(folder), PYTHONPATH=f"{site}{os.pathsep}{CLONE}")
+    subject = Command([sys.executable, "-m", "bench.three_of_many", "three.yaml"], folder, environment)
+    reference = Command([sys.executable, "-c", f"import {', '.join(packages)}"], folder, environment)
+    yield Pair(subject, reference)
+
+
 ROWS = [
     Row("version", "strands --version", against_sdk("--version"), ratio=0.12, mb=32),
     Row("help", "strands --help", against_sdk("--help"), ratio=0.25, mb=36),
@@ -212,6 +250,7 @@ ROWS = [
         against_sdk("list-tools", "--json", prepare=install_many),
         ratio=0.55,
     ),
+    Row("three", "3 of 1,000 tools loaded, against importing them", in_pairs(three_against_importing_them), ratio=1.30),
     Row(
         "validate",
         "strands validate, chain of three steps",
@@ -223,6 +262,8 @@ ROWS = [
     Row("run", "strands run, three agents, against the raw SDK", in_pairs(run_against_raw_sdk), ratio=1.30),
     Row("engine", "chain of 12, openai client, without imports", said_by("bench.engine_alone", "client"), ratio=1.10),
     Row("engine-one", "the same, the SDK keeping one client too", said_by("bench.engine_alone", "shared-client")),
+    Row("lock", "the check of a lock, for each small distribution", said_by("bench.lock_alone", "each"), ms=2.0),
+    Row("lock-cold", "what a lock of three adds to a first plan", said_by("bench.lock_alone", "first"), ms=10.0),
     Row("effect", "a journaled effect, in-process model", said_by("bench.engine_alone", "in-process"), ms=0.5),
     Row("resume", "10,000 steps resumed, without imports", said_by("bench.long_run", "resume"), ms=2000),
     Row(

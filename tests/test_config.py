@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.config import Settings, load_settings, user_data_dir
+from strands_cli.config import load_settings, user_data_dir
 from strands_cli.errors import ExitCode, UsageError
 
 
@@ -66,17 +66,36 @@ def test_the_allowlist_is_read_word_by_word() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "allowed", "refused"),
+    ("platform", "managed", "user"),
     [
-        ("pkg.mod:attr", ["pkg.mod:attr", "pkg.mod.attr"], ["pkg.mod:attrs", "pkg.mod:attr.x", "pkg:mod"]),
-        ("pkg.*", ["pkg.mod:attr", "pkg:attr", "pkg.a.b:c"], ["pkgs:attr", "pkgs.mod:attr", "pkg", "other.pkg.mod:x"]),
-        ("pkg.mod:*", ["pkg.mod:attr"], ["pkg.other:attr"]),
-        ("*", [], ["pkg.mod:attr"]),
-        (".*", [], ["pkg.mod:attr"]),
-        ("pkg.mod", [], ["pkg.mod:attr"]),
+        ("linux", "/etc/strands/policy.yaml", "/xdg/strands-cli/policy.yaml"),
+        (
+            "darwin",
+            "/Library/Application Support/strands-cli/policy.yaml",
+            "/home/ada/Library/Application Support/strands-cli/policy.yaml",
+        ),
+        ("win32", "C:\\ProgramData/strands/policy.yaml", "/roaming/strands-cli/policy.yaml"),
     ],
 )
-def test_the_allowlist_allows_exactly_what_it_names(pattern: str, allowed: list[str], refused: list[str]) -> None:
-    settings = Settings(Path("runs"), (pattern,))
-    assert [ref for ref in allowed if not settings.allows_custom(ref)] == []
-    assert [ref for ref in refused if settings.allows_custom(ref)] == []
+def test_policy_stands_where_the_platform_keeps_such_files_and_the_managed_one_cannot_be_moved(
+    platform: str, managed: str, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(Path, "home", lambda: Path("/home/ada"))
+    monkeypatch.setenv("ProgramData", "/elsewhere")
+    environ = {"XDG_CONFIG_HOME": "/xdg", "APPDATA": "/roaming", "ProgramData": "/elsewhere", "STRANDS_RUNS_DIR": "r"}
+    found = load_settings(environ)
+    assert (found.managed_policy, found.user_policy) == (Path(managed), Path(user))
+
+
+def test_without_a_home_there_is_no_policy_of_the_user_and_the_managed_one_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(Path, "home", homeless)
+    found = load_settings({"STRANDS_RUNS_DIR": "r", "XDG_CONFIG_HOME": "relative"})
+    assert found.user_policy is None
+    assert found.managed_policy == Path("/etc/strands/policy.yaml")

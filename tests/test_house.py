@@ -23,7 +23,7 @@ CLONE = Path(__file__).parent.parent
 SOURCE = CLONE / "src" / "strands_cli"
 MODULES = sorted(
     path
-    for place in (SOURCE, CLONE / "bench", CLONE / "scripts", *CLONE.glob("packages/strands-tool-*/src"))
+    for place in (SOURCE, CLONE / "bench", CLONE / "scripts", *CLONE.glob("packages/*/src"))
     for path in place.rglob("*.py")
 )
 MODULE_LINES, FUNCTION_LINES = 400, 60
@@ -234,7 +234,7 @@ def test_an_old_interpreter_can_read_dev_py_far_enough_to_be_told_so() -> None:
 
 
 def test_changelog_fragments_name_their_distribution() -> None:
-    names = {"strands-cli", *(path.parent.name for path in CLONE.glob("packages/strands-tool-*/pyproject.toml"))}
+    names = {"strands-cli", *(path.parent.name for path in CLONE.glob("packages/*/pyproject.toml"))}
     for fragment in (CLONE / "changelog.d").glob("*.md"):
         fits = re.fullmatch(r"\+([a-z-]+)\.[a-z0-9-]+\.(added|changed|fixed|removed|security)\.md", fragment.name)
         assert fits, f"{fragment.name}: name it +DISTRIBUTION.SUBJECT.added|changed|fixed|removed|security.md"
@@ -246,6 +246,7 @@ LINT = "from importlinter.cli import lint_imports_command; lint_imports_command(
 SPOILED = {
     "engine/upward.py": ("from strands_cli.cli import main", "floors"),
     "session/upward.py": ("from strands_cli import app", "floors"),
+    "authoring/upward.py": ("from strands_cli.planning import plan", "floors"),
     "spec/sideways.py": ("from strands_cli import catalog", "floors"),
     "engine/sdk.py": ("def late() -> None:\n    import strands", "walls"),
     "catalog/favourite.py": ("import strands_tool_files", "no-tools-inside"),

@@ -26,7 +26,7 @@ from typing import ClassVar
 
 STRANDS = str(Path(sys.executable).with_name("strands"))
 # What an interpreter reads when it starts, so that a process that runs already cannot take it over.
-_AT_START = ("LANG", "LC_", "PYTHON", "TZ", "OTEL_", "OPENAI_BASE_URL")
+_AT_START = ("LANG", "LC_", "PYTHON", "TZ")
 _TAKEN_OVER = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
 _MODULES = (
     "strands_cli.cli.program",
@@ -215,6 +215,15 @@ def _become(argv: list[str], cwd: str, environment: dict[str, str], streams: lis
     importlib.invalidate_caches()
 
 
+def _warm_client() -> None:
+    """Let the client load what it loads when it is first used."""
+    with contextlib.suppress(ImportError):
+        from openai import AsyncOpenAI
+
+        client = AsyncOpenAI(api_key="none", base_url="http://127.0.0.1:9")
+        client.chat.completions  # noqa: B018 - a property that imports
+
+
 def main() -> None:
     """Import everything, then become each command that is asked for."""
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
@@ -222,6 +231,7 @@ def main() -> None:
     for name in _MODULES:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+    _warm_client()
     gc.collect()
     gc.freeze()
     _next_command(socket.socket(fileno=int(sys.argv[1])))

@@ -1,7 +1,6 @@
 """The whole program on one screen: document -> spec -> plan -> events -> files.
 
-How a run is planned, recorded, carried out and closed is in `session/`, which is imported inside functions: it brings
-the engine and the SDK, and a cold path needs neither.
+How a run is planned, recorded, carried out and closed is in `session/`, imported inside functions: it brings the SDK.
 """
 
 from __future__ import annotations
@@ -20,8 +19,10 @@ if TYPE_CHECKING:
     from strands_cli.engine.ports import Human, Row
     from strands_cli.errors import Finding
     from strands_cli.events import Event
+    from strands_cli.hooks.manager import Hooks
     from strands_cli.planning.options import RunOptions
     from strands_cli.planning.plan import Plan, PlannedTool
+    from strands_cli.policy import Policy
     from strands_cli.spec.kept import Kept
     from strands_cli.spec.loader import Loaded
 
@@ -44,11 +45,9 @@ def check(source: str | Path, text: str | None = None, kept: Kept | None = None)
 
 def plan(
     source: str | Path, options: RunOptions | None = None, *, text: str | None = None, kept: Kept | None = None,
-    catalog: Catalog | None = None, settings: Settings | None = None,
+    catalog: Catalog | None = None, settings: Settings | None = None, hooks: Hooks | None = None,
 ) -> Plan:  # fmt: skip
-    """Return what `run` would do; `plan.findings` says what stands in its way.
-
-    `kept` are the files that the workflow names, where a run has kept them.
+    """Return what `run` would do, and in `findings` what stands in its way; `kept` are files that a run has kept.
 
     Raises:
         InvalidInput: the file is not a valid workflow, so that there is nothing to plan.
@@ -56,7 +55,7 @@ def plan(
     from strands_cli.planning.options import RunOptions
     from strands_cli.session.planned import plan_loaded
 
-    return plan_loaded(load(source, text, kept), options or RunOptions(), catalog, settings, kept)
+    return plan_loaded(load(source, text, kept), options or RunOptions(), catalog, settings, kept, hooks)
 
 
 async def run(
@@ -107,21 +106,25 @@ async def rerun(
     return await carry_out(planned, options, human, emit, begin, given)
 
 
-def plan_tool(name: str, *, catalog: Catalog | None = None, settings: Settings | None = None) -> PlannedTool:
+def plan_tool(
+    name: str, policy: Policy | None = None, *, locked: bool = False,
+    catalog: Catalog | None = None, settings: Settings | None = None, hooks: Hooks | None = None,
+) -> PlannedTool:  # fmt: skip
     """Return one tool, ready to be called by hand; typing its name is the approval of what would ask.
 
     Raises:
-        StrandsCliError: no tool has the name, or this machine cannot run it.
+        StrandsCliError: no tool has the name, policy or the lock denies it, or this machine cannot run it.
     """
-    from strands_cli.catalog import discover_catalog
-    from strands_cli.config import load_settings
-    from strands_cli.planning.tools import plan_single_tool
+    from strands_cli.session.planned import plan_alone
 
-    return plan_single_tool(name, catalog if catalog is not None else discover_catalog(), settings or load_settings())
+    return plan_alone(name, policy, catalog, settings, locked=locked, hooks=hooks)
 
 
-async def run_tool(planned: PlannedTool, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Call one tool through the gate, outside any run: no record, no questions."""
+async def run_tool(
+    planned: PlannedTool, arguments: Mapping[str, Any], policy: Policy | None = None, person: Human | None = None,
+    tell: Callable[[str], None] | None = None, hooks: Hooks | None = None,
+) -> Mapping[str, Any]:  # fmt: skip
+    """Call one tool outside any run: no record, `person` is asked what the tool asks, `tell` hears of a slow import."""
     from strands_cli.session.carry import call_alone
 
-    return await call_alone(planned, arguments)
+    return await call_alone(planned, arguments, policy, person, tell, hooks)

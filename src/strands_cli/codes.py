@@ -154,6 +154,100 @@ CODES: dict[str, CodeEntry] = {
     "unreadable-source": CodeEntry(
         "A tool's module cannot be read as Python source.", "Correct the module, or ship a manifest."
     ),
+    # -- plugins, for those who install them (upkeep/)
+    "plugin-replaces": CodeEntry(
+        "A distribution would replace or hide files that belong to another one, or to strands-cli.",
+        "Do not install it; tell its author.",
+    ),
+    "plugin-empty": CodeEntry(
+        "A distribution provides neither tools nor hooks.", "Correct the name; a library is installed with pip."
+    ),
+    "plugin-denied": CodeEntry(
+        "Policy denies every tool of a distribution, so it is not installed.",
+        "Have the rule changed: strands explain policy REF",
+        21,
+    ),
+    "file-changed": CodeEntry(
+        "An installed file is not what was installed, by the hash or the size in its RECORD.",
+        "Find out who changed it, then install the distribution again.",
+    ),
+    "file-missing": CodeEntry("An installed file is gone.", "Install the distribution again."),
+    "file-added": CodeEntry(
+        "A file lies in a distribution's packages that was not installed with it.", "Look at it, and remove it."
+    ),
+    "not-recorded": CodeEntry(
+        "A distribution is installed in place or has no RECORD, so its files cannot be compared with anything.",
+        "Install it from a wheel.",
+    ),
+    # -- plugins, for their authors (catalog/check_*.py)
+    "unknown-distribution": CodeEntry(
+        "No distribution of that name that declares tools is installed.", "Correct the name, or install it."
+    ),
+    "bad-metadata": CodeEntry(
+        "A plugin's name, version, dependencies or Python versions are not written as installers read them.",
+        "Correct the field named.",
+    ),
+    "plugin-name": CodeEntry(
+        "A plugin's distribution is not called strands-tool-..., so nobody can guess what to install for a tool.",
+        "Rename it, if it is not published yet.",
+    ),
+    "missing-attribute": CodeEntry(
+        "An entry point names something that its module does not define.", "Correct the entry point or the module."
+    ),
+    "manifest-missing": CodeEntry(
+        "A plugin has no strands_tools.json, so little of it is known without importing it.",
+        "Make it with: strands plugin manifest --write",
+    ),
+    "manifest-not-packaged": CodeEntry(
+        "A plugin's build leaves strands_tools.json out of the wheel.", "Include it in the build as the fix says."
+    ),
+    "no-description": CodeEntry(
+        "A tool has no description, so no model knows when to call it.", "Describe it in the tool spec or docstring."
+    ),
+    "long-description": CodeEntry(
+        "A tool's description is longer than some model providers accept.", "Shorten it to 1,024 characters."
+    ),
+    "hidden-character": CodeEntry(
+        "A text that people and models read holds control, bidi or invisible characters.", "Remove them."
+    ),
+    "missing-hint": CodeEntry(
+        "A tool does not say whether it only reads, or whether it destroys, so every call asks a person.",
+        "Say readOnlyHint and destructiveHint in its annotations, or with @tool_metadata.",
+    ),
+    "contradicting-hints": CodeEntry(
+        "A tool says that it only reads and that it destroys.", "Correct one of the two hints."
+    ),
+    "missing-capabilities": CodeEntry(
+        "A tool does not say what it touches, so rules on capabilities count it as touching everything.",
+        "Say `capabilities`; {} says that it touches nothing.",
+    ),
+    "bad-capabilities": CodeEntry(
+        "A tool's `capabilities` do not have the form of capabilities.", "Write them as the manifest's page says."
+    ),
+    "bad-requirement": CodeEntry(
+        "A tool's `requires` cannot be understood, so it can never be met.", "Correct the requirement."
+    ),
+    "bad-example": CodeEntry(
+        "An example of a tool does not fit the tool's own input schema.", "Correct the example or the schema."
+    ),
+    "no-py-typed": CodeEntry(
+        "A plugin's package has no py.typed, so type checkers ignore its types.", "Add an empty file py.typed."
+    ),
+    "import-failed": CodeEntry("A plugin cannot be imported, or ends the process.", "Mend what the message says."),
+    "import-hangs": CodeEntry(
+        "Importing a plugin took longer than allowed.", "Do nothing but define things while a module is imported."
+    ),
+    "import-slow": CodeEntry(
+        "Importing a plugin takes more than a second.", "Import what is heavy inside the function that needs it."
+    ),
+    "import-prints": CodeEntry("A plugin prints while it is imported.", "Print nothing; log if you must."),
+    "import-leaves-thread": CodeEntry(
+        "A plugin starts a thread while it is imported.", "Start it with the first call, or not at all."
+    ),
+    "import-changes-process": CodeEntry(
+        "Importing a plugin changes the current directory, sys.path or the environment.",
+        "Leave them as they are: other tools run in the same process.",
+    ),
     # -- planning (planning/)
     "bad-var": CodeEntry("A --var is not of the form NAME=VALUE.", "Write --var NAME=VALUE.", 2),
     "bad-input": CodeEntry(
@@ -182,13 +276,58 @@ CODES: dict[str, CodeEntry] = {
     ),
     "unmatched-rule": CodeEntry("A rule names a tool that is not there, so it does nothing.", "Correct the name."),
     "tool-denied": CodeEntry(
-        "A step calls a tool that policy denies, so the run could never reach its end.",
-        "Change the rule, or leave the step out.",
+        "The workflow names a tool that policy denies, or a step calls one that the workflow denies itself.",
+        "Leave the tool out, or have the rule changed: strands explain policy REF",
+        21,
+    ),
+    "unnamed-policy": CodeEntry(
+        "A `strands-policy.yaml` beside the workflow allows something; found there it can only narrow.",
+        "Read it, then name it: --policy FILE. Or move the rule into your own policy file.",
+        21,
+    ),
+    "hook-missing": CodeEntry(
+        "A hook plugin is switched on by a policy file and is not installed, or declares no hooks.",
+        "Install it, or take it out of `hooks:`; until then nothing runs.",
+        21,
+    ),
+    "hook-failed": CodeEntry(
+        "A hook plugin cannot be used, or gave something that its hook does not take.",
+        "Upgrade it, or take it out of `hooks:` of the policy file.",
+        21,
+    ),
+    "bad-policy": CodeEntry(
+        "A policy file cannot be read, or something in it is wrong; nothing runs before it is mended.",
+        "Mend what is named at its place; see docs/reference/policy.md.",
+        21,
+    ),
+    "unsafe-policy-file": CodeEntry(
+        "Other users can change a policy file of the operator or of this person.",
+        "Give it, and its folder, to the right owner and take the write permission from others.",
+        21,
+    ),
+    "lock-missing": CodeEntry(
+        "A lock is asked for (`--locked`, or `locked: true` of a policy file) and there is none.",
+        "Read what the workflow uses, then make it with: strands lock",
+        21,
+    ),
+    "lock-broken": CodeEntry(
+        "A strands.lock cannot be read, or is not what `strands lock` wrote; nothing runs.",
+        "Restore it from version control, or make it anew with: strands lock",
+        21,
+    ),
+    "lock-changed": CodeEntry(
+        "What is installed is not what was locked: its version, its files or the definition of a tool.",
+        "Read the change, then accept it with: strands lock --update NAME",
+        21,
+    ),
+    "lock-unlisted": CodeEntry(
+        "A tool is used, or comes with what is used, that the lock does not have.",
+        "Read what it is, then accept it with: strands lock --update NAME",
         21,
     ),
     "custom-tool-denied": CodeEntry(
         "The workflow names Python of its own that nobody has allowed.",
-        "Add it to STRANDS_CUSTOM_TOOL_ALLOWLIST after reading it.",
+        "After reading it, add it to STRANDS_CUSTOM_TOOL_ALLOWLIST, or allow it by name in a policy file.",
         21,
     ),
     "twin-tool-names": CodeEntry(

@@ -1,4 +1,4 @@
-"""Settings of this machine and person: where runs are kept, which custom Python is allowed."""
+"""Settings of this machine and person: where runs are kept, where policy stands, which custom Python is allowed."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ from pathlib import Path
 
 from strands_cli.errors import UsageError
 
+POLICY_FILE = "policy.yaml"
+PROJECT_POLICY = "strands-policy.yaml"
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What the environment says; every field has a safe default.
 
     `runs_dir` holds one directory a run. `custom_tools` are the patterns of `STRANDS_CUSTOM_TOOL_ALLOWLIST`.
+    `managed_policy` and `user_policy` are where the operator's and the person's policy files stand, if there are any.
     """
 
     runs_dir: Path
     custom_tools: tuple[str, ...] = ()
-
-    def allows_custom(self, reference: str) -> bool:
-        """Return whether the allowlist names `pkg.module:attr` itself or a package that holds it (`pkg.*`)."""
-        dotted = reference.replace(":", ".")
-        patterns = [pattern.replace(":", ".") for pattern in self.custom_tools]
-        # The dot before the star stays in the comparison: `pkg.*` must not allow `pkgs.evil`.
-        return any(dotted == p or (p.endswith(".*") and dotted.startswith(p[:-1])) for p in patterns)
+    managed_policy: Path | None = None
+    user_policy: Path | None = None
 
 
 def load_settings(environ: Mapping[str, str] | None = None, *, runs_dir: Path | None = None) -> Settings:
@@ -37,6 +36,8 @@ def load_settings(environ: Mapping[str, str] | None = None, *, runs_dir: Path | 
     return Settings(
         runs_dir=(chosen or user_data_dir(environ) / "runs").absolute(),
         custom_tools=tuple(word.strip() for word in allowlist.split(",") if word.strip()),
+        managed_policy=managed_policy_path(),
+        user_policy=user_policy_path(environ),
     )
 
 
@@ -53,6 +54,42 @@ def user_data_dir(environ: Mapping[str, str]) -> Path:
     named = Path(environ.get("XDG_DATA_HOME", ""))
     # https://specifications.freedesktop.org/basedir-spec/latest/: a relative path is invalid and to be ignored.
     return (named if named.is_absolute() else _home() / ".local" / "share") / "strands-cli"
+
+
+def managed_policy_path() -> Path:
+    """Return where the operator's policy stands; nothing in the environment can move it."""
+    if sys.platform == "win32":
+        return _program_data() / "strands" / POLICY_FILE
+    if sys.platform == "darwin":
+        return Path("/Library/Application Support/strands-cli") / POLICY_FILE
+    return Path("/etc/strands") / POLICY_FILE
+
+
+def user_policy_path(environ: Mapping[str, str]) -> Path | None:
+    """Return where a person's own policy stands (XDG, Library, APPDATA), or None without a home directory."""
+    try:
+        if sys.platform == "win32":
+            base = Path(environ.get("APPDATA") or _home() / "AppData" / "Roaming")
+        elif sys.platform == "darwin":
+            base = _home() / "Library" / "Application Support"
+        else:
+            named = Path(environ.get("XDG_CONFIG_HOME", ""))
+            base = named if named.is_absolute() else _home() / ".config"
+    except UsageError:
+        return None
+    return base / "strands-cli" / POLICY_FILE
+
+
+def _program_data() -> Path:
+    # Not the variable of that name, which anybody can set.
+    try:
+        import winreg
+
+        key = r"SOFTWARE\Microsoft\Windows\CurrentVersion\Explorer\Shell Folders"
+        with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, key) as folders:  # type: ignore[attr-defined]
+            return Path(winreg.QueryValueEx(folders, "Common AppData")[0])  # type: ignore[attr-defined]
+    except (ImportError, OSError):
+        return Path(r"C:\ProgramData")
 
 
 def _home() -> Path:

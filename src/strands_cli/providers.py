@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -162,7 +162,11 @@ def needs_no_key(provider: Provider, settings: ModelSettings, environ: Mapping[s
 
 
 def check_provider(
-    settings: ModelSettings, environ: Mapping[str, str], *, locate: Locate = lambda _field: None
+    settings: ModelSettings,
+    environ: Mapping[str, str],
+    *,
+    locate: Locate = lambda _field: None,
+    others: Collection[str] = (),
 ) -> list[Finding]:
     """Report everything that would stop these settings from taking effect here, importing no client and no SDK.
 
@@ -170,14 +174,18 @@ def check_provider(
         settings: One model's settings.
         environ: The environment; values are looked at only to see whether they are there.
         locate: Gives the place of a field (`provider`, `host`, `options/params/top_k`) in the workflow file.
+        others: Providers of hook plugins, which alone know what their settings mean.
 
     Returns:
         Findings; `missing-extra` and `missing-api-key` are about this machine, the others about the file.
     """
     provider = PROVIDERS.get(settings.provider)
+    if provider is None and settings.provider in others:
+        return []
     if provider is None:
-        close = did_you_mean(settings.provider, PROVIDERS)
-        fix = f"did you mean '{close}'?" if close else f"use one of: {', '.join(PROVIDERS)}"
+        known = [*PROVIDERS, *others]
+        close = did_you_mean(settings.provider, known)
+        fix = f"did you mean '{close}'?" if close else f"use one of: {', '.join(known)}"
         return [Finding("unknown-provider", f"there is no provider '{settings.provider}'", locate("provider"), fix)]
     if provider.model_class is None:
         return []

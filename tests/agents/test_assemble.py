@@ -88,10 +88,10 @@ def test_tools_are_closed_when_a_model_cannot_be_built(site: Site, monkeypatch: 
     site.install(BOX, name="box", entry=":Box", manifest=False)
     plan = planned(site, "[native:box]", provider="openai", model="m")
 
-    def refuse(_settings: Any) -> Any:
+    def refuse(*_: Any) -> Any:
         raise NotEquipped("no client")
 
-    monkeypatch.setattr(room, "build_model", refuse)
+    monkeypatch.setattr(room, "model_of", refuse)
     with pytest.raises(NotEquipped, match="no client"):
         asyncio.run(assemble(plan, {}))
     import strands_tool_box

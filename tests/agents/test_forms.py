@@ -9,7 +9,7 @@ import pytest
 from strands_cli.agents.load import load_tools
 from strands_cli.errors import Denied, InvalidInput, NotEquipped
 from strands_cli.events import ToolProgress
-from tests.agents.kit import SCHEMA, Host, Script, Site, asking, calling, error, run, text
+from tests.agents.kit import SCHEMA, Host, Script, Site, asking, calling, run, text
 
 HEAD = "from strands import tool, ToolContext\nfrom strands.types.tools import AgentTool\n"
 SPEC = f"TOOL_SPEC = {{'name': 'echo', 'description': 'Echo.', 'inputSchema': {{'json': {SCHEMA!r}}}}}\n"
@@ -334,18 +334,6 @@ def test_a_name_no_model_can_call_is_refused(site: Site) -> None:
     site.install(source, name="suite", entry=":provide", manifest=False)
     with pytest.raises((NotEquipped, Denied), match="'my tool!', which models cannot call"):
         site.load("native:suite")
-
-
-def test_a_tool_that_asks_a_person_in_the_middle_says_so(site: Site) -> None:
-    source = HEAD + (
-        "@tool(context=True)\ndef echo(text: str, tool_context: ToolContext) -> str:\n"
-        "    return tool_context.interrupt('sure', reason='really?')\n"
-    )
-    site.install(source, entry=":echo")
-    model = Script([("echo", {"text": "hi"})], "done")
-    asking(model, *site.plan("native:echo"))
-    assert error(model.results[0])["code"] == "unavailable"
-    assert "really?" in text(model.results[0])
 
 
 def test_metadata_of_a_decorator_reaches_policy_in_every_form(site: Site) -> None:

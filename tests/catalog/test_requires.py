@@ -27,7 +27,19 @@ def test_comparing_by_hand_equals_packaging(version: str, specifier: str) -> Non
 
 @pytest.mark.parametrize(
     ("version", "specifier", "expected"),
-    [("1.5", "~=1.2", True), ("2.0rc1", ">=2", False), ("1.2.3", "==1.2.*", True), ("1.0+local", "==1.0", True)],
+    [
+        ("1.5", "~=1.2", True),
+        ("2.0rc1", ">=2", False),
+        ("2.0rc1", ">=2.0a1", True),
+        ("1.2.3", "==1.2.*", True),
+        ("1.0+local", "==1.0", True),
+        ("1.0+local", "==1.0+other", False),
+        ("1.0+local", ">1.0", False),
+        ("1!0.5", ">=1", True),
+        ("1!0.5", "<2", False),
+        ("1.0.dev1", "<1.0", False),
+        ("1.0.post1", ">1.0", False),
+    ],
 )
 def test_what_is_no_plain_release_goes_to_packaging(version: str, specifier: str, expected: bool) -> None:
     assert satisfies(version, specifier) is expected
@@ -37,6 +49,20 @@ def test_what_is_no_plain_release_goes_to_packaging(version: str, specifier: str
 def test_what_cannot_be_compared_is_a_value_error(version: str, specifier: str) -> None:
     with pytest.raises(ValueError):
         satisfies(version, specifier)
+
+
+EXTRAS = """Metadata-Version: 2.1
+Name: Some.Thing
+Version: 2.5
+Provides-Extra: fast-io
+Provides-Extra: full
+Provides-Extra: old
+Requires-Dist: nowhere; python_version < "3"
+Requires-Dist: always-here-or-not
+Requires-Dist: some.thing>=2; extra == "fast-io"
+Requires-Dist: absent; extra == "full"
+Requires-Dist: some-thing<2; extra == "old"
+"""
 
 
 @pytest.mark.parametrize(
@@ -56,7 +82,11 @@ def test_what_cannot_be_compared_is_a_value_error(version: str, specifier: str) 
         ({"distributions": ["Some.Thing", "some-thing>=2,<3", "some_thing ~= 2.0"]}, []),
         ({"distributions": ["some-thing>=3"]}, ["'some-thing>=3' (2.5 is installed)"]),
         ({"distributions": ["other"]}, ["pip install 'other'"]),
-        ({"distributions": ["other; python_version < '3'", "some-thing[extra]>=2"]}, []),
+        ({"distributions": ["other; python_version < '3'", "some-thing[Fast_IO]>=2"]}, []),
+        ({"distributions": ["some-thing[nosuch]"]}, ["'some-thing[nosuch]', which has no extra 'nosuch'"]),
+        ({"distributions": ["some-thing[full]"]}, ["'absent' is missing or of another version: pip install"]),
+        ({"distributions": ["some-thing[old]"]}, ["'some-thing' is missing or of another version"]),
+        ({"distributions": ["some-thing[fast-io]>=3"]}, ["(2.5 is installed)"]),
         ({"distributions": ["!!"]}, ["not a PEP 508 requirement"]),
         ({"python": ">=99", "modules": ["absent"]}, ["Python >=99", "the module 'absent'"]),
     ],
@@ -67,7 +97,8 @@ def test_each_condition_names_what_is_missing(
     monkeypatch.setenv("A_VARIABLE", "set")
     monkeypatch.delenv("NO_SUCH_VARIABLE_HERE", raising=False)
     files = {"present/__init__.py": "raise SystemExit", "present/inner.py": "raise SystemExit"}
-    make_distribution(tmp_path, "Some.Thing", "2.5", files=files)
+    record = make_distribution(tmp_path, "Some.Thing", "2.5", files=files)
+    (record / "METADATA").write_text(EXTRAS)
     library = Path(sys.modules["json"].__file__ or "").parent.parent
     found = unmet(requires, scan([str(tmp_path), str(library)]))
     assert len(found) == len(missing)

@@ -110,6 +110,28 @@ def test_a_conflict_that_is_settled_still_needs_what_it_requires(tmp_path: Path)
     assert isinstance(found.lookup("native:other-tools/foo"), ToolRecord)
 
 
+@pytest.mark.parametrize(
+    ("version", "specifier", "fits"),
+    [
+        ("1.5", ">=1,<2", True),
+        ("2.0rc1", ">=1,<2", False),
+        ("1.0rc1", ">=1.0rc1", True),
+        ("1!1.5", ">=1,<2", False),
+        ("1!1.5", "1!1.5", True),
+        ("1.5+cu12", "1.5", True),
+        ("1.5+cu12", ">=1,<2", True),
+        ("not-a-version", ">=1", False),
+    ],
+)
+def test_a_reference_to_an_exotic_version(tmp_path: Path, version: str, specifier: str, fits: bool) -> None:
+    sound(tmp_path, "foo", version)
+    found = discover_catalog([str(tmp_path)]).lookup(f"native:foo@{specifier}")
+    assert isinstance(found, ToolRecord) is fits
+    if isinstance(found, Finding):
+        assert found.code == "tool-version"
+        assert version in found.message
+
+
 class TestLegacy:
     def install(self, directory: Path) -> Catalog:
         files = {

@@ -58,8 +58,12 @@ LINES = st.sampled_from(
         "x = y\x0b[strands_cli.tools]",
     ]
 )
-TEXTS = st.lists(LINES, max_size=8).map(lambda lines: "\n".join([f"[{GROUP}]", *lines])) | st.lists(LINES).map(
-    "\r\n".join
+# Any text that is likely to mean something to either reader, on top of whole lines that do.
+ODD = st.text(alphabet=f"[]=#:; \t\n\r\x0b\x0c\x1c\x85\u2028ab._-'\"{GROUP[0]}", max_size=24)
+TEXTS = (
+    st.lists(LINES | ODD, max_size=8).map(lambda lines: "\n".join([f"[{GROUP}]", *lines]))
+    | st.lists(LINES).map("\r\n".join)
+    | ODD.map(lambda text: f"[{GROUP}]\n{text}")
 )
 NAMES = st.sampled_from(["foo", "Foo", "foo_bar", "foo-bar", "foo.bar", "Foo__Bar", "x"])
 SUFFIXES = st.sampled_from([".dist-info", ".dist-info", ".egg-info", ""])

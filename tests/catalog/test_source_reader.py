@@ -31,7 +31,9 @@ def test_a_literal_spec_gives_everything() -> None:
 
 
 def test_an_annotated_spec_with_a_bare_schema_is_the_same() -> None:
-    told = read("TOOL_SPEC: dict = {'name': 'foo', 'description': 'D.', 'inputSchema': {'type': 'object'}}")
+    told = read(
+        "TOOL_SPEC: dict = {'name': 'foo', 'description': 'D.', 'inputSchema': {'type': 'object'}}\ndef foo(): ..."
+    )
     assert told.input_schema == {"type": "object"}
     assert told.complete
 
@@ -122,7 +124,8 @@ def test_all_chooses_the_members_of_a_suite() -> None:
 
 
 def test_tool_specs_is_a_suite() -> None:
-    told = read("TOOL_SPECS = [{'name': 'a', 'description': 'A.', 'inputSchema': {}}, {'name': 'b'}]\n")
+    specs = "[{'name': 'a', 'description': 'A.', 'inputSchema': {}}, {'name': 'b'}]"
+    told = read(f"TOOL_SPECS = {specs}\ndef a(): ...\ndef b(): ...")
     assert told.kind == "suite"
     assert [(one.name, one.complete) for one in told.members or ()] == [("a", True), ("b", False)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,10 @@ from tests.cli.strands import Folder
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Folder:
+def folder(tmp_path: Path) -> Iterator[Folder]:
     """Return an empty folder to run commands in."""
     made = Folder(tmp_path)
     made.work.mkdir()
     made.site.mkdir()
-    return made
+    yield made
+    made.end_started()

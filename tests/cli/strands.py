@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,6 +45,7 @@ class Folder:
 
     root: Path
     environ: dict[str, str] = field(default_factory=dict)
+    started: list[Started] = field(default_factory=list)
 
     @property
     def work(self) -> Path:
@@ -93,9 +95,17 @@ class Folder:
 
         return Terminal([STRANDS, *map(str, arguments)], self.work, self.environment(**env), columns)
 
-    def start(self, *arguments: str | Path, **env: str) -> Started:
-        """Start one command and go on."""
-        return Started(self, [STRANDS, *map(str, arguments)], env)
+    def start(self, *arguments: str | Path, given: str | None = None, **env: str) -> Started:
+        """Start one command and go on; nothing on stdin unless `given`."""
+        self.started.append(Started(self, [STRANDS, *map(str, arguments)], env, given))
+        return self.started[-1]
+
+    def end_started(self) -> None:
+        """End what a failed test has left running."""
+        for started in self.started:
+            if started.process.poll() is None:
+                started.process.kill()
+                started.process.communicate()
 
     def write(self, name: str, content: Any) -> Path:
         """Write a file into the working folder; anything but text as JSON, which is YAML too."""
@@ -153,25 +163,34 @@ class Folder:
 class Started:
     """A command that is running."""
 
-    def __init__(self, folder: Folder, command: list[str], env: dict[str, str]) -> None:
+    def __init__(self, folder: Folder, command: list[str], env: dict[str, str], given: str | None = None) -> None:
         self.process = subprocess.Popen(
             command,
             cwd=folder.work,
             env=folder.environment(**env),
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             encoding="utf-8",
         )
         self._seen: list[str] = []
+        if given is not None and self.process.stdin is not None:
+            self.process.stdin.write(given)
+            self.process.stdin.close()
+            self.process.stdin = None
 
     def wait_for(self, text: str) -> None:
         """Read stderr until a line holds `text`."""
         assert self.process.stderr is not None
-        for line in self.process.stderr:
-            self._seen.append(line)
-            if text in line:
-                return
+        guard = threading.Timer(SECONDS, self.process.kill)
+        guard.start()
+        try:
+            for line in self.process.stderr:
+                self._seen.append(line)
+                if text in line:
+                    return
+        finally:
+            guard.cancel()
         raise AssertionError(f"{text!r} was never said:\n{''.join(self._seen)}")
 
     def send(self, number: signal.Signals) -> None:

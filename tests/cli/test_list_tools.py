@@ -214,7 +214,7 @@ COLD = """
 import sys
 from strands_cli.cli.program import run_program
 code = run_program(sys.argv[1:])
-heavy = {"strands", "rich", "jsonschema", "asyncio", "jinja2", "yaml", "boto3", "mcp", "pluggy", "packaging"}
+heavy = {"strands", "rich", "jsonschema", "asyncio", "jinja2", "yaml", "boto3", "mcp", "packaging"}
 loaded = heavy & set(sys.modules) | {name for name in sys.modules if name.startswith("strands_tool")}
 print(code, sorted(loaded), file=sys.stderr)
 """

@@ -11,7 +11,7 @@ CLONE = Path(__file__).parent.parent.parent
 FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,})(?P<language>[\w+-]*)[^`]*$")
 MARK = re.compile(r"^<!-- *(?P<word>[a-z -]+?)(?:: *(?P<value>.*?))? *-->$")
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
-WORDS = {"fragment", "not run", "command", "file", "exits"}
+WORDS = {"fragment", "not run", "command", "file", "exits", "beside"}
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def pages() -> list[Path]:
         *CLONE.glob("docs/**/*.md"),
         *CLONE.glob("packages/*/README.md"),
     ]
-    return sorted(path for path in found if path.exists() and "_template" not in path.parts)
+    return sorted(path for path in found if path.exists())
 
 
 def blocks(page: Path) -> Iterator[Block]:

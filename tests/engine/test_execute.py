@@ -220,6 +220,8 @@ def test_the_facts_of_a_run_are_enough_to_go_on_without_the_file() -> None:
             "detach": False,
             "out_dir": "there",
             "force": True,
+            "locked": False,
+            "policy": None,
         },
         "models": {"writer": "openai/m", "editor": "openai/m"},
         "tools": {"writer": [], "editor": []},

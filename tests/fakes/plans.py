@@ -13,6 +13,7 @@ from strands_cli.errors import Finding
 from strands_cli.planning.build import build_plan
 from strands_cli.planning.options import RunOptions
 from strands_cli.planning.plan import Plan
+from strands_cli.policy import Policy
 from strands_cli.spec.document import read_document
 from strands_cli.spec.loader import load_spec
 
@@ -28,6 +29,7 @@ def plan_of(
     custom: tuple[str, ...] = (),
     environ: Mapping[str, str] | None = None,
     file: str = "flow.yaml",
+    policy: Policy | None = None,
 ) -> Plan:
     """Plan a workflow; it must be valid, what planning finds is in `plan.findings`."""
     document = read_document(file, textwrap.dedent(text))
@@ -43,6 +45,7 @@ def plan_of(
         settings,
         options or RunOptions(),
         {"OPENAI_API_KEY": "k"} if environ is None else environ,
+        policy=policy or Policy(),
     )
 
 

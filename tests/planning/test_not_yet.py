@@ -123,15 +123,5 @@ def test_a_part_that_does_not_act_yet_is_found_where_it_stands(path: str) -> Non
         require_runnable(plan)
 
 
-def test_a_rule_on_arguments_is_refused_and_not_read_as_a_name() -> None:
-    plan = chain_of(
-        "- {agent: writer, input: x}",
-        rest="security: {permissions: {ask: ['a(b=c)'], deny: [x, 'file_write(path=/**)']}}",
-    )
-    assert [finding.where.pointer for finding in found(plan, "not-yet") if finding.where] == [
-        "/security/permissions/ask/0", "/security/permissions/deny/1",
-    ]  # fmt: skip
-
-
 def test_what_is_not_written_is_not_complained_about() -> None:
     assert found(chain_of("- {agent: writer, input: x}"), "not-yet") == []

@@ -1,12 +1,24 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strands_cli.policy import Decision, Request, Rule, decide, strongest
+from strands_cli.policy import (
+    CAPABILITIES,
+    LEVELS,
+    SOURCES,
+    Decision,
+    Request,
+    Rule,
+    decide,
+    grant_of,
+    own_decision,
+    strongest,
+)
 
 STRENGTH = {"allow": 0, "ask": 1, "deny": 2}
 NAMES = ("file_read", "file_write", "shell")
@@ -18,19 +30,36 @@ hints = st.dictionaries(
 claims = st.dictionaries(
     st.sampled_from(["requires_confirmation", "read_only_when"]), st.sampled_from([True, False, None, "no", {}])
 )
+able = st.dictionaries(st.sampled_from(CAPABILITIES), st.sampled_from([True, False, [], ["x"], None]))
+paths = st.sampled_from(["docs/a", "docs/../a", "secrets/a", "SECRETS\\a", "docs", ["docs/a", "secrets/b"], [], 7])
 requests = st.builds(
-    lambda name, annotations, says, now: Request(
-        (name, f"native:{name}", f"dist/{name}"), annotations, says, now and says.get("read_only_when") is not None
+    lambda name, annotations, says, can, now, **more: Request(
+        (name, f"native:{name}", f"dist/{name}"),
+        annotations,
+        says if can is None else {**says, "capabilities": can},
+        now and says.get("read_only_when") is not None,
+        **more,
     ),
-    st.sampled_from(NAMES), hints, claims, st.booleans(),
+    st.sampled_from(NAMES), hints, claims, st.none() | able, st.booleans(),
+    distribution=st.sampled_from([None, "dist"]),
+    version=st.sampled_from([None, "1.0", "2.0", "not a version"]),
+    sources=st.frozensets(st.sampled_from([*SOURCES[:3], "unknown"]), max_size=2),
+    arguments=st.none() | st.dictionaries(st.just("path"), paths),
+    custom=st.sampled_from([None, "my.tools:fn"]),
+    aliases=st.sampled_from([(), ("shell",), ("calculator",)]),
 )  # fmt: skip
 rules = st.builds(
     Rule,
     effect=st.sampled_from(["allow", "ask", "deny"]),
-    tools=st.sampled_from(["*", "file_*", "native:*", *NAMES, "dist/shell"]),
-    level=st.sampled_from(["managed", "user", "project", "command line", "workflow"]),
+    tools=st.sampled_from(["*", "file_*", "native:*", *NAMES, "dist/shell", "my.tools:fn", "my.*"]),
+    level=st.sampled_from(LEVELS),
     origin=st.sampled_from(["a", "b", "c"]),
     unless=st.lists(st.sampled_from(["shell", "file_*"]), max_size=2).map(tuple),
+    arguments=st.sampled_from([(), (("path", "docs/**"),), (("path", "*"),)]),
+    distribution=st.sampled_from([(), ("di*",), ("other",)]),
+    version=st.sampled_from([None, "<2"]),
+    sources=st.lists(st.sampled_from(SOURCES[:3]), max_size=2).map(tuple),
+    capabilities=st.lists(st.sampled_from(CAPABILITIES[:2]), max_size=2).map(tuple),
 )
 
 
@@ -42,22 +71,71 @@ def strength(some: list[Rule], request: Request) -> int:
 @given(st.lists(rules, max_size=5), rules, requests)
 def test_one_more_deny_or_ask_rule_never_allows_more(some: list[Rule], one: Rule, request: Request) -> None:
     for effect in ("deny", "ask"):
-        more = Rule(effect, one.tools, one.level, "more", one.unless)
+        more = replace(one, effect=effect, origin="more")
         assert strength([*some, more], request) >= strength(some, request)
 
 
 @settings(deadline=None)
 @given(st.lists(rules, max_size=5), rules, requests)
 def test_a_deny_rule_always_holds(some: list[Rule], one: Rule, request: Request) -> None:
-    deny = Rule("deny", one.tools, one.level, "no", one.unless)
+    deny = replace(one, effect="deny")
     if deny.matches(request):
         assert decide([*some, deny], request).effect == "deny"
 
 
 @settings(deadline=None)
 @given(st.lists(rules, max_size=5), rules, requests)
+def test_what_the_workflow_says_never_loosens(some: list[Rule], one: Rule, request: Request) -> None:
+    assert strength([*some, replace(one, level="workflow")], request) >= strength(some, request)
+
+
+@settings(deadline=None)
+@given(st.lists(rules, max_size=5), requests)
+def test_knowing_less_of_a_tool_never_allows_more(some: list[Rule], request: Request) -> None:
+    less = replace(request, version=None, sources=frozenset(), claims={
+        key: value for key, value in request.claims.items() if key != "capabilities"
+    })  # fmt: skip
+    assert strength(some, less) >= strength(some, request)
+
+
+@settings(deadline=None)
+@given(st.lists(rules, max_size=5), requests, st.sampled_from(["shell", "calculator", "file_read", "my.tools:fn"]))
+def test_a_name_that_the_workflow_chose_never_loosens_what_files_say(
+    some: list[Rule], request: Request, alias: str
+) -> None:
+    of_files = [rule for rule in some if rule.level not in ("command line", "workflow")]
+    bare = replace(request, aliases=())
+    assert strength(of_files, replace(bare, aliases=(alias,))) >= strength(of_files, bare)
+
+
+@settings(deadline=None)
+@given(st.lists(rules, max_size=5), requests)
+def test_an_ask_rule_is_answered_by_the_command_line_alone_and_a_managed_one_by_nobody(
+    some: list[Rule], request: Request
+) -> None:
+    asking = [rule for rule in some if rule.effect == "ask" and rule.matches(request)]
+    decision = decide(some, request)
+    if asking and decision.effect == "allow":
+        assert decision.by is not None
+        assert decision.by.level == "command line"
+        assert all(rule.level != "managed" for rule in asking)
+
+
+@settings(deadline=None)
+@given(st.lists(rules, max_size=5), requests)
+def test_custom_python_is_granted_only_by_a_rule_of_a_file_that_names_it(some: list[Rule], request: Request) -> None:
+    grant = grant_of(some, request)
+    if grant is not None:
+        assert request.custom == "my.tools:fn"
+        assert grant.tools in ("my.tools:fn", "my.*")
+        assert (grant.effect, bool(grant.arguments)) == ("allow", False)
+        assert grant.level in ("managed", "user", "project")
+
+
+@settings(deadline=None)
+@given(st.lists(rules, max_size=5), rules, requests)
 def test_an_allow_of_the_workflow_itself_never_changes_anything(some: list[Rule], one: Rule, request: Request) -> None:
-    own = Rule("allow", one.tools, "workflow", "own", one.unless)
+    own = replace(one, effect="allow", level="workflow")
     assert decide([*some, own], request) == decide(some, request) == decide([own, *some], request)
 
 
@@ -80,8 +158,12 @@ def test_unknown_is_never_safe(request: Request) -> None:
 @given(st.lists(rules, max_size=5), requests)
 def test_every_decision_names_its_rule(some: list[Rule], request: Request) -> None:
     decision = decide(some, request)
-    deciding = {rule.origin for rule in some if rule.effect == decision.effect and rule.matches(request)}
-    assert decision.rule in deciding or decision == decide([], request)
+    if decision.by is None:
+        assert decision == own_decision(request)
+    else:
+        assert decision.by in some
+        assert decision.by.matches(request)
+        assert (decision.effect, decision.rule) == (decision.by.effect, decision.by.origin)
 
 
 @pytest.mark.parametrize(
@@ -130,11 +212,19 @@ WRITE = Request(("file_write", "native:file_write", "strands-tool-files/file_wri
         ([rule("allow"), rule("ask", "project")], "allow"),
         ([rule("allow"), rule("ask", "managed")], "ask"),
         ([rule("allow", "project"), rule("ask", "user")], "ask"),
-        ([rule("allow", "managed"), rule("ask", "managed")], "allow"),
+        ([rule("allow", "managed"), rule("ask", "managed")], "ask"),
+        ([rule("allow", "managed"), rule("ask", "project")], "ask"),
+        ([rule("allow", "user"), rule("ask", "workflow")], "ask"),
+        ([rule("allow"), rule("ask", "user")], "allow"),
+        ([rule("allow", "project")], "allow"),
+        ([rule("allow", "user")], "allow"),
+        ([rule("allow", "managed")], "allow"),
         ([rule("allow", "managed"), rule("deny", "project")], "deny"),
     ],
 )
-def test_a_question_becomes_a_yes_only_from_as_high_a_place(some: list[Rule], effect: str) -> None:
+def test_the_tools_own_question_is_answered_by_any_allow_and_an_ask_rule_by_the_command_line(
+    some: list[Rule], effect: str
+) -> None:
     assert decide(some, WRITE).effect == effect
     assert decide(some[::-1], WRITE).effect == effect
 

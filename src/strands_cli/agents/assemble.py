@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,15 @@ from strands.models import Model
 from strands_cli.agents.context import Context
 from strands_cli.agents.gate import Contract, Gate
 from strands_cli.agents.given import GivenTools
+from strands_cli.agents.kept import Tell
 from strands_cli.agents.load import Toolbox, load_tools
-from strands_cli.agents.models import build_model, close_model
+from strands_cli.agents.models import close_model
+from strands_cli.agents.plugin_models import model_of
+from strands_cli.agents.reload import Reloader, with_reloading
 from strands_cli.agents.runner import SdkAgentRunner, model_source
 from strands_cli.agents.tools import GatedToolCaller
 from strands_cli.errors import InvalidInput
+from strands_cli.hooks.manager import Hooks
 from strands_cli.outputs.notes import NotesFile, place_notes
 from strands_cli.planning.plan import Plan, PlannedTool, tools_of
 from strands_cli.planning.steps import steps_of
@@ -49,23 +54,39 @@ class Workers:
         return problems
 
 
-async def assemble(plan: Plan, workspace: Mapping[str, Any], given: GivenTools | None = None) -> Workers:
-    """Load every tool and model of a plan before its first effect.
+async def assemble(
+    plan: Plan,
+    workspace: Mapping[str, Any],
+    given: GivenTools | None = None,
+    tell: Tell | None = None,
+    *,
+    reload: bool = False,
+) -> Workers:
+    """Load every tool and model of a plan before its first effect; `tell` hears which plugin's import takes long.
+
+    With `reload` a tool whose files change is loaded again before its next call.
 
     Raises:
         NotEquipped: a tool or a provider's client cannot be loaded.
         Denied: a tool is not what its manifest says.
     """
-    toolbox = await load_tools(tools_of_plan(plan), plan.base_dir, plan.spec.tools.python_path, given)
+    load = partial(
+        load_tools, base_dir=plan.base_dir, python_path=plan.spec.tools.python_path, given=given, tell=tell,
+        hooks=plan.hooks,
+    )  # fmt: skip
+    reloader = Reloader(plan, load) if reload else None
+    toolbox = await (reloader.load_all if reloader else load)(tools_of_plan(plan))
     try:
         require_callable(plan, toolbox)
-        gate = Gate(plan.rules, Contract(workspace=workspace, secrets={}), secrets_of(plan))
+        contract = Contract(workspace=workspace, secrets={})
+        gate = Gate(plan.rules, contract, secrets_of(plan), plan.hooks, plan.file)
+        gate = with_reloading(gate, reloader) if reloader else gate
         recordings = {
             str(agent.recording): _recording(agent.recording, plan.files)
             for agent in plan.agents.values() if agent.recording
         }  # fmt: skip
         live = [agent for agent in plan.agents.values() if agent.model.provider != "replay"]
-        models = {agent.id: build_model(agent.model) for agent in live}
+        models = {agent.id: model_of(agent.model, plan.hooks) for agent in live}
         context = context_of(plan, workspace)
     except BaseException:
         await toolbox.close()
@@ -87,7 +108,9 @@ def context_of(plan: Plan, workspace: Mapping[str, Any]) -> Context:
         notes = NotesFile(place_notes(Path(workspace["root"]), policy.notes.file), policy.notes.format)
     return Context(
         compaction=policy.compaction,
-        summarizers={agent.id: build_model(agent.summarizer) for agent in plan.agents.values() if agent.summarizer},
+        summarizers={
+            agent.id: model_of(agent.summarizer, plan.hooks) for agent in plan.agents.values() if agent.summarizer
+        },
         window=policy.window,
         notes=notes,
         include_last=policy.notes.include_last if policy.notes else 0,
@@ -111,17 +134,23 @@ def secrets_of(plan: Plan) -> frozenset[str]:
     """Return what may appear in no result, event or record: the providers' keys, also those written in options."""
     written = set()
     for agent in plan.agents.values():
-        place = PROVIDERS[agent.model.provider].key_place
+        provider = PROVIDERS.get(agent.model.provider)  # what a plugin's options hold, only it knows
+        place = provider.key_place if provider else None
         written.add(value_at(agent.model.options, place) if place else None)
     return known_secrets(os.environ) | {key for key in written if isinstance(key, str)}
 
 
 async def toolbox_caller(
-    tools: Sequence[PlannedTool], rules: Sequence[Rule], workspace: Mapping[str, Any]
+    tools: Sequence[PlannedTool],
+    rules: Sequence[Rule],
+    workspace: Mapping[str, Any],
+    tell: Tell | None = None,
+    hooks: Hooks | None = None,
 ) -> GatedToolCaller:
-    """Load some tools by themselves and return what calls them through the gate."""
-    gate = Gate(rules, Contract(workspace=workspace, secrets={}), known_secrets(os.environ))
-    return GatedToolCaller(await load_tools(tools), gate)
+    """Load tools that a person calls by hand and return what calls them through the gate."""
+    contract = Contract(workspace=workspace, secrets={})
+    gate = Gate(rules, contract, known_secrets(os.environ), hooks, is_typed=True)
+    return GatedToolCaller(await load_tools(tools, tell=tell, hooks=hooks), gate)
 
 
 def tools_of_plan(plan: Plan) -> list[PlannedTool]:

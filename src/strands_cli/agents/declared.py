@@ -14,6 +14,7 @@ from strands_cli.planning.plan import PlannedTool
 
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord
+    from strands_cli.hooks.values import Wrapper
 
 # The SDK's rule, which it applies only when the model calls (strands.tools.tools.validate_tool_use_name).
 _MODEL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -22,11 +23,15 @@ _MISMATCH_FIX = "do not use it until its author has mended it (for authors: stra
 
 @dataclass(frozen=True, slots=True)
 class LoadedTool:
-    """A tool ready to be called: `spec` is what the model sees and what is validated."""
+    """A tool ready to be called: `spec` is what the model sees and what is validated.
+
+    `wrappers` are what hook plugins put around each call, the outermost first, each with its plugin's name.
+    """
 
     planned: PlannedTool
     spec: Mapping[str, Any]
     raw: RawTool
+    wrappers: Sequence[tuple[str, Wrapper]] = ()
 
     @property
     def claims(self) -> Mapping[str, Any]:

@@ -6,13 +6,24 @@ import copy
 import json
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from strands_cli.agents.asking import Asking
 from strands_cli.agents.bounded import Raised, bounded
 from strands_cli.agents.declared import LoadedTool
-from strands_cli.agents.invoke import AsksPersonError
-from strands_cli.agents.results import Result, capped, error_of, error_result, redacted, shortened, well_formed
+from strands_cli.agents.hooked import CallHooks, through_wrappers
+from strands_cli.agents.invoke import Answers, AsksPersonError
+from strands_cli.agents.results import (
+    Result,
+    capped,
+    error_of,
+    error_result,
+    printable_value,
+    redacted,
+    shortened,
+    well_formed,
+)
 from strands_cli.agents.schemas import SchemaFaultError, first_problem, prepared
 from strands_cli.agents.turns import decode, encode
 from strands_cli.canonical import digest_of
@@ -21,13 +32,15 @@ from strands_cli.engine.ports import Question
 from strands_cli.engine.scope import StepScope
 from strands_cli.errors import StrandsCliError
 from strands_cli.events import ToolCallDecided, ToolCallFinished, ToolProgress
+from strands_cli.hooks.manager import Hooks
+from strands_cli.hooks.values import ToolCall
 from strands_cli.planning.plan import PlannedTool
-from strands_cli.policy import Decision, Request, Rule, decide
+from strands_cli.planning.requests import request_of
+from strands_cli.policy import Decision, Request, Rule
 from strands_cli.secrets import redact, redact_json
 
 DEFAULT_TIMEOUT_S = 120.0
 DEFAULT_OUTPUT_BYTES = 64 * 1024
-MAX_PROGRESS_BYTES = 4096
 MAX_SHOWN = 1000
 MAX_SHOWN_ITEMS = 50
 
@@ -64,11 +77,21 @@ class Gate:
         rules: All rules in force.
         contract: What every tool gets.
         secrets: Values that may not appear in a result, an event or the journal.
+        hooks: The hook plugins; without them policy alone decides.
+        workflow: The workflow's file.
+        is_typed: Whether a person has typed the call by hand, which answers whatever would be asked about it.
     """
 
     rules: Sequence[Rule]
     contract: Contract
     secrets: frozenset[str] = frozenset()
+    hooks: Hooks | None = None
+    workflow: str | None = None
+    is_typed: bool = False
+
+    @property
+    def _plugins(self) -> CallHooks:
+        return CallHooks(self.rules, self.hooks, self.workflow)
 
     async def call(
         self, tool: LoadedTool, tool_use: Mapping[str, Any], scope: StepScope, state: Mapping[str, Any]
@@ -111,25 +134,33 @@ class Gate:
         detail: dict[str, Any] = {"distribution": tool.planned.distribution}
         refusal = _check_input(tool, arguments, tool_use_id)
         if refusal is None:
-            decision = await self._decide(tool.planned, request, arguments, scope, effect)
+            decision = await self._decide(tool, request, arguments, scope, effect)
             detail |= {"decision": decision.effect, "rule": decision.rule}
             if decision.effect != "allow":
                 refusal = error_result(tool_use_id, "denied", f"{name} was not called: {decision.rule}")
-        await effect.start()
-        asked = {**tool_use, "name": name, "input": arguments}
-        result = refusal if refusal is not None else await self._execute(tool, asked, scope, state, effect)
+        if refusal is None:
+            asked = {**tool_use, "name": name, "input": arguments}
+            result = await self._carry_through(tool, asked, scope, state, effect)
+        else:
+            await effect.start()
+            result = refusal
         # Redacted before it is cut: half a secret at the edge would not be found.
         result = capped(redacted(result, self.secrets), int(_limit(tool, "max_output_bytes", DEFAULT_OUTPUT_BYTES)))
         await effect.finish(encode({"status": result["status"], "content": result["content"]}), detail=detail)
         scope.count_tool_call()
         scope.emit(_finished(scope, effect, name, result, scope.monotonic() - started, replayed=False))
+        await self._plugins.tell(tool, request, scope, result)
         return result
 
     async def _decide(
-        self, planned: PlannedTool, request: Request, arguments: Any, scope: StepScope, effect: Effect
+        self, tool: LoadedTool, request: Request, arguments: Any, scope: StepScope, effect: Effect
     ) -> Decision:
-        """Ask policy, and where policy asks, ask a person; what comes back is allow or deny."""
-        decision = decide(self.rules, request)
+        """Ask policy and the hook plugins, and where they ask, ask a person; what comes back is allow or deny."""
+        planned, decision = tool.planned, await self._plugins.decide(tool, request, scope)
+        if decision.plugin is not None:
+            decision = replace(decision, rule=redact(decision.rule, self.secrets))
+        if decision.effect == "ask" and self.is_typed:
+            decision = Decision("allow", f"typed by hand ({decision.rule})")
         if decision.effect == "ask":
             decision = await self._approve(planned, arguments, decision, scope, effect)
         event = ToolCallDecided(
@@ -152,10 +183,36 @@ class Gate:
         )
         answer = await scope.ask(question, {"tool": name, "arguments": digest_of(arguments)})
         if answer.outcome == "nobody":
-            return Decision("deny", f"{asked.rule}, and nobody is there to ask; allow it with --allow {name} or --yes")
+            only_a_person = asked.plugin is not None or (asked.by and asked.by.level == "managed")
+            fix = "" if only_a_person else f"; allow it with --allow {name} or --yes"
+            return Decision("deny", f"{asked.rule}, and nobody is there to ask{fix}")
         if answer.text == "yes":
             return Decision("allow", f"approved by {answer.by}")
         return Decision("deny", f"refused by {answer.by}" + (f": {answer.reason}" if answer.reason else ""))
+
+    async def _carry_through(
+        self,
+        tool: LoadedTool,
+        tool_use: Mapping[str, Any],
+        scope: StepScope,
+        state: Mapping[str, Any],
+        effect: Effect,
+    ) -> Result:
+        """Execute the tool, from its start again with each answer of a person that it asks for on the way."""
+        asking = Asking(tool, tool_use["input"], scope, effect, self.secrets)
+        refusal = await asking.recall()
+        try:
+            while True:
+                await effect.start()
+                if refusal is not None:
+                    said = f"{tool.planned.name} asked a person and ends here: {refusal}"
+                    return error_result(tool_use["toolUseId"], "denied", said)
+                try:
+                    return await self._execute(tool, tool_use, scope, state, effect, asking.answers)
+                except AsksPersonError as error:
+                    refusal = await asking.ask(error.interrupt)
+        finally:
+            asking.forget()
 
     async def _execute(
         self,
@@ -164,8 +221,38 @@ class Gate:
         scope: StepScope,
         state: Mapping[str, Any],
         effect: Effect,
+        answers: Answers,
     ) -> Result:
-        """Run the tool within its time, and make whatever comes back a well-formed result."""
+        """Run the tool, inside what hook plugins put around it.
+
+        Raises:
+            AsksPersonError: it asks what `answers` does not hold.
+        """
+
+        async def invoke() -> Result:
+            return await self._invoke(tool, tool_use, scope, state, effect, answers)
+
+        if not tool.wrappers:
+            return await invoke()
+        call = ToolCall(tool.planned.name, tool_use["input"], scope.who)
+        # What stands around the call has as much time again.
+        seconds = 2 * _limit(tool, "timeout_s", DEFAULT_TIMEOUT_S)
+        return await through_wrappers(tool.wrappers, call, invoke, tool_use["toolUseId"], seconds)
+
+    async def _invoke(
+        self,
+        tool: LoadedTool,
+        tool_use: Mapping[str, Any],
+        scope: StepScope,
+        state: Mapping[str, Any],
+        effect: Effect,
+        answers: Answers,
+    ) -> Result:
+        """Run the tool within its time, and make whatever comes back a well-formed result.
+
+        Raises:
+            AsksPersonError: it asks what `answers` does not hold.
+        """
         timeout_s = _limit(tool, "timeout_s", DEFAULT_TIMEOUT_S)
         over = threading.Event()
         contract = self.contract.keywords(tool.planned.config, scope.monotonic() + timeout_s, over)
@@ -178,12 +265,14 @@ class Gate:
         tool_use_id = tool_use["toolUseId"]
         try:
             answer = await bounded(
-                lambda: tool.raw.invoke(tool_use, {**state, "strands_cli": contract}, progress), timeout_s
+                lambda: tool.raw.invoke(tool_use, {**state, "strands_cli": contract}, progress, answers), timeout_s
             )
         except TimeoutError:
             return error_result(tool_use_id, "timeout", f"no answer within {timeout_s:g} s", retryable=True)
         finally:
             over.set()
+        if isinstance(answer, Raised) and isinstance(answer.error, AsksPersonError):
+            raise answer.error
         if isinstance(answer, Raised):
             return _raised(answer.error, tool_use_id)
         return well_formed(answer, tool_use_id)
@@ -203,9 +292,6 @@ def _check_input(tool: LoadedTool, arguments: Any, tool_use_id: str) -> Result |
 
 def _raised(error: BaseException, tool_use_id: str) -> Result:
     """Return the error result for what a tool raised."""
-    if isinstance(error, AsksPersonError):
-        message = f"the tool asks a person in the middle of its work, which this version cannot put: {error}"
-        return error_result(tool_use_id, "unavailable", message)
     try:
         said = str(error)
     except Exception:  # noqa: BLE001 - even __str__ is foreign code
@@ -240,10 +326,11 @@ def _finished(
 
 def request_for(tool: LoadedTool, arguments: Any) -> Request:
     """Return a call as policy sees it; `read_only_when` is matched against these arguments."""
-    return Request(
-        names=tool.planned.names,
+    return request_of(
+        tool.planned,
         annotations=tool.spec.get("annotations") or {},
         claims=tool.claims,
+        arguments=arguments if isinstance(arguments, Mapping) else {},
         read_only_now=_reads_only_now(tool.claims.get("read_only_when"), arguments),
     )
 
@@ -262,20 +349,6 @@ def is_repeatable(request: Request) -> bool:
     hints = request.annotations
     reads_only = hints.get("readOnlyHint") is True and hints.get("destructiveHint") is not True
     return request.read_only_now or reads_only or hints.get("idempotentHint") is True
-
-
-def printable_value(value: Any) -> Any:
-    """Return an intermediate value as an event may carry it: small JSON as it is now, anything else as text."""
-    try:
-        text = json.dumps(value, allow_nan=False)
-        if len(text) <= MAX_PROGRESS_BYTES:
-            return json.loads(text)
-    except (TypeError, ValueError, RecursionError):
-        pass
-    try:
-        return shortened(str(value), MAX_PROGRESS_BYTES)
-    except Exception:  # noqa: BLE001 - even __str__ is foreign code
-        return f"({type(value).__name__})"
 
 
 def _shown(arguments: Any) -> str:

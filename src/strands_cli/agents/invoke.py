@@ -4,20 +4,60 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import threading
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Protocol
 
-from strands.interrupt import InterruptException
+from strands.interrupt import Interrupt, InterruptException
+from strands.tools.decorator import DecoratedFunctionTool
 from strands.types.events import ToolResultEvent
-from strands.types.tools import AgentTool
+from strands.types.tools import AgentTool, ToolContext
 
 Progress = Callable[[Any], None]
-# (tool use, invocation state, progress) -> what the tool answered, in whatever shape
-Invoke = Callable[[Mapping[str, Any], Mapping[str, Any], Progress], Awaitable[Any]]
+# What a person answered to each question that the tool has raised in this call, by the question's name.
+Answers = Mapping[str, Any]
+NO_ANSWERS: Answers = MappingProxyType({})
+
+
+class Invoke(Protocol):
+    """Makes one call and returns what the tool answered, in whatever shape."""
+
+    def __call__(
+        self,
+        tool_use: Mapping[str, Any],
+        state: Mapping[str, Any],
+        progress: Progress,
+        answers: Answers = NO_ANSWERS,
+        /,
+    ) -> Awaitable[Any]:
+        """Call the tool; raises `AsksPersonError` where it asks what `answers` does not hold."""
 
 
 class AsksPersonError(Exception):
     """The tool wants a person's answer in the middle of its work (`ToolContext.interrupt`)."""
+
+    def __init__(self, interrupt: Interrupt) -> None:
+        super().__init__(str(interrupt.reason or interrupt.name))
+        self.interrupt = interrupt
+
+
+class AskingContext(ToolContext):
+    """The SDK's context of one call, whose questions are answered from what a person has said in this very call.
+
+    The SDK's own keeps answers with the agent by tool-use id; a step has no agent, and some servers give two calls of
+    one turn the same id: one would get the answer that was meant for the other.
+    """
+
+    answers: Answers = NO_ANSWERS
+
+    def interrupt(self, name: str, reason: Any = None, response: Any = None) -> Any:
+        """Return the answer to a question of this name, or leave the call until there is one."""
+        if str(name) in self.answers:
+            return self.answers[str(name)]
+        if response is not None:
+            return response
+        raise InterruptException(Interrupt(f"{self.tool_use['toolUseId']}/{name}", name, reason))
 
 
 def invoke_function(function: Callable[..., Any]) -> Invoke:
@@ -28,7 +68,9 @@ def invoke_function(function: Callable[..., Any]) -> Invoke:
     taken = {parameter.name for parameter in parameters[:1]}
     accepted = {parameter.name for parameter in parameters[1:]}
 
-    async def invoke(tool_use: Mapping[str, Any], state: Mapping[str, Any], progress: Progress) -> Any:
+    async def invoke(
+        tool_use: Mapping[str, Any], state: Mapping[str, Any], progress: Progress, answers: Answers = NO_ANSWERS, /
+    ) -> Any:
         keywords = {
             name: value for name, value in state.items() if name not in taken and (accepts_any or name in accepted)
         }
@@ -55,15 +97,31 @@ def _without_stop(function: Callable[..., Any], tool_use: Mapping[str, Any], key
 def invoke_agent_tool(tool: AgentTool) -> Invoke:
     """Drive the SDK's own stream of a tool; the last event is the result, those before are progress."""
 
-    async def invoke(tool_use: Mapping[str, Any], state: Mapping[str, Any], progress: Progress) -> Any:
+    async def invoke(
+        tool_use: Mapping[str, Any], state: Mapping[str, Any], progress: Progress, answers: Answers = NO_ANSWERS, /
+    ) -> Any:
         # A tool that asks for ToolContext needs an agent in the state; a step without a model has none.
-        events = tool.stream({**tool_use, "name": tool.tool_name}, {"agent": None, **state})  # type: ignore[typeddict-item]
+        state = {"agent": None, **state}
+        named: Any = {**tool_use, "name": tool.tool_name}
+        context = {}
+        if isinstance(tool, DecoratedFunctionTool):
+            context = {"_tool_context": asking_context(named, state, answers)}
         try:
-            return await _last_value(events, progress)
+            return await _last_value(tool.stream(named, dict(state), **context), progress)
         except InterruptException as error:
-            raise AsksPersonError(str(error.interrupt.reason or error.interrupt.name)) from error
+            raise AsksPersonError(error.interrupt) from error
 
     return invoke
+
+
+def asking_context(tool_use: Any, state: Mapping[str, Any], answers: Answers) -> AskingContext:
+    """Return what a `@tool` gets as its `ToolContext`; where no agent calls, our own signal tells it to give up."""
+    contract = state.get("strands_cli")
+    ours = contract.get("cancel") if isinstance(contract, Mapping) else None
+    signal = getattr(state["agent"], "cancel_signal", None) or ours or threading.Event()
+    context = AskingContext(tool_use, state["agent"], dict(state), signal)
+    context.answers = answers
+    return context
 
 
 async def _last_value(values: AsyncIterable[Any], progress: Progress) -> Any:
@@ -77,8 +135,7 @@ async def _last_value(values: AsyncIterable[Any], progress: Progress) -> Any:
         if isinstance(value, ToolResultEvent):
             return value["tool_result"]
         if isinstance(value, Mapping) and "tool_interrupt_event" in value:
-            asked = value["tool_interrupt_event"]["interrupts"][0]
-            raise AsksPersonError(str(asked.reason or asked.name))
+            raise AsksPersonError(value["tool_interrupt_event"]["interrupts"][0])
         if isinstance(value, Mapping) and "tool_stream_event" in value:
             progress(value["tool_stream_event"]["data"])
         else:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import importlib
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from strands_cli.agents.declared import LoadedTool, hold_against_manifest
 from strands_cli.agents.forms import Closer, NotAToolError, RawTool, close_all, read_tools, spec_tool
 from strands_cli.agents.given import GivenTools
+from strands_cli.agents.hooked import told_of_load, wrapped
+from strands_cli.agents.kept import Tell, current_directory, kept_process, told_when_slow
+from strands_cli.agents.legacy import adapted, prompts_taken
 from strands_cli.canonical import canonical_json
 from strands_cli.errors import Denied, InvalidInput, NotEquipped, StrandsCliError
+from strands_cli.hooks.manager import Hooks
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.secrets import known_secrets, redact
 
@@ -75,6 +79,8 @@ async def load_tools(
     base_dir: Path | None = None,
     python_path: Sequence[str] = (),
     given: GivenTools | None = None,
+    tell: Tell | None = None,
+    hooks: Hooks | None = None,
 ) -> Toolbox:
     """Import and check every tool of a plan before its first effect.
 
@@ -84,29 +90,36 @@ async def load_tools(
         python_path: `tools.python_path`: folders inside it that are searched for custom Python.
         given: What the program gives that runs the workflow; its `sys.path` is left as it is. Without it the process
             is ours, and the current directory is closed to imports for good.
+        tell: Takes a line for the person, from another thread: which plugin's import takes long.
+        hooks: The hook plugins: they are told of each import, and give what stands around each call.
 
     Raises:
         NotEquipped: a plugin cannot be imported or holds no tool.
-        Denied: a tool is not what its manifest says.
+        Denied: a tool is not what its manifest says, or a hook plugin fails to say what stands around it.
     """
     if given is None:
         close_the_current_directory()
     toolbox = Toolbox()
     folders = custom_folders(base_dir, python_path)
     held: dict[tuple[str, str | None, str], list[RawTool]] = {}
+
+    async def load(planned: PlannedTool) -> list[LoadedTool]:
+        module, attribute = location_of(planned)
+        place = (module, attribute, canonical_json(planned.config))
+        if place not in held:
+            searched = folders if planned.record is None else []
+            held[place] = await _read_plugin(planned, module, attribute, searched, toolbox.closers, tell)
+        return hold_against_manifest(planned, held[place])
+
     try:
         for planned in planned_tools:
             if key_of(planned) in toolbox.tools:
                 continue
             if given is not None and (raw := given.tool(planned.record)):
-                toolbox.tools[key_of(planned)] = hold_against_manifest(planned, [raw])
-                continue
-            module, attribute = location_of(planned)
-            place = (module, attribute, canonical_json(planned.config))
-            if place not in held:
-                searched = folders if planned.record is None else []
-                held[place] = await _read_plugin(planned, module, attribute, searched, toolbox.closers)
-            toolbox.tools[key_of(planned)] = hold_against_manifest(planned, held[place])
+                loaded = hold_against_manifest(planned, [raw])
+            else:
+                loaded = await told_of_load(hooks, planned.record, partial(load, planned))
+            toolbox.tools[key_of(planned)] = wrapped(hooks, planned, loaded)
     except BaseException:
         await toolbox.close()
         raise
@@ -115,7 +128,7 @@ async def load_tools(
 
 def close_the_current_directory() -> None:
     """Take the current directory out of `sys.path`, so that no file lying there is imported as a plugin."""
-    here = _current_directory()
+    here = current_directory()
     absolute = [entry for entry in sys.path if entry and (here is not None or Path(entry).is_absolute())]
     sys.path[:] = [entry for entry in absolute if here is None or Path(entry).resolve() != here.resolve()]
 
@@ -147,7 +160,12 @@ def custom_folders(base_dir: Path | None, python_path: Sequence[str]) -> list[st
 
 
 async def _read_plugin(
-    planned: PlannedTool, module_name: str, attribute: str | None, folders: Sequence[str], closers: list[Closer]
+    planned: PlannedTool,
+    module_name: str,
+    attribute: str | None,
+    folders: Sequence[str],
+    closers: list[Closer],
+    tell: Tell | None,
 ) -> list[RawTool]:
     """Import a plugin and read its tools.
 
@@ -155,16 +173,17 @@ async def _read_plugin(
         NotEquipped: it cannot be imported, holds no tool, or raises whatever it likes meanwhile.
     """
     try:
-        with _kept_process():
+        with kept_process(), told_when_slow(f"importing {planned.ref} of {planned.distribution}", tell):
             close_the_current_directory()
             sys.path += folders
-            module = importlib.import_module(module_name)
+            with prompts_taken(module_name):
+                module = importlib.import_module(module_name)
             if attribute and (own := _function_with_spec(module, attribute)):
-                return [own]
+                return adapted([own], module_name)
             plugin: Any = module
             for name in attribute.split(".") if attribute else ():
                 plugin = getattr(plugin, name)
-            return await read_tools(plugin, planned.config, closers)
+            return adapted(await read_tools(plugin, planned.config, closers), module_name)
     except NotAToolError as error:
         raise NotEquipped(f"{planned.ref} of {planned.distribution} is no tool: {error}") from error
     except (StrandsCliError, KeyboardInterrupt):
@@ -178,26 +197,6 @@ async def _read_plugin(
             f"the tool {planned.ref} of {planned.distribution} cannot be loaded: {said}",
             fix=f"try: python -c 'import {module_name}'; then mend or upgrade {planned.distribution}",
         ) from error
-
-
-@contextlib.contextmanager
-def _kept_process() -> Iterator[None]:
-    """Give `sys.path` and the current directory back as they were: one plugin must not lead the next astray."""
-    path, here = list(sys.path), _current_directory()
-    try:
-        yield
-    finally:
-        sys.path[:] = path
-        if here is not None:
-            os.chdir(here)
-
-
-def _current_directory() -> Path | None:
-    """Return the current directory, or None where it was deleted."""
-    try:
-        return Path.cwd()
-    except OSError:
-        return None
 
 
 def _function_with_spec(module: Any, attribute: str) -> RawTool | None:

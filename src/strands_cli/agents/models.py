@@ -121,7 +121,7 @@ def model_arguments(settings: ModelSettings, environ: Mapping[str, str]) -> dict
     A field of its own wins over the same thing in `options`; `options` wins over our presets.
     """
     provider = PROVIDERS[settings.provider]
-    arguments: dict[str, Any] = _copied(settings.options)
+    arguments: dict[str, Any] = copied(settings.options)
     for name in SETTING_FIELDS:
         place, value = place_of(provider, name, settings, environ), getattr(settings, name)
         if place is not None and value is not None:
@@ -144,11 +144,11 @@ def _completed(provider: Provider, arguments: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def _copied(node: Any) -> Any:
+def copied(node: Any) -> Any:
     """Copy mappings and lists, since the SDK's classes write into what they are given."""
     if isinstance(node, Mapping):
-        return {key: _copied(value) for key, value in node.items()}
-    return [_copied(value) for value in node] if isinstance(node, list) else node
+        return {key: copied(value) for key, value in node.items()}
+    return [copied(value) for value in node] if isinstance(node, list) else node
 
 
 def _put(arguments: dict[str, Any], place: Place, value: Any) -> None:

@@ -19,6 +19,7 @@ MAX_DEPTH = 64
 MAX_BLOCKS = 256
 MAX_MESSAGE = 2000
 MAX_DETAILS_BYTES = 4096
+MAX_PROGRESS_BYTES = 4096
 MEDIA_BYTES = 8 * 1024 * 1024
 _MEDIA = ("image", "document", "video")
 _CODE = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -208,3 +209,26 @@ def redacted(result: Result, secrets: Iterable[str]) -> Result:
 def shortened(text: str, limit: int) -> str:
     """Return at most `limit` characters; `...` at the end says that there were more."""
     return text if len(text) <= limit else f"{text[:limit]}..."
+
+
+def printable_value(value: Any) -> Any:
+    """Return an intermediate value as an event may carry it: small JSON as it is now, anything else as text."""
+    try:
+        text = json.dumps(value, allow_nan=False)
+        if len(text) <= MAX_PROGRESS_BYTES:
+            return json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        pass
+    try:
+        return shortened(str(value), MAX_PROGRESS_BYTES)
+    except Exception:  # noqa: BLE001 - even __str__ is foreign code
+        return f"({type(value).__name__})"
+
+
+def storable_value(value: Any) -> Any:
+    """Return a value as an event may carry it, also without what no journal could keep."""
+    shown = printable_value(value)
+    try:
+        return _clean(shown, MAX_DEPTH)
+    except ValueError as error:
+        return f"({error})"

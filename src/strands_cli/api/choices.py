@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class RunChoices(TypedDict, total=False):
-    """What a run is given besides its inputs; the command line has an option for each but `tools` and `catalog`.
+    """What a run is given besides its inputs; `tools`, `catalog` and `hooks` are no options of the command line.
 
     Attributes:
         tools: Python objects as tools of the workflow: what `@tool` made, an `AgentTool`, a module, a provider, a
@@ -31,6 +31,9 @@ class RunChoices(TypedDict, total=False):
         record: File that gets the model's turns as a recording.
         runs_dir: Where records of runs are kept.
         catalog: The installed tools; found anew for each run by default.
+        policy: A policy file in place of the project's, which would be beside the workflow.
+        locked: Whether a strands.lock is required.
+        hooks: Distributions of hook plugins, beside those that the managed and the user's policy file switch on.
     """
 
     tools: Sequence[Any]
@@ -43,6 +46,9 @@ class RunChoices(TypedDict, total=False):
     record: str | Path | None
     runs_dir: str | Path | None
     catalog: Catalog | None
+    policy: str | Path | None
+    locked: bool
+    hooks: Sequence[str]
 
 
 class StoredRunChoices(TypedDict, total=False):
@@ -55,6 +61,9 @@ class StoredRunChoices(TypedDict, total=False):
         record: File that gets the model's turns as a recording.
         runs_dir: Where records of runs are kept.
         catalog: The installed tools; found anew by default.
+        policy: As for a new run; by default what the run began with.
+        locked: As for a new run; by default what the run began with.
+        hooks: As for a new run; the run's record does not keep them.
     """
 
     tools: Sequence[Any]
@@ -63,6 +72,9 @@ class StoredRunChoices(TypedDict, total=False):
     record: str | Path | None
     runs_dir: str | Path | None
     catalog: Catalog | None
+    policy: str | Path | None
+    locked: bool
+    hooks: Sequence[str]
 
 
 def options_of_new(
@@ -74,7 +86,6 @@ def options_of_new(
         TypeError: there is no such choice.
     """
     require_known(choices, RunChoices)
-    record, runs_dir = choices.get("record"), choices.get("runs_dir")
     return RunOptions(
         values=dict(inputs or {}),
         provider=choices.get("provider"),
@@ -83,9 +94,12 @@ def options_of_new(
         yes=choices.get("yes", False),
         out_dir=Path(choices.get("out_dir", "artifacts")),
         force=choices.get("force", False),
-        record=Path(record) if record is not None else None,
-        runs_dir=Path(runs_dir) if runs_dir is not None else None,
+        record=_path(choices.get("record")),
+        runs_dir=_path(choices.get("runs_dir")),
         tools=given.records if given is not None else (),
+        policy=_path(choices.get("policy")),
+        locked=choices.get("locked", False),
+        hooks=tuple(choices.get("hooks", ())),
     )
 
 
@@ -96,15 +110,21 @@ def options_of_stored(kept: RunOptions, choices: StoredRunChoices, given: GivenT
         TypeError: there is no such choice.
     """
     require_known(choices, StoredRunChoices)
-    record, runs_dir = choices.get("record"), choices.get("runs_dir")
     return dataclasses.replace(
         kept,
         out_dir=Path(choices.get("out_dir", kept.out_dir)),
         force=choices.get("force", kept.force),
-        record=Path(record) if record is not None else None,
-        runs_dir=Path(runs_dir) if runs_dir is not None else None,
+        record=_path(choices.get("record")),
+        runs_dir=_path(choices.get("runs_dir")),
         tools=given.records,
+        policy=_path(choices.get("policy", kept.policy)),
+        locked=choices.get("locked", kept.locked),
+        hooks=tuple(choices.get("hooks", ())),
     )
+
+
+def _path(given: str | Path | None) -> Path | None:
+    return Path(given) if given is not None else None
 
 
 def require_known(choices: Mapping[str, Any], kind: type) -> None:

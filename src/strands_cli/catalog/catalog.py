@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -26,11 +26,22 @@ def discover_catalog(path: Sequence[str] | None = None) -> Catalog:
     Returns:
         The catalog, sorted by tool name. A broken distribution is in `catalog.findings` and never hides a sound one.
     """
+    return join_records(*scan_tools(path))
+
+
+def scan_tools(path: Sequence[str] | None = None) -> tuple[list[ToolRecord], Scan]:
+    """Read the records of every installed tool distribution, each by itself, and the scan behind them."""
     seen = scan_installed(path)
     records: list[ToolRecord] = []
     for distribution in seen.distributions:
         records += _records(distribution, seen)
-    tools = _with_conflicts(sorted(records, key=lambda record: (record.name, record.distribution)), seen.findings)
+    return records, seen
+
+
+def join_records(records: Iterable[ToolRecord], seen: Scan) -> Catalog:
+    """Make one catalog of records, whoever gave them; two that claim one name are in conflict."""
+    ordered = sorted(records, key=lambda record: (record.name, record.distribution))
+    tools = _with_conflicts(ordered, seen.findings)
     return Catalog(tuple(tools), tuple(seen.findings), seen)
 
 

@@ -96,8 +96,8 @@ def read_header(record: str, word: str) -> str | None:
     return None
 
 
-def read_entry_points(record: str, name: str, seen: Scan) -> tuple[EntryPoint, ...]:
-    """Read the group's lines of a record's `entry_points.txt`; what is wrong with it goes to `seen.findings`."""
+def read_entry_points(record: str, name: str, seen: Scan, group: str = GROUP) -> tuple[EntryPoint, ...]:
+    """Read a group's lines of a record's `entry_points.txt`; what is wrong with it goes to `seen.findings`."""
     file = f"{record}{os.sep}entry_points.txt"
     try:
         raw = read_start(file, MAX_ENTRY_POINTS_BYTES + 1)
@@ -107,13 +107,15 @@ def read_entry_points(record: str, name: str, seen: Scan) -> tuple[EntryPoint, .
         message = f"what '{name}' declares cannot be read ({error.strerror})"
         seen.findings.append(Finding("unreadable-directory", message, Where(file), severity="warning"))
         return ()
-    return parse_entry_points(raw, name, file, seen.findings)
+    return parse_entry_points(raw, name, file, seen.findings, group)
 
 
-def parse_entry_points(raw: bytes, name: str, file: str, findings: list[Finding]) -> tuple[EntryPoint, ...]:
-    """Read the lines of our group; a stranger's file that does not name it is never looked at more closely."""
-    group = GROUP.encode()
-    if group not in raw and group not in raw.replace(b"\0", b""):
+def parse_entry_points(
+    raw: bytes, name: str, file: str, findings: list[Finding], group: str = GROUP
+) -> tuple[EntryPoint, ...]:
+    """Read the lines of a group of ours; a stranger's file that does not name it is never looked at more closely."""
+    wanted = group.encode()
+    if wanted not in raw and wanted not in raw.replace(b"\0", b""):
         return ()
     if len(raw) > MAX_ENTRY_POINTS_BYTES:
         message = f"the entry_points.txt of '{name}' is larger than {MAX_ENTRY_POINTS_BYTES:,} bytes"
@@ -130,10 +132,10 @@ def parse_entry_points(raw: bytes, name: str, file: str, findings: list[Finding]
     if text.startswith("\ufeff"):
         message = f"the entry_points.txt of '{name}' begins with a byte order mark, so Python's own reader misses tools"
         findings.append(Finding("bad-entry-points", message, Where(file, 1)))
-    return tuple(_group_lines(text, name, file, findings))
+    return tuple(_group_lines(text, name, file, findings, group))
 
 
-def _group_lines(text: str, name: str, file: str, findings: list[Finding]) -> list[EntryPoint]:
+def _group_lines(text: str, name: str, file: str, findings: list[Finding], group: str) -> list[EntryPoint]:
     section = None
     found = []
     for number, written in enumerate(text.splitlines(), start=1):
@@ -147,6 +149,6 @@ def _group_lines(text: str, name: str, file: str, findings: list[Finding]) -> li
         if not equals and section is not None:
             message = f"a line in the entry_points.txt of '{name}' has no '=': {line[:80]!r}"
             findings.append(Finding("bad-entry-points", message, Where(file, number)))
-        elif section == GROUP:
+        elif section == group:
             found.append(EntryPoint(key.strip(), value.strip(), number))
     return found

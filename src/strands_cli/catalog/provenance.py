@@ -75,6 +75,22 @@ def find_provenance(record: ToolRecord, catalog: Catalog) -> Provenance:
     )
 
 
+def find_sources(record: ToolRecord, catalog: Catalog) -> frozenset[str]:
+    """Return how and where a tool is installed in the words of a policy rule; costs one small file.
+
+    A wheel without a record of its origin came from an `index`; `unknown` is among the words where that is not told.
+    """
+    copies = catalog.seen.records.get(record.distribution)
+    if not copies:
+        return frozenset({"unknown"})
+    install, _, _ = _install(copies[0][1], record.path)
+    place = _place(record.path)
+    words: set[str] = {"index" if install == "wheel" else install}
+    if record.registered_by is not None:
+        words.add("hook")
+    return frozenset(words | ({place} if place in ("user-site", "PYTHONPATH") else set()))
+
+
 def _install(dist_info: str, directory: str) -> tuple[InstallKind, str | None, str | None]:
     if os.path.isfile(directory):
         return "zip", None, None

@@ -42,6 +42,7 @@ class ToolRecord:
         manifest: Path of the manifest that said all this; None if it was read from source.
         members: The tools of a class, suite or provider; None where only loading tells; empty for a single tool.
         parent: For a member, the name its distribution declares it under.
+        registered_by: The hook plugin that gave the record; None for what the distribution itself declares.
     """
 
     name: str
@@ -71,6 +72,7 @@ class ToolRecord:
     manifest: str | None = None
     members: tuple[ToolRecord, ...] | None = ()
     parent: str | None = None
+    registered_by: str | None = None
 
     @property
     def ref_name(self) -> str:

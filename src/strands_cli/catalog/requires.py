@@ -8,14 +8,14 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from strands_cli.catalog.distributions import Scan, normalise
 from strands_cli.catalog.locate import find_package, module_file
+from strands_cli.versions import satisfies
 
 _SYSTEMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "windows"}
-_SIMPLE_CLAUSE = re.compile(r"\s*(>=|<=|==|!=|<|>)\s*(\d+(?:\.\d+)*)\s*")
-_RELEASE = re.compile(r"\d+(?:\.\d+)*")
 _SIMPLE_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*((?:[<>=!]=?[^;@\[]*)?)")
 
 
@@ -28,41 +28,6 @@ def unmet(requires: Mapping[str, Any], seen: Scan) -> list[str]:
     missing += [_distribution(text, seen) for text in requires.get("distributions", ())]
     missing += [_module(name, seen) for name in requires.get("modules", ())]
     return [phrase for phrase in missing if phrase]
-
-
-def satisfies(version: str, specifier: str) -> bool:
-    """Return whether a version satisfies a PEP 440 specifier.
-
-    Plain releases are compared by hand, because `packaging` costs a cold start 20 ms.
-
-    Raises:
-        ValueError: When either is malformed.
-    """
-    clauses = [_SIMPLE_CLAUSE.fullmatch(clause) for clause in specifier.split(",")]
-    if _RELEASE.fullmatch(version) and all(clauses):
-        return all(_compare(version, clause[1], clause[2]) for clause in clauses if clause)
-    from packaging.specifiers import SpecifierSet
-    from packaging.version import Version
-
-    return SpecifierSet(specifier).contains(Version(version), prereleases=True)
-
-
-def _compare(version: str, operator: str, bound: str) -> bool:
-    left, right = _padded(version, bound)
-    return {
-        ">=": left >= right,
-        "<=": left <= right,
-        "==": left == right,
-        "!=": left != right,
-        "<": left < right,
-        ">": left > right,
-    }[operator]
-
-
-def _padded(version: str, bound: str) -> tuple[list[int], list[int]]:
-    left, right = ([int(part) for part in text.split(".")] for text in (version, bound))
-    width = max(len(left), len(right))
-    return left + [0] * (width - len(left)), right + [0] * (width - len(right))
 
 
 def _python(specifier: str) -> str | None:
@@ -116,7 +81,31 @@ def _full_requirement(text: str, seen: Scan) -> str | None:
         return f"the distribution {text!r}, which is not a PEP 508 requirement"
     if requirement.marker is not None and not requirement.marker.evaluate():
         return None
-    return _installed(requirement.name, str(requirement.specifier), text, seen)
+    lacking = _installed(requirement.name, str(requirement.specifier), text, seen)
+    return lacking or next(
+        filter(None, (_extra(requirement.name, one, text, seen) for one in requirement.extras)), None
+    )
+
+
+def _extra(name: str, extra: str, text: str, seen: Scan) -> str | None:
+    """Return what an extra of an installed distribution lacks; what its dependencies need in turn is not followed."""
+    from importlib.metadata import PathDistribution
+
+    from packaging.requirements import Requirement
+
+    installed = PathDistribution(Path(seen.records[normalise(name)][0][1]))
+    provided = {normalise(one) for one in installed.metadata.get_all("Provides-Extra") or ()}
+    if normalise(extra) not in provided:
+        return f"the distribution {text!r}, which has no extra {extra!r}"
+    for needed in map(Requirement, installed.requires or ()):
+        marker = needed.marker
+        if marker is None or marker.evaluate({"extra": ""}) or not marker.evaluate({"extra": extra}):
+            continue
+        if _installed(needed.name, str(needed.specifier), str(needed), seen):
+            return f"the distribution {text!r}, of which {needed.name!r} is missing or of another version: " + (
+                f"pip install '{text}'"
+            )
+    return None
 
 
 def _module(name: str, seen: Scan) -> str | None:

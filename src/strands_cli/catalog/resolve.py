@@ -8,10 +8,10 @@ from typing import Protocol
 from strands_cli.catalog.distributions import Scan, normalise
 from strands_cli.catalog.locate import Package, find_package, module_file
 from strands_cli.catalog.records import ToolRecord
-from strands_cli.catalog.requires import satisfies
 from strands_cli.catalog.source_reader import SourceError
 from strands_cli.errors import Finding, InvalidInput, NotEquipped, did_you_mean
 from strands_cli.toolref import LEGACY_PACKAGE, ToolRef, ToolRefError
+from strands_cli.versions import satisfies
 
 LEGACY_DISTRIBUTION = "strands-agents-tools"
 CONVENTION = "strands-tool-"

@@ -9,18 +9,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from strands_cli.catalog.bindings import UNKNOWN, Bindings, Foreign, Unknown, exported_names, is_from_python
+from strands_cli.catalog.docstrings import description_of, docstring_of
+from strands_cli.catalog.settled import is_plain_suite, is_settled
 from strands_cli.metadata import HINTS
 
 MAX_SOURCE_BYTES = 2_000_000
 MAX_HOPS = 5
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-_SECTIONS = (
-    *("returns:", "return:", "yields:", "yield:", "raises:", "raise:", "except:", "exceptions:"),
-    *("examples:", "example:", "note:", "notes:", "see also:", "seealso:", "references:", "ref:"),
-)
-_ARGUMENTS = ("args:", "arguments:", "parameters:", "param:", "params:")
 
 
 class SourceError(Exception):
@@ -40,7 +36,7 @@ class SourceTool:
         kind: A word of `manifest.KINDS`, or `unknown`.
         file: The file that defines it.
         line: 1-based line of the definition.
-        complete: Whether name, description and input schema are all literal.
+        certain: Whether the code, once run, can hardly say anything else.
         members: As in `ToolRecord`.
     """
 
@@ -54,10 +50,13 @@ class SourceTool:
     annotations: Mapping[str, Any] = field(default_factory=dict)
     strands_cli: Mapping[str, Any] = field(default_factory=dict)
     members: tuple[SourceTool, ...] | None = ()
+    certain: bool = True
 
     @property
     def complete(self) -> bool:
-        """Return whether nothing that a model needs is left to loading."""
+        """Return whether nothing that a model needs is left to loading: all of it is literal, and stays so."""
+        if not self.certain:
+            return False
         if self.kind in ("class", "suite", "provider"):
             return bool(self.members) and all(member.complete for member in self.members or ())
         return None not in (self.name, self.description, self.input_schema)
@@ -92,17 +91,18 @@ def _read_module_tool(module: str, read_module: ReadModule) -> SourceTool:
     source = _open(module, read_module)
     if source is None:
         return SourceTool(members=None)
-    name = module.rpartition(".")[2]
     spec_node = source.value("TOOL_SPEC")
     if spec_node is not None:
-        return _from_spec(spec_node, source, "module", source.function(name))
+        return _from_spec(spec_node, source, "TOOL_SPEC")
     if source.definition("TOOL_SPECS") is not None:
         return _from_specs(source)
     tools = source.tools(read_module)
+    certain = is_plain_suite(source.tree)
     if tools and len(tools) == 1:
-        return tools[0]
+        return replace(tools[0], certain=tools[0].certain and certain)
     if tools and all(tool.name is not None for tool in tools):
-        return SourceTool(kind="suite", file=source.file, line=1, description=source.doc, members=tuple(tools))
+        found = SourceTool(kind="suite", file=source.file, line=1, description=source.doc, members=tuple(tools))
+        return replace(found, certain=certain)
     return SourceTool(file=source.file, line=1, members=None)
 
 
@@ -110,7 +110,7 @@ def _from_specs(source: _Source) -> SourceTool:
     """Read `TOOL_SPECS`; a member without a literal name leaves all of them to loading."""
     node = source.value("TOOL_SPECS")
     listed = node.elts if isinstance(node, (ast.List, ast.Tuple)) else []
-    members = tuple(_from_spec(one, source, "module", None) for one in listed)
+    members = tuple(_from_spec(one, source, "TOOL_SPECS") for one in listed)
     if node is None or not members or any(member.name is None for member in members):
         return SourceTool(file=source.file, line=1, members=None)
     return SourceTool(kind="suite", file=source.file, line=node.lineno, members=members)
@@ -127,7 +127,11 @@ def _follow(module: str, attribute: str, read_module: ReadModule, hops: int) -> 
         decorator = source.tool_decorator(node)
         if decorator is not None:
             return source.from_function(node, decorator)
-        doc = _description(node)
+        spec_node = source.value("TOOL_SPEC")
+        spec = _literal(spec_node)
+        if spec_node is not None and isinstance(spec, dict) and spec.get("name") == attribute:
+            return _from_spec(spec_node, source, "TOOL_SPEC")
+        doc = description_of(node)
         return SourceTool(kind="provider", file=source.file, line=node.lineno, description=doc, members=None)
     if isinstance(node, ast.ImportFrom) and hops:
         target, original = source.imported(node, attribute)
@@ -162,7 +166,7 @@ class _Source:
         self.module = module
         self.file = file
         self.tree = tree
-        self.doc = _docstring(tree).split("\n\n")[0].replace("\n", " ") or None
+        self.doc = docstring_of(tree).split("\n\n")[0].replace("\n", " ") or None
         self.tool_words = {"tool"} | {
             alias.asname or alias.name
             for node in tree.body
@@ -237,9 +241,7 @@ class _Source:
 
     def tool_decorator(self, node: Function) -> ast.expr | None:
         for decorator in node.decorator_list:
-            called = decorator.func if isinstance(decorator, ast.Call) else decorator
-            name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", None)
-            if name in self.tool_words:
+            if _decorator_name(decorator) in self.tool_words:
                 return decorator
         return None
 
@@ -247,9 +249,11 @@ class _Source:
         words = _keywords(decorator)
         # A keyword that is there but not literal makes its field unknown; one that is absent has the SDK's default.
         name = words.get("name", node.name)
-        description = words.get("description", _description(node) or node.name)
+        description = words.get("description", description_of(node) or node.name)
         annotations, ours = _metadata(node)
+        known = all(_decorator_name(one) in {*self.tool_words, "tool_metadata"} for one in node.decorator_list)
         return SourceTool(
+            certain=known and _has_literal_metadata(node),
             name=name if isinstance(name, str) else None,
             kind="function",
             file=self.file,
@@ -261,16 +265,20 @@ class _Source:
         )
 
 
-def _from_spec(node: ast.expr, source: _Source, kind: str, function: Function | None) -> SourceTool:
+def _from_spec(node: ast.expr, source: _Source, word: str) -> SourceTool:
     spec = _literal(node)
-    line = (function or node).lineno
+    last = source.module.rpartition(".")[2]
     if not isinstance(spec, dict):
-        return SourceTool(kind=kind, file=source.file, line=line)
+        return SourceTool(kind="module", file=source.file, line=(source.function(last) or node).lineno)
+    names = (str(spec.get("name")), last)
+    functions = [name for name in names if source.definition(name)]
+    function = source.function(functions[0]) if functions else None
     said, ours = _metadata(function) if function else ({}, {})
     return replace(
-        from_tool_spec(spec, kind),
+        from_tool_spec(spec, "module"),
+        certain=is_settled(source.tree, word) and function is not None and _has_literal_metadata(function),
         file=source.file,
-        line=line,
+        line=(function or node).lineno,
         annotations={**said, **_mapping(spec.get("annotations"))},
         strands_cli={**ours, **_mapping(spec.get("strands_cli"))},
     )
@@ -291,7 +299,7 @@ def from_tool_spec(spec: Mapping[str, Any], kind: str) -> SourceTool:
 
 
 def _from_class(node: ast.ClassDef, source: _Source) -> SourceTool:
-    found = SourceTool(file=source.file, line=node.lineno, description=_description(node), members=None)
+    found = SourceTool(file=source.file, line=node.lineno, description=description_of(node), members=None)
     methods = [
         source.from_function(part, decorator)
         for part in node.body
@@ -299,8 +307,9 @@ def _from_class(node: ast.ClassDef, source: _Source) -> SourceTool:
         and (decorator := source.tool_decorator(part)) is not None
     ]
     if methods:
-        # Bases may add tools of their own; only a class without any is wholly known.
-        return replace(found, kind="class", members=tuple(methods))
+        # Bases and decorators may add tools of their own; only a class without any is wholly known.
+        certain = not node.decorator_list and all(getattr(base, "id", "") == "object" for base in node.bases)
+        return replace(found, kind="class", members=tuple(methods), certain=certain)
     bases = {base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "") for base in node.bases}
     if "AgentTool" in bases:
         annotations, ours = _metadata(node)
@@ -311,12 +320,21 @@ def _from_class(node: ast.ClassDef, source: _Source) -> SourceTool:
 def _metadata(node: Function | ast.ClassDef) -> tuple[dict[str, Any], dict[str, Any]]:
     words: dict[str, Any] = {}
     for decorator in reversed(node.decorator_list):  # the outer one, which is written first, wins
-        called = decorator.func if isinstance(decorator, ast.Call) else None
-        name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", None)
-        if name == "tool_metadata":
+        if _decorator_name(decorator) == "tool_metadata":
             words.update({word: value for word, value in _keywords(decorator).items() if value is not None})
     annotations = {hint: words.pop(word) for word, hint in {**HINTS, "title": "title"}.items() if word in words}
     return annotations, words
+
+
+def _has_literal_metadata(node: Function) -> bool:
+    metadata = [one for one in node.decorator_list if _decorator_name(one) == "tool_metadata"]
+    keywords = [keyword for one in metadata if isinstance(one, ast.Call) for keyword in one.keywords]
+    return all(keyword.arg and _literal(keyword.value) is not None for keyword in keywords)
+
+
+def _decorator_name(decorator: ast.expr) -> str | None:
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", None)
 
 
 def _keywords(decorator: ast.expr) -> dict[str, Any]:
@@ -358,22 +376,3 @@ def _schema(value: Any) -> dict[str, Any] | None:
         return None
     inner = value.get("json")
     return dict(inner) if isinstance(inner, Mapping) else dict(value)
-
-
-def _docstring(node: Function | ast.ClassDef | ast.Module) -> str:
-    return (ast.get_docstring(node) or "").encode("utf-8", "backslashreplace").decode().strip()
-
-
-def _description(node: Function | ast.ClassDef) -> str | None:
-    """Return the docstring less its arguments section, as the SDK's `@tool` makes a description of it."""
-    kept = []
-    in_arguments = False
-    for line in _docstring(node).split("\n"):
-        word = line.strip().lower()
-        if word.startswith(_ARGUMENTS):
-            in_arguments = True
-        elif word.startswith(_SECTIONS):
-            in_arguments = False
-        if not in_arguments:
-            kept.append(line)
-    return "\n".join(kept).strip() or None

@@ -59,6 +59,8 @@ def execute(planned: Plan, options: RunOptions, known: dict[str, Any], manner: M
             warn_of_questions(planned)
     with open_view(quiet=manner.quiet, verbose=manner.verbose) as view, own_streams(view.hear) as streams:
         human.view, human.keyboard = view, Keyboard(streams.stdin)
+        if planned.hooks is not None:
+            planned.hooks.tell = view.line  # what plugins say must not tear the status line
         listeners: list[Callable[[Any], None]] = [view, *event_writer(manner.events, streams.stdout)]
 
         def emit(event: Any) -> None:

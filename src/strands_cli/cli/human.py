@@ -75,7 +75,7 @@ class TerminalHuman:
             answer = accepted(question, typed)
             if answer is not None:
                 return Answer("answered", answer)
-            say("  answer yes or no" if question.kind == "approval" else f"  the answer must match {question.pattern}")
+            say(f"  {_wanted(question)}")
 
     async def _read_line(self, hint: str) -> str | None:
         """Read in a thread that lets go of the keyboard when this is cancelled."""
@@ -90,8 +90,8 @@ class TerminalHuman:
 
 
 def _unanswered(question: Question) -> Answer:
-    # A gate can wait for its answer; a tool call cannot be left half done.
-    return Answer("waiting" if question.kind == "gate" else "nobody")
+    # What is asked can wait for its answer; whether a call may be made is decided when nobody is there.
+    return Answer("nobody" if question.kind == "approval" else "waiting")
 
 
 def _after_timeout(question: Question) -> Answer:
@@ -109,9 +109,17 @@ def accepted(question: Question, typed: str) -> str | None:
         return "yes" if text.lower() in _YES else "no" if text.lower() in _NO else None
     if not text and question.default is not None:
         return question.default
+    if question.kind == "interrupt" and not text:  # a tool would take an empty line for whatever it likes
+        return None
     if question.pattern is not None and re.fullmatch(question.pattern, text) is None:
         return None
     return text
+
+
+def _wanted(question: Question) -> str:
+    if question.kind == "approval":
+        return "answer yes or no"
+    return f"the answer must match {question.pattern}" if question.pattern else "the tool needs an answer"
 
 
 def _hint(question: Question) -> str:

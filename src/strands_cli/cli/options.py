@@ -26,6 +26,12 @@ ALLOW = Annotated[list[str], typer.Option("--allow", metavar="TOOL", help="Allow
 YES = Annotated[bool, typer.Option("--yes", "-y", help="Allow every tool call that would ask.")]
 OUT = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where artifacts go.")]
 FORCE = Annotated[bool, typer.Option("--force", help="Overwrite artifacts and recordings that exist.")]
+POLICY = Annotated[
+    Path | None, typer.Option("--policy", metavar="FILE", help="Policy file, in place of strands-policy.yaml.")
+]
+LOCKED = Annotated[bool, typer.Option("--locked", help="Refuse to run without a strands.lock beside the workflow.")]
+NO_PLUGINS = Annotated[bool, typer.Option("--no-plugins", help="Leave out the hook plugins of your own policy file.")]
+TRACE_HOOKS = Annotated[bool, typer.Option("--trace-hooks", help="Say on stderr each call of a hook, with its time.")]
 RUN = Annotated[str, typer.Argument(metavar="RUN", help="The run's id, as `strands runs list` shows it.")]
 RUNS_DIR = Annotated[Path | None, typer.Option("--runs-dir", metavar="DIR", help="Where records of runs are kept.")]
 
@@ -48,6 +54,10 @@ class Manner:
         str | None, typer.Option("--events", metavar="FILE", help="Write events as JSON Lines; `-`: stdout.")
     ] = None
     runs_dir: RUNS_DIR = None
+    policy: POLICY = None
+    locked: LOCKED = False
+    no_plugins: NO_PLUGINS = False
+    trace_hooks: TRACE_HOOKS = False
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show what models say and what the SDK logs.")] = (
         False
@@ -57,12 +67,15 @@ class Manner:
     def over(self, kept: RunOptions, runs_dir: Path) -> RunOptions:
         """Return the options a run was started with, with what has been chosen anew over them."""
         from strands_cli.cli.human import is_interactive
+        from strands_cli.cli.output import say
 
         # What was detached stays so, rather than being denied; but a person at a terminal can be asked.
         detach = self.detach or (kept.detach and not is_interactive())
         return dataclasses.replace(
             kept, detach=detach, record=self.record, runs_dir=runs_dir,
             force=self.force or kept.force, out_dir=self.out or kept.out_dir,
+            policy=self.policy or kept.policy, locked=self.locked or kept.locked,
+            no_plugins=self.no_plugins, trace_hooks=self.trace_hooks, tell=say,
         )  # fmt: skip
 
     def require_one_result(self) -> None:
@@ -77,7 +90,7 @@ class Manner:
     def placed(self) -> Manner:
         """Return it with paths that stay what they are when the working directory changes."""
         events = str(Path(self.events).absolute()) if self.events not in (None, "-") else self.events
-        places = {name: getattr(self, name) for name in ("out", "record", "runs_dir")}
+        places = {name: getattr(self, name) for name in ("out", "record", "runs_dir", "policy")}
         return dataclasses.replace(
             self, events=events, **{name: place and place.absolute() for name, place in places.items()}
         )

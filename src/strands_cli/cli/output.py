@@ -12,10 +12,9 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any, TextIO
 
+from strands_cli.characters import HARMLESS, is_hidden
 from strands_cli.errors import ArtifactError, ExitCode, Finding, Interrupted, StrandsCliError, exit_code_of
 
-_HARMLESS = "\n\t"
-_HIDDEN_CATEGORIES = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
 _NOT_ASCII = re.compile(r"[^\x00-\x7e]")
 
 
@@ -24,13 +23,9 @@ def printable(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(
-        char.encode("unicode_escape").decode("ascii") if char not in _HARMLESS and _is_hidden(char) else char
+        char.encode("unicode_escape").decode("ascii") if is_hidden(char) and char not in HARMLESS else char
         for char in text
     )
-
-
-def _is_hidden(char: str) -> bool:
-    return unicodedata.category(char) in _HIDDEN_CATEGORIES
 
 
 def fitted(text: str, columns: int) -> tuple[str, int]:
@@ -65,7 +60,7 @@ def json_text(document: Any, *, indent: int | None = None) -> str:
     encoding = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "")
     text = json.dumps(document, ensure_ascii=encoding != "utf8", indent=indent, default=str)
     # Outside of strings JSON is ASCII, so what is replaced here stands in a string.
-    return _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1] if _is_hidden(found[0]) else found[0], text)
+    return _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1] if is_hidden(found[0]) else found[0], text)
 
 
 def _write_result(text: str) -> None:

@@ -10,8 +10,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from strands_cli.cli.inputs import read_given, read_values
-from strands_cli.cli.options import ALLOW, FORCE, MODEL, OUT, PROVIDER, SPEC, VAR, VARS_FILE, YES
-from strands_cli.cli.output import error_document, print_json, print_result, say_findings
+from strands_cli.cli.options import (
+    ALLOW,
+    FORCE,
+    LOCKED,
+    MODEL,
+    NO_PLUGINS,
+    OUT,
+    POLICY,
+    PROVIDER,
+    SPEC,
+    TRACE_HOOKS,
+    VAR,
+    VARS_FILE,
+    YES,
+)
+from strands_cli.cli.output import error_document, print_json, print_result, say, say_findings
 from strands_cli.errors import ExitCode, StrandsCliError
 from strands_cli.planning.options import RunOptions
 
@@ -35,6 +49,10 @@ def plan(
     model: MODEL = None,
     allow: ALLOW = [],  # noqa: B006
     yes: YES = False,
+    policy: POLICY = None,
+    locked: LOCKED = False,
+    no_plugins: NO_PLUGINS = False,
+    trace_hooks: TRACE_HOOKS = False,
 ) -> int:
     """Show what a run would do, without calling a model or importing a tool.
 
@@ -43,7 +61,8 @@ def plan(
     try:
         options = RunOptions(
             given=read_given(var), values=read_values(vars_file), provider=provider, model=model, allow=tuple(allow),
-            yes=yes, out_dir=out, force=force,
+            yes=yes, out_dir=out, force=force, locked=locked, policy=policy, no_plugins=no_plugins,
+            trace_hooks=trace_hooks, tell=say,
         )  # fmt: skip
         from strands_cli import app
 
@@ -80,20 +99,21 @@ def plan_text(planned: Plan) -> str:
     lines += [f"input     {name} = {_short(value)}" for name, value in planned.inputs.items()]
     for agent in planned.agents.values():
         lines.append(f"agent     {agent.id}: {model_words(agent)}")
-        lines += [_tool_line(tool) for tool in agent.tools]
+        lines += [line for tool in agent.tools for line in _tool_lines(tool)]
     for step in planned.steps:
         mark = "" if step.rendered else "  (rendered when it runs)"
         lines.append(f"step      {step.key}  {step.kind}  {step.who}{mark}")
         lines += [f"            {line}" for line in _short(step.input, 400).splitlines()]
     if of_steps := step_tools(planned):
-        lines += ["tools that steps name themselves", *map(_tool_line, of_steps)]
+        lines += ["tools that steps name themselves", *(line for tool in of_steps for line in _tool_lines(tool))]
     lines += [f"artifact  {artifact.path}" for artifact in spec.outputs.artifacts]
     lines.append(f"bounds    {bound_words(planned.bounds)}")
     return "\n".join(lines)
 
 
-def _tool_line(tool: PlannedTool) -> str:
-    return f"  tool    {tool.name}  {tool.ref}  {tool.qualified}  {tool.decision.effect}: {tool.decision.rule}"
+def _tool_lines(tool: PlannedTool) -> list[str]:
+    line = f"  tool    {tool.name}  {tool.ref}  {tool.qualified}  {tool.decision.effect}: {tool.decision.rule}"
+    return [line, *(f"            {rule.effect} {rule.pattern}: {rule.words}" for rule in tool.conditional)]
 
 
 def step_tools(planned: Plan) -> list[PlannedTool]:
@@ -168,6 +188,9 @@ def _tool_document(tool: PlannedTool) -> dict[str, Any]:
         "version": tool.record.version if tool.record else None,
         "permission": tool.decision.effect,
         "rule": tool.decision.rule,
+        "conditional": [
+            {"effect": rule.effect, "pattern": rule.pattern, "rule": rule.words} for rule in tool.conditional
+        ],
     }
 
 

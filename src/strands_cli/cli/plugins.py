@@ -1,4 +1,4 @@
-"""Commands for plugin authors: plugin manifest."""
+"""The commands under `plugin`: manifest here, the others in modules of their own."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
+from strands_cli.cli import plugin_check, plugin_install, plugin_list, plugin_new, plugin_verify
 from strands_cli.cli.output import print_result, say_findings
 from strands_cli.errors import UsageError
 
 plugin_app = typer.Typer(
     name="plugin",
-    help="Make and check tool plugins.\n\nExample: strands plugin manifest --check packages/strands-tool-foo",
+    help="Make, check, install and verify plugins.\n\nExample: strands plugin check packages/strands-tool-foo",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -22,7 +23,12 @@ EXIT_FINDINGS = 3
 
 def register(program: typer.Typer) -> None:
     """Add these commands to the program."""
+    plugin_new.register(plugin_app)
     plugin_app.command("manifest")(manifest)
+    plugin_check.register(plugin_app)
+    plugin_install.register(plugin_app)
+    plugin_list.register(plugin_app)
+    plugin_verify.register(plugin_app)
     program.add_typer(plugin_app)
 
 
@@ -39,11 +45,12 @@ def manifest(
 
     Example: strands plugin manifest --check packages/strands-tool-foo
     """
-    from strands_cli.catalog import write as writer  # `--help` needs none of it
+    from strands_cli.authoring import write as writer  # `--help` needs none of it
+    from strands_cli.authoring.project import read_project
 
     if write and check:
         raise UsageError("--write and --check cannot be combined", fix="check after writing, in a second command")
-    project = writer.read_project(directory)
+    project = read_project(directory)
     if write:
         print_result("\n".join(str(file) for file in writer.write_manifests(project)))
     elif check:

@@ -7,18 +7,20 @@ from typing import Annotated
 
 import typer
 
-from strands_cli.cli import plan, plugins, resume, run, runs, tools, tools_run, validate
+from strands_cli.cli import doctor, explain, lock, plan, plugins, resume, run, runs, tools, tools_run, validate
+from strands_cli.cli.foreign import Commands
 from strands_cli.cli.output import let_go, print_result, report_error, result_lost
 
 program = typer.Typer(
     name="strands",
+    cls=Commands,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for room in (run, plan, validate, resume, runs, tools, plugins):
+for room in (run, plan, validate, resume, runs, tools, plugins, lock, explain, doctor):
     room.register(program)
 tools_run.register(tools.tools_app)
 

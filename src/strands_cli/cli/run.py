@@ -10,6 +10,7 @@ import typer
 
 from strands_cli.cli.carry import execute, json_on_failure, print_outcome
 from strands_cli.cli.options import ALLOW, FORCE, MODEL, OUT, PROVIDER, VAR, VARS_FILE, YES, Manner, with_manner
+from strands_cli.cli.output import say
 from strands_cli.errors import ExitCode, UsageError
 from strands_cli.planning.options import RunOptions
 
@@ -32,6 +33,9 @@ def run(
     model: MODEL = None,
     allow: ALLOW = [],  # noqa: B006
     yes: YES = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Stay, and run again whenever the workflow or a tool of it has changed.")
+    ] = False,
     manner: Manner,
     resume: Annotated[str | None, typer.Option(metavar="RUN", help="Older word for `strands resume RUN`.")] = None,
     hitl_response: Annotated[
@@ -44,8 +48,9 @@ def run(
     """
     from strands_cli import app
     from strands_cli.cli.inputs import ask_for_missing, read_given, read_values
+    from strands_cli.cli.watch import is_to_watch, watch_run
 
-    if resume is not None:
+    if resume is not None and not watch:
         from strands_cli.cli.resume import resume_as_before
 
         return resume_as_before(spec, resume, hitl_response, dataclasses.replace(manner, force=force))
@@ -56,14 +61,19 @@ def run(
             raise UsageError("Missing argument 'SPEC'", fix="name a workflow file, or `-` for standard input")
         if hitl_response is not None:
             raise UsageError("--hitl-response answers a stored run", fix="name it: --resume RUN")
+        watches = watch and is_to_watch(as_json=manner.as_json, source=spec, resumed=resume)
         options = RunOptions(
             given=read_given(var), values=read_values(vars_file), provider=provider, model=model, allow=tuple(allow),
             yes=yes, detach=manner.detach, out_dir=out, force=force, record=manner.record, runs_dir=manner.runs_dir,
+            locked=manner.locked, policy=manner.policy, no_plugins=manner.no_plugins, trace_hooks=manner.trace_hooks,
+            tell=say, reload=watch,
         )  # fmt: skip
+        if watches:
+            return watch_run(spec, options, vars_file)
         planned = app.plan(spec, options)
         if ask:
             options = ask_for_missing(planned, options)
-            planned = app.plan(spec, options, text=planned.text)
+            planned = app.plan(spec, options, text=planned.text, hooks=planned.hooks)
         result = execute(planned, options, known, manner, lambda human, emit: app.run(planned, options, human, emit))
         print_outcome(planned, result, manner)
     return ExitCode.OK

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from strands_cli.cli.options import NO_PLUGINS, TRACE_HOOKS
 from strands_cli.cli.output import print_json, print_result, say, say_findings
+from strands_cli.errors import StrandsCliError
 
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog, ToolRecord
+    from strands_cli.hooks.manager import Hooks
 
 tools_app = typer.Typer(
     name="tools",
@@ -37,14 +40,14 @@ def list_tools(
     check: Annotated[bool, typer.Option("--check", help="Exit 3 if anything is wrong with what is installed.")] = False,
     family: Annotated[str | None, typer.Option(metavar="F", help="Only tools of this family.")] = None,
     category: Annotated[str | None, typer.Option(metavar="C", help="Only tools of this category.")] = None,
+    no_plugins: NO_PLUGINS = False,
+    trace_hooks: TRACE_HOOKS = False,
 ) -> None:
     """List the installed tools, importing none of them.
 
     Example: strands list-tools --source
     """
-    from strands_cli.catalog import discover_catalog  # `--help` needs no catalog
-
-    catalog = discover_catalog()
+    catalog, _ = hooked_catalog(no_plugins=no_plugins, trace_hooks=trace_hooks)
     chosen = [
         record
         for record in catalog.tools
@@ -70,15 +73,31 @@ def show_tool(
 
     Example: strands tools show calculator
     """
-    from strands_cli.catalog import discover_catalog
-
-    catalog = discover_catalog()
+    catalog, _ = hooked_catalog()
     records = _named(catalog, name)
     if as_json:
         documents = [_shown(record, catalog) for record in records]
         print_json(documents[0] if len(documents) == 1 else {"conflict": documents})
         return
     print_result("\n\n".join("\n".join(_page(record, catalog)) for record in records))
+
+
+def hooked_catalog(*, no_plugins: bool = False, trace_hooks: bool = False) -> tuple[Catalog, Hooks]:
+    """Return the catalog and the hook plugins that were asked; a policy file that is wrong is said, and names none."""
+    from strands_cli.config import load_settings  # `--help` needs none of it
+    from strands_cli.hooks.values import HookContext
+    from strands_cli.planning.options import RunOptions
+    from strands_cli.planning.policies import load_policy
+    from strands_cli.policy import Policy
+    from strands_cli.session.hooked import hooks_in_force
+
+    try:
+        policy = load_policy(load_settings(), None)
+    except StrandsCliError as error:
+        say_findings(error.findings)
+        policy = Policy()
+    hooks = hooks_in_force(policy, RunOptions(no_plugins=no_plugins, trace_hooks=trace_hooks, tell=say))
+    return hooks.discover(HookContext(rules=policy.rules)), hooks
 
 
 def _listed(record: ToolRecord, catalog: Catalog, with_source: bool) -> dict[str, Any]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.output import json_text, print_json, print_response, say
+from strands_cli.cli.options import NO_PLUGINS, POLICY, TRACE_HOOKS
+from strands_cli.cli.output import json_text, print_json, print_response, say, say_findings
 from strands_cli.errors import ExitCode, StrandsCliError, UsageError
 
 if TYPE_CHECKING:
@@ -25,14 +27,23 @@ def register(tools_app: typer.Typer) -> None:
 def run_tool(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The tool: short name or reference.")],
     given: Annotated[str, typer.Option("--input", metavar="JSON", help="The input; `-` reads standard input.")] = "{}",
+    policy: POLICY = None,
+    locked: Annotated[bool, typer.Option("--locked", help="Refuse what this folder's strands.lock lacks.")] = False,
+    no_plugins: NO_PLUGINS = False,
+    trace_hooks: TRACE_HOOKS = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Stay, and call it again whenever it has changed.")] = False,
 ) -> int:
     """Call one installed tool. Typing this command is the approval: what would ask is allowed, what is denied stays so.
 
     Example: strands tools run calculator --input '{"expression": "6 * 7"}'
     """
+    from strands_cli.cli.watch import is_to_watch, watch_tool
+
+    if watch and is_to_watch(as_json=as_json):
+        return watch_tool(name, policy, given)
     try:
-        result = call(name, given)
+        result = call(name, given, policy, locked=locked, no_plugins=no_plugins, trace_hooks=trace_hooks)
     except StrandsCliError as error:
         if as_json:
             print_json(failure_document(error))
@@ -46,7 +57,15 @@ def run_tool(
     return ExitCode.OK if result["status"] == "success" else ExitCode.RUN_FAILED
 
 
-def call(name: str, given: str) -> Mapping[str, Any]:
+def call(
+    name: str,
+    given: str,
+    policy_file: Path | None = None,
+    *,
+    locked: bool = False,
+    no_plugins: bool = False,
+    trace_hooks: bool = False,
+) -> Mapping[str, Any]:
     """Make the call with stdin and stdout kept from the tool.
 
     Raises:
@@ -54,11 +73,23 @@ def call(name: str, given: str) -> Mapping[str, Any]:
     """
     arguments = read_arguments(sys.stdin.read() if given == "-" else given)
     from strands_cli import app
+    from strands_cli.cli.human import choose_human
+    from strands_cli.cli.keyboard import Keyboard
     from strands_cli.cli.process import own_streams, run_to_end
+    from strands_cli.config import load_settings
+    from strands_cli.planning.options import RunOptions
+    from strands_cli.planning.policies import load_policy
+    from strands_cli.session.hooked import hooks_in_force
 
-    planned = app.plan_tool(name)
-    with own_streams(lambda line: say(f"  | {line}")):
-        return run_to_end(lambda: app.run_tool(planned, arguments))
+    settings = load_settings()
+    policy = load_policy(settings, Path.cwd(), policy_file)
+    say_findings(policy.findings)
+    hooks = hooks_in_force(policy, RunOptions(no_plugins=no_plugins, trace_hooks=trace_hooks, tell=say))
+    planned = app.plan_tool(name, policy=policy, settings=settings, locked=locked, hooks=hooks)
+    person = choose_human(detach=False)
+    with own_streams(lambda line: say(f"  | {line}")) as streams:
+        person.keyboard = Keyboard(streams.stdin)
+        return run_to_end(lambda: app.run_tool(planned, arguments, policy, person, say, hooks))
 
 
 def read_arguments(text: str) -> Any:

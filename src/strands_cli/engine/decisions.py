@@ -41,7 +41,8 @@ def chosen_question(journal: Journal, key: str | None) -> Row:
             raise UsageError("no question of the run waits for an answer", fix="see `strands runs show`")
         raise UsageError(f"{len(waiting)} questions of the run wait", fix=f"name one of them:\n{listed}")
     for row in waiting:
-        if key in (row.key, row.key.removesuffix("/approval")):
+        # A question about a call, or of one, is meant by the call's key too.
+        if key in (row.key, row.key.rpartition("/")[0]):
             return row
     known = journal.row(key) or journal.row(f"{key}/approval")
     if known is not None and known.kind == "human" and known.status == "done":
@@ -59,6 +60,8 @@ def natural_answer(question: Row) -> str | None:
     """Return what approving a question says where no words are given, or None where it needs some."""
     if question.detail.get("kind") == "approval":
         return "yes"
+    if question.detail.get("kind") == "interrupt":  # what a yes means there only the tool knows
+        return None
     pattern = question.detail.get("pattern")
     return next((word for word in _APPROVALS if pattern is None or misfit(word, pattern) is None), None)
 
@@ -74,7 +77,8 @@ def approving_text(question: Row, answer: str | None) -> str:
     text = natural_answer(question) if answer is None or question.detail.get("kind") == "approval" else answer
     pattern, default = question.detail.get("pattern"), question.detail.get("default")
     if text is None:
-        raise UsageError(f"{question.key} needs an answer that matches {pattern}", fix="pass --answer TEXT")
+        needed = "words, which the tool gets as they are" if pattern is None else f"an answer that matches {pattern}"
+        raise UsageError(f"{question.key} needs {needed}", fix="pass --answer TEXT")
     if pattern is not None and text != default and misfit(text, pattern) is not None:
         raise UsageError(f"the answer {text!r} to {question.key} does not match {pattern}", fix="pass one that does")
     return text

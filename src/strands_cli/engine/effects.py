@@ -22,8 +22,8 @@ class NeedsDecision(WaitingForPerson):
 class Effect:
     """The life of one row: `recorded` from an earlier process, or `start`, then `finish`, `fail` or `wait`.
 
-    `begun` is what an earlier process gave to `start` without reaching the end; `waiting_since` when it began to wait;
-    `failure` why it failed with the same input before, if it did.
+    `begun` is what an earlier process gave to `start` without reaching the end; `waiting_since` when it began to wait
+    and `waits_for` what it wrote about that; `failure` why it failed with the same input before, if it did.
 
     Args:
         journal: The run's record.
@@ -60,6 +60,7 @@ class Effect:
         self.recorded: Row | None = None
         self.begun: Any = None
         self.waiting_since: float | None = None
+        self.waits_for: Mapping[str, Any] = {}
         self.failure: str | None = None
         if known is not None and not (retried and _is_error(known)):
             self._compare(known)
@@ -73,7 +74,7 @@ class Effect:
                 )
             self.recorded = known
         elif known.status == "waiting" and known.digest == self._row.digest:
-            self.waiting_since = known.started_at
+            self.waiting_since, self.waits_for = known.started_at, known.detail
         elif known.status == "failed" and known.digest == self._row.digest:
             self.failure = known.detail.get("error")
         elif known.status == "started" and self._repeatable:

@@ -12,7 +12,7 @@ from strands_cli.engine.clock import SystemClock
 from strands_cli.engine.effects import Effect
 from strands_cli.engine.ports import Answer, Clock, Human, Question, Row, RowKind
 from strands_cli.engine.scope import StepScope
-from strands_cli.errors import RunRecordError
+from strands_cli.errors import RunFailed, RunRecordError
 from strands_cli.events import Event
 from strands_cli.spec.model import Budgets
 
@@ -68,11 +68,16 @@ def _json_copy(value: Any) -> Any:
 
 
 class OutsideRun:
-    """Stands in for a run: its scope makes calls that nobody is asked about and nothing remembers."""
+    """Stands in for a run: its scope makes calls that nobody is asked about and nothing remembers.
 
-    def __init__(self) -> None:
+    Args:
+        person: Who answers what a tool asks in the middle of its work.
+    """
+
+    def __init__(self, person: Human | None = None) -> None:
         self.clock: Clock = SystemClock()
         self.human: Human = self
+        self._person = person
         self.journal = MemoryJournal()
         self.budget = Budget(Budgets(), self.clock)
 
@@ -88,5 +93,17 @@ class OutsideRun:
         return Effect(self.journal, self.clock, key=key, kind=kind, given=given, repeatable=repeatable, retried=retried)
 
     async def ask(self, question: Question) -> Answer:
-        """Say that nobody is there: whoever calls a tool by hand has answered by doing so."""
-        return Answer("nobody")
+        """Say that nobody is there: whoever calls a tool by hand has answered by doing so.
+
+        Raises:
+            RunFailed: the tool itself asks, and without an answer it cannot go on: outside a run nothing waits.
+        """
+        if question.kind != "interrupt":
+            return Answer("nobody")
+        answer = await self._person.ask(question) if self._person is not None else Answer("nobody")
+        if answer.outcome == "answered":
+            return answer
+        raise RunFailed(
+            f"{question.prompt}; nobody has answered, and outside a run nothing waits for an answer",
+            fix="call it at a terminal, or in a workflow, whose run waits until it is approved",
+        )

@@ -74,8 +74,8 @@ def _answer_of(question: Question, reply: Any) -> Answer:
 
 
 def _unanswered(question: Question) -> Answer:
-    # A gate can wait for its answer; a tool call cannot be left half done.
-    return Answer("waiting" if question.kind == "gate" else "nobody")
+    # What is asked can wait for its answer; whether a call may be made is decided when nobody is there.
+    return Answer("nobody" if question.kind == "approval" else "waiting")
 
 
 def _failed(question: Question, error: Exception) -> UsageError:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan
 
 
-KEPT_OPTIONS = ("provider", "model", "allow", "yes", "detach", "out_dir", "force")
+KEPT_OPTIONS = ("provider", "model", "allow", "yes", "detach", "out_dir", "force", "locked", "policy")
 
 
 def new_run_id(clock: Clock) -> str:
@@ -39,7 +39,12 @@ def run_facts(plan: Plan, options: RunOptions, run_id: str, clock: Clock) -> dic
         "files": dict(plan.files),
         "directory": str(Path.cwd()),
         "inputs": dict(plan.inputs),
-        "options": {**kept, "allow": list(options.allow), "out_dir": str(options.out_dir)},
+        "options": {
+            **kept,
+            "allow": list(options.allow),
+            "out_dir": str(options.out_dir),
+            "policy": str(options.policy.absolute()) if options.policy else None,
+        },
         "models": models_of(plan),
         "tools": tools_of(plan),
         "plan_digest": plan.digest,
@@ -53,6 +58,7 @@ def options_of(journal: Journal) -> RunOptions:
     kept = journal.get("options") or {}
     known = {name: kept[name] for name in KEPT_OPTIONS if name in kept}
     known |= {"allow": tuple(kept.get("allow", ())), "out_dir": Path(kept.get("out_dir", "artifacts"))}
+    known |= {"policy": Path(kept["policy"]) if kept.get("policy") else None}
     return RunOptions(values=journal.get("inputs") or {}, **known)
 
 

@@ -73,10 +73,13 @@ class Clock(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person is asked: at a gate, or before a tool call that policy will not decide alone."""
+    """What a person is asked: at a gate, before a tool call that policy will not decide alone, or by a tool itself.
+
+    The answer to a tool that asks in the middle of its work (`interrupt`) goes to the tool as it is.
+    """
 
     key: str
-    kind: Literal["gate", "approval"]
+    kind: Literal["gate", "approval", "interrupt"]
     prompt: str
     context: str = ""
     pattern: str | None = None

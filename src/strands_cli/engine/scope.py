@@ -53,6 +53,11 @@ class StepScope:
         self._tool_uses = 0
         self._positions: dict[str, deque[int]] = {}
 
+    @property
+    def run_id(self) -> str | None:
+        """The run's id, None for a call outside a run."""
+        return getattr(self._run, "id", None)
+
     def now(self) -> float:
         """Return seconds since the epoch by the run's clock."""
         return self._run.clock.now()
@@ -157,7 +162,7 @@ class StepScope:
             self.emit(HumanAsked(self.now(), question.key, question.prompt))
             answer = await self._fitting_answer(question)
         # A question that waits already goes on waiting: whoever resumes the run has not answered it by being nobody.
-        must_wait = question.kind == "gate" or effect.waiting_since is not None
+        must_wait = question.kind != "approval" or effect.waiting_since is not None
         if answer.outcome == "waiting" or (answer.outcome == "nobody" and must_wait):
             await effect.start()
             await effect.wait(_stored(question))

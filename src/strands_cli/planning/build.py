@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from strands_cli.canonical import digest_of
 from strands_cli.catalog import Catalog
@@ -32,15 +32,20 @@ from strands_cli.planning.not_yet import check_not_yet
 from strands_cli.planning.options import RunOptions
 from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool, entry_key
 from strands_cli.planning.recordings import check_recordings, recorded_texts
-from strands_cli.planning.rules import check_rules, rules_of
+from strands_cli.planning.rules import check_patterns, check_rules, rules_of
 from strands_cli.planning.steps import bounds_of, planned_steps, steps_of
 from strands_cli.planning.tools import ToolResolver
 from strands_cli.planning.variables import check_variables
-from strands_cli.providers import ModelSettings, check_provider, merge_settings
+from strands_cli.policy import Policy
+from strands_cli.providers import PROVIDERS, ModelSettings, check_provider, merge_settings
 from strands_cli.spec.document import Document, escape
 from strands_cli.spec.kept import NOTHING_KEPT, Kept
 from strands_cli.spec.model import AgentSpec, AgentStep, CallStep, Inference, WorkflowSpec
 
+if TYPE_CHECKING:
+    from strands_cli.hooks.manager import Hooks
+
+NO_POLICY = Policy()
 _ERRORS: dict[int, type[StrandsCliError]] = {
     3: InvalidInput, 21: Denied, 2: UsageError, 12: ArtifactError, 18: NotEquipped,
 }  # fmt: skip
@@ -54,6 +59,8 @@ def build_plan(
     options: RunOptions,
     environ: Mapping[str, str] | None = None,
     kept: Kept = NOTHING_KEPT,
+    policy: Policy = NO_POLICY,
+    hooks: Hooks | None = None,
 ) -> Plan:
     """Resolve a workflow into a plan.
 
@@ -67,29 +74,22 @@ def build_plan(
         options: What the command line adds.
         environ: The environment, `os.environ` by default; only the presence of keys is looked at.
         kept: The workflow's folder and files, where a run has kept them.
+        policy: What the policy files say.
+        hooks: The hook plugins in force; without them policy alone answers.
     """
-    spec = with_runtime_of(spec, options)
-    rules = rules_of(spec, options, document)
-    resolver = ToolResolver(spec, document, catalog, rules, settings, options.tools)
+    spec, base_dir = with_runtime_of(spec, options), kept.folder or folder_of(document)
+    rules = rules_of(spec, options, document, policy)
+    resolver = ToolResolver(spec, document, catalog, rules, settings, options.tools, hooks)
     inputs, findings = resolve_inputs(spec.inputs, options.given, options.values, document)
-    base_dir = kept.folder or folder_of(document)
     agents = {
         agent_id: _planned_agent(agent_id, agent, spec, resolver, options, base_dir)
         for agent_id, agent in spec.agents.items()
     }
     overrides, call_tools = _step_tools(spec, resolver)
-    findings += check_models(agents, document, os.environ if environ is None else environ)
-    findings += check_recordings(spec, agents, document, kept)
-    findings += resolver.findings
-    findings += check_rules(rules, agents, overrides, call_tools, catalog)
-    findings += check_not_yet(spec, document)
-    findings += [*check_mounts(spec, document, base_dir), *check_context(spec, agents, document)]
+    environ = os.environ if environ is None else environ
     prices, bad_prices = prices_of(environ)
-    findings += bad_prices or check_limits(spec, agents, prices, document)
     steps = planned_steps(spec, inputs, agents, overrides)
-    findings += check_variables(spec, document, inputs)
-    findings += check_outputs(spec, document, inputs, options)
-    return Plan(
+    plan = Plan(
         spec=spec,
         file=document.file,
         text=document.text,
@@ -102,10 +102,28 @@ def build_plan(
         rules=rules,
         bounds=bounds_of(spec, steps),
         digest=_digest(spec, inputs, agents),
-        findings=tuple(dict.fromkeys(findings)),
         prices=prices,
         files=recorded_texts(agents, kept),
+        policy=policy,
+        hooks=hooks,
     )
+    findings += [*check_models(agents, document, environ, hooks), *resolver.findings, *policy.findings]
+    findings += bad_prices or check_limits(spec, agents, prices, document)
+    findings += _check_plan(plan, document, catalog, options, kept)
+    return replace(plan, findings=tuple(dict.fromkeys(findings)))
+
+
+def _check_plan(plan: Plan, document: Document, catalog: Catalog, options: RunOptions, kept: Kept) -> Iterator[Finding]:
+    """Yield what is wrong with a plan that has been resolved."""
+    spec, agents = plan.spec, plan.agents
+    yield from check_recordings(spec, agents, document, kept)
+    yield from check_context(spec, agents, document)
+    yield from check_patterns(spec, document)
+    yield from check_rules(plan.rules, agents, plan.override_tools, plan.call_tools, catalog)
+    yield from check_not_yet(spec, document)
+    yield from check_mounts(spec, document, plan.base_dir)
+    yield from check_variables(spec, document, plan.inputs)
+    yield from check_outputs(spec, document, plan.inputs, options)
 
 
 def folder_of(document: Document) -> Path:
@@ -195,11 +213,15 @@ def _step_tools(
     return overrides, calls
 
 
-def check_models(agents: Mapping[str, PlannedAgent], document: Document, environ: Mapping[str, str]) -> list[Finding]:
+def check_models(
+    agents: Mapping[str, PlannedAgent], document: Document, environ: Mapping[str, str], hooks: Hooks | None = None
+) -> list[Finding]:
     """Return what would keep the agents' models from working here; agents that share a model report it once."""
     findings: list[Finding] = []
+    is_ours = all(agent.model.provider in PROVIDERS for agent in agents.values())
+    others = () if is_ours or hooks is None else tuple(hooks.providers())
     for agent in agents.values():
-        findings += check_provider(agent.model, environ, locate=_locator(document, agent.id))
+        findings += check_provider(agent.model, environ, locate=_locator(document, agent.id), others=others)
     return findings
 
 

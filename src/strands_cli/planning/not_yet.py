@@ -38,13 +38,8 @@ def _parts(spec: WorkflowSpec) -> Iterator[tuple[str, str, str, Severity]]:
 
 
 def _security_parts(spec: WorkflowSpec) -> Iterator[tuple[str, str, str, Severity]]:
-    guardrails, permissions = spec.security.guardrails, spec.security.permissions
+    guardrails = spec.security.guardrails
     if guardrails.deny_network:
         yield "/security/guardrails/deny_network", "security.guardrails.deny_network", "name tools to deny", "error"
     if guardrails.pii_redaction:
         yield "/security/guardrails/pii_redaction", "security.guardrails.pii_redaction", "leave it out", "error"
-    for name in ("ask", "deny"):
-        for index, pattern in enumerate(getattr(permissions, name)):
-            if "(" in pattern:
-                pointer = f"/security/permissions/{name}/{index}"
-                yield pointer, f"a rule on arguments ({pattern})", "name the whole tool", "error"

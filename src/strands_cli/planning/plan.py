@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.canonical import canonical_json
 from strands_cli.errors import Finding
-from strands_cli.policy import Decision, Rule
+from strands_cli.policy import Decision, Policy, Rule
 from strands_cli.prices import PriceTable
 from strands_cli.providers import ModelSettings
+from strands_cli.toolref import ToolRef
 
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord
+    from strands_cli.hooks.manager import Hooks
     from strands_cli.spec.model import AgentBudgets, AgentLimits, AgentStep, ToolEntry, WorkflowSpec
 
 
@@ -23,7 +25,9 @@ class PlannedTool:
     """A tool as one agent or step will have it.
 
     `name` is what the model calls it, `ref` how the workflow wrote it, `record` what the catalog knows, None for custom
-    Python that the allowlist names. `decision` is policy's answer before any argument is known.
+    Python that the allowlist names. `decision` is policy's answer before any argument is known; the rules of
+    `conditional` speak of some of its calls, depending on their arguments. `sources` is how it came to be installed, in
+    the words of a rule.
     """
 
     name: str
@@ -32,6 +36,8 @@ class PlannedTool:
     decision: Decision
     config: Mapping[str, Any] = field(default_factory=dict)
     member: str | None = None
+    sources: frozenset[str] = frozenset()
+    conditional: tuple[Rule, ...] = ()
 
     @property
     def distribution(self) -> str:
@@ -44,15 +50,34 @@ class PlannedTool:
         return f"{self.distribution} {self.record.version or ''}".strip() if self.record else "custom Python"
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def custom(self) -> str | None:
+        """The canonical reference of Python that no distribution ships; None for installed and given tools."""
+        return ToolRef.parse(self.ref).canonical if self.record is None else None
+
+    @property
+    def is_given(self) -> bool:
+        """Whether it is an object of the program that runs the workflow, which no distribution ships."""
+        return self.record is not None and self.record.kind == "object" and not self.record.path
+
+    @property
+    def own_names(self) -> tuple[str, ...]:
         """Every name that a rule may know it by; a part of a suite answers to the suite's names too."""
-        if self.record is None:
-            return tuple(dict.fromkeys((self.name, self.ref)))
+        if self.custom is not None:
+            return tuple(dict.fromkeys((self.custom, self.custom.replace(":", "."))))
         record = self.record
-        own = [record.name, record.ref_name, *([record.parent] if record.parent else [])]
-        qualified = [f"{record.distribution}/{name}" for name in own[1:]]
-        names = (self.name, *own, *(f"native:{name}" for name in own[1:]), *qualified)
-        return tuple(dict.fromkeys((*names, *(f"native:{name}" for name in qualified), self.ref)))
+        if record is None or self.is_given:
+            return (record.name,) if record else ()
+        parts = [record.ref_name, *([record.parent] if record.parent else [])]
+        if record.members is None and self.member:  # found when it was loaded
+            parts.append(f"{record.ref_name}.{self.member}")
+        qualified = [f"{record.distribution}/{name}" for name in parts]
+        names = (record.name, *parts, *(f"native:{name}" for name in parts), *qualified)
+        return tuple(dict.fromkeys((*names, *(f"native:{name}" for name in qualified))))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its own names, what the model calls it, and how the workflow wrote it."""
+        return tuple(dict.fromkeys((self.name, *self.own_names, self.ref)))
 
     @property
     def identity(self) -> tuple[Any, ...]:
@@ -125,6 +150,8 @@ class Plan:
     """Everything `run` needs and nothing it must look up: the value between checking and running.
 
     `files` are the texts of the other files it was made from (agents, schemas, recordings), by `spec.kept.place_of`.
+    `locked` are the distributions and custom references that a lock vouches for. `hooks` are the hook plugins that were
+    asked, and will be; without them policy alone answers.
     """
 
     spec: WorkflowSpec
@@ -142,3 +169,14 @@ class Plan:
     findings: tuple[Finding, ...] = ()
     prices: PriceTable = field(default_factory=lambda: PriceTable({}, ""))
     files: Mapping[str, str] = field(default_factory=dict)
+    locked: frozenset[str] = frozenset()
+    policy: Policy = field(default_factory=Policy)
+    hooks: Hooks | None = field(default=None, compare=False, repr=False)
+
+    def is_locked(self, tool: PlannedTool) -> bool:
+        """Return whether a lock vouches for a tool: it is installed as it was when somebody looked at it."""
+        if tool.record is not None:
+            return tool.record.distribution in self.locked
+        from strands_cli.toolref import ToolRef
+
+        return ToolRef.parse(tool.ref).canonical in self.locked

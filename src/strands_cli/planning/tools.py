@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from strands_cli.catalog import Catalog, ToolRecord
 from strands_cli.config import Settings
 from strands_cli.errors import Denied, Finding, InvalidInput, StrandsCliError, UsageError, Where, did_you_mean
+from strands_cli.hooks.values import HookContext
 from strands_cli.planning.plan import PlannedTool
-from strands_cli.policy import Request, Rule, decide
+from strands_cli.planning.requests import request_of, sources_of
+from strands_cli.policy import Request, Rule, conditional_rules, decide, grant_of, names_custom
 from strands_cli.spec.document import Document
 from strands_cli.spec.model import ToolEntry, WorkflowSpec
 from strands_cli.toolref import ToolRef, ToolRefError
+
+if TYPE_CHECKING:
+    from strands_cli.hooks.manager import Hooks
 
 # Words that older files put into an agent's list to mean "all tools of that section"; the loader warns of them.
 SECTION_WORDS = ("python", "mcp", "http_executors")
@@ -29,6 +34,7 @@ class ToolResolver:
     rules: Sequence[Rule]
     settings: Settings
     given: Sequence[ToolRecord] = ()
+    hooks: Hooks | None = None
     findings: list[Finding] = field(default_factory=list)
     workflow_tools: tuple[PlannedTool, ...] = ()
 
@@ -102,7 +108,7 @@ class ToolResolver:
             self.findings.append(Finding("bad-tool-ref", message, where, f"name one: {ref}.{found[0].name}"))
         if len(found) != 1:
             return None
-        if found[0].decision.effect == "deny":
+        if found[0].decision.effect == "deny" and not is_denied_by_policy(found[0]):
             message = f"{key} calls '{found[0].name}', which is denied: {found[0].decision.rule}"
             self.findings.append(Finding("tool-denied", message, where, "change the rule, or leave the step out"))
         return found[0]
@@ -115,7 +121,7 @@ class ToolResolver:
                 fix = f"write native:{record.name} for the installed one"
                 self.findings.append(Finding("shadowed-tool", message, self.document.where(""), fix, "warning"))
         return tuple(
-            self._planned(record.name, ToolEntry(tool=record.name), record, ToolRef.parse(record.name))
+            self._planned(record.name, ToolEntry(tool=record.name), record, self.document.where(""))
             for record in self.given
         )
 
@@ -123,7 +129,7 @@ class ToolResolver:
         if entry.config:
             message = f"'{record.name}' is an object of this program, so `config` has no effect"
             self.findings.append(Finding("tool-config", message, where, "make the object with its settings"))
-        return (self._planned(entry.as_ or record.name, entry, record, ToolRef.parse(record.name)),)
+        return (self._planned(entry.as_ or record.name, entry, record, where),)
 
     def _own_of_a_later_version(self) -> set[str]:
         """Return the names of the workflow's own tools that this version cannot call yet."""
@@ -145,17 +151,16 @@ class ToolResolver:
         self.findings.append(Finding("shadowed-tool", message, where, fix, "warning"))
 
     def _custom(self, ref: ToolRef, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
-        if not self.settings.allows_custom(ref.canonical):
-            known = [record.name for record in self.catalog.tools]
-            guess = did_you_mean(str(ref.attribute or ref.module).rpartition(".")[2], known)
-            fix = f"read it, then allow it: STRANDS_CUSTOM_TOOL_ALLOWLIST={ref.canonical}"
-            if guess:
-                fix = f"did you mean 'native:{guess}'? Otherwise {fix}"
-            message = f"'{entry.tool}' is custom Python, which nobody has allowed"
-            self.findings.append(Finding("custom-tool-denied", message, where, fix))
-            return ()
         name = entry.as_ or (ref.attribute or str(ref.module)).rpartition(".")[2]
-        return (self._planned(name, entry, None, ref),)
+        planned = self._planned(name, entry, None, where)
+        if is_denied_by_policy(planned) or is_granted(planned, self.rules, self.settings):
+            return (planned,)
+        known = [record.name for record in self.catalog.tools]
+        guess = did_you_mean(str(ref.attribute or ref.module).rpartition(".")[2], known)
+        fix = f"did you mean 'native:{guess}'? Otherwise {_how_to_grant(ref)}" if guess else _how_to_grant(ref)
+        message = f"'{entry.tool}' is custom Python, which nobody has allowed"
+        self.findings.append(Finding("custom-tool-denied", message, where, fix))
+        return ()
 
     def _from_catalog(self, ref: ToolRef, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
         try:
@@ -181,19 +186,17 @@ class ToolResolver:
                 message = f"'{entry.tool}' holds {len(record.members)} tools, so `as: {entry.as_}` names none of them"
                 fix = f"name one: native:{record.members[0].ref_name}"
                 self.findings.append(Finding("twin-tool-names", message, where, fix))
-            return tuple(self._planned(member.name, entry, member, ref) for member in record.members)
-        return (self._planned(entry.as_ or record.name, entry, record, ref),)
+            return tuple(self._planned(member.name, entry, member, where) for member in record.members)
+        return (self._planned(entry.as_ or record.name, entry, record, where),)
 
-    def _planned(self, name: str, entry: ToolEntry, record: ToolRecord | None, ref: ToolRef) -> PlannedTool:
-        member = record.name if record is not None and record.parent else None
-        undecided = PlannedTool(name, entry.tool, record, _UNDECIDED, entry.config, member)
-        request = Request(
-            names=undecided.names,
-            annotations=record.annotations if record else {},
-            claims=record.strands_cli if record else {},
+    def _planned(self, name: str, entry: ToolEntry, record: ToolRecord | None, where: Where) -> PlannedTool:
+        workflow = self.document.file
+        planned = decided(
+            bare_tool(name, entry.tool, record, self.catalog, entry.config), self.rules, self.hooks, workflow
         )
-        decision = decide(self.rules, request)
-        return PlannedTool(name, entry.tool, record, decision, entry.config, member)
+        if is_denied_by_policy(planned):
+            self.findings.append(denial_of(planned, where))
+        return planned
 
     def _check_config(self, record: ToolRecord, config: Mapping[str, Any], where: Where) -> None:
         if not config or (record.config_schema is None and record.manifest is None):
@@ -221,8 +224,27 @@ def config_problems(schema: Mapping[str, Any], config: Mapping[str, Any]) -> lis
     return [f"{error.json_path.removeprefix('$').lstrip('.') or 'it'}: {error.message}" for error in errors]
 
 
-def plan_single_tool(name: str, catalog: Catalog, settings: Settings) -> PlannedTool:
+def plan_single_tool(
+    name: str, catalog: Catalog, settings: Settings, rules: Sequence[Rule] = (), hooks: Hooks | None = None
+) -> PlannedTool:
     """Resolve one reference outside any workflow.
+
+    Raises:
+        StrandsCliError: nothing usable has this name, it holds several tools, or a rule denies it.
+    """
+    planned = decided(find_single_tool(name, catalog), rules, hooks)
+    if planned.decision.effect == "deny":
+        finding = denial_of(planned, None)
+        raise Denied(finding.message, findings=[finding], fix=finding.fix)
+    if planned.custom is not None and not is_granted(planned, rules, settings):
+        raise Denied(
+            f"'{name}' is custom Python, which nobody has allowed", fix=_how_to_grant(ToolRef.parse(planned.ref))
+        )
+    return planned
+
+
+def find_single_tool(name: str, catalog: Catalog) -> PlannedTool:
+    """Return the one tool that a reference stands for, before policy is asked.
 
     Raises:
         StrandsCliError: nothing usable has this name, or it holds several tools.
@@ -232,19 +254,64 @@ def plan_single_tool(name: str, catalog: Catalog, settings: Settings) -> Planned
     except ToolRefError as error:
         raise UsageError(str(error), fix="see the names: strands list-tools") from error
     if ref.kind == "custom":
-        if not settings.allows_custom(ref.canonical):
-            raise Denied(
-                f"'{name}' is custom Python, which nobody has allowed",
-                fix=f"read it, then allow it: STRANDS_CUSTOM_TOOL_ALLOWLIST={ref.canonical}",
-            )
-        return PlannedTool((ref.attribute or str(ref.module)).rpartition(".")[2], name, None, _UNDECIDED)
+        return bare_tool((ref.attribute or str(ref.module)).rpartition(".")[2], name, None, catalog)
     record = catalog.resolve(ref)
     if record.members:
         names = ", ".join(member.ref_name for member in record.members)
         raise InvalidInput(
             f"'{name}' holds several tools: {names}", fix=f"name one: native:{record.members[0].ref_name}"
         )
-    return PlannedTool(record.name, name, record, _UNDECIDED, member=record.name if record.parent else None)
+    return bare_tool(record.name, name, record, catalog)
+
+
+def bare_tool(
+    name: str, ref: str, record: ToolRecord | None, catalog: Catalog, config: Mapping[str, Any] | None = None
+) -> PlannedTool:
+    """Return a tool before policy is asked; `record` is None for custom Python."""
+    member = record.name if record is not None and record.parent else None
+    return PlannedTool(name, ref, record, _UNDECIDED, config or {}, member, sources_of(record, catalog))
+
+
+def decided(
+    tool: PlannedTool, rules: Sequence[Rule], hooks: Hooks | None = None, workflow: str | None = None
+) -> PlannedTool:
+    """Return the tool with the answer of policy and of the hook plugins before any argument is known."""
+    request = request_of(tool)
+    if hooks is None:
+        decision = decide(rules, request)
+    else:
+        context = HookContext(workflow, tuple(rules), request)
+        decision = hooks.allow_tool(tool.record, tool.ref, context)
+    return replace(tool, decision=decision, conditional=tuple(conditional_rules(rules, request)))
+
+
+def is_denied_by_policy(tool: PlannedTool) -> bool:
+    """Return whether somebody else than the workflow denies the tool, so that it must not even be imported."""
+    by = tool.decision.by
+    return tool.decision.effect == "deny" and (by is None or by.level != "workflow")
+
+
+def is_granted(tool: PlannedTool, rules: Sequence[Rule], settings: Settings) -> bool:
+    """Return whether custom Python may be imported: the allowlist or a rule of a policy file names it."""
+    custom = tool.custom
+    if custom is None or any(names_custom(pattern, custom) for pattern in settings.custom_tools):
+        return True
+    return grant_of(rules, request_of(tool)) is not None
+
+
+def denial_of(tool: PlannedTool, where: Where | None) -> Finding:
+    """Return the finding for a tool that policy denies."""
+    shown = f"'{tool.ref}'" if tool.name in tool.ref else f"'{tool.name}' of '{tool.ref}'"
+    message = f"{shown} ({tool.qualified}) is denied: {tool.decision.rule}"
+    changed = f"have the rule changed; see: strands explain policy {tool.ref}"
+    if tool.decision.plugin is not None:
+        changed = f"ask whoever has switched the hook plugin {tool.decision.plugin} on"
+    fix = f"leave the tool out, or {changed}"
+    return Finding("tool-denied", message, where, fix)
+
+
+def _how_to_grant(ref: ToolRef) -> str:
+    return f"read it, then allow it: STRANDS_CUSTOM_TOOL_ALLOWLIST={ref.canonical}"
 
 
 _UNDECIDED = decide((), Request(names=()))

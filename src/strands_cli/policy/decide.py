@@ -2,85 +2,85 @@
 
 from __future__ import annotations
 
-import fnmatch
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
 
-Effect = Literal["allow", "ask", "deny"]
-Level = Literal["managed", "user", "project", "command line", "workflow"]
+from strands_cli.policy.rule import LEVELS, Effect, Request, Rule, names_custom
 
 _STRENGTH: dict[Effect, int] = {"allow": 0, "ask": 1, "deny": 2}
-# Who may answer whose question: the person at the command line speaks for themselves, as their own file does.
-_RANK: dict[Level, int] = {"workflow": 0, "project": 1, "user": 2, "command line": 2, "managed": 3}
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One line of policy: the tools it speaks of (a name or a glob), its effect, and where it was written.
-
-    It does not speak of tools that `unless` names.
-    """
-
-    effect: Effect
-    tools: str
-    level: Level
-    origin: str
-    unless: tuple[str, ...] = ()
-
-    def matches(self, request: Request) -> bool:
-        """Return whether the rule speaks of this call, by model-facing name, ref or qualified name."""
-        if any(fnmatch.fnmatchcase(name, spared) for spared in self.unless for name in request.names):
-            return False
-        return any(fnmatch.fnmatchcase(name, self.tools) for name in request.names)
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One call as policy sees it.
-
-    `names` are all names the tool goes by (`file_write`, `native:file_write`, `strands-tool-files/file_write`).
-    `annotations` are the MCP hints of the tool, `claims` its `strands_cli` object; a missing key means unknown.
-    `read_only_now` is whether `read_only_when` matched these very arguments.
-    """
-
-    names: tuple[str, ...]
-    annotations: Mapping[str, Any] = field(default_factory=dict)
-    claims: Mapping[str, Any] = field(default_factory=dict)
-    read_only_now: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Policy's answer: the effect and the deciding rule in words."""
+    """Policy's answer: the effect, the deciding rule in words, and that rule, or the hook plugin, where one decided."""
 
     effect: Effect
     rule: str
+    by: Rule | None = field(default=None, compare=False)
+    plugin: str | None = field(default=None, compare=False)
 
 
 def decide(rules: Sequence[Rule], request: Request) -> Decision:
-    """Answer for one call.
+    """Answer for one call, or for a tool before there is one.
 
-    A deny rule always holds. What would ask, by a rule or by what the tool says of itself, becomes a yes by an allow
-    rule that is written no lower than the question; a workflow cannot grant itself anything.
+    Deny is stronger than ask and ask than allow, over all levels. A rule that asks is answered by the command line
+    alone, one of the managed file by a person alone. What the tool itself asks becomes a yes by any rule that allows,
+    unless it is the workflow's own.
 
     Args:
         rules: Every rule in force, in any order.
         request: The call.
     """
-    matching = [rule for rule in rules if rule.matches(request)]
-    denying = [rule for rule in matching if rule.effect == "deny"]
+    speaking = speaking_rules(rules, request)
+    own = own_decision(request)
+    denying, asking, allowing = (
+        [rule for rule in speaking if rule.effect == effect] for effect in ("deny", "ask", "allow")
+    )
+    allowing = [rule for rule in allowing if rule.level != "workflow"]
     if denying:
-        return Decision("deny", denying[0].origin)
-    own = _own_decision(request)
-    asking = [rule for rule in matching if rule.effect == "ask"]
-    if own.effect == "allow" and not asking:
-        return own
-    asked_by = max((_RANK[rule.level] for rule in asking), default=_RANK["workflow"])
-    for rule in matching:
-        if rule.effect == "allow" and rule.level != "workflow" and _RANK[rule.level] >= asked_by:
-            return Decision("allow", rule.origin)
-    return Decision("ask", asking[0].origin) if asking else own
+        return decided_by(denying[0])
+    if asking:
+        typed = [rule for rule in allowing if rule.level == "command line"]
+        is_answered = typed and asking[0].level != "managed"
+        return decided_by(typed[0] if is_answered else asking[0])
+    if own.effect == "ask" and allowing:
+        return decided_by(allowing[0])
+    return own
+
+
+def speaking_rules(rules: Iterable[Rule], request: Request) -> list[Rule]:
+    """Return the rules that speak of a request, deny before ask before allow, the highest level first in each."""
+    return in_order(rule for rule in rules if rule.matches(request))
+
+
+def conditional_rules(rules: Iterable[Rule], request: Request) -> list[Rule]:
+    """Return the rules that speak of some calls of a tool, depending on their arguments; in the same order."""
+    return in_order(rule for rule in rules if rule.standing(request) == "depends")
+
+
+def in_order(rules: Iterable[Rule]) -> list[Rule]:
+    """Return rules as they are weighed: deny before ask before allow, the highest level first in each."""
+    return sorted(rules, key=lambda rule: (-_STRENGTH[rule.effect], LEVELS.index(rule.level)))
+
+
+def decided_by(rule: Rule) -> Decision:
+    """Return the decision that a rule makes."""
+    return Decision(rule.effect, rule.words, rule)
+
+
+def grant_of(rules: Iterable[Rule], request: Request) -> Rule | None:
+    """Return the rule of a policy file that lets custom Python be imported, or None.
+
+    Only one that names it does; what is typed for one run, or written in the workflow, does not.
+    """
+    if request.custom is None:
+        return None
+    granting = [
+        rule for rule in speaking_rules(rules, request)
+        if rule.effect == "allow" and rule.level not in ("command line", "workflow")
+        and names_custom(rule.tools, request.custom)
+    ]  # fmt: skip
+    return granting[0] if granting else None
 
 
 def strongest(decisions: Iterable[Decision]) -> Decision:
@@ -88,7 +88,7 @@ def strongest(decisions: Iterable[Decision]) -> Decision:
     return max(decisions, key=lambda decision: _STRENGTH[decision.effect])
 
 
-def _own_decision(request: Request) -> Decision:
+def own_decision(request: Request) -> Decision:
     """Decide from what the tool says of itself; what it does not say is unknown, and unknown asks."""
     hints, claims = request.annotations, request.claims
     if claims.get("requires_confirmation") not in (None, False):

@@ -19,11 +19,12 @@ from strands_cli.events import Event, RunWarning
 from strands_cli.outputs.artifacts import ArtifactWriter
 from strands_cli.outputs.recording import write_recording
 from strands_cli.planning.build import require_runnable
-from strands_cli.policy import Rule
+from strands_cli.policy import Policy, Rule
 
 if TYPE_CHECKING:
     from strands_cli.agents.given import GivenTools
     from strands_cli.engine.journal import SqliteJournal
+    from strands_cli.hooks.manager import Hooks
     from strands_cli.planning.options import RunOptions
     from strands_cli.planning.plan import Plan, PlannedTool
 
@@ -55,7 +56,8 @@ async def carry_out(
     require_runnable(planned)
     clock = SystemClock()
     async with contextlib.AsyncExitStack() as stack:
-        workers = await assemble(planned, workspace_of(planned), given)
+        tell = None if given is not None else lambda line: emit(RunWarning(clock.now(), line))
+        workers = await assemble(planned, workspace_of(planned), given, tell, reload=options.reload)
         stack.push_async_callback(_close, workers, clock, emit)
         journal = take_record()
         stack.callback(journal.close)
@@ -91,13 +93,24 @@ async def _close(workers: Workers, clock: Clock, emit: Emit) -> None:
         emit(RunWarning(clock.now(), problem))
 
 
-async def call_alone(planned: PlannedTool, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Call one tool through the gate, outside any run: no record, no questions."""
+async def call_alone(
+    planned: PlannedTool,
+    arguments: Mapping[str, Any],
+    policy: Policy | None = None,
+    person: Human | None = None,
+    tell: Callable[[str], None] | None = None,
+    hooks: Hooks | None = None,
+) -> Mapping[str, Any]:
+    """Call one tool through the gate, outside any run: no record, and `person` is asked only what the tool asks.
+
+    `tell` hears that its import takes long.
+    """
     yes = Rule("allow", "*", "command line", "typed by hand")
+    denying = [rule for rule in (policy.rules if policy else ()) if rule.effect == "deny"]
     workspace = {"root": str(Path.cwd()), "mounts": {}, "protected": []}
-    caller = await toolbox_caller([planned], [yes], workspace)
+    caller = await toolbox_caller([planned], [*denying, yes], workspace, tell, hooks)
     try:
-        return await caller.call_tool(planned, arguments, OutsideRun().scope())
+        return await caller.call_tool(planned, arguments, OutsideRun(person).scope())
     finally:
         await caller.close()
 

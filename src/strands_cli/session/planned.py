@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Container, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strands_cli.catalog import Catalog, discover_catalog
+from strands_cli.catalog import Catalog
 from strands_cli.config import Settings, load_settings
 from strands_cli.errors import InvalidInput, NotEquipped, has_errors
-from strands_cli.planning.build import build_plan, require_runnable, with_findings
+from strands_cli.hooks.values import HookContext
+from strands_cli.planning.build import build_plan, folder_of, require_runnable, with_findings
+from strands_cli.planning.lock import require_locked, with_lock
 from strands_cli.planning.options import RunOptions
+from strands_cli.planning.policies import load_policy
+from strands_cli.planning.tools import plan_single_tool
+from strands_cli.policy import Policy
+from strands_cli.session.hooked import faults_of, hooks_in_force, require_hooks
 from strands_cli.spec.document import read_document
 from strands_cli.spec.kept import NOTHING_KEPT, Kept, place_of
 from strands_cli.spec.loader import Loaded, load_spec
@@ -18,7 +25,8 @@ from strands_cli.spec.loader import Loaded, load_spec
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord
     from strands_cli.engine.ports import Journal
-    from strands_cli.planning.plan import Plan
+    from strands_cli.hooks.manager import Hooks
+    from strands_cli.planning.plan import Plan, PlannedTool
 
 
 def plan_loaded(
@@ -27,26 +35,55 @@ def plan_loaded(
     catalog: Catalog | None = None,
     settings: Settings | None = None,
     kept: Kept | None = None,
+    hooks: Hooks | None = None,
 ) -> Plan:
     """Return the plan of a workflow that has been read, with every finding about it.
 
     Raises:
         InvalidInput: it is not a valid workflow, so that there is nothing to plan.
+        Denied: a policy file is wrong, so that nothing runs.
     """
     if loaded.spec is None or has_errors(loaded.findings):
         raise InvalidInput(f"{loaded.document.file} is not a valid workflow", findings=loaded.findings)
+    settings, kept = settings or load_settings(runs_dir=options.runs_dir), kept or NOTHING_KEPT
+    policy = load_policy(settings, kept.folder or folder_of(loaded.document), options.policy)
+    file = loaded.document.file
+    hooks = hooks or hooks_in_force(policy, options)
+    installed = catalog if catalog is not None else hooks.discover(HookContext(file, policy.rules))
     built = build_plan(
-        loaded.spec,
-        loaded.document,
-        catalog if catalog is not None else discover_catalog(),
-        settings or load_settings(runs_dir=options.runs_dir),
-        options,
-        kept=kept or NOTHING_KEPT,
+        loaded.spec, loaded.document, installed, settings, options, kept=kept, policy=policy, hooks=hooks
     )
+    built = with_findings(built, faults_of(hooks, installed))
     named = {place_of(document.file): document.text for document in loaded.files}
     built = dataclasses.replace(built, files={**built.files, **named})
     # What `validate` can only warn of, planning knows: `undefined-variable` takes the place of the warning.
-    return with_findings(built, [found for found in loaded.findings if found.code != "undeclared-variable"])
+    built = with_findings(built, [found for found in loaded.findings if found.code != "undeclared-variable"])
+    required_by = "--locked" if options.locked else policy.locked.origin if policy.locked else None
+    return with_lock(built, installed, required_by)
+
+
+def plan_alone(
+    name: str,
+    policy: Policy | None = None,
+    catalog: Catalog | None = None,
+    settings: Settings | None = None,
+    *,
+    locked: bool = False,
+    hooks: Hooks | None = None,
+) -> PlannedTool:
+    """Return one tool for a call outside any run, held against policy and, where that is asked for, against the lock.
+
+    Raises:
+        StrandsCliError: no tool has the name, policy or the lock denies it, or this machine cannot run it.
+    """
+    policy = policy or Policy()
+    hooks = hooks or hooks_in_force(policy, RunOptions())
+    catalog = catalog if catalog is not None else hooks.discover(HookContext(rules=policy.rules))
+    require_hooks(hooks, catalog)
+    planned = plan_single_tool(name, catalog, settings or load_settings(), policy.rules, hooks)
+    if required_by := "--locked" if locked else policy.locked.origin if policy.locked else None:
+        require_locked(planned, Path.cwd(), catalog, required_by)
+    return planned
 
 
 def plan_again(
@@ -104,11 +141,14 @@ def plan_anew(
     """
     from strands_cli.engine.record import current_source
 
-    catalog = catalog if catalog is not None else discover_catalog()
+    settings = settings or load_settings(runs_dir=options.runs_dir)
+    policy = load_policy(settings, None)  # no file of a project switches hook plugins on
+    hooks = hooks_in_force(policy, options)
+    catalog = catalog if catalog is not None else hooks.discover(HookContext(rules=policy.rules))
     require_given(journal, options.tools, installed=catalog.by_name)
     source, text, kept, changed = current_source(journal)
     loaded = load_spec(read_document(source, text), kept or NOTHING_KEPT)
-    planned = plan_loaded(loaded, options, catalog, settings, kept)
+    planned = plan_loaded(loaded, options, catalog, settings, kept, hooks)
     return planned, f"{source}: {changed}" if changed else None
 
 

@@ -1,4 +1,4 @@
-"""For tests of what plugs into strands-cli: a model that plays recorded turns, and what a journal must do."""
+"""For tests of what plugs into strands-cli: a model that plays recorded turns, and what tools and journals must do."""
 
 from __future__ import annotations
 
@@ -8,12 +8,18 @@ if TYPE_CHECKING:
     from strands_cli.agents.replay import ReplayModel as ReplayModel
     from strands_cli.testing.journal import JournalContract as JournalContract
     from strands_cli.testing.journal import check_journal as check_journal
+    from strands_cli.testing.rehearsal import Example as Example
+    from strands_cli.testing.standard import contract_exception as contract_exception
+    from strands_cli.testing.tool_contract import ToolContract as ToolContract
 
 # Imported when asked for: the model brings the SDK, which a test of a journal does not need.
 _PUBLIC = {
+    "Example": "strands_cli.testing.rehearsal",
     "JournalContract": "strands_cli.testing.journal",
     "ReplayModel": "strands_cli.agents.replay",
+    "ToolContract": "strands_cli.testing.tool_contract",
     "check_journal": "strands_cli.testing.journal",
+    "contract_exception": "strands_cli.testing.standard",
 }
 
 

@@ -1,0 +1,112 @@
+"""Measures the check of a lock inside a process: three small distributions that one workflow uses.
+
+Usage: python -m bench.lock_alone each|first --pairs N
+
+`each` prints what one distribution costs when everything is imported; `first` what the whole check adds to the first
+plan of a process, imports included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bench.rows import made_manifest
+
+TOOLS = ("first", "second", "third")
+CHECKS = 20
+
+
+def main() -> None:
+    """Print the median as JSON with the fields of `Figure`."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", choices=["each", "first", "child"])
+    parser.add_argument("--pairs", type=int, default=7)
+    chosen = parser.parse_args()
+    if chosen.what == "child":
+        print(spent()[0])
+    elif chosen.what == "first":
+        child = [sys.executable, "-m", "bench.lock_alone", "child"]
+        runs = [subprocess.run(child, capture_output=True, text=True, check=True) for _ in range(chosen.pairs)]
+        print(json.dumps({"ms": statistics.median(float(run.stdout) for run in runs)}))
+    else:
+        costs = [cost for _ in range(chosen.pairs) for cost in spent()[1:]]
+        print(json.dumps({"ms": statistics.median(costs) / len(TOOLS)}))
+
+
+def spent() -> list[float]:
+    """Return the CPU milliseconds of one check after the other."""
+    from strands_cli import app
+    from strands_cli.catalog import discover_catalog
+    from strands_cli.planning import lock
+
+    gc.set_threshold(50_000, 20, 20)  # as the command does (cli/__init__.py)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        lay_out(folder)
+        catalog = discover_catalog([str(folder / "site")])
+        planned = app.plan(folder / "flow.yaml", catalog=catalog)
+        # Written by a child: what makes a lock must not be imported before the first check.
+        write = "from bench.lock_alone import write_lock; import sys; write_lock(sys.argv[1])"
+        subprocess.run([sys.executable, "-c", write, name], check=True)
+        costs = []
+        for _ in range(CHECKS):
+            before = time.process_time()
+            held = lock.with_lock(planned, catalog)
+            costs.append((time.process_time() - before) * 1000)
+            if len(held.locked) != len(TOOLS):
+                raise RuntimeError(f"the lock vouches for {sorted(held.locked)}")
+        return costs
+
+
+def lay_out(folder: Path) -> None:
+    """Install three distributions of five files each, and write a workflow that uses them."""
+    for tool in TOOLS:
+        distribution, package = f"strands-tool-{tool}", f"strands_tool_{tool}"
+        dist = folder / "site" / f"{package}-1.0.dist-info"
+        home = folder / "site" / package
+        dist.mkdir(parents=True)
+        home.mkdir()
+        files = {
+            dist / "METADATA": f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n",
+            dist / "entry_points.txt": f"[strands_cli.tools]\n{tool} = {package}\n",
+            home / "__init__.py": '"""A tool made for a measurement."""\n' * 200,
+            home / "_inner.py": "CODE = 1\n" * 500,
+            home / "strands_tools.json": json.dumps(made_manifest(distribution, tool, package)),
+        }
+        for path, text in files.items():
+            path.write_text(text, encoding="utf-8")
+        lines = [f"{path.relative_to(folder / 'site').as_posix()},," for path in (*files, dist / "RECORD")]
+        (dist / "RECORD").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    step = {"agent": "one", "input": "Say a word about rivers."}
+    spec = {
+        "version": 1, "name": "bench", "runtime": {"provider": "openai", "model_id": "bench"},
+        "agents": {"one": {"prompt": "Answer.", "tools": list(TOOLS)}},
+        "pattern": {"type": "chain", "config": {"steps": [step]}},
+    }  # fmt: skip
+    (folder / "flow.yaml").write_text(json.dumps(spec), encoding="utf-8")
+
+
+def write_lock(name: str) -> None:
+    """Write the lock of a folder that `lay_out` has filled."""
+    from strands_cli.catalog import discover_catalog
+    from strands_cli.config import load_settings
+    from strands_cli.lock.write import render_lock
+    from strands_cli.planning.folder import plan_folder
+    from strands_cli.planning.lock import lock_of
+
+    folder = Path(name)
+    catalog = discover_catalog([str(folder / "site")])
+    plans = plan_folder(folder, catalog, load_settings()).plans
+    (folder / "strands.lock").write_text(render_lock(lock_of(plans, catalog)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,5 @@
+"""Convert between units of measure."""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"

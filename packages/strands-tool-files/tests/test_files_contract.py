@@ -1,0 +1,42 @@
+"""What every tool must do, the file tools do; needs strands-cli, which the tools themselves do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+testing = pytest.importorskip("strands_cli.testing")
+
+
+class InFolder(testing.ToolContract):  # type: ignore[name-defined, misc]
+    """A workspace with two files, one of them in a folder."""
+
+    def prepare(self, workspace: Path) -> None:
+        (workspace / "a.txt").write_text("a\n", encoding="utf-8")
+        (workspace / "docs").mkdir()
+        (workspace / "docs" / "b.txt").write_text("b\n" * 100, encoding="utf-8")
+
+
+class TestFileRead(InFolder):
+    tool = "strands_tool_files.file_read"
+    examples = (
+        {"path": "a.txt"},
+        {"path": "docs/b.txt"},
+        testing.Example({"path": "missing.txt"}, status="error"),
+        testing.Example({"path": "../a.txt"}, status="error"),
+    )
+
+
+class TestFileList(InFolder):
+    tool = "strands_tool_files.file_list"
+    examples = ({}, {"path": "docs"}, testing.Example({"path": "missing"}, status="error"))
+
+
+class TestFileWrite(InFolder):
+    tool = "strands_tool_files.file_write"
+    examples = (
+        {"path": "c.txt", "content": "c"},
+        {"path": "docs/c.txt", "content": "c"},
+        testing.Example({"path": "../c.txt", "content": "c"}, status="error"),
+    )

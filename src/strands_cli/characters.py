@@ -1,0 +1,39 @@
+"""Which characters of a text a person cannot see, or that make a terminal or a line do something else."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from typing import Any
+
+# What may stand in a text of several lines.
+HARMLESS = "\n\t"
+# Control, format (bidi and zero width among them), private use, half characters, line and paragraph separators.
+_HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
+
+
+def is_hidden(char: str) -> bool:
+    """Return whether a character cannot be seen or changes how others are shown."""
+    return unicodedata.category(char) in _HIDDEN_CATEGORIES
+
+
+def hidden_characters(text: str) -> list[str]:
+    """Return the hidden characters of a text, each once, as `U+202E RIGHT-TO-LEFT OVERRIDE`."""
+    if text.isascii() and text.isprintable():
+        return []
+    found = dict.fromkeys(char for char in text if is_hidden(char) and char not in HARMLESS)
+    return [f"U+{ord(char):04X} {unicodedata.name(char, '')}".strip() for char in found]
+
+
+def texts_of(document: Any, pointer: str = "") -> Iterator[tuple[str, str]]:
+    """Yield every text of a JSON document, keys too, with the JSON pointer of its node."""
+    if isinstance(document, str):
+        yield pointer, document
+    elif isinstance(document, dict):
+        for key, value in document.items():
+            inner = f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}"
+            yield inner, key
+            yield from texts_of(value, inner)
+    elif isinstance(document, list):
+        for index, value in enumerate(document):
+            yield from texts_of(value, f"{pointer}/{index}")

@@ -1,0 +1,239 @@
+"""Asks every plugin of a hook, one by one: what one provokes is told with its name and never stops the others."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pluggy
+
+from strands_cli.catalog.catalog import Catalog, join_records
+from strands_cli.catalog.distributions import Scan, normalise
+from strands_cli.catalog.locate import find_package
+from strands_cli.catalog.records import ToolRecord
+from strands_cli.errors import Denied, Finding
+from strands_cli.hooks.core import NAME as CORE
+from strands_cli.hooks.core import Core
+from strands_cli.hooks.values import Check, HookContext, ToolCall, Wrapper
+from strands_cli.policy import Decision, decide, strongest
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """What a plugin raised in place of an answer."""
+
+    error: BaseException
+
+    def __str__(self) -> str:
+        return f"{type(self.error).__name__}: {self.error}"
+
+
+@dataclass(slots=True)
+class Hooks:
+    """The hook plugins in force.
+
+    Attributes:
+        manager: pluggy's, with the core's implementations registered first.
+        core: The core's implementations.
+        findings: What is wrong with hook plugins; an error among them means that nothing may run.
+        tell: Takes one line for the person, for notifications that failed; from any thread.
+        is_traced: Whether each call of a hook is told.
+    """
+
+    manager: pluggy.PluginManager
+    core: Core
+    findings: list[Finding] = field(default_factory=list)
+    tell: Tell = lambda _line: None
+    is_traced: bool = False
+
+    @property
+    def plugins(self) -> tuple[str, ...]:
+        """The distributions whose hook plugins are in force, in the order of their registration."""
+        return tuple(name for name, _ in self.manager.list_name_plugin() if name != CORE)
+
+    def others(self, hook: str) -> tuple[str, ...]:
+        """Return the plugins besides the core that implement a hook; their code may block, and may raise anything."""
+        implementations = getattr(self.manager.hook, hook).get_hookimpls()
+        return tuple(one.plugin_name for one in implementations if one.plugin_name != CORE)
+
+    def discover(self, context: HookContext) -> Catalog:
+        """Return the catalog of all tools that any plugin registers; what is wrong with one is a finding."""
+        found: list[ToolRecord] = []
+        findings: list[Finding] = []
+        for plugin, given in self._ask("strands_register_tools", context=context):
+            found += given if plugin == CORE else self._records(plugin, given, findings)
+        self.core.seen.findings += [*self.findings, *findings]
+        return join_records(found, self.core.seen)
+
+    def allow_tool(self, record: ToolRecord | None, ref: str, context: HookContext) -> Decision:
+        """Return the strongest answer on whether a tool may be used at all."""
+        return self._strongest("strands_allow_tool", context, record=record, ref=ref)
+
+    def decide_call(self, record: ToolRecord | None, call: ToolCall, context: HookContext) -> Decision:
+        """Return the strongest answer on one call; the core's is always among them, so others can only tighten."""
+        return self._strongest("strands_decide_call", context, record=record, call=call)
+
+    def before_load(self, record: ToolRecord) -> None:
+        """Notify that a tool is about to be imported."""
+        self._notify("strands_before_load", record=record)
+
+    def after_load(
+        self, record: ToolRecord, spec: Mapping[str, Any] | None, seconds: float, error: BaseException | None
+    ) -> None:
+        """Notify that a tool was imported, or why not."""
+        self._notify("strands_after_load", record=record, spec=spec, seconds=seconds, error=error)
+
+    def after_call(
+        self, record: ToolRecord | None, call: ToolCall, result: Mapping[str, Any], context: HookContext
+    ) -> None:
+        """Notify of what came of a call."""
+        self._notify("strands_after_call", record=record, call=call, result=result, context=context)
+
+    def wrappers(self, record: ToolRecord | None) -> list[tuple[str, Wrapper]]:
+        """Return what stands around a tool's calls, the outermost first, each with its plugin's name.
+
+        Raises:
+            Denied: a plugin failed to say, so that what it is there for would not happen.
+        """
+        found = []
+        for plugin, wrapper in self._ask("strands_wrap_tool", record=record):
+            if isinstance(wrapper, Raised) or not (wrapper is None or callable(wrapper)):
+                raise Denied(f"the hook plugin {plugin} failed in strands_wrap_tool: {wrapper}")
+            if wrapper is not None:
+                found.append((plugin, wrapper))
+        return found
+
+    def providers(self) -> dict[str, tuple[str, str]]:
+        """Return the model providers of plugins: name -> (object reference, plugin)."""
+        return self._named("strands_register_providers")
+
+    def commands(self) -> dict[str, tuple[str, str]]:
+        """Return the commands of plugins: name -> (object reference, plugin)."""
+        return self._named("strands_register_commands")
+
+    def doctor_checks(self, context: HookContext) -> list[tuple[str, Check]]:
+        """Return the plugins' lines for `strands doctor`; a plugin that fails is a failed line."""
+        lines: list[tuple[str, Check]] = []
+        for plugin, given in self._ask("strands_doctor_checks", context=context):
+            good = _all_of(given, Check)
+            if good is None:
+                said = given if isinstance(given, Raised) else f"gave {type(given).__name__}, not checks"
+                good = [Check("hook plugin", "failed", f"strands_doctor_checks: {said}", f"upgrade {plugin}")]
+            lines += [(plugin, check) for check in good]
+        return lines
+
+    def _ask(self, hook: str, **given: Any) -> Iterator[tuple[str, Any]]:
+        """Call each plugin's implementation by itself, the core first; yield its name and what it answered."""
+        implementations = getattr(self.manager.hook, hook).get_hookimpls()
+        for implementation in sorted(implementations, key=lambda one: one.plugin_name != CORE):
+            others = [one.plugin for one in implementations if one is not implementation]
+            caller = self.manager.subset_hook_caller(hook, others)
+            try:
+                own = given if implementation.plugin_name == CORE else {k: _copied(v) for k, v in given.items()}
+                answers = caller(**own)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001 - a plugin may raise anything, SystemExit too
+                yield implementation.plugin_name, Raised(error)
+            else:
+                # pluggy leaves None out of the answers.
+                yield implementation.plugin_name, answers[0] if answers else None
+
+    def _strongest(self, hook: str, context: HookContext, **given: Any) -> Decision:
+        if context.request is not None and not self.is_traced and not self.others(hook):
+            return decide(context.rules, context.request)  # what the core answers, without the way there
+        decisions = self._decisions(hook, context=context, **given)
+        # Of equals the first holds: a plugin's denial keeps a tool from being imported, the workflow's own does not,
+        # and its question is one that no option answers.
+        return strongest(sorted(decisions, key=lambda decision: decision.plugin is None))
+
+    def _decisions(self, hook: str, **given: Any) -> list[Decision]:
+        """Return all answers; a plugin that fails to answer denies."""
+        decisions = []
+        for plugin, answer in self._ask(hook, **given):
+            if plugin == CORE and isinstance(answer, Raised):
+                raise answer.error  # our own mistake
+            if isinstance(answer, Decision) and answer.effect in ("allow", "ask", "deny"):
+                named = Decision(answer.effect, f"{plugin}: {answer.rule}", plugin=plugin)
+                decisions.append(answer if plugin == CORE else named)
+            elif answer is not None:
+                said = answer if isinstance(answer, Raised) else f"gave {type(answer).__name__}, not a Decision"
+                decisions.append(Decision("deny", f"the hook plugin {plugin} failed in {hook}: {said}", plugin=plugin))
+        return decisions or [Decision("deny", f"nobody answers {hook}")]
+
+    def _notify(self, hook: str, **given: Any) -> None:
+        for plugin, answer in self._ask(hook, **given):
+            if isinstance(answer, Raised):
+                self.tell(f"warning: the hook plugin {plugin} failed in {hook}: {answer}")
+
+    def _records(self, plugin: str, given: Any, findings: list[Finding]) -> list[ToolRecord]:
+        """Return the records a plugin may register: of distributions that are installed."""
+        records = _all_of(given, ToolRecord)
+        if records is None:
+            said = given if isinstance(given, Raised) else f"it gave {type(given).__name__}, not tool records"
+            message = f"the hook plugin {plugin} registers no tools: {said}"
+            findings.append(Finding("hook-failed", message, None, f"upgrade {plugin}"))
+            return []
+        seen, kept = self.core.seen, []
+        for record in records:
+            name = normalise(record.distribution)
+            if name in seen.records:
+                kept.append(_attributed(record, plugin, name, seen))
+            else:
+                message = f"the hook plugin {plugin} registers '{record.name}' of '{record.distribution}', "
+                findings.append(Finding("hook-failed", message + "which is not installed", None, f"pip install {name}"))
+        return kept
+
+    def _named(self, hook: str) -> dict[str, tuple[str, str]]:
+        """Return names with object references; of two plugins that give one name neither counts."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for plugin, given in self._ask(hook):
+            if not isinstance(given, Mapping):
+                self.tell(f"warning: the hook plugin {plugin} failed in {hook}: {given}")
+                continue
+            for name, reference in given.items():
+                found.setdefault(str(name), []).append((str(reference), plugin))
+        for name, claims in found.items():
+            if len(claims) > 1:
+                owners = " and ".join(plugin for _, plugin in claims)
+                self.tell(f"warning: {owners} both give '{name}' ({hook}); neither is used")
+        return {name: claims[0] for name, claims in found.items() if len(claims) == 1}
+
+
+def _attributed(record: ToolRecord, plugin: str, distribution: str, seen: Scan) -> ToolRecord:
+    """Return a plugin's record with what rules and the lock go by as it is installed, whatever the plugin says."""
+    home = seen.records[distribution][0][0]
+    package = find_package(record.module.partition(".")[0], seen.listings, home)
+    return replace(
+        record,
+        distribution=distribution,
+        version=seen.version(distribution),
+        path=home,  # without which it would pass for an object of a program, which no lock speaks of
+        location=(package.directory or package.file) if package else None,
+        members=record.members and tuple(_attributed(one, plugin, distribution, seen) for one in record.members),
+        registered_by=plugin,
+    )
+
+
+def _copied(value: Any) -> Any:
+    """Return a plugin's own copy of what it could change, so that no other plugin and no tool gets that."""
+    if isinstance(value, ToolCall):
+        return replace(value, arguments=copy.deepcopy(dict(value.arguments)))
+    if isinstance(value, HookContext) and value.request is not None and value.request.arguments is not None:
+        return replace(value, request=replace(value.request, arguments=copy.deepcopy(dict(value.request.arguments))))
+    return copy.deepcopy(dict(value)) if isinstance(value, Mapping) else value
+
+
+def _all_of(given: Any, kind: type) -> list[Any] | None:
+    """Return the items where all are of the kind, None where the answer is something else."""
+    if isinstance(given, (Raised, str, Mapping)) or not isinstance(given, Iterable):
+        return [] if given is None else None
+    try:
+        items = list(given)  # a generator runs the plugin's code only now
+    except Exception:  # noqa: BLE001 - foreign code
+        return None
+    return items if all(isinstance(item, kind) for item in items) else None

@@ -1,0 +1,67 @@
+"""What hooks get and give: frozen values, never live objects of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from strands_cli.policy import Request, Rule
+
+# Makes the call, or whatever stands between this wrapper and it.
+Proceed = Callable[[], Awaitable[Mapping[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class HookContext:
+    """What a hook may know of its surroundings.
+
+    Attributes:
+        workflow: The workflow's file, None where there is none (`list-tools`, `tools run`).
+        rules: Every rule of policy in force, the workflow's own among them.
+        request: The tool or the call as policy sees it, in the hooks that decide; None in the others.
+        run: The run's id, None before it has one.
+        step: The key of the step that calls, None outside a step.
+    """
+
+    workflow: str | None = None
+    rules: tuple[Rule, ...] = ()
+    request: Request | None = None
+    run: str | None = None
+    step: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool, as the model or the step asks for it.
+
+    Attributes:
+        name: What the model calls the tool.
+        arguments: The input, with defaults filled in; a copy, so that changing it changes nothing.
+        who: The agent, or the tool itself where a step calls it.
+    """
+
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    who: str = ""
+
+
+# Gets the call and what makes it; what it returns stands for the tool's result.
+Wrapper = Callable[[ToolCall, Proceed], Awaitable[Mapping[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of `strands doctor`.
+
+    Attributes:
+        name: What was looked at, in a few words.
+        status: `ok`; `warning` (works, but not as it should); `failed` (something will not work).
+        message: What was found.
+        fix: What to do about it.
+    """
+
+    name: str
+    status: Literal["ok", "warning", "failed"]
+    message: str
+    fix: str | None = None

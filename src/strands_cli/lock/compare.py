@@ -1,0 +1,170 @@
+"""Where two locks differ, field by field, and how that is said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from strands_cli.lock.files import UNREADABLE
+from strands_cli.lock.model import Lock, LockedDistribution, LockedModule, LockedTool
+
+_SHOWN, _BEFORE, _NAMES = 70, 20, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that is not as the lock has it.
+
+    `owner` is the distribution, or the reference of custom Python. `unlisted` says that the lock knows nothing of it.
+    `tool` and `field` (a JSON pointer below the definition) say where, `old` and `new` are the values; absent is None.
+    """
+
+    owner: str
+    message: str
+    unlisted: bool = False
+    tool: str | None = None
+    field: str | None = None
+    old: Any = None
+    new: Any = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON shape of `strands lock --json`."""
+        kind = "unlisted" if self.unlisted else "changed"
+        place = {"owner": self.owner, "tool": self.tool, "field": self.field}
+        return {"kind": kind, **place, "old": self.old, "new": self.new, "message": self.message}
+
+
+def compare_locks(old: Lock, new: Lock) -> list[Difference]:
+    """Return every difference between two whole locks."""
+    found: list[Difference] = []
+    for name in sorted({*old.distributions, *new.distributions}):
+        found += _compare_either(old.distributions.get(name), new.distributions.get(name))
+    for reference in sorted({*old.modules, *new.modules}):
+        found += compare_module(old.modules.get(reference), new.modules.get(reference))
+    return found
+
+
+def _compare_either(old: LockedDistribution | None, new: LockedDistribution | None) -> list[Difference]:
+    if new is None and old is not None:
+        message = f"{_titled(old)} is in the lock, but no workflow here uses it"
+        return [Difference(old.name, message, field="version", old=old.version)]
+    if old is None and new is not None:
+        message = f"{_titled(new)} is not in the lock: {', '.join(new.tools)}"
+        return [Difference(new.name, message, unlisted=True, field="version", new=new.version)]
+    return compare_distribution(old, new, whole=True) if old and new else []
+
+
+def compare_distribution(old: LockedDistribution, new: LockedDistribution, *, whole: bool) -> list[Difference]:
+    """Return where a distribution is not as it was locked.
+
+    Args:
+        old: As it was locked.
+        new: As it is.
+        whole: Whether `new` has every tool that the workflows name, so that one it lacks is a difference too.
+    """
+    found: list[Difference] = []
+    if old.version != new.version:
+        message = f"{new.name} is version {new.version}, locked is {old.version}"
+        found.append(Difference(new.name, message, field="version", old=old.version, new=new.version))
+    if old.editable != new.editable:
+        words = {True: "an editable installation", False: "an installed package"}
+        message = f"{new.name} is {words[new.editable]}, locked is {words[old.editable]}"
+        found.append(Difference(new.name, message, field="editable", old=old.editable, new=new.editable))
+    found += _compare_files(new.name, *_comparable(old, new))
+    for name in sorted({*old.tools, *new.tools}):
+        if whole or name in new.tools:
+            found += _compare_tool(new.name, name, old.tools.get(name), new.tools.get(name))
+    return found
+
+
+def compare_module(old: LockedModule | None, new: LockedModule | None) -> list[Difference]:
+    """Return where custom Python is not as it was locked."""
+    if old is None:
+        reference = new.reference if new else ""
+        return [Difference(reference, f"the custom Python {reference} is not in the lock", unlisted=True)]
+    if new is None:
+        return [Difference(old.reference, f"the custom Python {old.reference} is in the lock, but no workflow uses it")]
+    return _compare_files(new.reference, old.files, new.files)
+
+
+def _titled(distribution: LockedDistribution) -> str:
+    return f"{distribution.name} {distribution.version or ''}".strip()
+
+
+def _comparable(old: LockedDistribution, new: LockedDistribution) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    if old.editable == new.editable:
+        return old.files, new.files
+    # An editable installation has only its package's files; what a wheel has beside them is no news.
+    without = ({k: v for k, v in one.files.items() if not k.startswith("dist-info/")} for one in (old, new))
+    return next(without), next(without)
+
+
+def _compare_files(owner: str, old: Mapping[str, str], new: Mapping[str, str]) -> list[Difference]:
+    if old == new:
+        return []
+    unreadable = {name for name, digest in new.items() if digest == UNREADABLE}
+    groups = {
+        "changed": sorted(name for name in old.keys() & new.keys() - unreadable if old[name] != new[name]),
+        "added": sorted(new.keys() - old.keys()),
+        "gone": sorted(old.keys() - new.keys()),
+        "unreadable": sorted(unreadable & old.keys()),
+    }
+    groups = {word: names for word, names in groups.items() if names}
+    said = "; ".join(f"{word} {_listed(names)}" for word, names in groups.items())
+    return [Difference(owner, f"files of {owner} are not what was locked: {said}", field="files", new=groups)]
+
+
+def _listed(names: list[str]) -> str:
+    rest = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return ", ".join(visible(name) for name in names[:_NAMES]) + rest
+
+
+def _compare_tool(owner: str, name: str, old: LockedTool | None, new: LockedTool | None) -> Iterator[Difference]:
+    if new is None:
+        yield Difference(owner, f"{owner} has no tool '{name}' any more", tool=name, old=name)
+    elif old is None:
+        yield Difference(owner, f"{owner} has a tool '{name}' that the lock does not have", True, name, new=name)
+    elif old.definition != new.definition:
+        yield from _compare_fields(owner, name, old.fields, new.fields)
+    elif old.after_load != new.after_load:
+        message = f"what '{name}' of {owner} is was known {_when(old)}, now it is {_when(new)}"
+        yield Difference(owner, message, tool=name, field="known_after_load", old=old.after_load, new=new.after_load)
+
+
+def _when(tool: LockedTool) -> str:
+    return "only when it is loaded" if tool.after_load else "without loading it"
+
+
+def _compare_fields(owner: str, name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Difference]:
+    from strands_cli.catalog.drift import differences  # only where something has changed
+
+    found = False
+    for pointer, before, after in differences(old, new):
+        found = True
+        field = pointer.lstrip("/")
+        left, right = _pair(before, after)
+        message = f"'{name}' of {owner}: {visible(field)} was {left}, is {right}"
+        absent = [None if value is ... else value for value in (before, after)]
+        yield Difference(owner, message, tool=name, field=field, old=absent[0], new=absent[1])
+    if not found:  # numbers such as 1 and 1.0 are equal in Python and not in JSON
+        yield Difference(owner, f"the definition of '{name}' of {owner} has changed", tool=name, field="definition")
+
+
+def _pair(old: Any, new: Any) -> tuple[str, str]:
+    """Return two values as short texts that show where they begin to differ."""
+    left, right = ("absent" if value is ... else visible(json.dumps(value, ensure_ascii=False)) for value in (old, new))
+    same = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
+    start = max(0, same - _BEFORE) if max(len(left), len(right)) > _SHOWN else 0
+    return _window(left, start), _window(right, start)
+
+
+def _window(text: str, start: int) -> str:
+    shown = text[start : start + _SHOWN]
+    return ("…" if start else "") + shown + ("…" if start + _SHOWN < len(text) else "")
+
+
+def visible(text: str) -> str:
+    """Return a text with every character escaped that cannot be seen: what changed may have come to hide something."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

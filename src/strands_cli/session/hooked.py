@@ -1,0 +1,59 @@
+"""The hook plugins of one command: those that the policy files switch on and those that a program names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from strands_cli.catalog import Catalog
+from strands_cli.errors import Denied, Finding, has_errors
+from strands_cli.hooks.manager import Hooks
+from strands_cli.hooks.plugins import open_hooks
+from strands_cli.planning.options import RunOptions
+from strands_cli.policy import Policy, SwitchedOn
+
+_CODES = ("hook-missing", "hook-failed")
+
+
+def hooks_in_force(policy: Policy, options: RunOptions) -> Hooks:
+    """Open the hook plugins of a command; what is wrong with one is in `findings`, and nothing may run then.
+
+    Args:
+        policy: What the managed and the user's file switch on.
+        options: Says whether those of the user's file are left out, and who is told of what they do.
+    """
+    wanted = [hook for hook in policy.hooks if not (options.no_plugins and hook.level == "user")]
+    if options.no_plugins:
+        for line in _left_out(policy.hooks):
+            options.tell(line)
+    # Whoever shows the run may put its own teller in place of this one.
+    hooks: Hooks = open_hooks(
+        [*(hook.word for hook in wanted), *options.hooks],
+        tell=options.tell,
+        trace=(lambda line: hooks.tell(line)) if options.trace_hooks else None,
+    )
+    return hooks
+
+
+def faults_of(hooks: Hooks, catalog: Catalog) -> list[Finding]:
+    """Return what is wrong with the hook plugins: when they were loaded, and when they registered tools."""
+    registering = [finding for finding in catalog.findings if finding.code in _CODES]
+    return list(dict.fromkeys([*hooks.findings, *registering]))
+
+
+def require_hooks(hooks: Hooks, catalog: Catalog | None = None) -> None:
+    """Check that every hook plugin that is switched on can be used: it may be what makes the others safe.
+
+    Raises:
+        Denied: one cannot.
+    """
+    findings = faults_of(hooks, catalog) if catalog is not None else hooks.findings
+    if has_errors(findings):
+        raise Denied("a hook plugin that is switched on cannot be used, so nothing runs", findings=findings)
+
+
+def _left_out(switched_on: Iterable[SwitchedOn]) -> Iterable[str]:
+    for hook in switched_on:
+        if hook.level == "user":
+            yield f"--no-plugins: the hook plugin {hook.word} is left out ({hook.origin})"
+        else:
+            yield f"--no-plugins: the hook plugin {hook.word} stays, which the {hook.level} file asks for"

@@ -1,0 +1,231 @@
+"""Calls the examples of a plugin directly and writes down what each call answered, and what it did besides."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from strands_cli.agents.alone import Alone, Outcome, load_alone, run_alone, timeout_of
+from strands_cli.testing.tool_checks import check_schema, input_problem, json_of, text_of
+
+# How long a thread may take to end by itself after the plugin was closed.
+THREAD_SECONDS = 0.2
+_UNSAID: Any = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A valid input, and what it should come to.
+
+    Attributes:
+        input: What the model sends.
+        expected: The whole text of the answer, or else the value of its last JSON block; left out, anything goes.
+        status: What the call comes to; some tools can only be shown failing where no network is.
+    """
+
+    input: Mapping[str, Any]
+    expected: Any = _UNSAID
+    status: Literal["success", "error"] = "success"
+
+    @property
+    def says_expected(self) -> bool:
+        """Whether it says what the answer is."""
+        return self.expected is not _UNSAID
+
+
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """What a call did besides answering."""
+
+    printed: str = ""
+    changed: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One example and its two calls, each in a fresh workspace."""
+
+    tool: str
+    example: Example
+    first: Outcome
+    second: Outcome
+    traces: Traces
+    limit: float = 0.0
+
+    @property
+    def title(self) -> str:
+        """The call for people."""
+        shown = repr(dict(self.example.input))
+        return f"{self.tool}({shown if len(shown) <= 120 else shown[:117] + '...'})"
+
+    def check_expected(self) -> Iterator[str]:
+        """Yield where the first answer is not what the example says."""
+        answer, wanted = self.first.value, self.example
+        if answer["status"] != wanted.status:
+            yield f"{self.title} came to {answer['status']}, not to {wanted.status}: {text_of(answer)[:300]}"
+        elif wanted.says_expected:
+            said = text_of(answer) if isinstance(wanted.expected, str) else json_of(answer)
+            if said != wanted.expected:
+                yield f"{self.title} answered {said!r}, not {wanted.expected!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """All scenes of a plugin; `problem` says why there are none."""
+
+    alone: Alone = field(default_factory=Alone)
+    problem: str | None = None
+    scenes: tuple[Scene, ...] = ()
+    threads: tuple[str, ...] = ()
+    closing: tuple[str, ...] = ()
+
+
+ExamplesOf = Callable[[Iterable[str]], Mapping[str, tuple[Example, ...]]]
+Prepare = Callable[[Path], None]
+
+
+def rehearse(target: Any, config: Mapping[str, Any], examples_of: ExamplesOf, prepare: Prepare) -> Rehearsal:
+    """Load a plugin, make two calls of each example, and close it.
+
+    Args:
+        target: The plugin, or the value of its entry point.
+        config: Its configuration.
+        examples_of: Given the names of its tools, returns the examples of each.
+        prepare: Puts into a fresh workspace what the examples need.
+    """
+    return run_alone(_rehearse(target, config, examples_of, prepare))
+
+
+async def _rehearse(target: Any, config: Mapping[str, Any], examples_of: ExamplesOf, prepare: Prepare) -> Rehearsal:
+    before = set(threading.enumerate())
+    try:
+        with watched():
+            alone = await load_alone(target, config)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - foreign code may raise anything while it is loaded
+        return Rehearsal(problem=f"{type(error).__name__}: {error}")
+    scenes = []
+    for name, examples in examples_of(alone.tools).items():
+        raw = alone.tools.get(name)
+        fitting = [one for one in examples if raw and not any(check_schema(raw)) and not input_problem(raw, one.input)]
+        scenes += [await _perform(alone, name, example, prepare) for example in fitting]
+    closing = await alone.close()
+    return Rehearsal(alone, None, tuple(scenes), tuple(_left(before)), tuple(closing))
+
+
+async def _perform(alone: Alone, name: str, example: Example, prepare: Prepare) -> Scene:
+    call = (name, dict(example.input))
+    with workspace(prepare) as place, watched() as traced:
+        earlier = _listing(place)
+        first = await alone.invoke(call, "use-1", place)
+        written = tuple(sorted(_differing(earlier, _listing(place))))
+    second = first
+    if not first.late:
+        with workspace(prepare) as place, watched():
+            second = await alone.invoke(call, "use-2", place)
+    traces = Traces(traced.printed, traced.changed, written)
+    return Scene(name, example, first, second, traces, timeout_of(alone.tools[name]))
+
+
+@contextlib.contextmanager
+def workspace(prepare: Prepare) -> Iterator[Path]:
+    """Make a fresh directory the current one, as the examples need it, and remove it afterwards."""
+    here = Path.cwd()
+    with tempfile.TemporaryDirectory(prefix="tool-contract-", ignore_cleanup_errors=True) as folder:
+        place = Path(folder).resolve()
+        prepare(place)
+        os.chdir(place)
+        try:
+            yield place
+        finally:
+            os.chdir(here)
+
+
+@dataclass(slots=True)
+class Watched:
+    """What happened to the process meanwhile."""
+
+    printed: str = ""
+    changed: tuple[str, ...] = ()
+
+
+@contextlib.contextmanager
+def watched() -> Iterator[Watched]:
+    """Catch standard output and put back the current directory, `sys.path` and the environment, saying what changed."""
+    seen, here, path, environment = Watched(), Path.cwd(), list(sys.path), dict(os.environ)
+    with tempfile.TemporaryFile() as caught:
+        try:
+            with _standard_output_in(caught.fileno()):
+                yield seen
+        finally:
+            seen.changed = tuple(_changes(here, path, environment))
+            caught.seek(0)
+            seen.printed = caught.read(2000).decode("utf-8", "replace")
+
+
+def _changes(here: Path, path: list[str], environment: dict[str, str]) -> Iterator[str]:
+    """Put back what changed, and yield what it was."""
+    if not _is_current(here):
+        os.chdir(here)
+        yield "the current directory"
+    if sys.path != path:
+        sys.path[:] = path
+        yield "sys.path"
+    # pytest notes in PYTEST_CURRENT_TEST which test is running.
+    differing = _differing(environment, dict(os.environ)) - {"PYTEST_CURRENT_TEST"}
+    for name in sorted(differing):
+        os.environ.pop(name, None)
+        if name in environment:
+            os.environ[name] = environment[name]
+        yield f"the environment variable {name}"
+
+
+def _is_current(here: Path) -> bool:
+    try:
+        return Path.cwd() == here
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def _standard_output_in(file: int) -> Iterator[None]:
+    """Lead `sys.stdout` and file descriptor 1 to a file: what subprocesses print counts too."""
+    sys.stdout.flush()
+    saved = os.dup(1)
+    os.dup2(file, 1)
+    try:
+        with os.fdopen(os.dup(file), "w", encoding="utf-8") as text, contextlib.redirect_stdout(text):
+            yield
+    finally:
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
+def _listing(place: Path) -> dict[str, Any]:
+    return {
+        path.relative_to(place).as_posix(): (path.read_bytes() if path.is_file() else None)
+        for path in place.rglob("*")
+        if not path.is_symlink()
+    }
+
+
+def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> set[str]:
+    return {name for name in {*before, *after} if before.get(name, ...) != after.get(name, ...)}
+
+
+def _left(before: set[threading.Thread]) -> Iterator[str]:
+    """Yield each thread that does not end by itself; a call that hangs is told elsewhere."""
+    for thread in set(threading.enumerate()) - before:
+        if thread.name != "strands-tool":
+            thread.join(THREAD_SECONDS)
+            if thread.is_alive():
+                yield thread.name

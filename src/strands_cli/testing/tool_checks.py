@@ -1,0 +1,262 @@
+"""What can be said of a tool without calling it, or of one answer by itself: each check yields what is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from strands_cli.agents.alone import size_limit_of
+from strands_cli.agents.forms import RawTool
+from strands_cli.agents.schemas import SchemaFaultError, first_problem, require_schema
+from strands_cli.agents.turns import encode
+from strands_cli.catalog.distributions import normalise
+from strands_cli.catalog.manifest import FILE_NAME, MEMBER_NAME, TOOL_NAME, parse_manifest
+from strands_cli.characters import hidden_characters, texts_of
+
+MAX_DESCRIPTION = 8000
+_KINDS = ("text", "json", "image", "document", "video")
+# One value of each JSON type; a property that takes all of them says nothing.
+_VALUES: tuple[Any, ...] = ({"no such key": []}, [{"no": "such"}], "\u2205 no such word", -0.5, True)
+
+
+def check_name(raw: RawTool, *, alone: bool) -> Iterator[str]:
+    """Check a tool's name; a part of a suite has a wider rule than the only tool of an entry point."""
+    rule = TOOL_NAME if alone else MEMBER_NAME
+    if not rule.fullmatch(raw.name):
+        yield f"{raw.name!r} does not match {rule.pattern}"
+    said = raw.spec.get("name")
+    if said != raw.name:
+        yield f"the tool {raw.name!r} calls itself {said!r} in its spec"
+
+
+def check_description(raw: RawTool) -> Iterator[str]:
+    """Check that the model is told something, in characters that a person sees too."""
+    text = raw.spec.get("description")
+    if not isinstance(text, str) or not text.strip():
+        yield f"{raw.name} has no description"
+        return
+    if text.strip() == raw.name:
+        yield f"{raw.name} has no description: it is the name"
+    if len(text) > MAX_DESCRIPTION:
+        yield f"the description of {raw.name} has {len(text)} characters, more than {MAX_DESCRIPTION}"
+    said = {
+        "description": text,
+        "input_schema": input_schema(raw),
+        "title": _mapping(raw.spec.get("annotations")).get("title"),
+    }
+    for pointer, part in texts_of(said):
+        for char in hidden_characters(part):
+            yield f"what {raw.name} tells the model has the invisible character {char} ({pointer})"
+
+
+def input_schema(raw: RawTool) -> Mapping[str, Any]:
+    """Return the JSON Schema of a tool's input."""
+    schema: Mapping[str, Any] = raw.spec["inputSchema"]["json"]
+    return schema
+
+
+def check_schema(raw: RawTool) -> Iterator[str]:
+    """Check that the input schema compiles and describes an object."""
+    schema = input_schema(raw)
+    try:
+        require_schema(schema)
+    except (SchemaFaultError, TypeError, ValueError) as fault:
+        yield f"the input schema of {raw.name} cannot be used: {fault}"
+        return
+    if schema.get("type") != "object":
+        yield f"the input schema of {raw.name} says the type {schema.get('type')!r}, not 'object'"
+
+
+def check_strictness(raw: RawTool) -> Iterator[str]:
+    """Check that each property refuses something."""
+    schema = input_schema(raw)
+    whole = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+    for name, part in (schema.get("properties") or {}).items():
+        rule = {**whole, "properties": {name: part}}
+        if all(first_problem(rule, {name: value}) is None for value in _VALUES):
+            yield f"the property {name!r} of {raw.name} takes any value"
+
+
+def input_problem(raw: RawTool, given: Any) -> str | None:
+    """Return why an input schema does not accept an input, or None."""
+    return first_problem(input_schema(raw), given)
+
+
+def bad_inputs(raw: RawTool, good: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield inputs that the schema refuses, made from one that it accepts, with what is wrong with each."""
+    schema = input_schema(raw)
+    for name in schema.get("required") or ():
+        yield f"without {name!r}", {key: value for key, value in good.items() if key != name}
+    for name in schema.get("properties") or {}:
+        for value in _VALUES:
+            spoiled = {**good, name: value}
+            if first_problem(schema, spoiled) is not None:
+                yield f"with {name}={value!r}", spoiled
+                break
+
+
+def check_hints(raw: RawTool) -> Iterator[str]:
+    """Check that what decides about permission is said, and does not contradict itself."""
+    hints, claims = _mapping(raw.spec.get("annotations")), _mapping(raw.spec.get("strands_cli"))
+    reads, destroys = hints.get("readOnlyHint"), hints.get("destructiveHint")
+    if not isinstance(reads, bool):
+        yield f"{raw.name} does not say whether it is read-only (readOnlyHint)"
+    if reads is not True and not isinstance(destroys, bool):
+        yield f"{raw.name} does not say whether it is destructive (destructiveHint)"
+    if reads is True and destroys is True:
+        yield f"{raw.name} says both read-only and destructive"
+    if reads is True and claims.get("read_only_when") is None:
+        yield from (f"{raw.name} says read-only, and {what}" for what in _writes(claims))
+    condition = claims.get("read_only_when")
+    if condition is not None:
+        try:
+            require_schema(condition)
+        except (SchemaFaultError, TypeError, ValueError) as fault:
+            yield f"read_only_when of {raw.name} cannot be used: {fault}"
+    for word in ("timeout_s", "max_output_bytes"):
+        limit = claims.get(word)
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit <= 0):
+            yield f"{word} of {raw.name} is {limit!r}, not a number above 0"
+
+
+def _writes(claims: Mapping[str, Any]) -> Iterator[str]:
+    if _mapping(claims.get("resources")).get("writes"):
+        yield "has resources that it writes"
+    places = _mapping(claims.get("capabilities")).get("filesystem")
+    for place in places if isinstance(places, list) else ():
+        if isinstance(place, Mapping) and "w" in str(place.get("mode", "")):
+            yield f"wants to write files at {place.get('path')!r}"
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def check_manifest(file: Path, tools: Mapping[str, RawTool], entry: str | None) -> Iterator[str]:
+    """Check that a manifest says what the loaded tools say.
+
+    Args:
+        file: The manifest.
+        tools: The tools of one entry point.
+        entry: The value of that entry point; without it the tools are looked for by name.
+    """
+    try:
+        document = json.loads(file.read_bytes())
+        distribution = normalise(str(document["distribution"]))
+    except (OSError, ValueError, RecursionError, LookupError, TypeError) as error:
+        yield f"{file} cannot be read: {type(error).__name__}: {error}"
+        return
+    manifest, findings = parse_manifest(file.read_bytes(), str(file), distribution)
+    yield from (f"{finding.message} ({finding.where or file})" for finding in findings)
+    if manifest is None:
+        return
+    told = {
+        tool["name"]: tool for tool in manifest.tools if (tool["entry"] == entry if entry else tool["name"] in tools)
+    }
+    yield from (f"the manifest has no tool {name!r}" for name in tools if name not in told)
+    yield from (f"the manifest has the tool {name!r}, and the code has not" for name in told if name not in tools)
+    for name in told:
+        if name in tools:
+            yield from _untrue(told[name], tools[name])
+
+
+def _untrue(told: Mapping[str, Any], raw: RawTool) -> Iterator[str]:
+    spec = {**raw.spec, "inputSchema": raw.spec["inputSchema"]["json"], "outputSchema": output_schema(raw)}
+    words = {"description": "description", "input_schema": "inputSchema", "output_schema": "outputSchema"}
+    for word, key in {**words, "annotations": "annotations", "strands_cli": "strands_cli"}.items():
+        left, right = told.get(word) or None, json.loads(json.dumps(spec.get(key) or None, default=repr))
+        if left != right:
+            yield f"of {raw.name} the manifest says {word} {_short(left)}, and the code says {_short(right)}"
+    for number, example in enumerate(told.get("examples") or ()):
+        problem = first_problem(input_schema(raw), _mapping(example).get("input", example))
+        if problem is not None:
+            yield f"example {number} of {raw.name} in the manifest does not fit its input schema: {problem}"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 100 else text[:97] + "..."
+
+
+def manifest_beside(top: Any) -> Path | None:
+    """Return the manifest of a top-level package, if it has one."""
+    for folder in getattr(top, "__path__", ()):
+        if (file := Path(folder) / FILE_NAME).is_file():
+            return file
+    return None
+
+
+def output_schema(raw: RawTool) -> Mapping[str, Any] | None:
+    """Return the JSON Schema of a tool's answers, or None where it promises nothing."""
+    schema = raw.spec.get("outputSchema")
+    inner = schema.get("json", schema) if isinstance(schema, Mapping) else None
+    return inner if isinstance(inner, Mapping) else None
+
+
+def check_shape(answer: Any, tool_use_id: str) -> Iterator[str]:
+    """Check that an answer is a result as the SDK has it."""
+    if not isinstance(answer, Mapping):
+        yield f"the answer is {type(answer).__name__}, not an object with toolUseId, status and content"
+        return
+    if answer.get("toolUseId") != tool_use_id:
+        yield f"toolUseId is {answer.get('toolUseId')!r}, not that of the call, {tool_use_id!r}"
+    if answer.get("status") not in ("success", "error"):
+        yield f"status is {answer.get('status')!r}, not 'success' or 'error'"
+    content = answer.get("content")
+    if not isinstance(content, list) or not content:
+        yield "content is not a list of at least one block"
+        return
+    for block in content:
+        if not isinstance(block, Mapping) or len(block) != 1 or next(iter(block)) not in _KINDS:
+            yield f"{str(block)[:80]!r} is not a block with one of {', '.join(_KINDS)}"
+        elif "text" in block and not isinstance(block["text"], str):
+            yield f"a text block holds {type(block['text']).__name__}"
+
+
+def check_json(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Check that an answer comes back from JSON as it went in."""
+    for block in answer["content"]:
+        try:
+            plain = encode(block) if "json" not in block and "text" not in block else block
+            if json.loads(json.dumps(plain, allow_nan=False)) != plain:
+                yield f"{str(block)[:80]!r} does not come back from JSON as it was (tuples, keys that are no text?)"
+        except (TypeError, ValueError, RecursionError) as error:
+            yield f"{str(block)[:80]!r} is not JSON: {error}"
+
+
+def check_size(answer: Mapping[str, Any], raw: RawTool) -> Iterator[str]:
+    """Check that text and JSON of an answer stay within what the tool says."""
+    plain = [block for block in answer["content"] if "text" in block or "json" in block]
+    size = sum(len(json.dumps(block, ensure_ascii=False, default=repr).encode()) for block in plain)
+    if size > (limit := size_limit_of(raw)):
+        yield f"the answer has {size} bytes, more than the {limit} of max_output_bytes"
+
+
+def text_of(answer: Mapping[str, Any]) -> str:
+    """Return the text of an answer, one line for each block."""
+    return "\n".join(block["text"] for block in answer["content"] if "text" in block)
+
+
+def json_of(answer: Mapping[str, Any]) -> Any:
+    """Return the value of the last JSON block, or None."""
+    return next((block["json"] for block in reversed(answer["content"]) if "json" in block), None)
+
+
+def check_output(answer: Mapping[str, Any], raw: RawTool) -> Iterator[str]:
+    """Check that a successful answer has JSON that fits the output schema."""
+    schema = output_schema(raw)
+    if schema is None or answer["status"] != "success":
+        return
+    blocks = [block for block in answer["content"] if "json" in block]
+    if not blocks:
+        yield "the answer has no JSON block, and the tool has an output schema"
+        return
+    try:
+        problem = first_problem(schema, json_of(answer))
+    except SchemaFaultError as fault:
+        yield f"the output schema cannot be used: {fault}"
+        return
+    if problem is not None:
+        yield f"the answer does not fit the output schema: {problem}"

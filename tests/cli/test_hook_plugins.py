@@ -1,0 +1,460 @@
+"""Hook plugins at the command line: in force for whatever runs, silent for whatever does not."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from strands_cli.engine.journal import SqliteJournal
+from tests.cli.strands import Folder
+from tests.distributions import booby_trapped, make_distribution, sound
+
+HEAD = "from pathlib import Path\nfrom strands_cli.hooks import Check, Decision, ToolRecord, hookimpl\n\n\n"
+ECHO = "with open('calls.txt', 'a') as file:\n    file.write(tool['input']['text'] + '\\n')\nreturn answer('said it')"
+AUDIT = """
+@hookimpl
+def strands_after_call(record, call, result, context):
+    with open("audit.txt", "a") as file:
+        print(context.step, call.who, call.name, call.arguments["text"], result["status"], context.run, file=file)
+"""
+DENY_HOOKED = 'version: 1\nrules: [{deny: "*", source: [hook]}]\n'
+CACHE = """
+class Cache:
+    def __init__(self):
+        self.kept = {}
+
+    @hookimpl
+    def strands_wrap_tool(self, record):
+        async def wrapper(call, proceed):
+            key = str(call.arguments)
+            call.arguments["text"] = "changed"
+            if key not in self.kept:
+                self.kept[key] = await proceed()
+            return self.kept[key]
+        return wrapper
+"""
+
+
+def hook_plugin(folder: Folder, name: str, body: str, attribute: str = "") -> str:
+    """Install a distribution of hooks, as pip would leave it."""
+    module = name.replace("-", "_")
+    points = f"[strands_cli.hooks]\nhooks = {module}{attribute}\n"
+    make_distribution(folder.site, name, "1.0", points, {f"{module}/__init__.py": HEAD + body})
+    return name
+
+
+def switch_on(folder: Folder, *names: str, rules: Sequence[Any] = ()) -> Path:
+    """Name hook plugins in the user's policy file."""
+    path = folder.root / "home" / ".config" / "strands-cli" / "policy.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"version": 1, "rules": list(rules), "hooks": list(names)}))
+    return path
+
+
+def deciding(effect: str, hook: str) -> str:
+    return f"@hookimpl\ndef {hook}(record, context):\n    return Decision({effect!r}, 'because of ' + record.name)\n"
+
+
+def echoing(folder: Folder, *texts: str, **spec: Any) -> Path:
+    """Install the tool `echo` and write a workflow that calls it with each text."""
+    folder.tool("echo", ECHO, **spec)
+    return folder.workflow([{"tool": "native:echo", "input": {"text": text}} for text in texts])
+
+
+def lines(folder: Folder, name: str) -> list[str]:
+    path = folder.work / name
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def details(folder: Folder) -> Iterator[Any]:
+    (directory,) = folder.runs.iterdir()
+    journal = SqliteJournal.open(directory, hold=False)
+    try:
+        yield from [row.detail for row in journal.rows("tool")]
+    finally:
+        journal.close()
+
+
+def test_a_plugin_keeps_a_tool_from_being_imported_and_is_named(folder: Folder) -> None:
+    sentinel = folder.root / "imported"
+    booby_trapped(folder.site, "trap", sentinel)
+    folder.workflow([{"tool": "native:trap", "input": {"text": "a"}}])
+    switch_on(folder, hook_plugin(folder, "strands-hooks-no", deciding("deny", "strands_allow_tool")))
+    for command in ("plan", "run"):
+        ran = folder.strands(command, "flow.yaml")
+        assert ran.code == 21, ran.err
+        assert (
+            "error[tool-denied]: 'native:trap' (strands-tool-trap 1.0) is denied: strands-hooks-no: because" in ran.err
+        )
+        assert "switched the hook plugin strands-hooks-no on" in ran.err
+    assert folder.strands("tools", "run", "trap").code == 21
+    assert not sentinel.exists()
+    assert not folder.runs.exists()
+
+
+def test_a_plugins_denial_holds_where_the_workflow_denies_the_tool_too(folder: Folder) -> None:
+    """The workflow's own denial lets the tool be imported; the plugin's must not be lost behind it."""
+    sentinel = folder.root / "imported"
+    booby_trapped(folder.site, "trap", sentinel)
+    agents = {"writer": {"prompt": "w", "tools": ["native:trap"]}}
+    folder.workflow(
+        [{"agent": "writer", "input": "go"}], {"steps.0": [{"text": "x"}]}, agents=agents,
+        security={"permissions": {"deny": ["trap"]}},
+    )  # fmt: skip
+    switch_on(folder, hook_plugin(folder, "strands-hooks-no", deciding("deny", "strands_allow_tool")))
+    assert folder.strands("run", "flow.yaml").code == 21
+    assert not sentinel.exists()
+
+
+def test_a_plugin_denies_a_call_and_event_and_record_have_its_name(folder: Folder) -> None:
+    echoing(folder, "a")
+    switch_on(folder, hook_plugin(folder, "strands-hooks-no", deciding("deny", "strands_decide_call")))
+    ran = folder.strands("run", "flow.yaml", "--events", "events.jsonl", "--yes")
+    assert ran.code == 10
+    assert "denied: echo: strands-hooks-no: because of echo" in ran.err
+    assert lines(folder, "calls.txt") == []
+    decided = [one for one in map(json.loads, lines(folder, "events.jsonl")) if "effect" in one]
+    assert [(one["effect"], one["rule"]) for one in decided] == [("deny", "strands-hooks-no: because of echo")]
+    (detail,) = details(folder)
+    assert (detail["decision"], detail["rule"]) == ("deny", "strands-hooks-no: because of echo")
+    by_hand = folder.strands("tools", "run", "echo", "--input", '{"text": "a"}')
+    assert by_hand.code == 10
+    assert "strands-hooks-no: because of echo" in by_hand.err
+
+
+def test_a_plugin_that_raises_denies_and_is_named(folder: Folder) -> None:
+    echoing(folder, "a")
+    body = "@hookimpl\ndef strands_decide_call(record):\n    raise OSError('no answer')\n"
+    switch_on(folder, hook_plugin(folder, "strands-hooks-bad", body))
+    ran = folder.strands("run", "flow.yaml")
+    assert ran.code == 10
+    assert "the hook plugin strands-hooks-bad failed in strands_decide_call: OSError: no answer" in ran.err
+    assert lines(folder, "calls.txt") == []
+
+
+def test_no_option_answers_what_a_plugin_asks_but_typing_the_call_does(folder: Folder) -> None:
+    echoing(folder, "a")
+    switch_on(folder, hook_plugin(folder, "strands-hooks-ask", deciding("ask", "strands_decide_call")))
+    ran = folder.strands("run", "flow.yaml", "--yes", "--allow", "echo")
+    assert ran.code == 10
+    assert "strands-hooks-ask: because of echo, and nobody is there to ask" in ran.err
+    assert "--allow" not in ran.err
+    assert lines(folder, "calls.txt") == []
+    assert folder.strands("tools", "run", "echo", "--input", '{"text": "typed"}').code == 0
+    assert lines(folder, "calls.txt") == ["typed"]
+
+
+def test_a_person_answers_what_a_plugin_asks(folder: Folder) -> None:
+    echoing(folder, "a")
+    switch_on(folder, hook_plugin(folder, "strands-hooks-ask", deciding("ask", "strands_decide_call")))
+    waits = folder.strands("run", "flow.yaml", "--detach", "--yes")
+    assert waits.code == 19, waits.err
+    (directory,) = folder.runs.iterdir()
+    assert folder.strands("approve", directory.name).code == 0
+    assert lines(folder, "calls.txt") == ["a"]
+
+
+@pytest.mark.parametrize("fault", ["missing", "raises"])
+def test_a_plugin_that_cannot_be_used_stops_everything_that_runs(folder: Folder, fault: str) -> None:
+    echoing(folder, "a")
+    folder.tool("other", ECHO)
+    if fault == "raises":
+        hook_plugin(folder, "strands-hooks-gone", "raise SystemExit('trapped')\n")
+    code = "hook-missing" if fault == "missing" else "hook-failed"
+    switch_on(folder, "strands-hooks-gone")
+    run = ("run", "flow.yaml")
+    for command in (run, ("plan", "flow.yaml"), ("tools", "run", "echo", "--input", '{"text": "a"}'), ("lock", ".")):
+        ran = folder.strands(*command)
+        assert ran.code == 21, (command, ran.err)
+        assert f"error[{code}]" in ran.err
+        assert "strands-hooks-gone" in ran.err
+    assert lines(folder, "calls.txt") == []
+    assert not folder.runs.exists()
+    listed = folder.strands("list-tools")
+    assert listed.code == 0
+    assert f"error[{code}]" in listed.err
+    assert "echo" in listed.out
+    for command in (("--help",), ("--version",), ("validate", "flow.yaml"), ("runs", "list")):
+        ran = folder.strands(*command)
+        assert (ran.code, "hook" in ran.err) == (0, False), command
+    # The way out, for a plugin of one's own.
+    assert folder.strands("run", "flow.yaml", "--no-plugins").code == 0
+
+
+def test_an_audit_sees_each_call_once_also_when_the_run_goes_on(folder: Folder) -> None:
+    folder.tool("echo", ECHO)
+    folder.tool("danger", ECHO, annotations={"destructiveHint": True})
+    calls = [{"echo": {"text": "a"}}, {"danger": {"text": "b"}}]
+    turns = {"steps.0": [{"calls": [calls[0]]}, {"calls": [calls[1]]}, {"text": "done"}]}
+    agents = {"writer": {"prompt": "w", "tools": ["native:echo", "native:danger"]}}
+    folder.workflow([{"agent": "writer", "input": "go"}], turns, agents=agents)
+    switch_on(folder, hook_plugin(folder, "strands-hooks-audit", AUDIT))
+    assert folder.strands("run", "flow.yaml", "--detach").code == 19
+    (directory,) = folder.runs.iterdir()
+    # The step is entered again, and the record answers its first call.
+    assert folder.strands("approve", directory.name).code == 0
+    assert lines(folder, "audit.txt") == [
+        f"steps.0 writer echo a success {directory.name}",
+        f"steps.0 writer danger b success {directory.name}",
+    ]
+
+
+def test_a_wrapper_keeps_results_and_cannot_change_the_arguments(folder: Folder) -> None:
+    echoing(folder, "a", "b", "a")
+    switch_on(folder, hook_plugin(folder, "strands-hooks-cache", CACHE, ":Cache"))
+    ran = folder.strands("run", "flow.yaml")
+    assert ran.code == 0, ran.err
+    assert lines(folder, "calls.txt") == ["a", "b"]
+    assert ran.out == "said it\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("raise ValueError('broken')", "ValueError: broken"),
+        ("return 'fine'", "it returned str, not a result"),
+        ("await proceed()\n        return await proceed()", "RuntimeError: proceed() makes the call once"),
+    ],
+)
+def test_a_wrapper_that_fails_is_an_error_result_that_names_its_plugin(folder: Folder, body: str, said: str) -> None:
+    echoing(folder, "a")
+    wrapper = f"    async def wrapper(call, proceed):\n        {body}\n    return wrapper\n"
+    switch_on(folder, hook_plugin(folder, "strands-hooks-bad", f"@hookimpl\ndef strands_wrap_tool(record):\n{wrapper}"))
+    ran = folder.strands("run", "flow.yaml")
+    assert ran.code == 10
+    assert f"the hook plugin strands-hooks-bad failed in strands_wrap_tool: {said}" in ran.err
+
+
+def test_a_plugin_that_cannot_say_what_it_wraps_stops_the_run_before_it_begins(folder: Folder) -> None:
+    echoing(folder, "a")
+    switch_on(
+        folder, hook_plugin(folder, "strands-hooks-bad", "@hookimpl\ndef strands_wrap_tool(record):\n    1 / 0\n")
+    )
+    ran = folder.strands("run", "flow.yaml")
+    assert ran.code == 21
+    assert "strands-hooks-bad failed in strands_wrap_tool: ZeroDivisionError" in ran.err
+    assert not folder.runs.exists()
+
+
+def test_plugins_learn_of_each_import_with_its_time_and_its_error(folder: Folder) -> None:
+    echoing(folder, "a")
+    sound(folder.site, "broken")
+    (folder.site / "strands_tool_broken" / "__init__.py").write_text("raise OSError('no disk')\n")
+    body = (
+        "def note(*words):\n    with open('loads.txt', 'a') as file:\n        print(*words, file=file)\n\n\n"
+        "@hookimpl\ndef strands_before_load(record):\n    note('before', record.name)\n\n"
+        "@hookimpl\ndef strands_after_load(record, spec, seconds, error):\n"
+        "    note('after', record.name, spec and spec['name'], seconds > 0, type(error).__name__)\n"
+    )
+    switch_on(folder, hook_plugin(folder, "strands-hooks-loads", body))
+    assert folder.strands("run", "flow.yaml").code == 0
+    assert folder.strands("tools", "run", "broken", "--input", '{"text": "a"}').code == 18
+    assert lines(folder, "loads.txt") == [
+        "before echo", "after echo echo True NoneType", "before broken", "after broken None True NotEquipped",
+    ]  # fmt: skip
+
+
+def test_tools_that_a_plugin_registers_are_listed_planned_locked_and_run(folder: Folder) -> None:
+    body = (
+        "from strands import tool\n\n\n"
+        "@tool\ndef again(text: str) -> str:\n    'Say it again.'\n    return text + text\n\n\n"
+        "@hookimpl\ndef strands_register_tools(context):\n"
+        "    return [ToolRecord('again', 'Strands.Hooks_More', '9', 'strands_hooks_more:again', 'again', "
+        "'strands_hooks_more', 'again', '', kind='object')]\n"
+    )
+    switch_on(folder, hook_plugin(folder, "strands-hooks-more", body))
+    assert "strands-hooks-more 1.0" in folder.strands("list-tools").out
+    assert folder.strands("tools", "show", "again").code == 0
+    folder.workflow([{"tool": "native:again", "input": {"text": "a"}}])
+    assert "again" not in folder.strands("list-tools", "--no-plugins").out
+    assert folder.strands("plan", "flow.yaml", "--no-plugins").code == 3
+    # Whatever the plugin says of it, rules and the lock hold for it as for any installed tool.
+    assert folder.strands("plan", "flow.yaml", "--policy", folder.write("no.yaml", DENY_HOOKED)).code == 21
+    (folder.work / "no.yaml").unlink()
+    assert folder.strands("lock", ".").code == 0
+    ran = folder.strands("run", "flow.yaml", "--locked", "--yes")
+    assert (ran.code, ran.out) == (0, "aa\n"), ran.err
+    with (folder.site / "strands_hooks_more" / "__init__.py").open("a") as file:
+        file.write("CHANGED = True\n")
+    changed = folder.strands("plan", "flow.yaml")
+    assert (changed.code, "error[lock" in changed.err) == (21, True), changed.err
+
+
+def test_no_plugins_leaves_out_those_of_the_users_file_and_says_so(folder: Folder) -> None:
+    echoing(folder, "a")
+    path = switch_on(folder, hook_plugin(folder, "strands-hooks-no", deciding("deny", "strands_decide_call")))
+    ran = folder.strands("run", "flow.yaml", "--no-plugins")
+    assert ran.code == 0
+    assert f"--no-plugins: the hook plugin strands-hooks-no is left out ({path}" in ran.err
+    for command in (["list-tools"], ["plan", "flow.yaml"], ["tools", "run", "echo", "--input", '{"text": "a"}']):
+        assert "is left out" in folder.strands(*command, "--no-plugins").err, command
+
+
+def test_each_call_of_a_hook_is_traced_on_stderr(folder: Folder) -> None:
+    echoing(folder, "a")
+    switch_on(folder, hook_plugin(folder, "strands-hooks-no", deciding("allow", "strands_decide_call")))
+    ran = folder.strands("run", "flow.yaml", "--trace-hooks", "--json")
+    assert ran.code == 0
+    assert ran.document["status"] == "completed"
+    assert "hook strands_register_tools() of core: " in ran.err
+    assert "hook strands_allow_tool(echo) of core: allow (the tool is read-only), " in ran.err
+    assert "hook strands_decide_call(echo) of strands-hooks-no: allow (because of echo), " in ran.err
+    for command in (["list-tools"], ["plan", "flow.yaml"], ["tools", "run", "echo", "--input", '{"text": "a"}']):
+        assert "hook strands_register_tools() of core" in folder.strands(*command, "--trace-hooks").err, command
+
+
+PROVIDER = """
+from strands.models import Model
+
+
+class Parrot(Model):
+    def __init__(self, model_id, volume=1):
+        self.said = f"{model_id} at {volume}"
+
+    def update_config(self, **model_config):
+        pass
+
+    def get_config(self):
+        return {}
+
+    def structured_output(self, *args, **kwargs):
+        raise NotImplementedError
+
+    async def stream(self, messages, *args, **kwargs):
+        yield {"messageStart": {"role": "assistant"}}
+        yield {"contentBlockStart": {"start": {}}}
+        yield {"contentBlockDelta": {"delta": {"text": self.said}}}
+        yield {"contentBlockStop": {}}
+        yield {"messageStop": {"stopReason": "end_turn"}}
+        usage = {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}
+        yield {"metadata": {"usage": usage, "metrics": {"latencyMs": 1}}}
+
+
+def broken(**settings):
+    raise OSError("no line")
+
+
+def nothing(**settings):
+    return None
+"""
+REGISTERS = """
+@hookimpl
+def strands_register_providers():
+    return {"parrot": "parrot_models:Parrot", "broken": "parrot_models:broken", "none": "parrot_models:nothing",
+            "openai": "parrot_models:nothing"}
+"""
+
+
+def parrot(folder: Folder, **runtime: Any) -> None:
+    hook_plugin(folder, "strands-hooks-parrot", REGISTERS)
+    (folder.site / "parrot_models.py").write_text(PROVIDER)
+    switch_on(folder, "strands-hooks-parrot")
+    folder.workflow(
+        [{"agent": "writer", "input": "go"}], runtime={"provider": "parrot", "model_id": "polly", **runtime}
+    )
+
+
+def test_a_workflow_runs_with_a_provider_of_a_plugin(folder: Folder) -> None:
+    parrot(folder, options={"volume": 11})
+    assert folder.strands("plan", "flow.yaml").code == 0
+    ran = folder.strands("run", "flow.yaml")
+    assert (ran.code, ran.out) == (0, "polly at 11\n"), ran.err
+
+
+@pytest.mark.parametrize(
+    ("runtime", "code", "said"),
+    [
+        ({"provider": "parot"}, 3, "did you mean 'parrot'?"),
+        ({"temperature": 0.5}, 3, "takes no 'temperature'"),
+        ({"options": {"model_id": "x"}}, 3, "'model_id' stands twice"),
+        (
+            {"provider": "broken"},
+            18,
+            "provider 'broken' of the hook plugin strands-hooks-parrot (parrot_models:broken) failed",
+        ),
+        ({"provider": "none"}, 18, "gave NoneType, not a model of the SDK"),
+    ],
+)
+def test_what_is_wrong_with_a_provider_of_a_plugin_is_said(
+    folder: Folder, runtime: dict[str, Any], code: int, said: str
+) -> None:
+    parrot(folder, **runtime)
+    ran = folder.strands("run", "flow.yaml")
+    assert ran.code == code, ran.err
+    assert said in ran.err
+    assert not folder.runs.exists()
+
+
+COMMANDS = """
+@hookimpl
+def strands_register_commands():
+    return {"greet": "greetings:main", "plan": "greetings:main", "broken": "greetings:broken", "gone": "nowhere:main"}
+"""
+GREETINGS = """
+def main(arguments):
+    print("hello", *arguments)
+    return len(arguments)
+
+
+def broken(arguments):
+    raise OSError("no voice")
+"""
+
+
+def test_a_command_of_a_plugin_runs_where_none_of_ours_has_its_name(folder: Folder) -> None:
+    hook_plugin(folder, "strands-hooks-greet", COMMANDS)
+    (folder.site / "greetings.py").write_text(GREETINGS)
+    assert folder.strands("greet").code == 2
+    switch_on(folder, "strands-hooks-greet")
+    ran = folder.strands("greet", "--help", "--", "-x", "you")
+    assert (ran.code, ran.out, ran.err) == (4, "hello --help -- -x you\n", "")
+    assert folder.strands("greet").code == 0
+    assert "hello" not in folder.strands("plan", "--help").out
+    typo = folder.strands("gret")
+    assert typo.code == 2
+    assert "'greet'" in typo.err
+    broken = folder.strands("broken")
+    assert broken.code == 10
+    assert "the command 'broken' of the hook plugin strands-hooks-greet failed: OSError: no voice" in broken.err
+    gone = folder.strands("gone")
+    assert gone.code == 18
+    assert "cannot be imported: ModuleNotFoundError" in gone.err
+    switch_on(folder, "strands-hooks-greet", "strands-hooks-missing")
+    assert folder.strands("greet").code == 21
+
+
+def test_a_file_of_the_folder_one_stands_in_is_never_taken_for_a_plugin(folder: Folder) -> None:
+    hook_plugin(folder, "strands-hooks-greet", COMMANDS)
+    (folder.site / "greetings.py").write_text(GREETINGS)
+    switch_on(folder, "strands-hooks-greet")
+    for name in ("greetings.py", "strands_hooks_greet.py"):
+        (folder.work / name).write_text("raise SystemExit('planted')\n")
+    path = os.pathsep.join([".", folder.environment()["PYTHONPATH"]])
+    ran = folder.run([sys.executable, "-m", "strands_cli", "greet"], PYTHONPATH=path)
+    assert (ran.code, ran.out) == (0, "hello\n"), ran.err
+
+
+def test_explain_policy_names_the_plugin_that_is_stricter_than_the_rules(folder: Folder) -> None:
+    folder.tool("echo", ECHO)
+    switch_on(folder, hook_plugin(folder, "strands-hooks-no", deciding("deny", "strands_decide_call")))
+    assert "call    allow" in folder.strands("explain", "policy", "echo").out
+    ran = folder.strands("explain", "policy", "echo", "--input", '{"text": "a"}')
+    assert "load    allow" in ran.out
+    assert "call    deny: strands-hooks-no: because of echo" in ran.out
+    assert "no option overrules the hook plugin strands-hooks-no" in ran.out
+    switch_on(folder, hook_plugin(folder, "strands-hooks-never", deciding("deny", "strands_allow_tool")))
+    assert "load    deny: strands-hooks-never: because of echo" in folder.strands("explain", "policy", "echo").out
+
+
+def test_doctor_asks_plugins_for_their_lines(folder: Folder) -> None:
+    body = "@hookimpl\ndef strands_doctor_checks(context):\n    yield Check('audit disk', 'failed', 'it is full')\n"
+    switch_on(folder, hook_plugin(folder, "strands-hooks-audit", body))
+    ran = folder.strands("doctor")
+    assert "audit disk" in ran.out
+    assert "it is full" in ran.out

@@ -1,0 +1,364 @@
+"""`strands plugin install`, `upgrade`, `uninstall`: shown first, exactly what was shown, and nobody else's files."""
+
+from __future__ import annotations
+
+import ensurepip
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.cli.clean import CLONE, SITE, make_environment
+from tests.cli.strands import Ran
+from tests.distributions import tool
+from tests.distributions.wheels import make_wheel, tool_wheel
+
+SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody with an environment, an installer, and a folder of their own."""
+
+    scripts: Path
+    site: Path
+    work: Path
+    environ: dict[str, str]
+
+    def strands(self, *words: str | Path, **env: str) -> Ran:
+        command = [str(self.scripts / "strands"), *map(str, words)]
+        ran = subprocess.run(
+            command, cwd=self.work, env={**self.environ, **env}, stdin=subprocess.DEVNULL, capture_output=True,
+            encoding="utf-8", check=False, timeout=SECONDS,
+        )  # fmt: skip
+        return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+    def has(self, name: str) -> bool:
+        return bool(list(self.site.glob(f"{name.replace('-', '_')}-*.dist-info")))
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an environment with strands-cli in place and neither pip nor uv, and pip beside it."""
+    root = tmp_path_factory.mktemp("installing")
+    make_environment(root, [])
+    (bundled,) = Path(ensurepip.__file__).parent.glob("_bundled/pip-*.whl")
+    zipfile.ZipFile(bundled).extractall(root / "pip")
+    (root / "uv").mkdir()
+    uv = shutil.which("uv", path=str(Path(sys.executable).parent)) or shutil.which("uv")
+    assert uv is not None
+    (root / "uv" / "uv").symlink_to(uv)
+    return root
+
+
+@pytest.fixture(params=["pip", "uv"])
+def person(environment: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Person]:
+    """Return somebody whose environment has pip, and somebody whose has not, but uv on PATH."""
+    yield from one(environment, tmp_path, request.param)
+
+
+@pytest.fixture
+def anyone(environment: Path, tmp_path: Path) -> Iterator[Person]:
+    """Return somebody, for what does not depend on the installer."""
+    yield from one(environment, tmp_path, "uv")
+
+
+def one(root: Path, folder: Path, installer: str) -> Iterator[Person]:
+    layout = {"base": str(root / "venv"), "platbase": str(root / "venv")}
+    scripts, site = (Path(sysconfig.get_path(kind, "venv", vars=layout)) for kind in ("scripts", "purelib"))
+    work, home = folder / "work", folder / "home"
+    work.mkdir()
+    home.mkdir()
+    path = [str(scripts), os.defpath, *([str(root / "uv")] if installer == "uv" else [])]
+    environ = {"HOME": str(home), "PATH": os.pathsep.join(path), "UV_OFFLINE": "1", "PIP_NO_INDEX": "1"}
+    if installer == "pip":
+        environ["PYTHONPATH"] = str(root / "pip")
+    before = set(site.iterdir())
+    yield Person(scripts, site, work, {**environ, "PYTHONPYCACHEPREFIX": str(root / "bytecode")})
+    for left in set(site.iterdir()) - before:
+        shutil.rmtree(left) if left.is_dir() else left.unlink()
+
+
+def test_a_wheel_is_installed_and_an_edited_one_of_the_same_version_takes_its_place(
+    person: Person, tmp_path: Path
+) -> None:
+    first = person.strands("plugin", "install", tool_wheel(tmp_path, "shout"), "--yes")
+    assert (first.code, first.out) == (0, "installed strands-tool-shout 1.0\n"), first.err
+    assert "tool shout: Does shout." in first.err
+    assert "does not say what it touches" in first.err
+    assert "shout" in person.strands("list-tools").out
+    (other := tmp_path / "other").mkdir()
+    again = person.strands("plugin", "install", tool_wheel(other, "shout", description="Shouts."), "--yes")
+    assert again.code == 0, again.err
+    assert 'description was "Does shout.", is "Shouts."' in again.err
+    assert "Shouts." in (person.site / "strands_tool_shout" / "strands_tools.json").read_text()
+
+
+def test_by_name_it_comes_from_the_index_that_the_installer_is_set_to(person: Person, tmp_path: Path) -> None:
+    (shelf := tmp_path / "shelf").mkdir()
+    tool_wheel(shelf, "shout")
+    index = {"PIP_FIND_LINKS": str(shelf), "UV_FIND_LINKS": str(shelf), "UV_NO_INDEX": "1"}
+    done = person.strands("plugin", "install", "strands-tool-shout", "--yes", **index)
+    assert done.code == 0, done.err
+    listed = person.strands("plugin", "list", "--json").document["plugins"]
+    assert [(one["name"], one["sources"]) for one in listed] == [("strands-tool-shout", ["index"])]
+    assert "is installed already" in person.strands("plugin", "install", "strands-tool-shout").out
+    assert "is installed already" in person.strands("plugin", "upgrade", "strands-tool-shout", **index).out
+    tool_wheel(shelf, "shout", "1.1", annotations={"destructiveHint": True})
+    done = person.strands("plugin", "upgrade", "strands-tool-shout", "--yes", **index)
+    assert done.code == 0, done.err
+    assert "destructiveHint" in done.err
+    assert (person.site / "strands_tool_shout-1.1.dist-info").exists()
+    assert person.strands("plugin", "uninstall", "strands_tool_shout", "-y").out == "uninstalled strands-tool-shout\n"
+    assert not person.has("strands-tool-shout")
+
+
+def source_of(folder: Path, wheel: Path, sprung: Path) -> Path:
+    """Write a project whose build leaves a file and gives a wheel that is made already."""
+    folder.mkdir()
+    name, version = wheel.name.split("-")[:2]
+    (folder / "PKG-INFO").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    (folder / "pyproject.toml").write_text(
+        f'[project]\nname = "{name}"\nversion = "{version}"\n'
+        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    )
+    (folder / "backend.py").write_text(
+        f"import shutil\n\nopen({str(sprung)!r}, 'w').close()\n\n\n"
+        "def build_wheel(folder, config_settings=None, metadata_directory=None):\n"
+        f"    shutil.copy({str(wheel)!r}, folder)\n    return {wheel.name!r}\n"
+    )
+    return folder
+
+
+def test_a_folder_is_built_only_with_consent_and_then_treated_like_its_wheel(anyone: Person, tmp_path: Path) -> None:
+    source_of(anyone.work / "quiet", tool_wheel(tmp_path, "quiet"), tmp_path / "sprung")
+    refused = anyone.strands("plugin", "install", "./quiet")
+    assert (refused.code, "runs code of its author" in refused.err) == (2, True)
+    assert not (tmp_path / "sprung").exists()
+    done = anyone.strands("plugin", "install", "./quiet", "--yes")
+    assert done.code == 0, done.err
+    assert anyone.has("strands-tool-quiet")
+
+
+def test_where_the_index_has_no_wheel_none_is_built_without_consent(person: Person, tmp_path: Path) -> None:
+    (shelf := tmp_path / "shelf").mkdir()
+    source = source_of(tmp_path / "strands_tool_quiet-1.0", tool_wheel(tmp_path, "quiet"), tmp_path / "sprung")
+    with tarfile.open(shelf / "strands_tool_quiet-1.0.tar.gz", "w:gz") as archive:
+        archive.add(source, source.name)
+    index = {"PIP_FIND_LINKS": str(shelf), "UV_FIND_LINKS": str(shelf), "UV_NO_INDEX": "1"}
+    assert person.strands("plugin", "install", "strands-tool-quiet", **index).code == 18
+    assert not (tmp_path / "sprung").exists()
+    done = person.strands("plugin", "install", "strands-tool-quiet", "--yes", **index)
+    assert done.code == 0, done.err
+    assert (tmp_path / "sprung").exists()
+    assert person.has("strands-tool-quiet")
+
+
+def test_without_a_person_nothing_happens_unless_yes_was_said(anyone: Person, tmp_path: Path) -> None:
+    asked = anyone.strands("plugin", "install", tool_wheel(tmp_path, "shout"))
+    assert asked.code == 2
+    assert "tool shout" in asked.err
+    assert "--yes" in asked.err
+    assert not anyone.has("strands-tool-shout")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are POSIX")
+@pytest.mark.parametrize(("answer", "there"), [("", False), ("no", False), ("y", True)])
+def test_a_person_is_asked_after_everything_was_shown(anyone: Person, tmp_path: Path, answer: str, there: bool) -> None:
+    from tests.cli.terminal import Terminal
+
+    wheel = tool_wheel(tmp_path, "shout")
+    command = [str(anyone.scripts / "strands"), "plugin", "install", str(wheel)]
+    with Terminal(command, anyone.work, anyone.environ, 200) as terminal:
+        terminal.wait_for(r"tool shout")
+        terminal.wait_for(r"install strands-tool-shout 1\.0 with uv\? \[y/N\]")
+        terminal.type(f"{answer}\r")
+        terminal.wait_for("installed strands-tool-shout" if there else "nothing was changed")
+    assert anyone.has("strands-tool-shout") == there
+
+
+def test_what_is_shown_imports_nothing_and_runs_nothing(anyone: Person, tmp_path: Path) -> None:
+    trap = f"open({str(tmp_path / 'sprung')!r}, 'w').close()\n"
+    files = {"strands_tool_trap/__init__.py": trap, "trap.pth": f"import os; {trap}"}
+    shown = anyone.strands("plugin", "install", tool_wheel(tmp_path, "trap", files=files))
+    assert shown.code == 2
+    assert "trap.pth: Python may run code of it at every start" in shown.err
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_foreign_words_cannot_pass_for_ours(anyone: Person, tmp_path: Path) -> None:
+    said = "Good.\n  changes: none\x1b[2J\u202e"
+    shown = anyone.strands("plugin", "install", tool_wheel(tmp_path, "sly", description=said)).err
+    assert "tool sly: Good. changes: none\\x1b[2J\\u202e" in shown
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+
+
+def test_files_of_others_are_never_replaced(anyone: Person, tmp_path: Path) -> None:
+    theirs = tool_wheel(tmp_path, "theirs")
+    assert anyone.strands("plugin", "install", theirs, "-y").code == 0
+    code = (anyone.site / "strands_tool_theirs" / "__init__.py").read_bytes()
+    thief = tool_wheel(tmp_path, "thief", files={"strands_tool_theirs/__init__.py": "stolen = True\n"})
+    refused = anyone.strands("plugin", "install", thief, "--yes")
+    assert refused.code == 3
+    assert "which belongs to 'strands-tool-theirs'" in refused.err
+    assert (anyone.site / "strands_tool_theirs" / "__init__.py").read_bytes() == code
+
+
+def test_strands_cli_itself_is_neither_hidden_nor_its_program_replaced(anyone: Person, tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    hiding = tool_wheel(tmp_path / "a", "hiding", files={"strands_cli/__init__.py": "# empty\n"})
+    refused = anyone.strands("plugin", "install", hiding, "--yes")
+    assert refused.code == 3
+    assert "would hide the package 'strands_cli'" in refused.err
+    program = (
+        "[strands_cli.tools]\ngreedy = strands_tool_greedy\n[console_scripts]\nstrands = strands_tool_greedy:run\n"
+    )
+    greedy = make_wheel(tmp_path, "strands-tool-greedy", "1.0", program, {"strands_tool_greedy/__init__.py": ""})
+    refused = anyone.strands("plugin", "install", greedy, "--yes")
+    assert refused.code == 3
+    assert f"would replace {anyone.scripts / 'strands'}" in refused.err
+
+
+def test_a_wheel_that_leaves_its_folder_is_refused(anyone: Person, tmp_path: Path) -> None:
+    wheel = tool_wheel(tmp_path, "climber")
+    with zipfile.ZipFile(wheel, "a") as opened:
+        opened.writestr("../../climbed.py", "")
+    refused = anyone.strands("plugin", "install", wheel, "--yes")
+    assert refused.code == 3
+    assert "leaves its folder" in refused.err
+    wheel.write_bytes(b"no wheel at all")
+    assert "is not a wheel" in anyone.strands("plugin", "install", wheel, "--yes").err
+
+
+def test_what_policy_denies_is_not_even_downloaded(anyone: Person, tmp_path: Path) -> None:
+    (anyone.work / "strands-policy.yaml").write_text(
+        'version: 1\nrules:\n  - {deny: "*", distribution: "strands-tool-sh*", reason: ask Ada}\n'
+        '  - {deny: "*", capability: network}\n'
+    )
+    refused = anyone.strands("plugin", "install", "strands-tool-shout", "--yes")
+    assert (refused.code, "ask Ada" in refused.err) == (21, True), "no index is there: a download would have failed"
+    wheel = tool_wheel(tmp_path, "caller", strands_cli={"capabilities": {"network": ["*"]}})
+    refused = anyone.strands("plugin", "install", wheel, "--yes")
+    assert refused.code == 21
+    assert "strands-policy.yaml:4" in refused.err
+    (anyone.work / "strands-policy.yaml").write_text("rules: 7\n")
+    assert anyone.strands("plugin", "install", tool_wheel(tmp_path, "other"), "--yes").code == 21
+
+
+def test_what_the_installer_says_is_shown_when_it_fails(person: Person) -> None:
+    failed = person.strands("plugin", "install", "strands-tool-nowhere", "--yes")
+    assert failed.code == 18
+    assert "its last lines" in failed.err
+    assert "strands-tool-nowhere" in failed.err
+
+
+def test_a_dependency_that_cannot_be_had_leaves_everything_as_it_was(person: Person, tmp_path: Path) -> None:
+    record = "strands_tool_needy-1.0.dist-info/METADATA"
+    metadata = "Metadata-Version: 2.1\nName: strands-tool-needy\nVersion: 1.0\nRequires-Dist: nowhere-to-be-had>=3\n"
+    wheel = tool_wheel(tmp_path, "needy", files={record: metadata})
+    failed = person.strands("plugin", "install", wheel, "--yes")
+    assert failed.code == 18
+    assert "also installs nowhere-to-be-had>=3" in failed.err
+    assert not person.has("strands-tool-needy")
+
+
+def test_the_folder_one_stands_in_chooses_neither_pip_nor_index(person: Person, tmp_path: Path) -> None:
+    (person.work / "pip.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'w').close()\n")
+    (shelf := tmp_path / "shelf").mkdir()
+    tool_wheel(shelf, "shout")
+    (person.work / "uv.toml").write_text(f"no-index = true\nfind-links = [{json.dumps(str(shelf))}]\n")
+    assert person.strands("plugin", "install", "strands-tool-shout", "--yes").code == 18
+    assert not (tmp_path / "sprung").exists()
+    assert not person.has("strands-tool-shout")
+
+
+SWAP = """
+import pathlib, sys
+from strands_cli.errors import NotEquipped
+from strands_cli.upkeep.fetch import fetch, put_in
+from strands_cli.upkeep.installer import find_installer
+from strands_cli.upkeep.wanted import read_wanted
+
+wheel, other, folder = map(pathlib.Path, sys.argv[1:])
+installer = find_installer()
+shown = fetch(read_wanted(str(wheel)), installer, folder, lambda reason: False)
+wheel.write_bytes(other.read_bytes())
+try:
+    put_in(shown, installer, folder, lacks=False)
+except NotEquipped as error:
+    print(error.message)
+"""
+
+
+def test_a_wheel_that_was_swapped_after_it_was_shown_is_not_installed(person: Person, tmp_path: Path) -> None:
+    for name in ("other", "folder"):
+        (tmp_path / name).mkdir()
+    wheel, other = tool_wheel(tmp_path, "shout"), tool_wheel(tmp_path / "other", "shout", description="Steals.")
+    command = [str(person.scripts / "python"), "-c", SWAP, str(wheel), str(other), str(tmp_path / "folder")]
+    ran = subprocess.run(command, cwd=person.work, env=person.environ, capture_output=True, text=True, check=False)
+    assert "hash" in ran.stdout.lower(), ran.stdout + ran.stderr
+    assert not person.has("strands-tool-shout")
+
+
+def test_what_it_depends_on_is_installed_with_it(person: Person, tmp_path: Path) -> None:
+    (shelf := tmp_path / "shelf").mkdir()
+    make_wheel(shelf, "needed-library", files={"needed_library.py": ""})
+    record = "strands_tool_needy-1.0.dist-info/METADATA"
+    metadata = "Metadata-Version: 2.1\nName: strands-tool-needy\nVersion: 1.0\nRequires-Dist: needed-library>=1\n"
+    tool_wheel(shelf, "needy", files={record: metadata})
+    index = {"PIP_FIND_LINKS": str(shelf), "UV_FIND_LINKS": str(shelf), "UV_NO_INDEX": "1"}
+    done = person.strands("plugin", "install", "strands-tool-needy", "--yes", **index)
+    assert done.code == 0, done.err
+    assert "also installs needed-library>=1" in done.err
+    assert person.has("needed-library")
+    assert person.has("strands-tool-needy")
+
+
+def test_a_distribution_without_tools_is_installed_only_by_force(anyone: Person, tmp_path: Path) -> None:
+    wheel = make_wheel(tmp_path, "just-a-library", files={"just_a_library.py": ""})
+    refused = anyone.strands("plugin", "install", wheel, "--yes")
+    assert (refused.code, "plugin-empty" in refused.err) == (3, True)
+    assert anyone.strands("plugin", "install", wheel, "--yes", "--force").code == 0
+    refused = anyone.strands("plugin", "uninstall", "just-a-library", "--yes")
+    assert (refused.code, "use pip" in refused.err) == (2, True)
+
+
+def test_a_hook_plugin_is_announced_and_stays_off(anyone: Person, tmp_path: Path) -> None:
+    points = "[strands_cli.hooks]\naudit = strands_hooks_audit\n"
+    wheel = make_wheel(tmp_path, "strands-hooks-audit", "1.0", points, {"strands_hooks_audit/__init__.py": ""})
+    done = anyone.strands("plugin", "install", wheel, "--yes")
+    assert done.code == 0, done.err
+    assert "hook plugin audit: off until" in done.err
+    (listed,) = anyone.strands("plugin", "list", "--json").document["plugins"]
+    assert (listed["hooks"], listed["hooks_on"]) == (["audit"], None)
+
+
+def test_of_two_distributions_with_one_tool_one_is_told_before(anyone: Person, tmp_path: Path) -> None:
+    assert anyone.strands("plugin", "install", tool_wheel(tmp_path, "shout"), "-y").code == 0
+    files = {"loud/__init__.py": ""}
+    manifest = {"manifest_version": 1, "distribution": "loud", "tools": [tool("shout", "loud")]}
+    twin = make_wheel(tmp_path, "loud", "1.0", {"shout": "loud"}, files, manifest)
+    assert "claimed by 'loud' and 'strands-tool-shout'" in anyone.strands("plugin", "install", twin).err
+
+
+@pytest.mark.skipif(sys.prefix == sys.base_prefix, reason="the tests themselves run outside an environment")
+def test_outside_a_virtual_environment_nothing_is_installed(tmp_path: Path) -> None:
+    wheel = tool_wheel(tmp_path, "shout")
+    python = Path(sys.base_prefix) / ("python.exe" if os.name == "nt" else f"bin/python3.{sys.version_info[1]}")
+    path = os.pathsep.join([str(CLONE / "src"), str(SITE)])
+    environ = {"HOME": str(tmp_path), "PATH": os.defpath, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [str(python), "-m", "strands_cli", "plugin", "install", str(wheel), "--yes"]
+    ran = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+    assert ran.returncode == 18, ran.stderr
+    assert "python3 -m venv" in ran.stderr
+    assert "break-system-packages" not in ran.stderr

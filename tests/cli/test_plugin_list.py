@@ -1,0 +1,130 @@
+"""`strands plugin list` and `plugin verify`: what is installed, and whether it is still what was installed."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.cli.strands import Folder
+from tests.distributions import booby_trapped, make_distribution, sound
+from tests.distributions.wheels import make_wheel, tool_wheel
+
+AUDIT = """\
+from strands_cli.hooks import hookimpl
+
+
+@hookimpl
+def strands_register_providers():
+    return {"homemade": "strands_hooks_audit:model"}
+
+
+@hookimpl
+def strands_register_commands():
+    return {"audit": "strands_hooks_audit:show"}
+"""
+
+
+def unpack(folder: Folder, wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as opened:
+        opened.extractall(folder.site)
+
+
+def switch_on(folder: Folder, name: str) -> dict[str, str]:
+    """Write the person's own policy file and return the environment in which it is found."""
+    file = folder.root / "config" / "strands-cli" / "policy.yaml"
+    file.parent.mkdir(parents=True, mode=0o755)
+    file.write_text(f"version: 1\nhooks: [{name}]\n")
+    return {"XDG_CONFIG_HOME": str(folder.root / "config"), "APPDATA": str(folder.root / "config")}
+
+
+@pytest.fixture
+def mine(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> Folder:
+    """Return a folder whose home is its own."""
+    (folder.root / "home").mkdir()
+    return folder
+
+
+def test_the_list_says_version_source_tools_hooks_and_what_cannot_be_used(mine: Folder, tmp_path: Path) -> None:
+    sound(mine.site, "shout", "1.4")
+    sound(mine.site, "needy", requires={"env": ["NEEDY_KEY"]})
+    booby_trapped(mine.site, "trap", tmp_path / "sprung")
+    points = "[strands_cli.hooks]\naudit = strands_hooks_audit\n"
+    unpack(mine, make_wheel(tmp_path, "strands-hooks-audit", "2.0", points, {"strands_hooks_audit.py": AUDIT}))
+    off = mine.strands("plugin", "list").out
+    lines = {line.split()[0]: line for line in off.splitlines()}
+    assert "1.4" in lines["strands-tool-shout"]
+    assert "PYTHONPATH" in lines["strands-tool-shout"]
+    assert lines["strands-tool-needy"].endswith("1 unmet")
+    assert " off " in lines["strands-hooks-audit"]
+    assert not (tmp_path / "sprung").exists()
+    on = mine.strands("plugin", "list", "--json", **switch_on(mine, "strands-hooks-audit")).document
+    audit = next(one for one in on["plugins"] if one["name"] == "strands-hooks-audit")
+    assert (audit["providers"], audit["commands"]) == (["homemade"], ["audit"])
+    assert "policy.yaml:2" in audit["hooks_on"]
+
+
+def test_a_broken_policy_file_is_told_and_hides_no_plugin(mine: Folder) -> None:
+    sound(mine.site, "shout")
+    mine.write("strands-policy.yaml", "rules: 7\n")
+    listed = mine.strands("plugin", "list")
+    assert listed.code == 0
+    assert "strands-tool-shout" in listed.out
+    assert "bad-policy" in listed.err
+
+
+def test_what_was_installed_verifies_and_bytecode_is_no_change(mine: Folder, tmp_path: Path) -> None:
+    unpack(mine, tool_wheel(tmp_path, "shout"))
+    (cache := mine.site / "strands_tool_shout" / "__pycache__").mkdir()
+    (cache / "__init__.cpython-311.pyc").write_bytes(b"code")
+    done = mine.strands("plugin", "verify", "strands_tool_shout", "--json")
+    assert done.code == 0
+    (one,) = done.document["distributions"]
+    assert (one["name"], one["ok"], one["findings"], one["files"]) == ("strands-tool-shout", True, [], 5)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "code", "path"),
+    [
+        (lambda package: (package / "__init__.py").write_text("changed = True\n"), "file-changed", "__init__.py"),
+        (lambda package: (package / "strands_tools.json").unlink(), "file-missing", "strands_tools.json"),
+        (lambda package: (package / "more.py").write_text(""), "file-added", "more.py"),
+    ],
+    ids=["changed", "missing", "added"],
+)
+def test_what_is_not_as_it_was_installed_is_named(mine: Folder, tmp_path: Path, spoil, code: str, path: str) -> None:
+    unpack(mine, tool_wheel(tmp_path, "shout"))
+    spoil(mine.site / "strands_tool_shout")
+    done = mine.strands("plugin", "verify", "--json", "strands-tool-shout")
+    assert done.code == 3
+    (finding,) = done.document["distributions"][0]["findings"]
+    assert (finding["code"], Path(finding["file"]).name) == (code, path)
+    assert "not as it was installed" in mine.strands("plugin", "verify", "strands-tool-shout").out
+
+
+def test_a_byte_that_keeps_the_size_is_noticed_and_so_is_a_weak_hash(mine: Folder, tmp_path: Path) -> None:
+    unpack(mine, tool_wheel(tmp_path, "shout"))
+    code = mine.site / "strands_tool_shout" / "__init__.py"
+    code.write_bytes(code.read_bytes().replace(b"Does", b"Doze"))
+    assert mine.strands("plugin", "verify", "strands-tool-shout").code == 3
+    unpack(mine, tool_wheel(tmp_path, "shout"))
+    assert mine.strands("plugin", "verify", "strands-tool-shout").code == 0
+    record = mine.site / "strands_tool_shout-1.0.dist-info" / "RECORD"
+    record.write_text(record.read_text().replace("sha256=", "md5="))
+    assert mine.strands("plugin", "verify", "strands-tool-shout").code == 3
+
+
+def test_without_a_record_it_says_so(mine: Folder) -> None:
+    make_distribution(mine.site, "strands-tool-bare", "1.0", {"bare": "bare"}, {"bare.py": ""})
+    done = mine.strands("plugin", "verify", "strands-tool-bare")
+    assert done.code == 0
+    assert "warning[not-recorded]" in done.err
+    assert "nothing to compare" in done.out
+
+
+def test_a_name_that_is_not_installed_is_refused_with_the_nearest(mine: Folder) -> None:
+    sound(mine.site, "shout")
+    refused = mine.strands("plugin", "verify", "strands-tool-shuot")
+    assert refused.code == 3
+    assert "did you mean 'strands-tool-shout'?" in refused.err

@@ -1,0 +1,234 @@
+"""The hook plugins that configuration names: how they are found, asked, contained and traced."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from strands_cli.catalog.records import ToolRecord
+from strands_cli.hooks import HookContext, ToolCall
+from strands_cli.hooks.manager import Hooks
+from strands_cli.hooks.plugins import open_hooks
+from strands_cli.policy import Request, Rule
+from tests.distributions import make_distribution, sound
+
+IMPORTS = "from strands_cli.hooks import Check, Decision, ToolRecord, hookimpl\n\n\n"
+READ_ONLY = {"readOnlyHint": True}
+ALLOWED = HookContext(request=Request(("shout",), annotations=READ_ONLY))
+CALL = ToolCall("shout", {"text": "a"}, "writer")
+
+
+def record(name: str = "shout", distribution: str = "strands-tool-shout") -> ToolRecord:
+    return ToolRecord(name, distribution, "1.0", f"strands_tool_{name}", name, f"strands_tool_{name}", None, "")
+
+
+def hook_plugin(site: Path, name: str, body: str, group: str = "strands_cli.hooks") -> str:
+    """Install a distribution with one hook module, and return its name."""
+    module = name.replace("-", "_")
+    entry_points = f"[{group}]\nhooks = {module}\n"
+    make_distribution(site, name, "1.0", entry_points, {f"{module}/__init__.py": IMPORTS + body})
+    return name
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of installed distributions that this process can import from."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.setattr(sys, "path", [*sys.path, str(folder)])
+    return folder
+
+
+def opened(site: Path, *names: str) -> Hooks:
+    hooks = open_hooks(names, path=[str(site)])
+    assert hooks.findings == []
+    return hooks
+
+
+def deciding(effect: str, hook: str = "strands_decide_call") -> str:
+    return f"@hookimpl\ndef {hook}(record):\n    return Decision({effect!r}, 'because')\n"
+
+
+def test_the_scan_of_installed_distributions_is_the_cores_registration(site: Path) -> None:
+    sound(site, "shout")
+    assert [tool.name for tool in open_hooks(path=[str(site)]).discover(HookContext()).tools] == ["shout"]
+
+
+def test_policy_is_the_cores_decision() -> None:
+    hooks = open_hooks()
+    rules = (Rule("deny", "shout", "user", "policy.yaml:3"),)
+    context = HookContext(rules=rules, request=Request(("shout",), annotations=READ_ONLY))
+    assert hooks.decide_call(record(), CALL, context).rule == "policy.yaml:3"
+    assert hooks.allow_tool(record(), "shout", ALLOWED).effect == "allow"
+
+
+def test_without_a_request_nobody_has_allowed_it() -> None:
+    assert open_hooks().allow_tool(record(), "shout", HookContext()).effect == "deny"
+
+
+def test_a_hook_plugin_that_nobody_named_is_not_even_imported(site: Path) -> None:
+    hook_plugin(site, "strands-hooks-trap", "raise RuntimeError('imported')\n")
+    hooks = open_hooks(path=[str(site)])
+    assert (hooks.plugins, hooks.findings) == ((), [])
+    assert "strands_hooks_trap" not in sys.modules
+
+
+@pytest.mark.parametrize("order", [("strands-hooks-a", "strands-hooks-b"), ("strands-hooks-b", "strands-hooks-a")])
+def test_deny_wins_whatever_the_order(site: Path, order: tuple[str, str]) -> None:
+    hook_plugin(site, "strands-hooks-a", deciding("allow"))
+    hook_plugin(site, "strands-hooks-b", deciding("deny"))
+    decision = opened(site, *order).decide_call(record(), CALL, ALLOWED)
+    assert (decision.effect, decision.rule) == ("deny", "strands-hooks-b: because")
+
+
+def test_a_plugin_cannot_allow_what_policy_asks_or_denies(site: Path) -> None:
+    hook_plugin(site, "strands-hooks-kind", deciding("allow") + deciding("allow", "strands_allow_tool"))
+    hooks = opened(site, "strands-hooks-kind")
+    asks = HookContext(request=Request(("shout",)))
+    denies = HookContext(rules=(Rule("deny", "*", "user", "x"),), request=Request(("shout",), annotations=READ_ONLY))
+    for context, effect in ((asks, "ask"), (denies, "deny")):
+        assert hooks.decide_call(record(), CALL, context).effect == effect
+        assert hooks.allow_tool(record(), "shout", context).effect == effect
+
+
+def test_ask_is_stronger_than_allow_and_names_the_plugin(site: Path) -> None:
+    hook_plugin(site, "strands-hooks-careful", deciding("ask"))
+    decision = opened(site, "strands-hooks-careful").decide_call(record(), CALL, ALLOWED)
+    assert (decision.effect, decision.rule) == ("ask", "strands-hooks-careful: because")
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("raise ValueError('no idea')", "ValueError: no idea"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("return True", "gave bool, not a Decision"),
+        ("return Decision('perhaps', 'x')", "gave Decision, not a Decision"),
+    ],
+)
+@pytest.mark.parametrize("hook", ["strands_allow_tool", "strands_decide_call"])
+def test_a_plugin_that_fails_to_decide_denies_and_is_named(site: Path, hook: str, body: str, said: str) -> None:
+    hook_plugin(site, "strands-hooks-bad", f"@hookimpl\ndef {hook}(record):\n    {body}\n")
+    hooks = opened(site, "strands-hooks-bad")
+    if hook == "strands_allow_tool":
+        decision = hooks.allow_tool(record(), "shout", ALLOWED)
+    else:
+        decision = hooks.decide_call(record(), CALL, ALLOWED)
+    assert decision.effect == "deny"
+    assert decision.rule == f"the hook plugin strands-hooks-bad failed in {hook}: {said}"
+
+
+def test_none_is_no_answer(site: Path) -> None:
+    hook_plugin(site, "strands-hooks-shy", "@hookimpl\ndef strands_decide_call(record):\n    return None\n")
+    assert opened(site, "strands-hooks-shy").decide_call(record(), CALL, ALLOWED).rule == "the tool is read-only"
+
+
+def test_a_plugin_registers_tools_of_installed_distributions_as_data(site: Path) -> None:
+    sound(site, "shout")
+    body = (
+        "@hookimpl\ndef strands_register_tools(context):\n"
+        "    yield ToolRecord('whisper', 'strands-tool-shout', '1.0', 'w', 'w', 'strands_tool_shout.w', None, '')\n"
+        "    yield ToolRecord('ghost', 'not-there', '1.0', 'g', 'g', 'g', None, '')\n"
+    )
+    hook_plugin(site, "strands-hooks-more", body)
+    catalog = opened(site, "strands-hooks-more").discover(HookContext())
+    assert [tool.name for tool in catalog.tools] == ["shout", "whisper"]
+    (finding,) = catalog.findings
+    assert "strands-hooks-more registers 'ghost' of 'not-there', which is not installed" in finding.message
+
+
+def test_a_tool_that_a_plugin_registers_twice_is_in_conflict_with_the_installed_one(site: Path) -> None:
+    sound(site, "shout")
+    body = (
+        "@hookimpl\ndef strands_register_tools(context):\n"
+        "    return [ToolRecord('shout', 'strands-hooks-twin', '1.0', 's', 's', 's', None, '')]\n"
+    )
+    hook_plugin(site, "strands-hooks-twin", body)
+    catalog = opened(site, "strands-hooks-twin").discover(HookContext())
+    assert {tool.status for tool in catalog.tools} == {"conflict"}
+
+
+@pytest.mark.parametrize("body", ["raise OSError('disk')", "return 3", "return [3]", "yield 1 / 0"])
+def test_a_plugin_that_fails_to_register_does_not_hide_the_others(site: Path, body: str) -> None:
+    sound(site, "shout")
+    hook_plugin(site, "strands-hooks-bad", f"@hookimpl\ndef strands_register_tools(context):\n    {body}\n")
+    catalog = opened(site, "strands-hooks-bad").discover(HookContext())
+    assert [tool.name for tool in catalog.tools] == ["shout"]
+    assert "strands-hooks-bad registers no tools" in catalog.findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [
+        ("strands-hooks-gone", "hook-missing", "is switched on and not installed"),
+        ("strands-tool-shout", "hook-missing", "declares none"),
+        ("strands-hooks-raises", "hook-failed", "RuntimeError: at import"),
+        ("strands-hooks-exits", "hook-failed", "SystemExit: 1"),
+        ("strands-hooks-empty", "hook-failed", "implements no hook"),
+        ("strands-hooks-typo", "hook-failed", "no hook 'strands_decide_cal'; did you mean 'strands_decide_call'?"),
+        ("strands-hooks-wraps", "hook-failed", "is a wrapper"),
+        ("strands-hooks-argument", "hook-failed", "'colour'"),
+        ("strands-hooks-nowhere", "hook-failed", "No module named"),
+    ],
+)
+def test_a_plugin_that_is_switched_on_and_cannot_be_used_is_an_error(
+    site: Path, name: str, code: str, said: str
+) -> None:
+    sound(site, "shout")
+    hook_plugin(site, "strands-hooks-raises", "raise RuntimeError('at import')\n")
+    hook_plugin(site, "strands-hooks-exits", "raise SystemExit(1)\n")
+    hook_plugin(site, "strands-hooks-empty", "def strands_decide_call(record):\n    return None\n")
+    hook_plugin(site, "strands-hooks-typo", deciding("deny", "strands_decide_cal"))
+    wrapper = "@hookimpl(wrapper=True)\ndef strands_decide_call():\n    yield\n    return [Decision('allow', 'x')]\n"
+    hook_plugin(site, "strands-hooks-wraps", wrapper)
+    hook_plugin(site, "strands-hooks-argument", "@hookimpl\ndef strands_decide_call(colour):\n    return None\n")
+    points = "[strands_cli.hooks]\nhooks = no_such_module\n"
+    make_distribution(site, "strands-hooks-nowhere", "1.0", points)
+    hooks = open_hooks([name], path=[str(site)])
+    (finding,) = hooks.findings
+    assert (finding.code, finding.severity) == (code, "error")
+    assert said in finding.message
+    assert name in finding.message
+    assert hooks.plugins == ()
+
+
+def test_a_notification_that_fails_is_told_and_stops_nothing(site: Path) -> None:
+    body = "@hookimpl\ndef strands_after_call(result):\n    result['content'].clear()\n    raise OSError('full')\n"
+    hook_plugin(site, "strands-hooks-audit", body)
+    said: list[str] = []
+    hooks = open_hooks(["strands-hooks-audit"], path=[str(site)], tell=said.append)
+    result = {"status": "success", "content": [{"text": "a"}]}
+    hooks.after_call(record(), CALL, result, ALLOWED)
+    assert said == ["warning: the hook plugin strands-hooks-audit failed in strands_after_call: OSError: full"]
+    assert result["content"] == [{"text": "a"}]
+
+
+def test_two_plugins_that_give_one_command_give_none(site: Path) -> None:
+    for name in ("a", "b"):
+        body = f"@hookimpl\ndef strands_register_commands():\n    return {{'audit': 'm:main', '{name}': 'm:{name}'}}\n"
+        hook_plugin(site, f"strands-hooks-{name}", body)
+    said: list[str] = []
+    hooks = open_hooks(["strands-hooks-a", "strands-hooks-b"], path=[str(site)], tell=said.append)
+    assert hooks.commands() == {"a": ("m:a", "strands-hooks-a"), "b": ("m:b", "strands-hooks-b")}
+    assert "both give 'audit'" in said[0]
+
+
+def test_doctor_lines_come_with_their_plugin_and_a_failing_plugin_is_a_failed_line(site: Path) -> None:
+    good = "@hookimpl\ndef strands_doctor_checks(context):\n    yield Check('disk', 'ok', 'enough')\n"
+    hook_plugin(site, "strands-hooks-good", good)
+    hook_plugin(site, "strands-hooks-bad", "@hookimpl\ndef strands_doctor_checks(context):\n    return 1 / 0\n")
+    lines = dict(opened(site, "strands-hooks-good", "strands-hooks-bad").doctor_checks(HookContext()))
+    assert lines["strands-hooks-good"].message == "enough"
+    assert lines["strands-hooks-bad"].status == "failed"
+
+
+def test_each_call_of_a_hook_is_traced_with_its_plugin_and_time(site: Path) -> None:
+    hook_plugin(site, "strands-hooks-no", deciding("deny"))
+    lines: list[str] = []
+    hooks = open_hooks(["strands-hooks-no"], path=[str(site)], trace=lines.append)
+    hooks.decide_call(record(), CALL, ALLOWED)
+    assert lines[0].startswith("hook strands_decide_call(shout) of core: allow (the tool is read-only), ")
+    assert lines[1].startswith("hook strands_decide_call(shout) of strands-hooks-no: deny (because), ")
+    assert all(line.endswith(" ms") for line in lines)

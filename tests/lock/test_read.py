@@ -1,0 +1,90 @@
+"""A lock that is not exactly what was written lets nothing run, and says why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from strands_cli.errors import Denied, ExitCode
+from strands_cli.lock.model import Lock, LockedDistribution, LockedTool
+from strands_cli.lock.read import MAX_BYTES, read_lock
+from strands_cli.lock.write import render_lock
+
+DIGEST = f"sha256:{'0' * 64}"
+TOOL = LockedTool.of("shout", {"name": "shout", "description": "Shouts."})
+SOUND = render_lock(Lock({"tool-a": LockedDistribution("tool-a", "1.0", {"a.py": DIGEST}, {"shout": TOOL})}))
+CONFLICT = SOUND.replace("version = 1\n", "<<<<<<< HEAD\nversion = 1\n=======\nversion = 1\n>>>>>>> other\n", 1)
+
+
+def refused(file: Path) -> str:
+    with pytest.raises(Denied) as caught:
+        read_lock(file)
+    (finding,) = caught.value.findings
+    assert caught.value.exit_code == ExitCode.DENIED
+    assert (finding.code, finding.where and finding.where.file) == ("lock-broken", str(file))
+    assert "strands lock" in (finding.fix or "")
+    return str(finding)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("not toml at all", "not TOML"),
+        ("", "version is 'none'"),
+        (SOUND[: len(SOUND) // 2], "not TOML"),
+        (SOUND.replace("version = 1\n", "version = 2\n", 1), "version is 2"),
+        (SOUND.replace("version = 1\n", "version = true\n", 1), "version is True"),
+        (SOUND + "\n[[server]]\nname = 'later'\n", "unknown key `server`"),
+        (SOUND.replace('version = "1.0"', 'trusted = "yes"'), "unknown key `trusted`"),
+        (CONFLICT, "strands.lock:3"),
+        (CONFLICT, "markers of a merge conflict"),
+        (SOUND.replace("Shouts.", "Whispers."), "changed it by hand"),
+        (SOUND.replace(TOOL.definition, DIGEST), "changed it by hand"),
+        (SOUND.replace(f"{DIGEST}", "sha256:0"), "has no SHA-256 digest"),
+        (SOUND.replace(f'"{DIGEST}"', "7"), "has no SHA-256 digest"),
+        (SOUND.replace('name = "tool-a"', "name = 7"), "not a text"),
+        (SOUND.replace('name = "tool-a"\n', ""), "has no `name`"),
+        (SOUND.replace("{\n", "[\n").replace("}\n", "]\n"), "not JSON"),
+        (SOUND.replace('version = "1.0"', 'version = "1.0"\neditable = "no"'), "neither true nor false"),
+        (SOUND + SOUND.partition("\n\n")[2], "twice"),
+        ("version = 1\ndistribution = 1\n", "not written as"),
+        ("version = 1\ndistribution = [1]\n", "not written as"),
+        ("version = 1\nx = " + "[" * 100_000, "not TOML"),
+        (SOUND.replace('"description"', "[" * 100_000), "not JSON"),
+    ],
+)
+def test_a_lock_that_is_not_what_was_written_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "strands.lock").write_text(text, encoding="utf-8")
+    assert said in refused(tmp_path / "strands.lock")
+
+
+def test_a_sound_lock_is_read(tmp_path: Path) -> None:
+    (tmp_path / "strands.lock").write_text(SOUND, encoding="utf-8")
+    lock = read_lock(tmp_path / "strands.lock")
+    assert lock is not None
+    assert lock.distributions["tool-a"].tools == {"shout": TOOL}
+
+
+def test_no_lock_is_no_error(tmp_path: Path) -> None:
+    assert read_lock(tmp_path / "strands.lock") is None
+
+
+def test_what_is_there_and_is_no_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "strands.lock").mkdir()
+    assert "cannot be read" in refused(tmp_path / "strands.lock")
+
+
+def test_a_link_to_nowhere_is_not_taken_for_no_lock(tmp_path: Path) -> None:
+    (tmp_path / "strands.lock").symlink_to(tmp_path / "gone")
+    assert "link" in refused(tmp_path / "strands.lock")
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "strands.lock").write_bytes(b"version = 1 # \xff")
+    assert "not TOML" in refused(tmp_path / "strands.lock")
+
+
+def test_a_lock_of_no_end_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "strands.lock").write_bytes(b"#" * (MAX_BYTES + 1))
+    assert "10 MB" in refused(tmp_path / "strands.lock")
