@@ -349,6 +349,7 @@ def test_a_rule_that_no_tool_answers_to_is_a_warning(site: Path) -> None:
 def test_a_single_tool_is_planned_without_a_workflow(site: Path) -> None:
     catalog, settings = discover_catalog([str(site)]), Settings(Path("runs"), ("my.tools:shout",))
     assert plan_single_tool("native:db.query", catalog, settings).member == "query"
+    assert plan_single_tool("db.query", catalog, settings).member == "query", "as `tools show` reads it"
     assert plan_single_tool("file_read", catalog, settings).member is None
     assert plan_single_tool("my.tools:shout", catalog, settings).name == "shout"
     with pytest.raises(InvalidInput, match="query"):
