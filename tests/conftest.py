@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+TEMPORARY = Path(tempfile.gettempdir()).resolve()
+# The clone may lie in a temporary folder itself; what is installed there for all tests must stay.
+OURS = [Path(__file__).resolve().parent.parent, Path(sys.prefix).resolve()]
+
 
 @pytest.fixture(autouse=True)
 def _imports_are_given_back() -> Iterator[None]:
@@ -16,8 +20,7 @@ def _imports_are_given_back() -> Iterator[None]:
     path, known = list(sys.path), set(sys.modules)
     yield
     sys.path[:] = path
-    temporary = Path(tempfile.gettempdir()).resolve()
     for name in set(sys.modules) - known:
         file = getattr(sys.modules[name], "__file__", None)
-        if file and Path(file).is_relative_to(temporary):
+        if file and Path(file).is_relative_to(TEMPORARY) and not any(map(Path(file).is_relative_to, OURS)):
             del sys.modules[name]

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.store import list_runs
 from tests.cli.strands import Folder, Ran
 from tests.fakes.model_server import ModelServer, Turn
 
@@ -38,7 +39,8 @@ def live(server: ModelServer) -> dict[str, str]:
 
 def run_id(folder: Folder) -> str:
     """Return the id of the newest run."""
-    return max(entry.name for entry in folder.runs.iterdir())
+    readable, _ = list_runs(folder.runs)
+    return readable[0].id if readable else max(entry.name for entry in folder.runs.iterdir())
 
 
 def offered(ran: Ran, verb: str) -> list[list[str]]:

@@ -10,6 +10,7 @@ import time
 import pytest
 
 from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.store import list_runs
 from tests.cli.strands import Folder, Started
 
 GATE = {"type": "hitl", "prompt": "Publish?"}
@@ -26,7 +27,7 @@ def hanging(folder: Folder) -> Started:
 
 
 def ids(folder: Folder) -> list[str]:
-    return sorted(entry.name for entry in folder.runs.iterdir())
+    return [run.id for run in reversed(list_runs(folder.runs)[0])]
 
 
 def test_no_runs_are_an_empty_list(folder: Folder) -> None:

@@ -52,12 +52,13 @@ def find_run(runs_dir: Path, run_id: str) -> Path:
 def list_runs(runs_dir: Path) -> tuple[list[StoredRun], list[str]]:
     """Return all runs, the newest first, and what is wrong with records that cannot be read."""
     runs, problems = [], []
-    for name in sorted(_run_ids(runs_dir), reverse=True):
+    for name in sorted(_run_ids(runs_dir)):
         try:
             runs.append(read_run(runs_dir / name))
         except RunRecordError as error:
             problems.append(error.message)
-    return runs, problems
+    # An id tells the second only.
+    return sorted(runs, key=lambda run: (run.started_at, run.id), reverse=True), problems
 
 
 def _run_ids(runs_dir: Path) -> list[str]:
