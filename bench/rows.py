@@ -270,5 +270,6 @@ ROWS = [
         "show-long", "strands runs show, that run", against_sdk("runs", "show", "long", prepare=make_long_run), ratio=3
     ),
     Row("list-long", "strands runs list, with that run", against_sdk("runs", "list", prepare=make_long_run), ratio=0.6),
+    Row("open", "a file opened by the file tools, over a plain open", said_by("bench.open_alone"), ms=0.02),
     Row("tasks", "1,000 tasks of 50 ms, 100 at once, to the raw SDK", many_tasks, ratio=1.8, mb=12),
 ]

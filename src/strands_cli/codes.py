@@ -271,6 +271,20 @@ CODES: dict[str, CodeEntry] = {
         "Leave the part out, or wait for a version that does it.",
         18,
     ),
+    "missing-secret": CodeEntry(
+        "A secret that `env.secrets` names has no value: its variable, file, program or keyring is not there.",
+        "Give it a value at its source, as the message says; see docs/how-to/secrets.md.",
+        18,
+    ),
+    "unnamed-secret": CodeEntry(
+        "A tool declares that it takes a secret, and `env.secrets` does not name it, so that the tool gets none.",
+        "Name it under `env.secrets`, or leave it out if the tool does without.",
+    ),
+    "written-secret": CodeEntry(
+        "The value of a secret is written in the workflow, its files or the run's inputs, which the record keeps.",
+        "Take the value out, and let a tool name the secret; it is no longer one where others can read the file.",
+        3,
+    ),
     "missing-mount": CodeEntry(
         "A directory that `env.mounts` names is not there.", "Make the directory, or correct the path.", 18
     ),

@@ -56,7 +56,7 @@ FORMS: dict[str, tuple[str, str]] = {
     ),
     "@tool, with ToolContext": (
         HEAD + "@tool(context=True)\ndef echo(text: str, tool_context: ToolContext) -> str:\n"
-        "    return tool_context.invocation_state['strands_cli']['secrets'] and 'said ' + text\n",
+        "    return tool_context.invocation_state['strands_cli']['workspace'] and 'said ' + text\n",
         ":echo",
     ),
     "AgentTool class": (AGENT_TOOL, ":Echo"),

@@ -279,7 +279,9 @@ def test_a_tool_gets_its_contract(site: Site) -> None:
     source = (
         spec() + f"def echo(tool, strands_cli):\n    return {{'status': 'success', 'content': [{{'json': {said}}}]}}\n"
     )
-    site.install(source, {"config_schema": {"type": "object"}})
+    declared = {"capabilities": {"secrets": ["token"]}}
+    source = source.replace("TOOL_SPEC = {", f"TOOL_SPEC = {{'strands_cli': {declared}, ", 1)
+    site.install(source, {"config_schema": {"type": "object"}, "strands_cli": declared})
     [planned] = site.plan({"tool": "native:echo", "config": {"size": [1]}})
     result = calling(planned, {"text": "hi"}, host=Host())
     assert result["content"] == [

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strands_cli.secrets import MARK, MIN_LENGTH, known_secrets, redact, redact_json
+from strands_cli.events import ModelText
+from strands_cli.secrets import MARK, MIN_LENGTH, RedactedStream, known_secrets, redact, redact_json
+from tests.agents.kit import Host, Script, Site, asking
 
 SECRET = 'sk-Ab+/=?&"\\ é0123456789'
 
@@ -84,3 +86,57 @@ def test_the_providers_keys_in_the_environment_are_known() -> None:
         "OPENAI_BASE_URL": "http://x",
     }
     assert known_secrets(environ) == {"openai-key", "aws-key", "bearer", "groq-key"}
+
+
+# -- texts that come in pieces
+
+
+@given(st.text(max_size=30), st.text(min_size=MIN_LENGTH, max_size=20), st.text(max_size=30), st.integers(1, 7))
+def test_a_secret_in_pieces_is_not_let_through(before: str, secret: str, after: str, size: int) -> None:
+    text = f"{before}{secret}{after}"
+    stream = RedactedStream([secret])
+    shown = "".join(stream.feed(text[start : start + size]) for start in range(0, len(text), size)) + stream.rest()
+    assert shown == redact(text, [secret])
+
+
+def test_only_what_may_be_the_beginning_of_a_secret_is_held_back() -> None:
+    stream = RedactedStream(["0123456789"])
+    assert [stream.feed(piece) for piece in ("so ", "01", "2x", "0123", "456789.")] == [
+        "so ",
+        "",
+        "012x",
+        "",
+        f"{MARK}.",
+    ]
+    assert stream.rest() == ""
+
+
+def test_without_secrets_every_piece_is_let_through_at_once() -> None:
+    assert RedactedStream([]).feed("0123") == "0123"
+
+
+def test_a_turn_is_kept_and_handed_on_without_a_secret_that_was_said_in_pieces(site: Site) -> None:
+    secret = "sk-0123456789abcdef"
+    half, rest = secret[:7], secret[7:]
+
+    def split(_request: object) -> list[dict[str, object]]:
+        deltas = [{"text": half}, {"text": rest}]
+        told = [{"contentBlockDelta": {"delta": delta}} for delta in deltas]
+        end = [{"contentBlockStop": {}}, {"messageStop": {"stopReason": "end_turn"}}]
+        return [{"messageStart": {"role": "assistant"}}, *told, *end]
+
+    def calls(_request: object) -> list[dict[str, object]]:
+        start = {"contentBlockStart": {"start": {"toolUse": {"name": "echo", "toolUseId": "t1"}}}}
+        deltas = [{"toolUse": {"input": '{"text": "' + half}}, {"toolUse": {"input": rest + '"}'}}]
+        told = [{"contentBlockDelta": {"delta": delta}} for delta in deltas]
+        end = [{"contentBlockStop": {}}, {"messageStop": {"stopReason": "tool_use"}}]
+        return [{"messageStart": {"role": "assistant"}}, start, *told, *end]
+
+    site.install("from strands import tool\n@tool\ndef echo(text: str) -> str:\n    return text\n", entry=":echo")
+    host = Host()
+    model = Script(calls, split)
+    answer = asking(model, *site.plan("native:echo"), host=host, secrets=[secret], prompt=f"the key is {secret}")
+    assert answer.text == MARK
+    assert rest not in f"{host.events} {host.rows()} {model.requests}"
+    assert f"the key is {MARK}" in str(model.requests[0])
+    assert "".join(event.text for event in host.of(ModelText)) == MARK

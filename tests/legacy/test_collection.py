@@ -92,11 +92,10 @@ def test_every_tool_of_the_collection_is_resolved_without_being_imported(collect
     assert loaded_modules() == set()
 
 
-def calls_of(url: str) -> dict[str, dict[str, Any]]:
+def calls_of(_url: str) -> dict[str, dict[str, Any]]:
     return {
         "shell": {"command": "echo from the shell > shell.txt"},
         "python_repl": {"code": "open('repl.txt', 'w').write('x')", "interactive": False},
-        "http_request": {"method": "POST", "url": url, "body": "x"},
         "editor": {"command": "create", "path": "./edited.txt", "file_text": "x"},
         "environment": {"action": "set", "name": "SEEN_HERE", "value": "1"},
     }
@@ -142,7 +141,6 @@ def test_what_is_allowed_is_called_without_a_prompt_of_its_own(folder: Folder, u
     found = results(folder)
     assert list(found) == list(calls_of(url))
     assert not [name for name, said in found.items() if '"status": "error"' in said], found
-    assert "posted" in found["http_request"]
     assert {"shell.txt", "repl.txt", "edited.txt"} <= {path.name for path in folder.work.iterdir()}
     assert not [word for word in PROMPTED if word in ran.err]
 

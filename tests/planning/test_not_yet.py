@@ -24,7 +24,8 @@ ACTS = {
     "agents.budgets.max_model_calls", "agents.budgets.max_tool_calls", "agents.budgets.max_cost_usd",
     "runtime.budgets.max_duration_s", "runtime.budgets.warn_threshold",
     "inputs.required.type", "inputs.required.default", "inputs.required.enum", "inputs.optional.type",
-    "inputs.optional.default", "inputs.optional.enum", "inputs.values", "env.mounts",
+    "inputs.optional.default", "inputs.optional.enum", "inputs.values", "env.mounts", "env.secrets.key",
+    "env.secrets.name", "env.secrets.path",
     "tools.python.tool", "tools.python.config", "tools.python.as_", "tools.python_path",
     "agents.prompt", "agents.ref", "agents.tools.tool", "agents.tools.config", "agents.tools.as_", "agents.provider",
     "agents.model_id", "agents.inference.temperature", "agents.inference.top_p", "agents.inference.max_tokens",
@@ -47,7 +48,7 @@ FOR_PEOPLE = {
     "inputs.required.description", "inputs.optional.description",
 }  # fmt: skip
 NOT_YET = {
-    "env.secrets": ("env: {secrets: [{key: TOKEN}]}", "error"),
+    "env.secrets.source": ("env: {secrets: [{key: TOKEN, source: ssm}]}", "error"),
     "telemetry.otel": ("telemetry: {otel: {}}", "warning"),
     "telemetry.redact": ("telemetry: {redact: {tool_outputs: true}}", "warning"),
     "context_policy.retrieval": ("context_policy: {retrieval: {jit_tools: [x]}}", "warning"),
@@ -112,7 +113,7 @@ def test_a_part_that_does_not_act_yet_is_found_where_it_stands(path: str) -> Non
     assert "is not done by this version yet" in finding.message
     assert finding.where is not None
     pointer = finding.where.pointer
-    assert pointer.replace("/writer", "").startswith(f"/{path.replace('.', '/')}")
+    assert pointer.replace("/writer", "").replace("/0/", "/").startswith(f"/{path.replace('.', '/')}")
     assert finding.where.line == [*head, name].index(name) + 1
     assert has_errors(found(plan, "not-yet")) == (severity == "error")
     if severity == "error":

@@ -11,9 +11,28 @@ from typing import Any
 
 import pytest
 
-from strands_tool_files import _directory, _openat2, _workspace, file_list, file_read, file_write
+from strands_tool_files import (
+    _directory,
+    _openat2,
+    _workspace,
+    file_list,
+    file_read,
+    file_write,
+    grep,
+    head,
+    search,
+    tail,
+)
 
-_TOOLS: dict[str, ModuleType] = {"read": file_read, "write": file_write, "list": file_list}
+_TOOLS: dict[str, ModuleType] = {
+    "read": file_read,
+    "write": file_write,
+    "list": file_list,
+    "head": head,
+    "tail": tail,
+    "grep": grep,
+    "search": search,
+}
 
 
 @dataclass(frozen=True)
@@ -33,7 +52,7 @@ class Answer:
 
 @dataclass
 class Room:
-    """A workspace with one mount and one protected file, and the three tools in it."""
+    """A workspace with one mount and one protected file, and the tools in it."""
 
     path: Path
     mount: Path
@@ -60,6 +79,12 @@ class Room:
 
     def list(self, **given: Any) -> Answer:
         return self.call("list", **given)
+
+    def grep(self, pattern: str, path: str = ".", **given: Any) -> Answer:
+        return self.call("grep", pattern=pattern, path=path, **given)
+
+    def search(self, query: str, **given: Any) -> Answer:
+        return self.call("search", query=query, **given)
 
 
 @pytest.fixture
@@ -108,4 +133,5 @@ def no_leaked_descriptors() -> Any:
     _openat2.is_available()
     before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - one entry is the listing itself, both times
     yield
-    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+    # Fewer are none of ours: what an earlier test had left was collected meanwhile.
+    assert len(os.listdir("/proc/self/fd")) <= before  # noqa: PTH208

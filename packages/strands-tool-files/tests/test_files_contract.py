@@ -40,3 +40,43 @@ class TestFileWrite(InFolder):
         {"path": "docs/c.txt", "content": "c"},
         testing.Example({"path": "../c.txt", "content": "c"}, status="error"),
     )
+
+
+class TestHead(InFolder):
+    tool = "strands_tool_files.head"
+    examples = (
+        {"path": "a.txt"},
+        {"path": "docs/b.txt", "lines": 3, "bytes_limit": 5},
+        testing.Example({"path": "missing.txt"}, status="error"),
+        testing.Example({"path": "../a.txt"}, status="error"),
+    )
+
+
+class TestTail(InFolder):
+    tool = "strands_tool_files.tail"
+    examples = (
+        {"path": "a.txt"},
+        {"path": "docs/b.txt", "lines": 3, "bytes_limit": 5},
+        testing.Example({"path": "missing.txt"}, status="error"),
+        testing.Example({"path": "../a.txt"}, status="error"),
+    )
+
+
+class TestGrep(InFolder):
+    tool = "strands_tool_files.grep"
+    examples = (
+        {"pattern": "^[ab]$", "path": ".", "max_matches": 5},
+        {"pattern": "a", "path": "a.txt", "context_lines": 1, "ignore_case": True},
+        testing.Example({"pattern": "(", "path": "."}, status="error"),
+        testing.Example({"pattern": "a", "path": "../a.txt"}, status="error"),
+    )
+
+
+class TestSearch(InFolder):
+    tool = "strands_tool_files.search"
+    examples = (
+        {"query": "b"},
+        {"query": "A", "path": "a.txt", "ignore_case": True},
+        {"query": "^a", "is_regex": True},
+        testing.Example({"query": "a", "path": "../docs"}, status="error"),
+    )

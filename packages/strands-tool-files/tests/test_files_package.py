@@ -17,7 +17,7 @@ import pytest
 
 PACKAGE = "strands_tool_files"
 DISTRIBUTION = "strands-tool-files"
-TOOLS = ("file_list", "file_read", "file_write")
+TOOLS = ("file_list", "file_read", "file_write", "grep", "head", "search", "tail")
 
 
 def manifest() -> dict[str, Any]:

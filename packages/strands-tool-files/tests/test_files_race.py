@@ -6,7 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,10 @@ from strands_tool_files import _openat2
 from strands_tool_files.file_list import file_list
 from strands_tool_files.file_read import file_read
 from strands_tool_files.file_write import file_write
+from strands_tool_files.grep import grep
+from strands_tool_files.head import head
+from strands_tool_files.search import search
+from strands_tool_files.tail import tail
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="exchanging needs renameat2")
 
@@ -122,3 +126,60 @@ def test_no_listing_escapes(arena: Path, way: str) -> None:
             assert "only-outside" not in text
             listed += "inner/file.txt" in text
     assert listed, "the race never let a listing through, so it proves nothing"
+
+
+def seen_within(rounds: int, once: Callable[[], bool]) -> None:
+    """Call so often, and on until one call was let through: a machine that is busy may keep one state for long."""
+    seen = 0
+    for number in range(rounds * 100):
+        seen += once()
+        if seen and number >= rounds:
+            return
+    raise AssertionError("the race never let a call through, so it proves nothing")
+
+
+@pytest.mark.parametrize("tool", [head, tail])
+def test_no_head_or_tail_escapes(arena: Path, way: str, tool) -> None:
+    def once() -> bool:
+        content = call(tool, arena, path="inner/file.txt")["content"]
+        assert SECRET not in str(content)
+        return content[0].get("text") == "inside"
+
+    with swapping(arena):
+        seen_within(ROUNDS // 8, once)
+
+
+@pytest.mark.parametrize("path", [".", "inner", "inner/file.txt"])
+@pytest.mark.parametrize(("tool", "key"), [(grep, "pattern"), (search, "query")])
+def test_no_search_escapes(arena: Path, way: str, tool, key: str, path: str) -> None:
+    def once() -> bool:
+        text = str(call(tool, arena, **{key: "side", "path": path})["content"])
+        assert SECRET not in text
+        return "'text': 'inside'" in text
+
+    with swapping(arena):
+        seen_within(ROUNDS // 16, once)
+
+
+@pytest.fixture
+def file_arena(tmp_path: Path) -> Path:
+    """Make a workspace where a file, not a directory, is exchanged with a link that leads out."""
+    (tmp_path / "outside.txt").write_text(SECRET)
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    (workspace / "inner").write_text("inside")
+    (workspace / "link").symlink_to("../outside.txt")
+    return workspace
+
+
+@pytest.mark.parametrize("tool", [file_read, head, tail, grep, search])
+def test_no_file_exchanged_for_a_link_is_followed(file_arena: Path, way: str, tool) -> None:
+    given = {grep: {"pattern": "i", "path": "."}, search: {"query": "i", "path": "inner"}}.get(tool, {"path": "inner"})
+
+    def once() -> bool:
+        text = str(call(tool, file_arena, **given)["content"])
+        assert SECRET not in text
+        return "'text': 'inside'" in text
+
+    with swapping(file_arena):
+        seen_within(ROUNDS // 8, once)

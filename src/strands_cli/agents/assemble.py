@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,10 +26,12 @@ from strands_cli.errors import InvalidInput
 from strands_cli.hooks.manager import Hooks
 from strands_cli.outputs.notes import NotesFile, place_notes
 from strands_cli.planning.plan import Plan, PlannedTool, tools_of
+from strands_cli.planning.secrets import read_secrets, require_unwritten, secrets_declared
 from strands_cli.planning.steps import steps_of
 from strands_cli.policy import Rule
 from strands_cli.providers import PROVIDERS, value_at
 from strands_cli.secrets import known_secrets
+from strands_cli.secrets.process import hide
 from strands_cli.spec.kept import Kept
 from strands_cli.spec.model import AgentStep, CallStep
 from strands_cli.spec.recording import Recording, load_recording
@@ -36,12 +39,13 @@ from strands_cli.spec.recording import Recording, load_recording
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """The two ports of the engine that this room implements, and what they hold."""
+    """The two ports of the engine that this room implements, and what they hold; `secrets` may appear nowhere."""
 
     agents: SdkAgentRunner
     tools: GatedToolCaller
     toolbox: Toolbox
     models: Mapping[str, Model]
+    secrets: frozenset[str] = frozenset()
 
     async def close(self) -> list[str]:
         """Close tools that have state and the models' connections; return what went wrong, one line each."""
@@ -69,7 +73,13 @@ async def assemble(
     Raises:
         NotEquipped: a tool or a provider's client cannot be loaded.
         Denied: a tool is not what its manifest says.
+        InvalidInput: the value of a secret is written where the record would keep it.
     """
+    # In a thread: a program that prints a secret may take its time.
+    values = await asyncio.to_thread(read_secrets, plan)
+    require_unwritten(plan, values)
+    secrets = secrets_of(plan) | frozenset(values.values())
+    hide(secrets)
     load = partial(
         load_tools, base_dir=plan.base_dir, python_path=plan.spec.tools.python_path, given=given, tell=tell,
         hooks=plan.hooks,
@@ -78,8 +88,8 @@ async def assemble(
     toolbox = await (reloader.load_all if reloader else load)(tools_of_plan(plan))
     try:
         require_callable(plan, toolbox)
-        contract = Contract(workspace=workspace, secrets={})
-        gate = Gate(plan.rules, contract, secrets_of(plan), plan.hooks, plan.file)
+        contract = Contract(workspace=workspace, secrets=values)
+        gate = Gate(plan.rules, contract, secrets, plan.hooks, plan.file)
         gate = with_reloading(gate, reloader) if reloader else gate
         recordings = {
             str(agent.recording): _recording(agent.recording, plan.files)
@@ -93,7 +103,8 @@ async def assemble(
         raise
     source = model_source(models, recordings)
     models |= {f"{name}, summaries": model for name, model in context.summarizers.items()}
-    return Workers(SdkAgentRunner(source, toolbox, gate, context), GatedToolCaller(toolbox, gate), toolbox, models)
+    runner, caller = SdkAgentRunner(source, toolbox, gate, context), GatedToolCaller(toolbox, gate)
+    return Workers(runner, caller, toolbox, models, secrets)
 
 
 def context_of(plan: Plan, workspace: Mapping[str, Any]) -> Context:
@@ -148,8 +159,11 @@ async def toolbox_caller(
     hooks: Hooks | None = None,
 ) -> GatedToolCaller:
     """Load tools that a person calls by hand and return what calls them through the gate."""
-    contract = Contract(workspace=workspace, secrets={})
-    gate = Gate(rules, contract, known_secrets(os.environ), hooks, is_typed=True)
+    # No workflow says where they are: the environment variables of their names.
+    values = {name: os.environ[name] for tool in tools for name in secrets_declared(tool) if os.environ.get(name)}
+    secrets = known_secrets(os.environ) | frozenset(values.values())
+    hide(secrets)
+    gate = Gate(rules, Contract(workspace=workspace, secrets=values), secrets, hooks, is_typed=True)
     return GatedToolCaller(await load_tools(tools, tell=tell, hooks=hooks), gate)
 
 

@@ -36,6 +36,7 @@ from strands_cli.hooks.manager import Hooks
 from strands_cli.hooks.values import ToolCall
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.planning.requests import request_of
+from strands_cli.planning.secrets import secrets_declared
 from strands_cli.policy import Decision, Request, Rule
 from strands_cli.secrets import redact, redact_json
 
@@ -47,23 +48,29 @@ MAX_SHOWN_ITEMS = 50
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """Calling contract 1: what a tool gets besides its input, under the key `strands_cli`."""
+    """Calling contract 1: what a tool gets besides its input, under the key `strands_cli`.
+
+    `secrets` are all of the run; each tool gets those that it declares.
+    """
 
     workspace: Mapping[str, Any]
     secrets: Mapping[str, str]
 
-    def keywords(self, config: Mapping[str, Any], deadline: float, cancel: threading.Event) -> dict[str, Any]:
+    def keywords(
+        self, config: Mapping[str, Any], deadline: float, cancel: threading.Event, declared: Sequence[str] = ()
+    ) -> dict[str, Any]:
         """Return the contract of one call; a tool may keep or change its copy.
 
         Args:
             config: The tool's own configuration.
             deadline: The moment of `time.monotonic()` by which it must answer.
             cancel: Is set when nobody waits for the answer any more.
+            declared: The secrets that it asks for.
         """
         return {
             "config": copy.deepcopy(dict(config)),
             "workspace": copy.deepcopy(dict(self.workspace)),
-            "secrets": dict(self.secrets),
+            "secrets": {name: self.secrets[name] for name in declared if name in self.secrets},
             "deadline": deadline,
             "cancel": cancel,
         }
@@ -178,7 +185,7 @@ class Gate:
             key=f"{effect.key}/approval",
             kind="approval",
             prompt=f"Allow {scope.who} to call {name} of {planned.distribution}? ({asked.rule})",
-            context=_shown(arguments),
+            context=_shown(redact_json(arguments, self.secrets)),
             pattern="yes|no",
         )
         answer = await scope.ask(question, {"tool": name, "arguments": digest_of(arguments)})
@@ -255,7 +262,8 @@ class Gate:
         """
         timeout_s = _limit(tool, "timeout_s", DEFAULT_TIMEOUT_S)
         over = threading.Event()
-        contract = self.contract.keywords(tool.planned.config, scope.monotonic() + timeout_s, over)
+        declared = secrets_declared(tool.planned, tool.claims)
+        contract = self.contract.keywords(tool.planned.config, scope.monotonic() + timeout_s, over, declared)
 
         def progress(value: Any) -> None:
             if not over.is_set():

@@ -21,12 +21,13 @@ from strands_cli.agents.turns import (
     text_in,
     tool_uses_in,
     usage_in,
+    without_secrets,
 )
 from strands_cli.engine.effects import Effect
 from strands_cli.engine.scope import StepScope
 from strands_cli.events import ModelCallFinished, ModelCallStarted, ModelRetried, ModelText, Usage
 from strands_cli.providers import ModelSettings
-from strands_cli.secrets import redact
+from strands_cli.secrets import RedactedStream, redact
 
 MAX_REQUEST = 2000
 MAX_REASON = 1000
@@ -199,13 +200,19 @@ class JournaledModel(Model):
         """Return the events of one attempt as the journal holds them; listeners hear its text as it comes."""
         events: list[Any] = []
         ids = ToolUseIds(messages)
+        aloud = RedactedStream(self._secrets)
         async for event in stream:
             plain = encode(ids.repaired(event))
             events.append(plain)
-            # A summary is said to nobody.
-            if self._name == "model" and (text := text_in(plain)):
-                self._scope.emit(ModelText(self._scope.now(), effect.key, text))
-        return events
+            if text := text_in(plain):
+                self._say(effect, aloud.feed(text))
+        self._say(effect, aloud.rest())
+        return without_secrets(events, self._secrets)
+
+    def _say(self, effect: Effect, text: str) -> None:
+        # A summary is said to nobody.
+        if self._name == "model" and text:
+            self._scope.emit(ModelText(self._scope.now(), effect.key, text))
 
     def _cost_of(self, usage: Usage) -> float | None:
         price = self._scope.terms.prices.price(self._settings.provider, self._settings.model_id)

@@ -27,6 +27,7 @@ from strands_cli.engine.ports import AgentAnswer, AgentRequest
 from strands_cli.engine.scope import StepScope
 from strands_cli.errors import InvalidAnswer, RunFailed
 from strands_cli.planning.plan import PlannedAgent
+from strands_cli.secrets import redact
 from strands_cli.spec.recording import Recording
 
 # How often a wrong structured answer is given back to be mended.
@@ -50,6 +51,7 @@ class SdkAgentRunner:
         Raises:
             StrandsCliError: why it stopped; a provider's own error becomes `RunFailed`.
         """
+        request = _without_secrets(request, self._gate.secrets)
         require_input(request)
         model = self._models(request.agent, scope.key)
         schema = request.output_schema
@@ -117,6 +119,12 @@ class SdkAgentRunner:
                 fix="say in its prompt what it shall answer, or choose another model",
             )
         return result
+
+
+def _without_secrets(request: AgentRequest, secrets: frozenset[str]) -> AgentRequest:
+    """Return the request as a model may see it, whatever a file or a person has put into its prompts."""
+    prompt, system_prompt = redact(request.prompt, secrets), redact(request.system_prompt, secrets)
+    return replace(request, prompt=prompt, system_prompt=system_prompt)
 
 
 def _answer_model(request: AgentRequest, scope: StepScope) -> type[BaseModel] | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from strands_cli.events import Usage
+from strands_cli.secrets import redact, redact_json
 
 
 def request_text(messages: Sequence[Any]) -> str:
@@ -28,6 +29,33 @@ def request_text(messages: Sequence[Any]) -> str:
             result = block["toolResult"]
             lines.append(f"{names.get(result['toolUseId'], result['toolUseId'])}: {result['status']}")
     return "\n".join(lines)
+
+
+def without_secrets(events: Sequence[Any], secrets: Iterable[str]) -> list[Any]:
+    """Return a turn's stream events without secrets, also one that the model has said in several pieces.
+
+    A block in whose pieces together a secret stands gets all of its text in the first of them.
+    """
+    secrets = frozenset(secrets)
+    cleaned: list[Any] = redact_json(list(events), secrets)
+    pieces: dict[tuple[int, str], list[tuple[dict[str, Any], str]]] = {}
+    block = 0
+    for event in cleaned:
+        block += "contentBlockStop" in event
+        delta = event.get("contentBlockDelta", {}).get("delta", {})
+        for kind, place, name in (
+            ("text", delta, "text"),
+            ("input", delta.get("toolUse"), "input"),
+            ("reasoning", delta.get("reasoningContent"), "text"),
+        ):
+            if isinstance(place, dict) and isinstance(place.get(name), str):
+                pieces.setdefault((block, kind), []).append((place, name))
+    for places in pieces.values():
+        whole = "".join(place[name] for place, name in places)
+        if (said := redact(whole, secrets)) != whole:
+            for index, (place, name) in enumerate(places):
+                place[name] = "" if index else said
+    return cleaned
 
 
 def in_request_order(messages: Any) -> list[Any]:

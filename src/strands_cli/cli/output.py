@@ -63,7 +63,14 @@ def json_text(document: Any, *, indent: int | None = None) -> str:
     return _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1] if is_hidden(found[0]) else found[0], text)
 
 
+def _without_secrets(text: str) -> str:
+    """Return a text without the secrets that this process has read; a command that reads none does not load how."""
+    process = sys.modules.get("strands_cli.secrets.process")
+    return process.shown(text) if process is not None else text
+
+
 def _write_result(text: str) -> None:
+    text = _without_secrets(text)
     try:
         try:
             sys.stdout.write(text)
@@ -103,7 +110,7 @@ def say(text: str) -> None:
 def write_error(text: str) -> None:
     """Write to stderr; where nobody reads it any more, the work goes on without."""
     try:
-        sys.stderr.write(text)
+        sys.stderr.write(_without_secrets(text))
         sys.stderr.flush()
     except (OSError, ValueError):
         let_go(sys.stderr)
@@ -174,7 +181,7 @@ def _report_our_fault(error: BaseException) -> None:
     import traceback
 
     if os.environ.get("STRANDS_DEBUG"):
-        traceback.print_exception(error)
+        write_error("".join(traceback.format_exception(error)))
     last = traceback.extract_tb(error.__traceback__)[-1:] if error.__traceback__ else []
     place = f" at {last[0].filename}:{last[0].lineno}" if last else ""
     say(f"error: this is a fault of strands-cli: {type(error).__name__}: {error}{place}")

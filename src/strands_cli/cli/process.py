@@ -17,6 +17,7 @@ from typing import Any, TextIO, TypeVar
 
 from strands_cli.engine.threads import DaemonThreads as DaemonThreads
 from strands_cli.errors import Interrupted, Terminated
+from strands_cli.secrets.process import RedactedFormatter
 
 Result = TypeVar("Result")
 STOP_GRACE_S = 5.0
@@ -109,7 +110,9 @@ def _woken(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
 def _quiet_loggers(verbose: bool) -> None:
     """Keep what the SDK (tools' stack traces included) and the older tools log off the terminal unless asked for."""
     if verbose:
-        logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(RedactedFormatter("%(levelname)s %(name)s: %(message)s"))
+        logging.basicConfig(level=logging.WARNING, handlers=[handler])
         return
     for logger in map(logging.getLogger, ("strands", "strands_tools")):
         if not logger.handlers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import functools
 import hashlib
 import json
@@ -16,6 +17,7 @@ from typing import Any
 from strands_cli.engine.ports import Row, RowKind
 from strands_cli.errors import RunRecordError
 from strands_cli.events import Usage
+from strands_cli.secrets import redact_json
 
 FORMAT = 1
 LARGE_OUTPUT_BYTES = 64 * 1024
@@ -49,10 +51,14 @@ class SqliteJournal:
 
     Rows written in one turn of the event loop are committed together. `synchronous=NORMAL` survives the death of the
     process; a power cut may lose the last commits.
+
+    Attributes:
+        secrets: Values that are left out of every row and fact written from now on.
     """
 
     def __init__(self, directory: Path, connection: sqlite3.Connection, lock: Any) -> None:
         self.directory = directory
+        self.secrets: frozenset[str] = frozenset()
         self._connection = connection
         self._lock = lock
         self._pending: list[tuple[tuple[Any, ...], asyncio.Future[None] | None]] = []
@@ -146,7 +152,7 @@ class SqliteJournal:
     def put(self, **facts: Any) -> None:
         """Store facts about the run and commit at once."""
         with _storage_errors(self.directory), self._transaction():
-            rows = [(name, _json(value)) for name, value in facts.items()]
+            rows = [(name, _json(redact_json(value, self.secrets))) for name, value in facts.items()]
             self._connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", rows)
 
     def close(self) -> None:
@@ -162,6 +168,7 @@ class SqliteJournal:
     def _enqueue(self, row: Row, committed: asyncio.Future[None] | None) -> None:
         if self._broken is not None:
             raise self._broken
+        row = self._redacted(row)
         # Here and not with the commit: what one row cannot hold must not fail the others.
         with _storage_errors(self.directory):
             columns = self._columns(row)
@@ -170,6 +177,10 @@ class SqliteJournal:
         if not self._flush_scheduled:
             self._flush_scheduled = True
             asyncio.get_running_loop().call_soon(self._flush)
+
+    def _redacted(self, row: Row) -> Row:
+        output, detail = redact_json(row.output, self.secrets), redact_json(row.detail, self.secrets)
+        return dataclasses.replace(row, output=output, detail=detail) if self.secrets else row
 
     def _flush(self) -> None:
         """Commit everything pending in one transaction and wake those who wait for it."""

@@ -33,6 +33,7 @@ from strands_cli.planning.options import RunOptions
 from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool, entry_key
 from strands_cli.planning.recordings import check_recordings, recorded_texts
 from strands_cli.planning.rules import check_patterns, check_rules, rules_of
+from strands_cli.planning.secrets import check_asked_for, check_secrets
 from strands_cli.planning.steps import bounds_of, planned_steps, steps_of
 from strands_cli.planning.tools import ToolResolver
 from strands_cli.planning.variables import check_variables
@@ -109,11 +110,13 @@ def build_plan(
     )
     findings += [*check_models(agents, document, environ, hooks), *resolver.findings, *policy.findings]
     findings += bad_prices or check_limits(spec, agents, prices, document)
-    findings += _check_plan(plan, document, catalog, options, kept)
+    findings += _check_plan(plan, document, catalog, options, kept, environ)
     return replace(plan, findings=tuple(dict.fromkeys(findings)))
 
 
-def _check_plan(plan: Plan, document: Document, catalog: Catalog, options: RunOptions, kept: Kept) -> Iterator[Finding]:
+def _check_plan(
+    plan: Plan, document: Document, catalog: Catalog, options: RunOptions, kept: Kept, environ: Mapping[str, str]
+) -> Iterator[Finding]:
     """Yield what is wrong with a plan that has been resolved."""
     spec, agents = plan.spec, plan.agents
     yield from check_recordings(spec, agents, document, kept)
@@ -122,6 +125,8 @@ def _check_plan(plan: Plan, document: Document, catalog: Catalog, options: RunOp
     yield from check_rules(plan.rules, agents, plan.override_tools, plan.call_tools, catalog)
     yield from check_not_yet(spec, document)
     yield from check_mounts(spec, document, plan.base_dir)
+    yield from check_secrets(spec, document, plan.base_dir, environ)
+    yield from check_asked_for(plan, document)
     yield from check_variables(spec, document, plan.inputs)
     yield from check_outputs(spec, document, plan.inputs, options)
 

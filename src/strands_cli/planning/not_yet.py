@@ -8,6 +8,9 @@ from strands_cli.errors import Finding, Severity
 from strands_cli.spec.document import Document
 from strands_cli.spec.model import WorkflowSpec
 
+# What prints a value of each remote source that is not read here.
+_SAYS = {"secrets_manager": "secretsmanager get-secret-value ...", "ssm": "ssm get-parameter --with-decryption ..."}
+
 
 def check_not_yet(spec: WorkflowSpec, document: Document) -> list[Finding]:
     """Return a finding for each part of the workflow that would have no effect in this version."""
@@ -25,8 +28,10 @@ def _parts(spec: WorkflowSpec) -> Iterator[tuple[str, str, str, Severity]]:
             yield f"/tools/{name}", f"tools.{name}", remove, "error"
     if spec.skills:
         yield "/skills", "skills", remove, "error"
-    if spec.env.secrets:
-        yield "/env/secrets", "env.secrets", remove, "error"
+    for index, secret in enumerate(spec.env.secrets):
+        if secret.source in _SAYS:
+            fix = f"take the source `command` with a program that prints the value (`aws {_SAYS[secret.source]}`)"
+            yield f"/env/secrets/{index}/source", f"a secret from `{secret.source}`", fix, "error"
     if spec.telemetry.otel is not None:
         yield "/telemetry/otel", "telemetry.otel", "the run goes on without traces", "warning"
     if spec.telemetry.redact.model_fields_set:

@@ -20,6 +20,7 @@ from strands_cli.outputs.artifacts import ArtifactWriter
 from strands_cli.outputs.recording import write_recording
 from strands_cli.planning.build import require_runnable
 from strands_cli.policy import Policy, Rule
+from strands_cli.session.redacted import RedactedHuman, redacted, redacted_emit, redacted_errors, redacted_writer
 
 if TYPE_CHECKING:
     from strands_cli.agents.given import GivenTools
@@ -58,12 +59,18 @@ async def carry_out(
     async with contextlib.AsyncExitStack() as stack:
         tell = None if given is not None else lambda line: emit(RunWarning(clock.now(), line))
         workers = await assemble(planned, workspace_of(planned), given, tell, reload=options.reload)
+        secrets = workers.secrets
+        emit = redacted_emit(emit, secrets)
+        stack.enter_context(redacted_errors(secrets))
         stack.push_async_callback(_close, workers, clock, emit)
         journal = take_record()
         stack.callback(journal.close)
         journal.put(**session_facts())
-        ports = Ports(journal, workers.agents, workers.tools, human, clock)
-        writer = ArtifactWriter(options.out_dir, force=options.force, beside=options.beside)
+        # From here on: what the record began with has none in it, and must stay as it was planned.
+        journal.secrets = secrets
+        ports = Ports(journal, workers.agents, workers.tools, RedactedHuman(human, secrets), clock)
+        write = ArtifactWriter(options.out_dir, force=options.force, beside=options.beside)
+        writer = redacted_writer(write, secrets)
         try:
             result = await execute(planned, ports, journal.directory.name, emit, writer)
         except BaseException:
@@ -74,7 +81,7 @@ async def carry_out(
                 emit(RunWarning(clock.now(), error.message))
             raise
         record_turns(options, journal)
-        return result
+        return redacted(result, secrets)
 
 
 def record_turns(options: RunOptions, journal: Journal) -> None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from strands_cli.config import Settings, load_settings
 from strands_cli.engine.clock import SystemClock
 from strands_cli.engine.journal import SqliteJournal
-from strands_cli.engine.record import new_run_id, run_facts
+from strands_cli.engine.record import kept_files, new_run_id, run_facts
 from strands_cli.engine.store import find_run
 from strands_cli.errors import UsageError
+from strands_cli.planning.secrets import values_at_hand
+from strands_cli.secrets.process import hide
+from strands_cli.spec.document import read_document
+from strands_cli.spec.loader import load_spec
 
 if TYPE_CHECKING:
     from strands_cli.agents.given import GivenTools
@@ -62,6 +68,16 @@ def given_to(planned: Plan, given: GivenTools) -> dict[str, str]:
     return {record.name: given.places[record.name] for record in records if record and given.tool(record) is not None}
 
 
+def secrets_at_hand(journal: SqliteJournal) -> frozenset[str]:
+    """Return the values of a stored run's secrets that are in variables and files; no program is run for it."""
+    text = journal.get("text")
+    if not isinstance(text, str) or "secrets" not in text:
+        return frozenset()
+    kept = kept_files(journal)
+    spec = load_spec(read_document(journal.get("file"), text), kept).spec
+    return frozenset(values_at_hand(spec, kept.folder or Path.cwd(), os.environ)) if spec is not None else frozenset()
+
+
 def open_record(run_id: str, settings: Settings) -> SqliteJournal:
     """Open a stored run's record and hold it.
 
@@ -73,6 +89,9 @@ def open_record(run_id: str, settings: Settings) -> SqliteJournal:
     try:
         if journal.get("status") == "cancelled":
             raise UsageError(f"the run {run_id} was cancelled", fix=f"strands rerun {run_id} --from KEY")
+        # What a person answers is written before the run goes on.
+        journal.secrets = secrets_at_hand(journal)
+        hide(journal.secrets)
     except BaseException:
         journal.close()
         raise

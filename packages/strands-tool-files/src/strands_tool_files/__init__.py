@@ -1,4 +1,4 @@
-"""Read, write and list files inside one workspace."""
+"""Read, write, list and search files inside one workspace."""
 
 from __future__ import annotations
 

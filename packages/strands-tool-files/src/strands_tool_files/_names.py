@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
 import os
 import re
 import unicodedata
@@ -55,14 +56,18 @@ def split(path: str) -> tuple[str, ...]:
     """
     if len(path) > _MAX_PATH:
         raise _malformed(f"the path has {len(path)} characters; the limit is {_MAX_PATH}")
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in path):
+    if not path.isprintable() and _has_control(path):
         raise _malformed("the path contains a control character")
     if path == "~" or path.startswith("~/"):
         raise _malformed("'~' is not expanded; write a path relative to the workspace")
-    parts = tuple(part for part in _portable(path).split("/") if part not in ("", "."))
+    parts = tuple([part for part in _portable(path).split("/") if part not in ("", ".")])
     if os.name == "nt":
         _require_windows_names(parts)
     return parts
+
+
+def _has_control(path: str) -> bool:
+    return any(unicodedata.category(character) in ("Cc", "Cs") for character in path)
 
 
 def _portable(path: str) -> str:
@@ -94,6 +99,7 @@ def require_unprotected(names: tuple[str, ...], shown: str, *, writing: bool) ->
             raise protected(shown, f"'{name}' is protected: programs run or obey it without asking")
 
 
+@functools.lru_cache(maxsize=1024)
 def is_secret(folded: str) -> bool:
     """Return whether a name, folded, is one that may hold credentials."""
     return _SECRET_PATTERN.fullmatch(folded) is not None
@@ -104,6 +110,7 @@ def protected(shown: str, why: str) -> Refusal:
     return Refusal("sandbox_violation", f"{shown}: {why}; ask the person to do it", reason="protected", path=shown)
 
 
+@functools.lru_cache(maxsize=1024)
 def fold(name: str) -> str:
     """Return the form of a name under which file systems may take it for another.
 
@@ -115,6 +122,8 @@ def fold(name: str) -> str:
 
 def printable(name: str) -> str:
     """Return a file name for the model: control, invisible and undecodable characters as escapes."""
+    if name.isascii() and name.isprintable():
+        return name
     return "".join(
         character.encode("unicode_escape").decode("ascii")
         if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")

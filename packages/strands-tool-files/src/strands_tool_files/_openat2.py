@@ -23,6 +23,9 @@ class _OpenHow(ctypes.Structure):
     _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
 
 
+_HOW_SIZE = ctypes.sizeof(_OpenHow)
+
+
 @functools.cache
 def is_available() -> bool:
     """Return whether the kernel has `openat2` and lets this process use it (old seccomp profiles refuse it)."""
@@ -57,10 +60,10 @@ def open_beneath(directory: int, path: str, flags: int, *, follow_links: bool = 
         OSError: EXDEV for a way out, ELOOP for a link, else as `open(2)`.
     """
     resolve = _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS | (0 if follow_links else _RESOLVE_NO_SYMLINKS)
-    how = _OpenHow(flags=flags | os.O_CLOEXEC, mode=0, resolve=resolve)
-    syscall = _libc().syscall
+    how = _how(flags | os.O_CLOEXEC, resolve)
+    syscall, encoded = _libc().syscall, os.fsencode(path)
     for _ in range(_ATTEMPTS):
-        descriptor = int(syscall(_SYS_OPENAT2, directory, os.fsencode(path), ctypes.byref(how), ctypes.sizeof(how)))
+        descriptor: int = syscall(_SYS_OPENAT2, directory, encoded, how, _HOW_SIZE)
         if descriptor >= 0:
             return descriptor
         number = ctypes.get_errno()
@@ -68,6 +71,13 @@ def open_beneath(directory: int, path: str, flags: int, *, follow_links: bool = 
         if number not in (errno.EAGAIN, errno.EINTR):
             break
     raise OSError(number, os.strerror(number), path)
+
+
+@functools.cache
+def _how(flags: int, resolve: int) -> ctypes.Array[ctypes.c_char]:
+    """Return the bytes of the structure, which the kernel only reads."""
+    how = _OpenHow(flags=flags, mode=0, resolve=resolve)
+    return ctypes.create_string_buffer(bytes(how), _HOW_SIZE)
 
 
 @functools.cache

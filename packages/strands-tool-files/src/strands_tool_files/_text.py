@@ -34,17 +34,17 @@ _MAGIC = {
     b"\x7fELF": "a program",
 }
 # A lone surrogate comes out of no decoder, so it marks exactly the places where bytes did not fit.
-_MARK = "\udfff"
-_HANDLER = "strands-tool-files-mark"
+MARK = "\udfff"
+HANDLER = "strands-tool-files-mark"
 
 
 def _mark(error: UnicodeError) -> tuple[str, int]:
     if isinstance(error, UnicodeDecodeError):
-        return _MARK, error.end
+        return MARK, error.end
     raise error
 
 
-codecs.register_error(_HANDLER, _mark)
+codecs.register_error(HANDLER, _mark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def read_window(
     Raises:
         Refusal: `timeout` or `cancelled` from `require_time`; `invalid_input` when the window begins too far on.
     """
-    text = io.TextIOWrapper(stream, encoding, errors=_HANDLER, newline="\n")
+    text = io.TextIOWrapper(stream, encoding, errors=HANDLER, newline="\n")
     try:
         _skip(text, start - 1, require_time)
         raw, size = _lines(text, count, cap, require_time)
@@ -117,7 +117,7 @@ def read_window(
         has_more = is_cut or bool(text.read(1))
     finally:
         text.detach()  # The stream stays its owner's to close.
-    shown = raw.replace(_MARK, "\ufffd")
+    shown = raw.replace(MARK, "\ufffd")
     kept = _beginning(shown, cap) if is_cut else shown
     return Window(
         text=kept,
@@ -126,7 +126,7 @@ def read_window(
         has_more=has_more,
         is_cut=is_cut,
         is_cut_in_line=is_cut and not kept.endswith("\n"),
-        replaced=raw[: len(kept)].count(_MARK),
+        replaced=raw[: len(kept)].count(MARK),
     )
 
 

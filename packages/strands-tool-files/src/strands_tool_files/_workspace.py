@@ -84,7 +84,8 @@ class Workspace:
             raise Refusal("unavailable", f"the workspace cannot be opened: {error.strerror}", reason="root") from error
         try:
             with located(root, parts) as place:
-                require_unprotected(place.names, shown, writing=writing)
+                if place.names != parts:
+                    require_unprotected(place.names, shown, writing=writing)
                 if writing:
                     self._require_writable(base, place, shown)
                 yield Found(place, shown)
@@ -115,7 +116,7 @@ class Workspace:
 
     def _start(self, path: str) -> tuple[Path, tuple[str, ...], str]:
         """Split a path into the directory it starts from, its components, and the prefix it is shown with."""
-        if Path(path).anchor:
+        if _is_anchored(path):
             return self._relative(path)
         parts = split(path)
         if parts and parts[0].startswith("@") and parts[0][1:] in self.mounts and not path.startswith("./"):
@@ -167,6 +168,12 @@ def refusal_for(error: OSError, shown: str, mounts: Mapping[str, Path] | None = 
     )
     known = f"; mounts: {', '.join('@' + name for name in mounts)}" if mounts and shown.startswith("@") else ""
     return Refusal(code, f"{shown}: {words}{known}", reason=reason, path=shown)
+
+
+def _is_anchored(path: str) -> bool:
+    """Return whether a path begins at a root or a drive."""
+    # A Path is needed on Windows only, and costs as much as the open itself.
+    return path.startswith("/") or (os.name == "nt" and bool(Path(path).anchor))
 
 
 def _shown(prefix: str, parts: tuple[str, ...]) -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import stat
 from typing import Any
 
-from strands_tool_files._contract import Context, Refusal, answer, read_input
-from strands_tool_files._names import printable
+from strands_tool_files._contract import Context, answer, read_input
+from strands_tool_files._open import open_regular
 from strands_tool_files._text import Window, detect_encoding, read_window
 from strands_tool_files._workspace import Found, Workspace
 
@@ -118,7 +116,7 @@ def file_read(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
 def _read(found: Found, given: dict[str, Any], context: Context) -> tuple[str, dict[str, Any]]:
     cap = min(context.config.get("max_read_bytes", _DEFAULT_CAP), _GREATEST_CAP)
-    with os.fdopen(_open_regular(found), "rb") as stream:
+    with os.fdopen(open_regular(found), "rb") as stream:
         size = os.fstat(stream.fileno()).st_size
         encoding = detect_encoding(stream, given["encoding"])
         window = read_window(stream, encoding, given["start_line"], given["line_count"], cap, context.require_time)
@@ -132,36 +130,6 @@ def _read(found: Found, given: dict[str, Any], context: Context) -> tuple[str, d
         "truncated": window.is_cut,
         "notices": _notices(window, encoding, size, cap),
     }
-
-
-def _open_regular(found: Found) -> int:
-    """Open the file without blocking, and look at what was opened rather than at its name."""
-    if not found.place.name:
-        raise Refusal("invalid_input", f"{found.shown} is a directory; use file_list", reason="is-a-directory")
-    try:
-        descriptor = found.place.parent.open(found.place.name, os.O_RDONLY)
-    except FileNotFoundError:
-        raise _not_found(found) from None
-    mode = os.fstat(descriptor).st_mode
-    if stat.S_ISREG(mode):
-        return descriptor
-    os.close(descriptor)
-    if stat.S_ISDIR(mode):
-        raise Refusal("invalid_input", f"{found.shown} is a directory; use file_list", reason="is-a-directory")
-    raise Refusal("invalid_input", f"{found.shown} is not a regular file", reason="not-a-file")
-
-
-def _not_found(found: Found) -> Refusal:
-    """Make the refusal of a missing file, with the names beside it that come close."""
-    import difflib  # only a mistake pays for it
-    import itertools
-
-    beside: list[str] = []
-    with contextlib.suppress(PermissionError):  # A directory that cannot be listed gives no hints.
-        beside = [entry.name for entry in itertools.islice(found.place.parent.entries(), 1_000)]
-    close = [printable(name) for name in difflib.get_close_matches(found.place.name, sorted(beside), n=3)]
-    hint = f"; did you mean {' or '.join(close)}?" if close else "; file_list shows what is there"
-    return Refusal("invalid_input", f"{found.shown} does not exist{hint}", reason="not-found", close=close)
 
 
 def _notices(window: Window, encoding: str, size: int, cap: int) -> list[str]:

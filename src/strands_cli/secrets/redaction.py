@@ -1,4 +1,4 @@
-"""Secrets kept out of what is written and shown: which values they are, and text without them."""
+"""Secrets kept out of what is written and shown: which values of the environment are some, and text without them."""
 
 from __future__ import annotations
 
@@ -41,6 +41,37 @@ def redact_json(value: Any, secrets: Iterable[str]) -> Any:
     return value if pattern is None else _redacted(value, pattern)
 
 
+class RedactedStream:
+    """Redacts a text that comes in pieces; the end of one that may be the beginning of a secret is held back.
+
+    Args:
+        secrets: The values.
+    """
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        values = frozenset(secrets)
+        self._pattern, self._forms = _pattern(values), _all_forms(values)
+        self._longest = max(map(len, self._forms), default=1)
+        self._held = ""
+
+    def feed(self, piece: str) -> str:
+        """Return what can be shown now."""
+        if self._pattern is None:
+            return piece
+        text = self._pattern.sub(MARK, self._held + piece)
+        tails = (text[-length:] for length in range(min(self._longest - 1, len(text)), 0, -1))
+        self._held = next((tail for tail in tails if self._begins_a_form(tail)), "")
+        return text[: len(text) - len(self._held)]
+
+    def rest(self) -> str:
+        """Return what was held back, now that nothing follows."""
+        held, self._held = self._held, ""
+        return held
+
+    def _begins_a_form(self, tail: str) -> bool:
+        return any(form.startswith(tail) for form in self._forms)
+
+
 def _redacted(value: Any, pattern: re.Pattern[str]) -> Any:
     if isinstance(value, str):
         return pattern.sub(MARK, value)
@@ -53,10 +84,15 @@ def _redacted(value: Any, pattern: re.Pattern[str]) -> Any:
 
 @functools.lru_cache(maxsize=32)
 def _pattern(secrets: frozenset[str]) -> re.Pattern[str] | None:
+    forms = _all_forms(secrets)
+    return re.compile("|".join(map(re.escape, forms))) if forms else None
+
+
+@functools.lru_cache(maxsize=32)
+def _all_forms(secrets: frozenset[str]) -> tuple[str, ...]:
+    """Return every form of every value, the longest first: one may be the beginning of another."""
     forms = {form for secret in secrets if len(secret) >= MIN_LENGTH for form in _forms(secret)}
-    # The longest first: one form may be the beginning of another.
-    ordered = sorted(forms, key=lambda form: (-len(form), form))
-    return re.compile("|".join(map(re.escape, ordered))) if ordered else None
+    return tuple(sorted(forms, key=lambda form: (-len(form), form)))
 
 
 def _forms(secret: str) -> set[str]:

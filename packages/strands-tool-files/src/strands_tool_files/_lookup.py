@@ -1,0 +1,162 @@
+"""Search a file or a tree of the workspace line by line; what `grep` and `search` have in common."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import io
+import os
+import stat
+from collections.abc import Generator, Iterator
+from typing import IO
+
+from strands_tool_files._contract import Context, Refusal
+from strands_tool_files._directory import Directory
+from strands_tool_files._hits import Hits
+from strands_tool_files._match import Matcher
+from strands_tool_files._names import printable
+from strands_tool_files._open import not_found, open_regular
+from strands_tool_files._text import HANDLER, detect_encoding
+from strands_tool_files._tree import files_beneath
+from strands_tool_files._walk import Place
+from strands_tool_files._workspace import Found
+
+_LONGEST_LINE = 65_536
+_BATCH_LINES = 2_000
+_BATCH_SIZE = 262_144
+# What is counted instead of searched, as the notices name it.
+_BINARY = "binary files left out"
+_UNREADABLE = "files that could not be read"
+_UNREAD_DIRECTORIES = "directories that could not be read"
+
+
+def search_place(found: Found, matcher: Matcher, hits: Hits, context_lines: int) -> bool:
+    """Search what stands at a place, and return whether it is a directory.
+
+    Raises:
+        Refusal: For a single file whatever makes it unfit to be searched; in a tree such files are counted.
+    """
+    if not _is_directory(found):
+        _search_file(found, matcher, hits, context_lines)
+        return False
+    place = found.place
+    top = place.parent.enter(place.name) if place.name else place.parent
+    try:
+        _search_tree(top, found.shown, matcher, hits, context_lines)
+    finally:
+        if top is not place.parent:
+            top.close()
+    return True
+
+
+def hits_of(given: dict[str, int], context: Context) -> Hits:
+    """Make the empty hits of a call."""
+    return Hits(given["max_matches"], context.require_time)
+
+
+def _is_directory(found: Found) -> bool:
+    if not found.place.name:
+        return True
+    try:
+        return stat.S_ISDIR(found.place.parent.lstat(found.place.name).st_mode)
+    except FileNotFoundError:
+        raise not_found(found) from None
+
+
+def _search_tree(top: Directory, shown: str, matcher: Matcher, hits: Hits, context_lines: int) -> None:
+    prefix = () if shown == "." else (shown,)
+    with contextlib.closing(files_beneath(top, hits.look, lambda: hits.skip(_UNREAD_DIRECTORIES))) as files:
+        for here, names in files:
+            if not hits.may_go_on():
+                return
+            file = Found(Place(here, names[-1], names), "/".join([*prefix, *map(printable, names)]))
+            try:
+                _search_file(file, matcher, hits, context_lines)
+            except OSError:
+                hits.skip(_UNREADABLE)
+            except Refusal as refusal:
+                hits.skip(_skipped(refusal))
+
+
+def _skipped(refusal: Refusal) -> str:
+    """Return what a file is counted as, or raise the refusal again when it concerns the whole call."""
+    if refusal.details.get("reason") == "binary":
+        return _BINARY
+    if refusal.details.get("reason") in ("not-found", "not-a-file", "is-a-directory"):
+        return _UNREADABLE  # It was exchanged since the directory was read.
+    raise refusal
+
+
+def _search_file(file: Found, matcher: Matcher, hits: Hits, context_lines: int) -> None:
+    with os.fdopen(open_regular(file), "rb") as stream:
+        encoding = detect_encoding(stream, None)
+        hits.files += 1
+        with contextlib.closing(_batches(stream, encoding, hits)) as batches:
+            _search_lines(batches, file.shown, matcher, hits, context_lines)
+
+
+def _search_lines(batches: Iterator[list[str]], shown: str, matcher: Matcher, hits: Hits, context_lines: int) -> None:
+    before: collections.deque[tuple[int, str]] = collections.deque(maxlen=context_lines)
+    number = after = 0
+    for batch in batches:
+        found = matcher.find(batch)
+        if not found and not context_lines:
+            number += len(batch)
+            continue
+        for index, line in enumerate(batch):
+            number += 1
+            if index in found:
+                for earlier in before:
+                    hits.near(shown, *earlier)
+                before.clear()
+                hits.match(shown, number, line, found[index])
+                after = context_lines
+            elif after:
+                hits.near(shown, number, line)
+                after -= 1
+            else:
+                before.append((number, line))
+            if hits.is_truncated:
+                return
+
+
+def _batches(stream: IO[bytes], encoding: str, hits: Hits) -> Generator[list[str], None, None]:
+    """Yield the lines without their ends, some at a time, until the end or a limit."""
+    text = io.TextIOWrapper(stream, encoding, errors=HANDLER, newline="\n")
+    try:
+        is_more = True
+        while is_more and hits.may_go_on():
+            batch, is_more = _batch(text, hits)
+            if batch:
+                yield batch
+    finally:
+        text.detach()  # The stream stays its owner's to close.
+
+
+def _batch(text: io.TextIOWrapper, hits: Hits) -> tuple[list[str], bool]:
+    """Read some lines, and return whether there may be more."""
+    lines: list[str] = []
+    size = 0
+    while len(lines) < _BATCH_LINES and size < _BATCH_SIZE:
+        line = text.readline(_LONGEST_LINE)
+        if not line:
+            return lines, False
+        size += len(line)
+        hits.searched += len(line)
+        if len(line) == _LONGEST_LINE and not line.endswith("\n"):
+            _skip_rest(text, hits)
+        lines.append(line.removesuffix("\n").removesuffix("\r"))
+    return lines, True
+
+
+def _skip_rest(text: io.TextIOWrapper, hits: Hits) -> None:
+    """Go past the rest of an over-long line, which is not searched."""
+    is_first = True
+    while hits.may_go_on():
+        piece = text.readline(_LONGEST_LINE)
+        hits.searched += len(piece)
+        if is_first and piece.strip("\r\n"):
+            hits.skip(f"lines searched only in their first {_LONGEST_LINE >> 10} KiB")
+        is_first = False
+        if not piece or piece.endswith("\n"):
+            return

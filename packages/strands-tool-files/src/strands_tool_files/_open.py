@@ -1,0 +1,53 @@
+"""Open what stands at a place as a regular file, or say why it is none."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+
+from strands_tool_files._contract import Refusal
+from strands_tool_files._names import printable
+from strands_tool_files._workspace import Found
+
+
+def open_regular(found: Found) -> int:
+    """Open the file without blocking, and look at what was opened rather than at its name.
+
+    Returns:
+        A descriptor the caller closes.
+
+    Raises:
+        Refusal: `invalid_input` when nothing stands there, or something else than a regular file.
+        OSError: As `open(2)`; `Workspace.at` turns it into a refusal.
+    """
+    if not found.place.name:
+        raise _is_directory(found)
+    try:
+        descriptor = found.place.parent.open(found.place.name, os.O_RDONLY)
+    except FileNotFoundError:
+        raise not_found(found) from None
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return descriptor
+    os.close(descriptor)
+    if stat.S_ISDIR(mode):
+        raise _is_directory(found)
+    raise Refusal("invalid_input", f"{found.shown} is not a regular file", reason="not-a-file")
+
+
+def not_found(found: Found) -> Refusal:
+    """Make the refusal of a missing file, with the names beside it that come close."""
+    import difflib  # only a mistake pays for it
+    import itertools
+
+    beside: list[str] = []
+    with contextlib.suppress(PermissionError):  # A directory that cannot be listed gives no hints.
+        beside = [entry.name for entry in itertools.islice(found.place.parent.entries(), 1_000)]
+    close = [printable(name) for name in difflib.get_close_matches(found.place.name, sorted(beside), n=3)]
+    hint = f"; did you mean {' or '.join(close)}?" if close else "; file_list shows what is there"
+    return Refusal("invalid_input", f"{found.shown} does not exist{hint}", reason="not-found", close=close)
+
+
+def _is_directory(found: Found) -> Refusal:
+    return Refusal("invalid_input", f"{found.shown} is a directory; use file_list", reason="is-a-directory")

@@ -1,0 +1,7 @@
+"""Secrets: where their values come from, which they are, and text without them."""
+
+from __future__ import annotations
+
+from strands_cli.secrets.redaction import MARK, MIN_LENGTH, RedactedStream, known_secrets, redact, redact_json
+
+__all__ = ["MARK", "MIN_LENGTH", "RedactedStream", "known_secrets", "redact", "redact_json"]
