@@ -179,8 +179,10 @@ class SqliteJournal:
             asyncio.get_running_loop().call_soon(self._flush)
 
     def _redacted(self, row: Row) -> Row:
+        if not self.secrets:
+            return row
         output, detail = redact_json(row.output, self.secrets), redact_json(row.detail, self.secrets)
-        return dataclasses.replace(row, output=output, detail=detail) if self.secrets else row
+        return dataclasses.replace(row, output=output, detail=detail)
 
     def _flush(self) -> None:
         """Commit everything pending in one transaction and wake those who wait for it."""
