@@ -20,7 +20,7 @@ from strands_cli.spec.model import (
 )
 from strands_cli.spec.paths import onward_from, reach_of, waves_of
 from strands_cli.spec.sites import CONFIG, placed_steps
-from strands_cli.spec.tasks import ancestors, dependencies
+from strands_cli.spec.tasks import dependencies, reached
 
 if TYPE_CHECKING:
     from strands_cli.spec.loader import Loaded
@@ -73,8 +73,8 @@ def _in_tasks(config: DagConfig, keeping: set[str], loaded: Loaded) -> Iterator[
         if not isinstance(task, AgentStep) or task.agent not in keeping:
             continue
         others = [other for other, agent in earlier if agent == task.agent]
-        before = ancestors(task.id, deps)
-        if any(other not in before and task.id not in ancestors(other, deps) for other in others):
+        before = reached(task.id, deps)
+        if any(other not in before and task.id not in reached(other, deps) for other in others):
             yield _concurrent(task.agent, f"{CONFIG}/tasks/{index}/agent", loaded)
         earlier.append((task.id, task.agent))
 

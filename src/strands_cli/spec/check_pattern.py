@@ -24,9 +24,10 @@ from strands_cli.spec.model import (
     WorkflowPattern,
     WorkflowSpec,
 )
+from strands_cli.spec.paths import targets_of
 from strands_cli.spec.regex import SlowPattern, fullmatch
 from strands_cli.spec.sites import CONFIG, Placed, placed_steps, sites_of_step
-from strands_cli.spec.tasks import ancestors, cycles, dependencies
+from strands_cli.spec.tasks import cycles, dependencies, reached
 from strands_cli.spec.template import Templates
 
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ def _check_reads(config: DagConfig, loaded: Loaded) -> Iterator[Finding]:
     reaches it, a warning where a branch may pass it by.
     """
     deps = dependencies(config)
-    before = functools.cache(lambda name: ancestors(name, deps))
+    before = functools.cache(lambda name: reached(name, deps))
     for reader, name, pointer, is_certain in _reads(config):
         if name not in deps or name in before(reader):
             continue
@@ -253,16 +254,8 @@ def _check_choices(choices: Sequence[Choice], pointer: str, nodes: Iterable[str]
 
 
 def _check_reachable(config: GraphConfig, loaded: Loaded) -> Iterator[Finding]:
-    following: dict[str, list[str]] = {name: [] for name in config.nodes}
-    for edge in config.edges:
-        targets = [*(edge.to or ()), *(choice.to for choice in edge.choose or ())]
-        following.setdefault(edge.from_, []).extend(targets)
     entry = next(iter(config.nodes))
-    seen, waiting = {entry}, [entry]
-    while waiting:
-        fresh = [name for name in following.get(waiting.pop(), ()) if name not in seen]
-        seen |= set(fresh)
-        waiting += fresh
+    seen = {entry, *reached(entry, targets_of(config))}
     for name in config.nodes:
         if name not in seen:
             where = loaded.where(f"{CONFIG}/nodes/{escape(name)}", key=True)

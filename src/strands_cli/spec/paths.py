@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from strands_cli.spec.model import GraphConfig
+from strands_cli.spec.tasks import reached
 
 
 def targets_of(config: GraphConfig) -> dict[str, list[str]]:
@@ -19,17 +20,7 @@ def targets_of(config: GraphConfig) -> dict[str, list[str]]:
 def reach_of(config: GraphConfig) -> dict[str, frozenset[str]]:
     """Return all nodes that a path leads to from each node, through loops too; itself only where one leads back."""
     targets = targets_of(config)
-    reach: dict[str, frozenset[str]] = {}
-    for node in config.nodes:
-        seen: set[str] = set()
-        waiting = list(targets[node])
-        while waiting:
-            name = waiting.pop()
-            if name not in seen:
-                seen.add(name)
-                waiting += targets[name]
-        reach[node] = frozenset(seen)
-    return reach
+    return {node: frozenset(reached(node, targets)) for node in config.nodes}
 
 
 def onward_from(config: GraphConfig) -> dict[str, set[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from strands_cli.spec.model import DagConfig
 
@@ -35,13 +35,13 @@ def cycles(config: DagConfig) -> Iterator[list[str]]:
                 stack.append((following, iter(deps[following])))
 
 
-def ancestors(name: str, deps: Mapping[str, list[str]]) -> set[str]:
-    """Return all tasks that are done before a task starts; in a circle also the task itself."""
+def reached(name: str, following: Mapping[str, Iterable[str]]) -> set[str]:
+    """Return everything that steps from one name to those that follow it lead to; itself only in a circle."""
     seen: set[str] = set()
-    waiting = list(deps[name])
+    waiting = list(following[name])
     while waiting:
-        following = waiting.pop()
-        if following not in seen:
-            seen.add(following)
-            waiting += deps[following]
+        other = waiting.pop()
+        if other not in seen:
+            seen.add(other)
+            waiting += following[other]
     return seen

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.concurrency import Job, Outcome
 from strands_cli.engine.results import StepResult
 from strands_cli.spec.model import GateStep
+from strands_cli.spec.tasks import reached
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
@@ -18,11 +19,12 @@ if TYPE_CHECKING:
 async def workflow(run: Run, config: DagConfig) -> dict[str, Any]:
     """Run every task once; each sees the tasks it depends on, directly or not, as `tasks.<id>`."""
     tasks = {task.id: task for task in config.tasks}
+    deps = {task.id: task.deps for task in config.tasks}
     places = {name: place for place, name in enumerate(tasks)}
     done: dict[str, StepResult] = {}
 
     async def perform(task: Task) -> StepResult:
-        names = names_for(task, tasks, places, done)
+        names = names_for(task, tasks, deps, places, done)
         return await run.step(f"tasks.{task.id}", task, names, keep_failure=task.on_error == "continue")
 
     def tell(name: str, outcome: Outcome) -> None:
@@ -40,24 +42,22 @@ async def workflow(run: Run, config: DagConfig) -> dict[str, Any]:
 
 
 def names_for(
-    task: Task, tasks: Mapping[str, Task], places: Mapping[str, int], done: Mapping[str, StepResult]
+    task: Task,
+    tasks: Mapping[str, Task],
+    deps: Mapping[str, Sequence[str]],
+    places: Mapping[str, int],
+    done: Mapping[str, StepResult],
 ) -> dict[str, Any]:
     """Return what a task's templates see: only what it waits for, so that the speed of others cannot matter.
 
     Args:
         task: The task.
         tasks: All tasks by id.
+        deps: What each of them waits for.
         places: Their positions in the file.
         done: The results so far.
     """
-    ancestors: set[str] = set()
-    waiting = list(task.deps)
-    while waiting:
-        name = waiting.pop()
-        if name not in ancestors:
-            ancestors.add(name)
-            waiting += tasks[name].deps
-    seen = {name: done[name] for name in sorted(ancestors, key=places.__getitem__)}
+    seen = {name: done[name] for name in sorted(reached(task.id, deps), key=places.__getitem__)}
     return {**gate_answer((tasks[name] for name in seen), seen), "tasks": seen}
 
 
