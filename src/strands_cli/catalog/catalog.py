@@ -97,6 +97,12 @@ class Catalog:
             return claimants[0]
         return next((found for found in claimants[0].members or () if found.name == member), None)
 
+    def typed(self, name: str) -> str:
+        """Return the reference that a name means outside a workflow: `db.query` is part of a tool there, not Python."""
+        tool, dot, member = name.partition(".")
+        is_part = dot and tool in self.by_name and "." not in member and ":" not in name
+        return f"native:{name}" if is_part else name
+
     def version_of(self, distribution: str) -> str | None:
         """Return the version of any installed distribution, with tools or without, by its name."""
         return self.seen.version(normalise(distribution))

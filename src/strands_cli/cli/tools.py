@@ -187,9 +187,7 @@ def _say_why_none(catalog: Catalog, family: str | None, category: str | None) ->
 def _named(catalog: Catalog, name: str) -> list[ToolRecord]:
     from strands_cli.catalog import ToolRecord
 
-    # On this command line there is no Python to be named, so `db.query` means the tool.
-    tool, dot, _ = name.partition(".")
-    found = catalog.lookup(f"native:{name}" if dot and tool in catalog.by_name else name)
+    found = catalog.lookup(catalog.typed(name))
     if isinstance(found, ToolRecord):
         return [found]
     claimants = catalog.by_name.get(name.removeprefix("native:"), [])

@@ -250,12 +250,9 @@ def find_single_tool(name: str, catalog: Catalog) -> PlannedTool:
         StrandsCliError: nothing usable has this name, or it holds several tools.
     """
     try:
-        ref = ToolRef.parse(name)
+        ref = ToolRef.parse(catalog.typed(name))
     except ToolRefError as error:
         raise UsageError(str(error), fix="see the names: strands list-tools") from error
-    if ref.kind == "custom" and ref.module in catalog.by_name and ":" not in name:
-        # Outside a workflow `db.query` means the part of a tool, as `tools show` reads it.
-        ref = ToolRef.parse(f"native:{name}")
     if ref.kind == "custom":
         return bare_tool((ref.attribute or str(ref.module)).rpartition(".")[2], name, None, catalog)
     record = catalog.resolve(ref)

@@ -30,6 +30,12 @@ class Policy:
     files: tuple[tuple[Level, str], ...] = ()
     findings: tuple[Finding, ...] = ()
 
+    def lock_required_by(self, *, asked: bool) -> str | None:
+        """Return what asks for a lock, for people: the command line (`asked`), a file of these, or nobody."""
+        if asked:
+            return "--locked"
+        return self.locked.origin if self.locked else None
+
 
 def joined(*policies: Policy) -> Policy:
     """Return several policies as one; a hook or a lock that one of them wants is wanted."""

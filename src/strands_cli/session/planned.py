@@ -58,8 +58,7 @@ def plan_loaded(
     built = dataclasses.replace(built, files={**built.files, **named})
     # What `validate` can only warn of, planning knows: `undefined-variable` takes the place of the warning.
     built = with_findings(built, [found for found in loaded.findings if found.code != "undeclared-variable"])
-    required_by = "--locked" if options.locked else policy.locked.origin if policy.locked else None
-    return with_lock(built, installed, required_by)
+    return with_lock(built, installed, policy.lock_required_by(asked=options.locked))
 
 
 def plan_alone(
@@ -81,7 +80,7 @@ def plan_alone(
     catalog = catalog if catalog is not None else hooks.discover(HookContext(rules=policy.rules))
     require_hooks(hooks, catalog)
     planned = plan_single_tool(name, catalog, settings or load_settings(), policy.rules, hooks)
-    if required_by := "--locked" if locked else policy.locked.origin if policy.locked else None:
+    if required_by := policy.lock_required_by(asked=locked):
         require_locked(planned, Path.cwd(), catalog, required_by)
     return planned
 
