@@ -8,18 +8,18 @@ import io
 import os
 import stat
 from collections.abc import Generator, Iterator
-from typing import IO
+from typing import IO, Any
 
 from strands_tool_files._contract import Context, Refusal
 from strands_tool_files._directory import Directory
-from strands_tool_files._hits import Hits
-from strands_tool_files._match import Matcher
+from strands_tool_files._hits import Hits, text_of
+from strands_tool_files._match import Matcher, matcher_for
 from strands_tool_files._names import printable
 from strands_tool_files._open import not_found, open_regular
 from strands_tool_files._text import HANDLER, detect_encoding
 from strands_tool_files._tree import files_beneath
 from strands_tool_files._walk import Place
-from strands_tool_files._workspace import Found
+from strands_tool_files._workspace import Found, Workspace
 
 _LONGEST_LINE = 65_536
 _BATCH_LINES = 2_000
@@ -28,6 +28,38 @@ _BATCH_SIZE = 262_144
 _BINARY = "binary files left out"
 _UNREADABLE = "files that could not be read"
 _UNREAD_DIRECTORIES = "directories that could not be read"
+
+
+def look_up(
+    given: dict[str, Any], wanted: str, context: Context, *, is_regex: bool, context_lines: int = 0
+) -> tuple[str, dict[str, Any]]:
+    """Search the place of one call for a text or a pattern.
+
+    Args:
+        given: `path`, `ignore_case` and `max_matches` of its input.
+        wanted: The text or the pattern.
+        context: The call's surroundings.
+        is_regex: Whether it is a pattern.
+        context_lines: Lines to show before and after each match.
+
+    Returns:
+        The lines as grep writes them, and what both tools say of a search.
+    """
+    hits = Hits(given["max_matches"], context.require_time)
+    with (
+        Workspace.of(context.workspace).at(given["path"]) as found,
+        matcher_for(
+            wanted, is_regex=is_regex, ignore_case=given["ignore_case"], require_time=context.require_time
+        ) as matcher,
+    ):
+        is_tree = search_place(found, matcher, hits, context_lines)
+    return text_of(hits, is_tree=is_tree), {
+        "path": found.shown,
+        "matches": hits.matches,
+        "files_searched": hits.files,
+        "truncated": hits.is_truncated,
+        "notices": hits.all_notices(),
+    }
 
 
 def search_place(found: Found, matcher: Matcher, hits: Hits, context_lines: int) -> bool:
@@ -47,11 +79,6 @@ def search_place(found: Found, matcher: Matcher, hits: Hits, context_lines: int)
         if top is not place.parent:
             top.close()
     return True
-
-
-def hits_of(given: dict[str, int], context: Context) -> Hits:
-    """Make the empty hits of a call."""
-    return Hits(given["max_matches"], context.require_time)
 
 
 def _is_directory(found: Found) -> bool:

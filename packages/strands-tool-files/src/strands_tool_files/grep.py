@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from strands_tool_files._contract import Context, answer, read_input
-from strands_tool_files._hits import text_of
-from strands_tool_files._lookup import hits_of, search_place
-from strands_tool_files._match import matcher_for
-from strands_tool_files._workspace import Workspace
+from strands_tool_files._lookup import look_up
 
 TOOL_SPEC = {
     "name": "grep",
@@ -120,23 +117,6 @@ def grep(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
     def work() -> tuple[str, dict[str, Any]]:
         given = read_input(tool, TOOL_SPEC)
-        hits = hits_of(given, context)
-        with (
-            Workspace.of(context.workspace).at(given["path"]) as found,
-            matcher_for(
-                given["pattern"],
-                is_regex=True,
-                ignore_case=given["ignore_case"],
-                require_time=context.require_time,
-            ) as matcher,
-        ):
-            is_tree = search_place(found, matcher, hits, given["context_lines"])
-        return text_of(hits, is_tree=is_tree), {
-            "path": found.shown,
-            "matches": hits.matches,
-            "files_searched": hits.files,
-            "truncated": hits.is_truncated,
-            "notices": hits.all_notices(),
-        }
+        return look_up(given, given["pattern"], context, is_regex=True, context_lines=given["context_lines"])
 
     return answer(tool, work)
