@@ -19,6 +19,7 @@ from strands_cli.catalog import discover_catalog
 from strands_cli.catalog.records import ToolRecord
 from tests.cli.strands import Folder
 from tests.cli.test_resume import run_id
+from tests.distributions import make_distribution
 
 # What the tools below import and this environment may lack; the collection itself asks for five times as much.
 NEEDED = (
@@ -49,6 +50,8 @@ def folder(tmp_path: Path, collection: Path) -> Folder:
     made = Folder(tmp_path)
     made.work.mkdir()
     made.site.mkdir()
+    # Our own tool would be taken for the older name: an earlier copy of its distribution, without tools, hides it.
+    make_distribution(made.site, "strands-tool-http-request", "0.0")
     made.environ["PYTHONPATH"] = os.pathsep.join(
         filter(None, [str(made.site), str(collection), os.environ.get("PYTHONPATH")])
     )
@@ -92,10 +95,11 @@ def test_every_tool_of_the_collection_is_resolved_without_being_imported(collect
     assert loaded_modules() == set()
 
 
-def calls_of(_url: str) -> dict[str, dict[str, Any]]:
+def calls_of(url: str) -> dict[str, dict[str, Any]]:
     return {
         "shell": {"command": "echo from the shell > shell.txt"},
         "python_repl": {"code": "open('repl.txt', 'w').write('x')", "interactive": False},
+        "http_request": {"method": "POST", "url": url, "body": "x"},
         "editor": {"command": "create", "path": "./edited.txt", "file_text": "x"},
         "environment": {"action": "set", "name": "SEEN_HERE", "value": "1"},
     }
@@ -141,6 +145,7 @@ def test_what_is_allowed_is_called_without_a_prompt_of_its_own(folder: Folder, u
     found = results(folder)
     assert list(found) == list(calls_of(url))
     assert not [name for name, said in found.items() if '"status": "error"' in said], found
+    assert "posted" in found["http_request"]
     assert {"shell.txt", "repl.txt", "edited.txt"} <= {path.name for path in folder.work.iterdir()}
     assert not [word for word in PROMPTED if word in ran.err]
 

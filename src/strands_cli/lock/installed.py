@@ -57,12 +57,13 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (str, int, float, bool)) else repr(value)
 
 
-def lock_module(ref: ToolRef, catalog: Catalog, folder: Path, python_path: Sequence[str]) -> LockedModule:
+def lock_module(ref: ToolRef, folder: Path, python_path: Sequence[str]) -> LockedModule:
     """Return custom Python with its file and the `__init__` files of the packages around it, found without import.
+
+    What lies on `sys.path` comes first, as when it is loaded.
 
     Args:
         ref: The reference.
-        catalog: For what lies on `sys.path`, which is searched first, as when it is loaded.
         folder: The workflow's folder.
         python_path: Folders inside it.
     """

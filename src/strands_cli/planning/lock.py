@@ -100,7 +100,7 @@ def _held_against(
 
     now: dict[str, LockedDistribution | LockedModule] = {
         **lock_distributions(used.records, catalog),
-        **{ref.canonical: lock_module(ref, catalog, folder, used.python_path) for ref in used.custom},
+        **{ref.canonical: lock_module(ref, folder, used.python_path) for ref in used.custom},
     }
     locked: dict[str, object] = {**lock.distributions, **lock.modules}
     changed = {name: one for name, one in now.items() if locked.get(name) != one}
@@ -193,7 +193,7 @@ def lock_of(plans: Iterable[Plan], catalog: Catalog) -> Lock:
         used = used_by(tools_of(plan), plan.spec.tools.python_path)
         records += used.records
         for ref in used.custom:
-            modules.setdefault(ref.canonical, lock_module(ref, catalog, plan.base_dir, used.python_path))
+            modules.setdefault(ref.canonical, lock_module(ref, plan.base_dir, used.python_path))
     distributions = lock_distributions(records, catalog)
     for name, one in (*distributions.items(), *modules.items()):
         require_readable(name, one.files)
