@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -131,7 +132,7 @@ def no_leaked_descriptors() -> Any:
     if not Path("/proc/self/fd").is_dir():
         pytest.skip("needs /proc")
     _openat2.is_available()
+    gc.collect()  # what an earlier test has left is not to be closed meanwhile
     before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - one entry is the listing itself, both times
     yield
-    # Fewer are none of ours: what an earlier test had left was collected meanwhile.
-    assert len(os.listdir("/proc/self/fd")) <= before  # noqa: PTH208
+    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
