@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -164,7 +165,7 @@ class ReturnsBeforeCommit(SqliteJournal):
         self.note(row)
 
     def note(self, row: Row) -> None:
-        self._pending.append((row, self._columns(row), None))
+        self._pending.append((self._columns(*self._written(row)), None))
 
 
 class KeepsFactsForLater(SqliteJournal):
@@ -181,14 +182,14 @@ class KeepsFactsForLater(SqliteJournal):
         return self.later.get(name, super().get(name))
 
     def close(self) -> None:
-        if self._lock is not None:
-            super().put(**self.later)
-        super().close()
+        with contextlib.closing(super()):
+            if self._lock is not None:
+                super().put(**self.later)
 
 
 class DropsNotesAtTheEnd(SqliteJournal):
     def close(self) -> None:
-        self._pending = [entry for entry in self._pending if entry[2] is not None]
+        self._pending = [entry for entry in self._pending if entry[1] is not None]
         super().close()
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from strands_cli.engine.ports import Row, RowKind
 from strands_cli.errors import RunRecordError
 from strands_cli.events import Usage
-from strands_cli.secrets import redact_json
+from strands_cli.secrets import holds_secret, redact_json
 
 FORMAT = 1
 LARGE_OUTPUT_BYTES = 64 * 1024
@@ -157,32 +157,32 @@ class SqliteJournal:
 
     def close(self) -> None:
         """Commit what is pending, close the database and let the run go."""
-        try:
-            self._flush()
-            with _storage_errors(self.directory):
-                self._connection.close()
-        finally:
+        with contextlib.ExitStack() as stack:
             if self._lock is not None:
-                self._lock.release()
+                stack.callback(self._lock.release)
+            stack.callback(self._connection.close)
+            self._flush()
 
     def _enqueue(self, row: Row, committed: asyncio.Future[None] | None) -> None:
         if self._broken is not None:
             raise self._broken
-        row = self._redacted(row)
         # Here and not with the commit: what one row cannot hold must not fail the others.
         with _storage_errors(self.directory):
-            columns = self._columns(row)
+            row, output, detail = self._written(row)
+            columns = self._columns(row, output, detail)
         self._pending.append((columns, committed))
         self._newest[row.key] = row
         if not self._flush_scheduled:
             self._flush_scheduled = True
             asyncio.get_running_loop().call_soon(self._flush)
 
-    def _redacted(self, row: Row) -> Row:
-        if not self.secrets:
-            return row
-        output, detail = redact_json(row.output, self.secrets), redact_json(row.detail, self.secrets)
-        return dataclasses.replace(row, output=output, detail=detail)
+    def _written(self, row: Row) -> tuple[Row, str, str]:
+        """Return a row without secrets, and its output and detail as JSON; most rows are searched as that alone."""
+        output, detail = _json(row.output), _json(dict(row.detail))
+        if not (holds_secret(output, self.secrets) or holds_secret(detail, self.secrets)):
+            return row, output, detail
+        clean = redact_json(row.output, self.secrets), redact_json(dict(row.detail), self.secrets)
+        return dataclasses.replace(row, output=clean[0], detail=clean[1]), _json(clean[0]), _json(clean[1])
 
     def _flush(self) -> None:
         """Commit everything pending in one transaction and wake those who wait for it."""
@@ -208,17 +208,14 @@ class SqliteJournal:
             self._connection.execute("BEGIN IMMEDIATE")
             yield
 
-    def _columns(self, row: Row) -> tuple[Any, ...]:
-        output, output_file = self._store_output(row)
+    def _columns(self, row: Row, text: str, detail: str) -> tuple[Any, ...]:
+        output, output_file = (None, None) if row.output is None else self._store_output(text)
         usage = _json({name: getattr(row.usage, name) for name in Usage.__slots__})
         return (row.key, row.kind, row.status, row.digest, row.attempt, output, output_file, usage, row.cost,
-                _json(dict(row.detail)), row.started_at, row.ended_at)  # fmt: skip
+                detail, row.started_at, row.ended_at)  # fmt: skip
 
-    def _store_output(self, row: Row) -> tuple[str | None, str | None]:
+    def _store_output(self, text: str) -> tuple[str | None, str | None]:
         """Return the output as text, or the name of the file that holds it when it is large."""
-        if row.output is None:
-            return None, None
-        text = _json(row.output)
         encoded = text.encode()
         if len(encoded) <= LARGE_OUTPUT_BYTES:
             return text, None

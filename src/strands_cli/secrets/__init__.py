@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
-from strands_cli.secrets.redaction import MARK, MIN_LENGTH, RedactedStream, known_secrets, redact, redact_json
+from strands_cli.secrets.redaction import (
+    MARK,
+    MIN_LENGTH,
+    RedactedStream,
+    holds_secret,
+    known_secrets,
+    redact,
+    redact_json,
+)
 
-__all__ = ["MARK", "MIN_LENGTH", "RedactedStream", "known_secrets", "redact", "redact_json"]
+__all__ = ["MARK", "MIN_LENGTH", "RedactedStream", "holds_secret", "known_secrets", "redact", "redact_json"]
