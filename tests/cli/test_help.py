@@ -140,6 +140,8 @@ def test_our_own_fault_is_called_so_without_a_traceback(
 def test_ctrl_c_before_a_command_begins_is_no_traceback(folder: Folder) -> None:
     script = (
         "import sys, signal\n"
+        # A shell starts its background jobs with the signal ignored.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "class Finder:\n"
         "    def find_spec(self, name, *rest):\n"
         "        if name == 'typer':\n"
