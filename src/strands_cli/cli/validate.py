@@ -8,6 +8,8 @@ import typer
 
 from strands_cli.errors import ExitCode, Finding, StrandsCliError, has_errors
 
+Format = Literal["text", "json", "github", "sarif"]
+
 
 def register(program: typer.Typer) -> None:
     """Add these commands to the program."""
@@ -17,9 +19,11 @@ def register(program: typer.Typer) -> None:
 
 def validate(
     specs: Annotated[list[str], typer.Argument(metavar="SPEC...", help="Workflow files; - is standard input.")],
-    output: Annotated[Literal["text", "json"], typer.Option("--format", help="How findings are written.")] = "text",
+    output: Annotated[Format, typer.Option("--format", help="How findings are written.")] = "text",
 ) -> int:
     """Check workflow files and report everything that is wrong in them.
+
+    `github` marks the lines in a run of GitHub Actions, `sarif` is for whatever reads SARIF 2.1.0.
 
     Example: strands validate flows/*.yaml
     """
@@ -27,7 +31,9 @@ def validate(
 
     checked = [(name, *_check(name)) for name in dict.fromkeys(specs)]
     findings = [finding for _, found, _ in checked for finding in found]
-    if output == "json":
+    if output in ("github", "sarif"):
+        _print_annotations(findings, output)
+    elif output == "json":
         files = [{"file": name, "valid": not has_errors(found)} for name, found, _ in checked]
         print_json({"files": files, "findings": [finding.as_dict() for finding in findings]})
     else:
@@ -38,6 +44,17 @@ def validate(
             else:
                 print_result(f"{name}: ok" + (f", {_count(found)}" if found else ""))
     return max((code for _, _, code in checked), default=ExitCode.OK)
+
+
+def _print_annotations(findings: list[Finding], form: Format) -> None:
+    from strands_cli import __version__
+    from strands_cli.cli.annotations import github_line, sarif_document
+    from strands_cli.cli.output import print_json, print_result
+
+    if form == "sarif":
+        print_json(sarif_document(findings, __version__))
+    elif findings:
+        print_result("\n".join(map(github_line, findings)))
 
 
 def schema(

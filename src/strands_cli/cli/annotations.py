@@ -1,0 +1,76 @@
+"""Findings in the forms that forges show beside the lines of a change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from strands_cli.codes import CODES
+from strands_cli.errors import Finding
+
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def github_line(finding: Finding) -> str:
+    """Return a finding as a workflow command of GitHub Actions.
+
+    The form is that of https://docs.github.com/actions/reference/workflow-commands-for-github-actions; what a value
+    may not hold there is written as a percent escape, which keeps text of a file from becoming a command.
+    """
+    where = finding.where
+    properties = {"file": where and where.file, "line": where and where.line, "col": where and where.column}
+    given = {name: value for name, value in properties.items() if value} | {"title": finding.code}
+    words = ",".join(f"{name}={_property(str(value))}" for name, value in given.items())
+    said = finding.message if finding.fix is None else f"{finding.message}\nfix: {finding.fix}"
+    return f"::{finding.severity} {words}::{_message(said)}"
+
+
+def _message(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _message(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def sarif_document(findings: Iterable[Finding], version: str) -> dict[str, Any]:
+    """Return findings as one SARIF 2.1.0 log (https://docs.oasis-open.org/sarif/sarif/v2.1.0/)."""
+    listed = list(findings)
+    codes = sorted({finding.code for finding in listed})
+    driver = {"name": "strands", "version": version, "rules": [_rule(code) for code in codes]}
+    results = [_result(finding, codes.index(finding.code)) for finding in listed]
+    return {
+        "$schema": SARIF_SCHEMA,
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}],
+    }
+
+
+def _rule(code: str) -> dict[str, Any]:
+    entry = CODES[code]
+    return {"id": code, "shortDescription": {"text": entry.meaning}, "help": {"text": entry.remedy}}
+
+
+def _result(finding: Finding, rule: int) -> dict[str, Any]:
+    said = finding.message if finding.fix is None else f"{finding.message}\nfix: {finding.fix}"
+    result = {"ruleId": finding.code, "ruleIndex": rule, "level": finding.severity, "message": {"text": said}}
+    where = finding.where
+    if where is None:
+        return result
+    place: dict[str, Any] = {"artifactLocation": {"uri": _uri(where.file)}}
+    if where.line is not None:
+        region = {"startLine": where.line, "startColumn": where.column}
+        place["region"] = {name: number for name, number in region.items() if number is not None}
+    location: dict[str, Any] = {"physicalLocation": place}
+    if where.pointer:
+        location["logicalLocations"] = [{"fullyQualifiedName": where.pointer, "kind": "member"}]
+    return {**result, "locations": [location]}
+
+
+def _uri(file: str) -> str:
+    """Return a path as a URI reference; a relative one stays relative, as forges want it."""
+    from pathlib import PurePath
+    from urllib.parse import quote
+
+    path = PurePath(file)
+    return path.as_uri() if path.is_absolute() else quote(path.as_posix())

@@ -1,0 +1,90 @@
+"""`strands validate` marks lines for GitHub Actions and writes SARIF, whatever a file's text holds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from strands_cli import __version__
+from strands_cli.cli.annotations import github_line, sarif_document
+from strands_cli.cli.program import run_program
+from strands_cli.errors import Finding, Where
+from tests.spec.spoiled import CHAIN, HEAD
+
+SOUND = HEAD + CHAIN
+WRONG = SOUND.replace("replay}", "replay, temprature: 1}")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "sound.yaml").write_text(SOUND, encoding="utf-8")
+    (tmp_path / "wr ong.yaml").write_text(WRONG, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_github_gets_one_command_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_program(["validate", "sound.yaml", "wr ong.yaml", "--format", "github"]) == 3
+    shown = capsys.readouterr()
+    assert shown.out == (
+        "::error file=wr ong.yaml,line=3,col=29,title=unknown-key::"
+        "`temprature` is not a key of `runtime`%0Afix: did you mean `temperature`?\n"
+    )
+    assert shown.err == ""
+
+
+def test_text_of_a_file_becomes_neither_a_command_nor_a_property() -> None:
+    hostile = Finding("bad-value", "100%\n::add-mask::x\r", Where("a,line=9::b.yaml", 1, None))
+    assert github_line(hostile) == (
+        "::error file=a%2Cline=9%3A%3Ab.yaml,line=1,title=bad-value::100%25%0A::add-mask::x%0D"
+    )
+    assert github_line(Finding("bad-value", "here", severity="warning")) == "::warning title=bad-value::here"
+
+
+def test_nothing_wrong_gives_an_empty_github_output(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_program(["validate", "sound.yaml", "--format", "github"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_sarif_names_the_rule_the_place_and_the_fix(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_program(["validate", "sound.yaml", "wr ong.yaml", "--format", "sarif"]) == 3
+    document = json.loads(capsys.readouterr().out)
+    (ran,) = document["runs"]
+    assert document["version"] == "2.1.0"
+    assert ran["tool"]["driver"]["name"] == "strands"
+    assert ran["tool"]["driver"]["version"] == __version__
+    assert [rule["id"] for rule in ran["tool"]["driver"]["rules"]] == ["unknown-key"]
+    (result,) = ran["results"]
+    assert (result["ruleId"], result["ruleIndex"], result["level"]) == ("unknown-key", 0, "error")
+    assert "temperature" in result["message"]["text"]
+    (location,) = result["locations"]
+    assert location == {
+        "physicalLocation": {
+            "artifactLocation": {"uri": "wr%20ong.yaml"}, "region": {"startLine": 3, "startColumn": 29},
+        },
+        "logicalLocations": [{"fullyQualifiedName": "/runtime/temprature", "kind": "member"}],
+    }  # fmt: skip
+
+
+def test_sarif_of_nothing_wrong_is_still_a_log(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_program(["validate", "sound.yaml", "--format", "sarif"]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"][0]["results"] == []
+
+
+def test_sarif_keeps_each_rule_once_and_takes_findings_without_a_place(tmp_path: Path) -> None:
+    findings = [
+        Finding("unknown-key", "one", Where(str(tmp_path / "x.yaml"))),
+        Finding("bad-value", "two"),
+        Finding("unknown-key", "three", Where("x.yaml", 2)),
+    ]
+    (ran,) = sarif_document(findings, "1")["runs"]
+    rules = [rule["id"] for rule in ran["tool"]["driver"]["rules"]]
+    assert rules == ["bad-value", "unknown-key"]
+    assert [rules[result["ruleIndex"]] for result in ran["results"]] == ["unknown-key", "bad-value", "unknown-key"]
+    assert "locations" not in ran["results"][1]
+    places = [result["locations"][0]["physicalLocation"] for result in (ran["results"][0], ran["results"][2])]
+    assert places[0]["artifactLocation"]["uri"].startswith("file:///")
+    assert "region" not in places[0]
+    assert places[1]["region"] == {"startLine": 2}
