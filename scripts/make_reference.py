@@ -91,11 +91,8 @@ def commands_page() -> str:
 
 
 def exit_codes() -> str:
-    """Return the table of exit codes; most are said by the exception that leads to them."""
-    said = {kind.exit_code: (kind.__doc__ or "").split("\n")[0] for kind in errors.StrandsCliError.__subclasses__()}
-    said[errors.ExitCode.OK] = "Done."
-    said[errors.ExitCode.INTERNAL] = "A fault of this program."
-    rows = [f"| {code.value} | {said[code]} |" for code in errors.ExitCode]
+    """Return the table of exit codes."""
+    rows = [f"| {code.value} | {meaning} |" for code, meaning in errors.exit_code_meanings().items()]
     return "\n".join(["## Exit codes", "", "| code | meaning |", "| --- | --- |", *rows]) + "\n"
 
 

@@ -91,6 +91,9 @@ COLD = {
     "plan": ["plan", str(QUICKSTART)],
     "plan json": ["plan", "--format", "json", str(QUICKSTART)],
     "schema": ["schema"],
+    "new": ["new", "first"],
+    "list-supported": ["list-supported"],
+    "completion": ["completion", "bash"],
 }
 
 

@@ -195,3 +195,10 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
 
     matches = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return matches[0] if matches else None
+
+
+def exit_code_meanings() -> dict[ExitCode, str]:
+    """Return what each exit code says, in the words of the exception that leads to it."""
+    said = {kind.exit_code: (kind.__doc__ or "").split("\n")[0] for kind in StrandsCliError.__subclasses__()}
+    said |= {ExitCode.OK: "Done.", ExitCode.INTERNAL: "A fault of this program."}
+    return {code: said[code] for code in ExitCode}

@@ -25,7 +25,9 @@ def register(program: typer.Typer) -> None:
 
 
 def explain(
-    what: Annotated[str, typer.Argument(metavar="policy|CODE", help="`policy`, or the code of a finding.")],
+    what: Annotated[
+        str, typer.Argument(metavar="policy|CODE", help="`policy`, the code of a finding, or an exit code.")
+    ],
     ref: Annotated[str | None, typer.Argument(metavar="REF", help="With `policy`: the tool, by any reference.")] = None,
     spec: Annotated[str | None, typer.Argument(metavar="SPEC", help="With `policy`: a workflow that uses it.")] = None,
     policy: POLICY = None,
@@ -34,7 +36,7 @@ def explain(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Explain what policy says of a tool, or what the code of a finding means; runs and imports nothing.
+    """Explain what policy says of a tool, or what a finding's code or an exit code means; runs and imports nothing.
 
     Example: strands explain policy native:file_write report.yaml
     """
@@ -60,6 +62,9 @@ def explain_code(code: str, *, as_json: bool) -> None:
     """
     from strands_cli.codes import CODES
 
+    if code.isdecimal():
+        _explain_exit(code, as_json=as_json)
+        return
     entry = CODES.get(code)
     if entry is None:
         guess = did_you_mean(code, CODES)
@@ -69,6 +74,22 @@ def explain_code(code: str, *, as_json: bool) -> None:
         print_json({"code": code, **entry._asdict()})
     else:
         print_result(f"{code}  (exit code {entry.exit_code})\n  {entry.meaning}\n  fix: {entry.remedy}")
+
+
+def _explain_exit(code: str, *, as_json: bool) -> None:
+    """Print what an exit code means and which findings lead to it."""
+    from strands_cli.codes import CODES
+    from strands_cli.errors import exit_code_meanings
+
+    meanings = {number.value: meaning for number, meaning in exit_code_meanings().items()}
+    if int(code) not in meanings:
+        raise UsageError(f"there is no exit code {code}", fix=f"one of: {', '.join(map(str, meanings))}")
+    found = sorted(name for name, entry in CODES.items() if entry.exit_code == int(code))
+    if as_json:
+        print_json({"exit_code": int(code), "meaning": meanings[int(code)], "findings": found})
+        return
+    listed = f"\n  findings: {', '.join(found)}" if found else ""
+    print_result(f"exit code {code}\n  {meanings[int(code)]}{listed}")
 
 
 def policy_document(ref: str, spec: str | None, policy_file: Path | None, given: str | None = None) -> dict[str, Any]:

@@ -7,7 +7,23 @@ from typing import Annotated
 
 import typer
 
-from strands_cli.cli import doctor, explain, lock, plan, plugins, resume, run, runs, tools, tools_run, validate
+from strands_cli.cli import (
+    completion,
+    doctor,
+    explain,
+    lock,
+    new,
+    plan,
+    plugins,
+    resume,
+    run,
+    runs,
+    supported,
+    tools,
+    tools_run,
+    validate,
+)
+from strands_cli.cli.completion import COMPLETING
 from strands_cli.cli.foreign import Commands
 from strands_cli.cli.output import let_go, print_result, report_error, result_lost
 
@@ -18,9 +34,9 @@ program = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    add_completion=False,
+    add_completion=COMPLETING,
 )
-for room in (run, plan, validate, resume, runs, tools, plugins, lock, explain, doctor):
+for room in (run, plan, validate, new, resume, runs, tools, plugins, lock, explain, supported, doctor, completion):
     room.register(program)
 tools_run.register(tools.tools_app)
 
