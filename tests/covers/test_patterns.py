@@ -1,0 +1,251 @@
+"""What the fields of the patterns do besides their steps, and that no field of the format is left out."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.covers import test_agents, test_runtime, test_steps
+from tests.covers.kit import CLAIMED, Ran, World, covers, pointers_of_format
+from tests.fakes.model_server import Turn
+
+AGENTS: dict[str, Any] = {name: {"prompt": f"You are {name}.", "tools": []} for name in ("a", "b", "j")}
+
+
+def run(world: World, kind: str, config: str, *turns: str) -> Ran:
+    world.turns = list(turns)
+    pattern = {"type": kind, "config": yaml.safe_load(config)}
+    return world.run(yaml.safe_dump({"agents": AGENTS, "pattern": pattern}))
+
+
+def prompts(world: World) -> list[str]:
+    return [world.said(number) for number in range(len(world.requests))]
+
+
+@covers("/pattern/type")
+def test_the_pattern_is_the_one_named(world: World) -> None:
+    run(world, "chain", "{steps: [{agent: a, input: one}, {agent: a, input: two}]}")
+    assert prompts(world) == ["one", "two"]
+
+
+@covers("/pattern/config/tasks/*/id")
+def test_a_task_is_known_by_its_id(world: World) -> None:
+    ran = run(world, "workflow", "{tasks: [{id: x, agent: a, input: one}]}")
+    assert [event.key for event in ran.events if type(event).__name__ == "StepStarted"] == ["tasks.x"]
+
+
+@covers("/pattern/config/tasks/*/deps")
+def test_a_task_waits_for_its_dependencies(world: World) -> None:
+    tasks = "[{id: y, deps: [x], agent: a, input: two}, {id: x, agent: a, input: one}]"
+    run(world, "workflow", f"{{tasks: {tasks}}}")
+    assert prompts(world) == ["one", "two"]
+
+
+@covers("/pattern/config/tasks/*/on_error")
+def test_the_others_go_on_when_a_task_fails(world: World) -> None:
+    tasks = "[{id: x, agent: a, input: one, on_error: continue}, {id: y, agent: a, input: two}]"
+    world.turns = [Turn(status=400)]
+    ran = world.run(yaml.safe_dump({
+        "agents": AGENTS, "pattern": {"type": "workflow", "config": {"tasks": yaml.safe_load(tasks)}}
+    }))  # fmt: skip
+    assert ran.error is None, ran.error
+
+
+@covers("/pattern/config/branches/*/on_error")
+def test_the_others_go_on_when_a_branch_fails(world: World) -> None:
+    branches = (
+        "[{id: x, on_error: continue, steps: [{agent: a, input: one}]}, {id: y, steps: [{agent: a, input: two}]}]"
+    )
+    world.turns = [Turn(status=400)]
+    ran = world.run(yaml.safe_dump({
+        "agents": AGENTS, "pattern": {"type": "parallel", "config": {"branches": yaml.safe_load(branches)}}
+    }))  # fmt: skip
+    assert ran.error is None, ran.error
+
+
+@covers("/pattern/config/branches/*/id")
+def test_a_branch_is_known_by_its_id(world: World) -> None:
+    branches = "[{id: x, steps: [{agent: a, input: one}]}, {id: y, steps: [{agent: a, input: two}]}]"
+    run(
+        world,
+        "parallel",
+        f"{{branches: {branches}, reduce: {{agent: a, input: '{{{{ branches.y.response }}}} it is'}}}}",
+    )
+    assert prompts(world)[-1] in ("answer 1 it is", "answer 2 it is")
+
+
+ROUTES = "routes: {r: {then: [{agent: a, input: right}]}, s: {then: [{agent: a, input: wrong}]}}"
+
+
+@covers("/pattern/config/router/max_retries")
+def test_a_router_is_asked_again_so_often(world: World) -> None:
+    route = '{"route": "nowhere"}'
+    run(world, "routing", f"{{router: {{agent: j, input: go, max_retries: 0}}, {ROUTES}, default: r}}", route)
+    assert prompts(world)[-1] == "right"
+    assert len(world.requests) == 2
+
+
+@covers("/pattern/config/default")
+def test_the_default_route_is_taken(world: World) -> None:
+    route = '{"route": "nowhere"}'
+    config = f"{{router: {{agent: j, input: go, max_retries: 0}}, {ROUTES}, default: r}}"
+    run(world, "routing", config, route)
+    assert prompts(world)[-1] == "right"
+
+
+JUDGED = "evaluator: {agent: j, input: 'Judge {{ draft }}'}"
+
+
+def scored(score: int, issue: str = "dull") -> str:
+    return json.dumps({"score": score, "issues": [issue], "fixes": []})
+
+
+@covers("/pattern/config/producer")
+def test_the_producer_writes(world: World) -> None:
+    run(world, "evaluator_optimizer", f"{{producer: b, {JUDGED}, accept: {{min_score: 1}}}}", "draft", scored(90))
+    assert world.system(0) == "You are b."
+
+
+@covers("/pattern/config/producer_input")
+def test_the_producer_is_told_what_to_write(world: World) -> None:
+    config = f"{{producer: b, producer_input: A slogan., {JUDGED}, accept: {{min_score: 1}}}}"
+    run(world, "evaluator_optimizer", config, "draft", scored(90))
+    assert prompts(world)[0] == "A slogan."
+
+
+@covers("/pattern/config/accept/min_score")
+def test_a_draft_is_accepted_from_its_score(world: World) -> None:
+    config = f"{{producer: b, {JUDGED}, accept: {{min_score: 60}}}}"
+    ran = run(world, "evaluator_optimizer", config, "first", scored(50), "second", scored(70))
+    assert ran.response == "second"
+
+
+@covers("/pattern/config/accept/max_iters")
+def test_there_are_no_more_drafts(world: World) -> None:
+    config = f"{{producer: b, {JUDGED}, accept: {{min_score: 99, max_iters: 1}}}}"
+    ran = run(world, "evaluator_optimizer", config, "first", scored(50), "second", scored(99))
+    assert ran.response == "first"
+
+
+@covers("/pattern/config/revise_prompt")
+def test_the_next_draft_is_asked_for_in_these_words(world: World) -> None:
+    config = f"{{producer: b, {JUDGED}, accept: {{min_score: 60}}, revise_prompt: 'Not {{{{ evaluation.score }}}}!'}}"
+    run(world, "evaluator_optimizer", config, "first", scored(50), "second", scored(70))
+    assert prompts(world)[2] == "Not 50!"
+
+
+def orchestrated(world: World, config: str, *turns: str) -> Ran:
+    return run(world, "orchestrator_workers", config, *turns)
+
+
+TWO_TASKS = '[{"task": "one"}, {"task": "two"}]'
+
+
+@covers("/pattern/config/worker_template/agent")
+def test_workers_are_made_of_their_agent(world: World) -> None:
+    orchestrated(world, "{orchestrator: {agent: j, input: go, limits: {max_rounds: 1}}, worker_template: {agent: b}}",
+                 TWO_TASKS)  # fmt: skip
+    assert [world.system(number) for number in (1, 2)] == ["You are b."] * 2
+
+
+@covers("/pattern/config/worker_template/tools/*/tool", "/pattern/config/worker_template/tools/*/as")
+def test_workers_have_tools(world: World) -> None:
+    template = "{agent: b, tools: [{tool: calculator, as: sums}]}"
+    orchestrated(
+        world,
+        f"{{orchestrator: {{agent: j, input: go, limits: {{max_rounds: 1}}}}, worker_template: {template}}}",
+        TWO_TASKS,
+    )
+    assert world.tools(1) == ["sums"]
+
+
+@covers("/pattern/config/worker_template/tools/*/config")
+def test_the_tools_of_workers_are_configured(world: World) -> None:
+    template = "{agent: b, tools: [{tool: current_time, config: {default_timezone: Asia/Tokyo}}]}"
+    world.turns = [Turn('[{"task": "one"}]'), Turn(calls=[("current_time", {})])]
+    config = yaml.safe_load(
+        f"{{orchestrator: {{agent: j, input: go, limits: {{max_rounds: 1}}}}, worker_template: {template}}}"
+    )
+    world.run(yaml.safe_dump({"agents": AGENTS, "pattern": {"type": "orchestrator_workers", "config": config}}))
+    assert "Asia/Tokyo" in json.dumps(world.requests[2]["messages"][-1])
+
+
+@covers("/pattern/config/orchestrator/limits/max_workers")
+def test_there_are_no_more_workers(world: World) -> None:
+    limits = "{max_workers: 1, max_rounds: 1}"
+    ran = orchestrated(
+        world, f"{{orchestrator: {{agent: j, input: go, limits: {limits}}}, worker_template: {{agent: b}}}}", TWO_TASKS
+    )
+    workers = [
+        event for event in ran.events if type(event).__name__ == "StepStarted" and event.key.startswith("workers")
+    ]
+    assert len(workers) == 1
+
+
+@covers("/pattern/config/orchestrator/limits/max_rounds")
+def test_there_are_so_many_rounds(world: World) -> None:
+    limits = "{max_rounds: 2}"
+    one = '[{"task": "one"}]'
+    orchestrated(
+        world, f"{{orchestrator: {{agent: j, input: go, limits: {limits}}}, worker_template: {{agent: b}}}}",
+        one, "done", one, "done",
+    )  # fmt: skip
+    assert len(world.requests) == 4
+
+
+NODES = "nodes: {x: {agent: a, input: one}, y: {agent: a, input: two}, z: {agent: a, input: three}}"
+
+
+@covers("/pattern/config/edges/*/from", "/pattern/config/edges/*/to")
+def test_an_edge_leads_on(world: World) -> None:
+    run(world, "graph", f"{{{NODES}, edges: [{{from: x, to: [z]}}]}}")
+    assert prompts(world) == ["one", "three"]
+
+
+@covers("/pattern/config/edges/*/choose/*/when", "/pattern/config/edges/*/choose/*/to")
+def test_the_first_choice_that_holds_leads_on(world: World) -> None:
+    choose = "[{when: \"nodes.x.response == 'no'\", to: y}, {when: else, to: z}]"
+    run(world, "graph", f"{{{NODES}, edges: [{{from: x, choose: {choose}}}]}}", "yes")
+    assert prompts(world) == ["one", "three"]
+
+
+@covers("/pattern/config/max_iterations")
+def test_a_node_runs_no_more_often(world: World) -> None:
+    ran = run(world, "graph", f"{{{NODES}, max_iterations: 2, edges: [{{from: x, to: [x]}}]}}")
+    assert len(world.requests) == 2
+    assert ran.error is not None
+
+
+# Fields whose whole meaning is that they are there for people, or that say what nothing else could stand for.
+SAY_NOTHING = {
+    f"/pattern/config/{place}/type"
+    for place in ("router/review_router", "review_gate", "decomposition_review", "reduce_review")
+}
+# Sections without a claim yet; each goes when what it holds is done, and nothing may join them.
+WAITING = (
+    "/context_policy/retrieval", "/description", "/env/secrets", "/inputs/optional/*/description",
+    "/inputs/required/*/default", "/inputs/required/*/description", "/metadata", "/security/guardrails/deny_network",
+    "/pattern/config/tasks/*/description", "/security/guardrails/pii_redaction", "/skills", "/tags", "/telemetry",
+    "/tools/composite", "/tools/http_executors", "/tools/mcp",
+)  # fmt: skip
+
+
+def test_every_field_of_the_format_is_claimed() -> None:
+    assert [test_agents, test_runtime, test_steps], "their claims are made when they are imported"
+    unclaimed = pointers_of_format() - CLAIMED - SAY_NOTHING
+    assert [pointer for pointer in sorted(unclaimed) if not pointer.startswith(WAITING)] == []
+    assert [section for section in WAITING if not any(pointer.startswith(section) for pointer in unclaimed)] == []
+    assert pointers_of_format() >= CLAIMED
+
+
+def test_a_claim_is_broken_by_a_test_that_does_not_need_the_field(world: World) -> None:
+    @covers("/name")
+    def needs_nothing(world: World) -> None:
+        world.run("{}")
+
+    mark = needs_nothing
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        mark(world=world, case=None, dropped="/runtime/failure_policy")
