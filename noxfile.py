@@ -12,11 +12,13 @@ import nox
 
 CLONE = Path(__file__).resolve().parent
 DISTRIBUTIONS = sorted(path.parent.name for path in CLONE.glob("packages/strands-tool-*/pyproject.toml"))
+# The one tool that is about the core itself; any other must work without it.
+ABOUT_THE_CORE = ("strands-tool-spec-verify",)
 # What serves authors may need the core; a tool must not.
 FOR_AUTHORS = sorted(path.parent.name for path in CLONE.glob("packages/hatch-*/pyproject.toml"))
 PLACES = (".", *(f"packages/{name}" for name in (*DISTRIBUTIONS, *FOR_AUTHORS)))
 EDITABLE = [word for place in PLACES for word in ("-e", place)]
-CHECKED = ["src", "tests", "packages", "bench", "scripts", "noxfile.py", "dev.py"]
+CHECKED = ["src", "tests", "packages", "bench", "scripts", "noxfile.py", "dev.py", "conftest.py"]
 MINORS = range(11, 15)
 
 
@@ -114,7 +116,10 @@ def minimums(session: nox.Session) -> None:
 def packages(session: nox.Session, name: str) -> None:
     """Check one tool distribution by itself: types, tests, wheel, and that it needs neither core nor SDK."""
     session.install("--require-hashes", "-r", "constraints/dev.txt")
-    session.run("uv", "pip", "uninstall", "strands-cli", "strands-agents", external=True)
+    if name in ABOUT_THE_CORE:
+        session.install("--no-deps", "--no-build-isolation", "-e", ".")
+    else:
+        session.run("uv", "pip", "uninstall", "strands-cli", "strands-agents", external=True)
     session.install("--no-deps", "--no-build-isolation", "-e", f"packages/{name}")
     session.run("mypy", "--strict", f"packages/{name}/src")
     session.run("python", "-m", "pytest", f"packages/{name}/tests", *session.posargs)
@@ -130,10 +135,11 @@ def lock(session: nox.Session) -> None:
     The files hold names, versions and hashes for Python 3.11 to 3.14 on every platform, and no index address.
     """
     session.install("uv")
-    sources = ["pyproject.toml", *(f"packages/{name}/pyproject.toml" for name in DISTRIBUTIONS)]
+    others = [name for name in DISTRIBUTIONS if name not in ABOUT_THE_CORE]
+    sources = ["pyproject.toml", *(f"packages/{name}/pyproject.toml" for name in others)]
     common = ["--no-sources", "--no-config", "--universal", "--python-version=3.11", "--generate-hashes", "--quiet"]
     common += ["--no-annotate", "--no-header", "--no-emit-index-url", "--no-emit-find-links", *session.posargs]
     dev = ["--extra=openai", "--group=dev", "-o", "constraints/dev.txt"]
-    run = ["--group=build", "-c", "constraints/dev.txt", "-o", "constraints/run.txt"]
+    run = ["--group=run", "-c", "constraints/dev.txt", "-o", "constraints/run.txt"]
     for choice in (dev, run):
         session.run("uv", "pip", "compile", *sources, *common, *choice)

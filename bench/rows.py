@@ -265,11 +265,19 @@ ROWS = [
     Row("lock", "the check of a lock, for each small distribution", said_by("bench.lock_alone", "each"), ms=2.0),
     Row("lock-cold", "what a lock of three adds to a first plan", said_by("bench.lock_alone", "first"), ms=10.0),
     Row("effect", "a journaled effect, in-process model", said_by("bench.engine_alone", "in-process"), ms=0.5),
+    Row("gate", "gate and validation of one call", said_by("bench.gate_alone"), ms=0.3),
     Row("resume", "10,000 steps resumed, without imports", said_by("bench.long_run", "resume"), ms=2000),
     Row(
         "show-long", "strands runs show, that run", against_sdk("runs", "show", "long", prepare=make_long_run), ratio=3
     ),
     Row("list-long", "strands runs list, with that run", against_sdk("runs", "list", prepare=make_long_run), ratio=0.6),
-    Row("open", "a file opened by the file tools, over a plain open", said_by("bench.open_alone"), ms=0.02),
+    Row("file-open", "a file opened by the file tools, over a plain open", said_by("bench.open_alone"), ms=0.02),
+    Row(
+        "exec",
+        "python_exec print(1), started ahead, to bare python",
+        said_by("bench.sandbox_alone", "ahead"),
+        ratio=1.5,
+    ),
+    Row("exec-cold", "the same, not started ahead", said_by("bench.sandbox_alone", "cold"), ratio=4.0),
     Row("tasks", "1,000 tasks of 50 ms, 100 at once, to the raw SDK", many_tasks, ratio=1.8, mb=12),
 ]

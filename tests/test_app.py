@@ -4,6 +4,7 @@ import ast
 import asyncio
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from strands_cli.errors import (
 )
 from strands_cli.events import Event, RunStarted, RunWarning
 from strands_cli.planning.options import RunOptions
+from strands_cli.policy import Policy
 from strands_cli.session.carry import workspace_of
 from strands_cli.spec.document import read_document
 from strands_cli.spec.recording import load_recording
@@ -169,6 +171,13 @@ def test_the_workspace_protects_the_workflow_and_has_its_mounts(folder: Path) ->
     assert workspace["mounts"] == {"data": str(folder / "data")}
     assert str(folder / "flow.yaml") in workspace["protected"]
     assert workspace["root"] == str(Path.cwd())
+
+
+def test_the_files_that_a_workflow_and_its_policy_come_from_are_protected_like_itself(folder: Path) -> None:
+    planned = app.plan(folder / "flow.yaml", settings=Settings(folder / "runs"))
+    planned = replace(planned, policy=Policy(files=(("project", "rules.yaml"),)))
+    named = [str(folder / "flow.yaml"), str(folder / "r.yaml"), str(Path("rules.yaml").absolute())]
+    assert workspace_of(planned)["protected"] == named
 
 
 def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:

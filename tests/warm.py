@@ -41,6 +41,8 @@ _MODULES = (
     "jsonschema",
     "sqlite3",
     "strands.models.openai",
+    "strands_cli.agents.mcp.served",
+    "strands_cli.agents.mcp.process",
 )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from strands_cli.agents.given import GivenTools
+    from strands_cli.agents.loading.given import GivenTools
     from strands_cli.catalog import Catalog
     from strands_cli.config import Settings
     from strands_cli.engine.execute import RunResult

@@ -74,7 +74,9 @@ CODES: dict[str, CodeEntry] = {
         "A choice without `else`: where nothing holds, the path ends.", "Add an `else` if it should go on."
     ),
     "no-effect": CodeEntry("A field that can do nothing where it stands.", "Remove it, or add what it needs."),
-    "reserved-name": CodeEntry("An input with a name that templates already use.", "Rename the input."),
+    "reserved-name": CodeEntry(
+        "An input, or a saved result, with a name that templates already use.", "Choose another name."
+    ),
     "bad-template": CodeEntry("A template or condition that does not compile.", "Correct its syntax."),
     "unknown-name": CodeEntry("A template uses a name that has no value there.", "Use one of the names known there."),
     "undeclared-variable": CodeEntry(
@@ -83,9 +85,23 @@ CODES: dict[str, CodeEntry] = {
     "bad-schema": CodeEntry("A JSON Schema that is not one.", "Correct the schema."),
     "bad-regex": CodeEntry("A regular expression that does not compile.", "Correct the expression."),
     "bad-path": CodeEntry("A path outside the workflow's folder, or no path at all.", "Use a path inside the folder."),
+    "missing-skill": CodeEntry(
+        "A skill's folder or its SKILL.md is not there, or is no text.", "Name a folder with a SKILL.md of text."
+    ),
+    "skill-too-large": CodeEntry(
+        "A skill's folder holds more text than agents may read.", "Leave out what no agent needs."
+    ),
+    "file-not-read": CodeEntry(
+        "A file that the workflow names is not looked at here, so what is in it is not checked.",
+        "Check the workflow where its files are: strands validate FILE.",
+    ),
     "ref-loop": CodeEntry("Agent files that refer to each other in a circle.", "End the loop."),
     "ref-not-one-agent": CodeEntry(
         "A `$ref` to a file that does not hold exactly one agent.", "Name a file with one agent."
+    ),
+    "bad-test": CodeEntry(
+        "A test in the file of an agent that can tell nothing: it expects nothing, or fails whatever the model says.",
+        "Correct the test.",
     ),
     # -- tool refs (toolref.py, catalog/, planning/)
     "bad-tool-ref": CodeEntry("A text fits no form of a tool reference.", "Write it in one of the documented forms."),
@@ -98,6 +114,9 @@ CODES: dict[str, CodeEntry] = {
         "Install a version that does, or change the specifier.",
     ),
     "tool-broken": CodeEntry("A tool is installed but cannot be used as it is.", "Mend what the reason names.", 18),
+    "server-fault": CodeEntry(
+        "An MCP server cannot be used.", "See that it works by itself; what it said stands with the error.", 18
+    ),
     "tool-unmet": CodeEntry(
         "A tool requires something this machine lacks.",
         "Provide what is named, or use another tool.",
@@ -224,6 +243,14 @@ CODES: dict[str, CodeEntry] = {
     "bad-capabilities": CodeEntry(
         "A tool's `capabilities` do not have the form of capabilities.", "Write them as the manifest's page says."
     ),
+    "bad-resources": CodeEntry(
+        "A tool's `resources` do not have the form of resources, so its calls wait for each other more than they must.",
+        "Write them as the manifest's page says.",
+    ),
+    "bad-engines": CodeEntry(
+        "A tool's `engines` does not name a function of the tool's own package, so `strands doctor` cannot ask it.",
+        "Write it as `module:function`, as the manifest's page says.",
+    ),
     "bad-requirement": CodeEntry(
         "A tool's `requires` cannot be understood, so it can never be met.", "Correct the requirement."
     ),
@@ -266,19 +293,35 @@ CODES: dict[str, CodeEntry] = {
         "Declare it under `inputs`, or give it with --var.",
         2,
     ),
-    "not-yet": CodeEntry(
-        "The file is right, but this version does not do it yet.",
-        "Leave the part out, or wait for a version that does it.",
+    "tool-cycle": CodeEntry(
+        "A tool would be made of itself, or of tools too many levels deep.",
+        "Leave one of them out; give an agent that is a tool a list of `tools`.",
+    ),
+    "no-exporter": CodeEntry(
+        "`telemetry.otel` sends traces by OTLP, and the exporter for that is not installed.",
+        "pip install 'strands-cli[otel]', or run without traces: OTEL_SDK_DISABLED=true",
         18,
     ),
     "missing-secret": CodeEntry(
-        "A secret that `env.secrets` names has no value: its variable, file, program or keyring is not there.",
+        "A secret that `env.secrets` names has no value: its variable, file, program, keyring or service lacks it.",
         "Give it a value at its source, as the message says; see docs/how-to/secrets.md.",
         18,
     ),
     "unnamed-secret": CodeEntry(
         "A tool declares that it takes a secret, and `env.secrets` does not name it, so that the tool gets none.",
         "Name it under `env.secrets`, or leave it out if the tool does without.",
+    ),
+    "risky-combination": CodeEntry(
+        "One agent reads what strangers write, reads private data, and can send: a stranger's text may make it do so.",
+        "Give the tasks to two agents, or name the hosts that a tool may reach: docs/explanation/security-model.md.",
+    ),
+    "plain-credential": CodeEntry(
+        "A header that usually carries a credential has its value in the workflow, where everybody reads it.",
+        "Declare the value under `env.secrets`, and write `${secrets.NAME}` in its place.",
+    ),
+    "unknown-secret": CodeEntry(
+        "The configuration of a tool names a secret that `env.secrets` does not have.",
+        "Correct the name, or name the secret under `env.secrets`.",
     ),
     "written-secret": CodeEntry(
         "The value of a secret is written in the workflow, its files or the run's inputs, which the record keeps.",
@@ -288,7 +331,9 @@ CODES: dict[str, CodeEntry] = {
     "missing-mount": CodeEntry(
         "A directory that `env.mounts` names is not there.", "Make the directory, or correct the path.", 18
     ),
-    "unmatched-rule": CodeEntry("A rule names a tool that is not there, so it does nothing.", "Correct the name."),
+    "unmatched-rule": CodeEntry(
+        "A rule names a tool, or an argument of a tool, that is not there, so it does nothing.", "Correct the name."
+    ),
     "tool-denied": CodeEntry(
         "The workflow names a tool that policy denies, or a step calls one that the workflow denies itself.",
         "Leave the tool out, or have the rule changed: strands explain policy REF",

@@ -45,6 +45,15 @@ class Where:
         return f"{place}  ({self.pointer})" if self.pointer else place
 
 
+def continued(text: str) -> str:
+    """Return a text whose further lines are marked as such: a name in a message must not pass for a line of ours.
+
+    Lines that are indented by as much as the text of a fix stay as they are: no line of ours begins there.
+    """
+    first, *more = text.split("\n")
+    return "\n".join([first, *(line if line.startswith(" " * 7) else f"    | {line}" for line in more)])
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing wrong with an input: what happened, where, and how to fix it.
@@ -68,7 +77,7 @@ class Finding:
             lines.append(f"  --> {self.where}")
         if self.fix:
             lines.append(f"  fix: {self.fix}")
-        return "\n".join(lines)
+        return "\n".join(map(continued, lines))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON shape that every `--json` and `--format json` output uses."""

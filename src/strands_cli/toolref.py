@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 RefKind = Literal["short", "native", "legacy", "custom", "mcp", "agent", "workflow"]
@@ -56,10 +57,7 @@ class ToolRef:
         Raises:
             ToolRefError: When the text fits no form.
         """
-        _require_plain(text)
-        ref = _parse(text)
-        object.__setattr__(ref, "written", text)
-        return ref
+        return _parsed(text)
 
     def __str__(self) -> str:
         return self.written or self.canonical
@@ -83,6 +81,15 @@ class ToolRef:
                 return f"{self.module}{joint}{self.attribute}"
             case _:
                 return self.name
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str) -> ToolRef:
+    # Kept: each call of a tool asks what its reference means, several times.
+    _require_plain(text)
+    ref = _parse(text)
+    object.__setattr__(ref, "written", text)
+    return ref
 
 
 def _require_plain(text: str) -> None:

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 from strands.models import Model
 
 from strands_cli import app
-from strands_cli.agents.gate import Contract, Gate
-from strands_cli.agents.load import Toolbox, load_tools
+from strands_cli.agents.calls.gate import Contract, Gate
+from strands_cli.agents.calls.tools import GatedToolCaller
+from strands_cli.agents.loading.load import Toolbox, load_tools
 from strands_cli.agents.runner import SdkAgentRunner
-from strands_cli.agents.tools import GatedToolCaller
 from strands_cli.catalog import discover_catalog
 from strands_cli.cli.process import DaemonThreads
 from strands_cli.config import Settings

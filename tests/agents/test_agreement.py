@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strands_cli.agents.forms import NotAToolError, read_tools
+from strands_cli.agents.loading.forms import NotAToolError, read_tools
 from strands_cli.catalog import discover_catalog
 from strands_cli.catalog.source_reader import read_tool
 from tests.agents.kit import Site

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.agents.load import load_tools
+from strands_cli.agents.loading.load import load_tools
 from strands_cli.errors import Denied, InvalidInput, NotEquipped
 from strands_cli.events import ToolProgress
 from tests.agents.kit import SCHEMA, Host, Script, Site, asking, calling, run, text
@@ -234,6 +234,30 @@ def test_what_was_made_for_the_run_is_closed_and_what_the_module_owns_is_not(
     import strands_tool_db
 
     assert [box.closed for box in strands_tool_db.made] == ([False, True] if closed else [False])
+
+
+CLOSING = SPEC + f"closed = []\ndef echo(tool, **kwargs):\n    return {OK}\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "closed"),
+    [
+        ("def close():\n    closed.append(1)\n", [1]),
+        ("async def close():\n    closed.append(1)\n", [1]),
+        ("def close(handle):\n    closed.append(1)\n", []),
+        ("from os import close\n", []),
+        ("from shutil import rmtree as close\n", []),
+    ],
+)
+def test_a_module_tool_is_told_when_the_run_is_over_by_a_close_of_its_own(
+    site: Site, source: str, closed: list[int]
+) -> None:
+    site.install(CLOSING + source, manifest=False)
+    host = Host()
+    assert text(site.call("native:echo", {"text": "hi"}, host=host)) == "said hi"
+    import strands_tool_echo  # type: ignore[import-not-found]
+
+    assert (strands_tool_echo.closed, host.problems) == (closed, [])
 
 
 def test_a_provider_that_can_be_closed_is_closed_and_let_go(site: Site) -> None:

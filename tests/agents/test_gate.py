@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from strands_cli.agents.bounded import bounded
-from strands_cli.agents.gate import printable_value
-from strands_cli.agents.load import load_tools
-from strands_cli.agents.tools import GatedToolCaller
+from strands_cli.agents.calls.bounded import bounded
+from strands_cli.agents.calls.results import printable_value
+from strands_cli.agents.calls.tools import GatedToolCaller
+from strands_cli.agents.loading.load import load_tools
 from strands_cli.canonical import digest_of
 from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.outside import MemoryJournal
@@ -240,7 +240,7 @@ def test_what_is_out_of_time_is_cancelled_and_may_put_its_things_in_order() -> N
 
 
 def test_an_async_tool_that_will_not_end_is_left_behind(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("strands_cli.agents.bounded.GRACE_S", 0.05)
+    monkeypatch.setattr("strands_cli.agents.calls.bounded.GRACE_S", 0.05)
     code = (
         "import asyncio\nfor _ in range(2):\n    try:\n        await asyncio.sleep(60)\n"
         "    except asyncio.CancelledError:\n        pass\nreturn None"

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from strands_cli.agents.journaled import JournaledModel
-from strands_cli.agents.models import build_model, close_model
+from strands_cli.agents.model.journaled import JournaledModel
+from strands_cli.agents.model.models import build_model, close_model
 from strands_cli.providers import PROVIDERS, ModelSettings
 from strands_cli.spec.model import FailurePolicy
 from tests.agents.kit import run

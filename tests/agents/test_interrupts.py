@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from strands_cli.agents.gate import Contract, Gate
-from strands_cli.agents.load import load_tools
-from strands_cli.agents.tools import GatedToolCaller
+from strands_cli.agents.calls.gate import Contract, Gate
+from strands_cli.agents.calls.tools import GatedToolCaller
+from strands_cli.agents.loading.load import load_tools
 from strands_cli.engine.clock import SystemClock
 from strands_cli.engine.decisions import chosen_question, give_answer
 from strands_cli.engine.journal import SqliteJournal

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strands_cli.agents.journaled import MAX_REQUEST, JournaledModel
-from strands_cli.agents.turns import ToolUseIds, broken_inputs, decode, encode, in_request_order, request_text
+from strands_cli.agents.model.journaled import MAX_REQUEST, JournaledModel
+from strands_cli.agents.model.turns import ToolUseIds, broken_inputs, decode, encode, in_request_order, request_text
 from strands_cli.errors import RunRecordError
 from strands_cli.providers import ModelSettings
 from tests.agents.kit import SCHEMA, Host, Script, Site, asking, run, turn_events

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.agents.load import close_the_current_directory, custom_folders, load_tools
+from strands_cli.agents.loading.load import close_the_current_directory, custom_folders, load_tools
 from strands_cli.errors import Denied, ExitCode, NotEquipped
 from tests.agents.kit import SCHEMA, Host, Script, Site, asking, calling, run, text
 from tests.distributions import booby_trapped, exits_on_import, make_distribution

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.agents.models import STAND_IN_KEY, build_model, close_model, model_arguments
+from strands_cli.agents.model.models import STAND_IN_KEY, build_model, close_model, model_arguments
 from strands_cli.errors import InvalidInput, NotEquipped
 from strands_cli.providers import PROVIDERS, ModelSettings, value_at
 from tests.fakes.model_server import ModelServer, Request, Turn
@@ -285,7 +285,7 @@ def test_a_missing_client_names_the_line_that_installs_it(monkeypatch: pytest.Mo
 def test_a_client_that_cannot_be_imported_is_told_apart(tmp_path: Path) -> None:
     (tmp_path / "ollama.py").write_text("raise RuntimeError('half installed')\n")
     code = (
-        "from strands_cli.agents.models import *\n"
+        "from strands_cli.agents.model.models import *\n"
         "try: build_model(ModelSettings('ollama', 'm'))\n"
         "except NotEquipped as error: print(error.message, '|', error.fix)"
     )
@@ -301,7 +301,7 @@ def test_litellm_is_kept_from_the_network_and_from_standard_output(tmp_path: Pat
     (tmp_path / "litellm" / "exceptions.py").write_text("class ContextWindowExceededError(Exception): pass\n")
     (tmp_path / "litellm" / "utils.py").write_text("supports_response_schema = None\n")
     code = (
-        "from strands_cli.agents.models import *\n"
+        "from strands_cli.agents.model.models import *\n"
         "model = build_model(ModelSettings('litellm', 'openai/x', host='http://localhost:1/v1'), {})\n"
         "import litellm; print(litellm.suppress_debug_info, sorted(model.client_args.items()))"
     )
@@ -312,7 +312,7 @@ def test_litellm_is_kept_from_the_network_and_from_standard_output(tmp_path: Pat
 
 def test_one_provider_is_imported_and_no_other() -> None:
     code = (
-        "from strands_cli.agents.models import *\n"
+        "from strands_cli.agents.model.models import *\n"
         "print('strands' in sys.modules)\n"
         "build_model(ModelSettings('llamacpp', 'm'))\n"
         "print('strands.models.llamacpp' in sys.modules, 'openai' in sys.modules)"

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from strands_cli.agents.assemble import tools_of_plan
-from strands_cli.agents.declared import LoadedTool
-from strands_cli.agents.load import load_tools
-from strands_cli.agents.reload import Reloader
+from strands_cli.agents.loading.declared import LoadedTool
+from strands_cli.agents.loading.load import load_tools
+from strands_cli.agents.loading.reload import Reloader
 from strands_cli.engine.outside import OutsideRun
 from strands_cli.engine.scope import StepScope
 from strands_cli.errors import Denied

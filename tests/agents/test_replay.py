@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.agents.replay import ReplayModel
+from strands_cli.agents.model.replay import ReplayModel
 from strands_cli.errors import RunFailed
 from strands_cli.spec.recording import RecordedCall, RecordedTurn
 from tests.agents.kit import SCHEMA, Host, Site, asking
@@ -74,6 +74,7 @@ def test_a_turn_for_another_request_shows_the_difference(planned: Any) -> None:
     assert lines[0] == "turn 2 of steps.0 was recorded for another request:"
     assert "    -echo: success" in lines
     assert "    +echo: error" in lines
+    assert lines[-1] == "    a tool said: 'x'"
     assert host.rows("model")["steps.0/model.1"].status == "failed"
 
 

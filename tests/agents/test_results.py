@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strands_cli.agents.results import (
+from strands_cli.agents.calls.results import (
     ERROR_CODES,
     MAX_BLOCKS,
     MAX_DEPTH,
@@ -22,7 +22,7 @@ from strands_cli.agents.results import (
     error_of,
     well_formed,
 )
-from strands_cli.agents.turns import decode, encode
+from strands_cli.agents.model.turns import decode, encode
 from tests.agents.kit import error, text
 
 CLONE = Path(__file__).parent.parent.parent

@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strands.types.exceptions import ContextWindowOverflowException, ModelThrottledException
 
-from strands_cli.agents.journaled import JournaledModel
-from strands_cli.agents.models import build_model, close_model
-from strands_cli.agents.retry import Retries, passes_by_itself, retry_after
+from strands_cli.agents.model.journaled import JournaledModel
+from strands_cli.agents.model.models import build_model, close_model
+from strands_cli.agents.model.retry import Retries, passes_by_itself, retry_after
 from strands_cli.engine.budget import Terms
 from strands_cli.engine.ports import Row
 from strands_cli.engine.scope import StepScope

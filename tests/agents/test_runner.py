@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.agents.load import load_tools
+from strands_cli.agents.loading.load import load_tools
 from strands_cli.agents.runner import SdkAgentRunner
 from strands_cli.engine.outside import MemoryJournal
 from strands_cli.engine.ports import AgentRequest, Answer

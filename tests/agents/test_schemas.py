@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from typing import Any
 
+import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from strands_cli.agents.schemas import MAX_MESSAGE, SchemaFaultError, first_problem, prepared, require_schema
+from strands_cli.agents.schema.schemas import MAX_MESSAGE, SchemaFaultError, first_problem, prepared, require_schema
+from strands_cli.agents.schema.validators import fits_at_first_sight
 from tests.fakes.model_server import ModelServer
 
 
@@ -157,9 +160,147 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.sampled_from("abc"), JSON), st.dictionaries(st.sampled_from("abc"), JSON))
 def test_preparing_twice_is_preparing_once(defaults: dict[str, Any], arguments: dict[str, Any]) -> None:
     schema = of(**{name: {"default": value} for name, value in defaults.items()})
     once = prepared(schema, arguments)
     assert prepared(schema, once) == once
     assert {name: once[name] for name in arguments} == arguments
+
+
+# -- hostile schemas and values
+
+LAUGHS: dict[str, Any] = {
+    "$ref": "#/$defs/n0",
+    "$defs": {
+        **{f"n{level}": {"allOf": [{"$ref": f"#/$defs/n{level + 1}"}] * 2} for level in range(30)},
+        "n30": {"type": "object"},
+    },
+}
+
+
+def deep(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(levels):
+        schema = {"type": "object", "properties": {"a": schema}}
+    return schema
+
+
+def circle() -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "object"}
+    schema["properties"] = {"a": schema}
+    return schema
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ({"$ref": "#"}, "refers to itself without end"),
+        ({"allOf": [{"$ref": "#"}]}, "refers to itself without end"),
+        (of(x={"$ref": "#/$defs/A"}) | {"$defs": {"A": {"allOf": [{"$ref": "#/$defs/A"}]}}}, "without end"),
+        (of(x={"$ref": "#/$defs/A"}) | {"$defs": {"A": {"not": {"$ref": "#/$defs/A"}}}}, "without end"),
+        (LAUGHS, "more than 50,000 steps"),
+        (LAUGHS | {"$schema": "http://json-schema.org/draft-07/schema#"}, "more than 50,000 steps"),
+        ({"$defs": {"d": {"$schema": "http://json-schema.org/draft-07/schema#", **LAUGHS}}, "$ref": "#/$defs/d"},
+         "more than 50,000 steps|PointerToNowhere|Unresolvable"),
+        (deep(40), "nested deeper than 60 levels"),
+        (deep(5_000), "nested too deeply"),
+        (circle(), "nested too deeply"),
+        (of(x={"description": "x" * 300_000}), "more than 262,144 bytes"),
+        ({"patternProperties": {"^(a|a)*$": {}}, "unevaluatedProperties": False}, "exponential time"),
+        (of(x={"pattern": "(?=" + "a" * 2_000}), "does not compile|not a 'regex'"),
+    ],
+    ids=range(13),
+)  # fmt: skip
+def test_a_hostile_schema_is_refused_when_it_is_loaded(schema: Any, said: str) -> None:
+    with pytest.raises(SchemaFaultError, match=said):
+        require_schema(schema)
+
+
+def test_a_schema_that_multiplies_by_its_value_stops_after_so_many_steps() -> None:
+    schema = {"items": {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}}
+    require_schema(schema)
+    value: Any = []
+    for _ in range(40):
+        value = [value]
+    with pytest.raises(SchemaFaultError, match="more than 50,000 steps"):
+        first_problem(schema, value)
+
+
+SLOW = "a" * 5_000 + "!"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        of(x={"pattern": "^(a|a)*$"}),
+        of(x={"pattern": "^(a+)+$"}),
+        of(x={"propertyNames": {"pattern": "^(a|a)*$"}}),
+        of(x={"patternProperties": {"^(a|a)*$": {"type": "string"}}, "additionalProperties": False}),
+    ],
+)
+def test_no_pattern_takes_exponential_time(schema: Any) -> None:
+    require_schema(schema)
+    place = schema["properties"]["x"]
+    value = SLOW if "pattern" in place else {SLOW: 1}
+    assert first_problem(schema, {"x": value}) is not None
+
+
+def test_a_pattern_that_only_python_can_search_has_a_limited_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("strands_cli.spec.regex.SECONDS", 0.2)
+    schema = of(x={"pattern": r"^(?=a)(a|a)*$"})
+    require_schema(schema)
+    assert first_problem(schema, {"x": "aa"}) is None
+    with pytest.raises(SchemaFaultError, match=r"takes more than 0\.2 s"):
+        first_problem(schema, {"x": SLOW})
+
+
+@pytest.mark.parametrize(
+    ("names", "allowed", "bad"),
+    [
+        ({"properties": {"a": {}}, "patternProperties": {"^x-": {}}}, {"a": 1, "x-b": 2}, {"y": 1}),
+        ({"patternProperties": {"^x-": NUMBER}}, {"x-b": 2}, {"x-b": "2"}),
+        ({"patternProperties": {"^x-": {}}, "additionalProperties": NUMBER}, {"x-b": "", "c": 1}, {"c": ""}),
+        ({"patternProperties": {"(?=x)": NUMBER}}, {"x": 2}, {"x": ""}),
+        ({"patternProperties": {"x--y": {}}}, {"x--y": 2}, {"x": ""}),
+    ],
+)
+def test_names_are_held_against_patterns(names: dict[str, Any], allowed: Any, bad: Any) -> None:
+    schema = {"additionalProperties": False, **names}
+    require_schema(schema)
+    assert first_problem(schema, allowed) is None
+    assert first_problem(schema, bad) is not None
+
+
+def test_a_secret_is_out_of_the_problem_before_that_is_cut() -> None:
+    secret = "sk-0123456789abcdef"
+    problem = first_problem(of(x=NUMBER), {"x": "." * (MAX_MESSAGE - 12) + secret}, [secret])
+    assert problem is not None
+    assert secret[:6] not in problem
+
+
+KINDS: list[Any] = ["string", "integer", "number", "boolean", "null", ["string", "null"], None]
+RULES: list[dict[str, Any]] = [
+    {},
+    {"description": "d", "default": 1},
+    {"enum": ["a", 1]},
+    {"const": 2},
+    *({word: bound} for word in ("minLength", "maxLength") for bound in (0, 2)),
+    *({word: bound} for word in ("minimum", "maximum") for bound in (0, 1, 1.5)),
+    {"minLength": 1, "maximum": 1, "pattern": "^a"},
+]
+VALUES = [None, True, False, -1, 0, 1, 2, 1.0, 1.5, 2.5, "", "a", "abc", [1], {}]
+
+
+def test_the_short_way_for_plain_properties_agrees_with_the_library() -> None:
+    short = 0
+    for kind, rule in itertools.product(KINDS, RULES):
+        part = {**({"type": kind} if kind else {}), **rule}
+        library = jsonschema.Draft202012Validator(part)
+        for value in VALUES:
+            fits = library.is_valid(value)
+            assert (first_problem(of(x=part), {"x": value}) is None) is fits, (part, value)
+            assert fits or not fits_at_first_sight(part, value), (part, value)
+            short += fits_at_first_sight(part, value)
+    assert short > 100

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from strands_cli.agents.model.structured import ANSWER, TOOL, answer_in, answered_in_text, require_input, unwrap, wrap
 from strands_cli.agents.runner import SdkAgentRunner
-from strands_cli.agents.structured import ANSWER, TOOL, answer_in, answered_in_text, require_input, unwrap, wrap
 from strands_cli.engine.outside import MemoryJournal
 from strands_cli.engine.ports import AgentAnswer, AgentRequest
 from strands_cli.errors import InvalidAnswer, RunFailed
@@ -29,7 +29,7 @@ def answering(model: Script, schema: Mapping[str, Any] = SCORE, host: Host | Non
     host = host or Host()
 
     async def work() -> AgentAnswer:
-        from strands_cli.agents.load import load_tools
+        from strands_cli.agents.loading.load import load_tools
 
         toolbox = await load_tools(())
         runner = SdkAgentRunner(lambda _agent, _key: model, toolbox, gate_of())

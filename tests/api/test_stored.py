@@ -275,7 +275,7 @@ def test_a_new_run_may_have_from_an_installed_tool_what_the_old_one_was_given(
 
 def test_a_tool_of_an_interactive_session_has_a_module_instead_of_a_file() -> None:
     program = (
-        "from strands import tool\nfrom strands_cli.agents.given import place_of\n"
+        "from strands import tool\nfrom strands_cli.agents.loading.given import place_of\n"
         "@tool\ndef here() -> str:\n    'Here.'\n    return ''\nprint(place_of(here))"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from strands_cli.agents.forms import close_all, read_tools
-from strands_cli.agents.load import _function_with_spec
+from strands_cli.agents.loading.forms import close_all, read_tools
+from strands_cli.agents.loading.load import _function_with_spec
 from strands_cli.authoring.describe_child import describe_reference
 from strands_cli.catalog.drift import differences
 from strands_cli.catalog.source_reader import SourceTool, from_tool_spec, read_tool

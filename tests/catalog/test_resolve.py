@@ -51,6 +51,7 @@ def test_a_reference_stands_for_one_record(installed: Catalog, ref: str, distrib
         ("http-request", "unknown-tool", "did you mean 'http_request'?"),
         ("HTTP_Request", "unknown-tool", "did you mean 'http_request'?"),
         ("native:zzz_qqq", "unknown-tool", "pip install strands-tool-zzz-qqq"),
+        ("native:duckduckgo_search", "unknown-tool", "first-party tools come with: pip install 'strands-cli[tools]'"),
         ("query", "unknown-tool", "did you mean 'native:db.query'?"),
         ("native:db.qury", "unknown-tool", "did you mean 'native:db.query'?"),
         ("native:http_request.get", "unknown-tool", "single tool"),

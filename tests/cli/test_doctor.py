@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from strands_cli.upkeep.machine import filesystem_of
+from strands_cli.catalog.distributions import Scan
+from strands_cli.upkeep.machine import check_program, filesystem_of
 from tests.cli.strands import Folder
-from tests.distributions import broken_manifest, make_distribution, sound
+from tests.distributions import broken_manifest, make_distribution, manifest_of, sound, tool
 
 AUDIT = """\
 from strands_cli.hooks import Check, hookimpl
@@ -24,8 +26,8 @@ def strands_doctor_checks(context):
 
 
 def lines_of(folder: Folder, code: int = 0, **env: str) -> dict[str, list[dict[str, Any]]]:
-    """Run the doctor and return its lines by name."""
-    done = folder.strands("doctor", "--json", **env)
+    """Run the doctor, without self-tests of engines, and return its lines by name."""
+    done = folder.strands("doctor", "--no-engines", "--json", **env)
     assert done.code == code, done.out + done.err
     assert done.document["ok"] == (code == 0)
     found: dict[str, list[dict[str, Any]]] = {}
@@ -56,13 +58,13 @@ def test_where_all_is_well_every_line_is_ok_but_for_the_missing_key(sane: Folder
         "lock",
         "runs",
     } <= lines.keys()
-    text = sane.strands("doctor").out
+    text = sane.strands("doctor", "--no-engines").out
     assert "ok       python" in text
     assert "fix: docs/how-to/live-model.md" in text
 
 
 def test_a_key_is_told_to_be_there_and_never_shown(sane: Folder) -> None:
-    done = sane.strands("doctor", OPENAI_API_KEY="sk-very-secret", ANTHROPIC_API_KEY="sk-other-secret")
+    done = sane.strands("doctor", "--no-engines", OPENAI_API_KEY="sk-very-secret", ANTHROPIC_API_KEY="sk-other-secret")
     assert "client installed, key there: ready" in done.out
     assert "secret" not in done.out + done.err
 
@@ -84,6 +86,99 @@ def test_another_program_of_that_name_on_path_is_a_warning(sane: Folder, tmp_pat
     assert (line["status"], str(other / "strands") in line["message"]) == ("warning", True)
     (line,) = lines_of(sane, PATH=os.defpath)["PATH"]
     assert "no 'strands' is on PATH" in line["message"]
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "whose"),
+    [
+        ("node_modules/@strands-agents/cli/bin/strands", "#!node\n", "the npm package @strands-agents/cli"),
+        ("node_modules/strands/strands", "#!/usr/bin/env node\n", "the npm package strands"),
+        ("bin/strands", "#!python\nimport sys\nfrom strands_agents_builder.strands import main\n",
+         "the Python package strands_agents_builder"),
+    ],
+)  # fmt: skip
+def test_whose_program_is_in_the_way_is_said(sane: Folder, tmp_path: Path, place: str, text: str, whose: str) -> None:
+    (other := tmp_path / "other" / place).parent.mkdir(parents=True)
+    other.write_text(text)
+    other.chmod(0o755)
+    (folder := tmp_path / "on-path").mkdir()
+    (folder / "strands").symlink_to(other)
+    (line,) = lines_of(sane, PATH=os.pathsep.join([str(folder), sane.environ["PATH"]]))["PATH"]
+    assert (line["status"], f"(of {whose})" in line["message"]) == ("warning", True)
+    (line,) = lines_of(sane, PATH=os.pathsep.join([sane.environ["PATH"], str(folder)]))["PATH"]
+    assert (line["status"], f"(of {whose})" in line["message"]) == ("ok", True)
+
+
+def test_a_program_that_took_the_place_of_this_one_is_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = tmp_path / "strands"
+    taken.write_text("#!python\nfrom strands_agents_builder.strands import main\n")
+    taken.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    lines = check_program(Scan(), {"PATH": str(tmp_path)})
+    (line,) = (line for line in lines if line.name == "PATH")
+    assert (line.status, "it has taken the place of this one" in line.message) == ("warning", True)
+
+
+def test_what_usable_tools_require_is_said_to_be_there(sane: Folder) -> None:
+    needs = {"env": ["LANG"], "modules": ["json"], "os": ["linux", "macos", "windows"], "python": ">=3"}
+    sound(sane.site, "needy", requires=needs)
+    (line,) = (line for line in lines_of(sane, LANG="C.UTF-8")["tools"] if "require" in line["message"])
+    for words in ("Python >=3,", "the module json", "the variable LANG", "the system linux or macos or windows"):
+        assert words in line["message"]
+
+
+ENGINES = [
+    {"engine": "weak", "available": False, "reason": "not here", "layers": {"wall": "not available"}},
+    {"engine": "strong", "available": True, "reason": "", "layers": {"wall": "best effort"}},
+]
+
+
+def install_engines(folder: Folder, ran: Path) -> None:
+    """Install a tool with a self-test that leaves a file."""
+    described = tool("box", "strands_tool_box", strands_cli={"engines": "strands_tool_box.engines:engines"})
+    source = f"def engines():\n    open({str(ran)!r}, 'w').close()\n    return {ENGINES!r}\n"
+    files = {"strands_tool_box/__init__.py": "", "strands_tool_box/engines.py": source}
+    make_distribution(
+        folder.site, "strands-tool-box", "1.0", {"box": "strands_tool_box"}, files,
+        manifest_of("strands-tool-box", described),
+    )  # fmt: skip
+
+
+def test_engines_and_walls_are_told_as_tables(sane: Folder, tmp_path: Path) -> None:
+    install_engines(sane, tmp_path / "ran")
+    done = sane.strands("doctor", "--json")
+    (mine,) = (line for line in done.document["checks"] if line["name"] == "engines of box")
+    assert mine["message"] == "strong passed its self-test (wall best effort); weak not available: not here"
+    engines = [engine for engine in done.document["engines"] if engine["tool"] == "box"]
+    assert [{key: value for key, value in engine.items() if key != "tool"} for engine in engines] == ENGINES
+    layers = {layer["layer"]: layer for layer in done.document["layers"]}
+    assert {"landlock", "seccomp", "namespaces", "openat2", "resource limits"} <= layers.keys()
+    assert {layer["here"] for layer in layers.values()} <= {"enforced", "best effort", "not available"}
+    text = sane.strands("doctor", "--no-engines").out
+    assert re.search(r"^layer +here +Linux +macOS +Windows +keeps$", text, re.M)
+    assert re.search(r"^landlock +\S.* +enforced +not available +not available +a sandbox", text, re.M)
+
+
+@pytest.mark.parametrize("why", ["--no-engines", "policy denies it", "no rule is known", "no lock vouches for"])
+def test_no_self_test_runs_where_somebody_says_no(sane: Folder, tmp_path: Path, why: str) -> None:
+    install_engines(sane, tmp_path / "ran")
+    text = {"policy denies it": "rules: [{deny: box}]", "no rule is known": "rules: [{denny: box}]",
+            "no lock vouches for": "locked: true"}  # fmt: skip
+    if why in text:
+        sane.write("strands-policy.yaml", f"version: 1\n{text[why]}\n")
+    done = sane.strands("doctor", "--json", *(["--no-engines"] if why == "--no-engines" else []))
+    lines = [line["message"] for line in done.document["checks"] if line["name"].startswith("engines")]
+    assert any(line.startswith("not tested: ") and why in line for line in lines), lines
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no modes of files")
+def test_a_lock_that_everybody_can_change_is_a_warning(sane: Folder) -> None:
+    sane.write("strands.lock", "version = 7\n").chmod(0o666)
+    (line,) = lines_of(sane, 18)["permissions"]
+    assert (line["status"], "every user can write to it" in line["message"]) == ("warning", True)
 
 
 def test_a_policy_file_that_does_not_parse_fails_with_its_line(sane: Folder) -> None:
@@ -134,7 +229,7 @@ def test_hook_plugins_add_their_lines_and_a_missing_one_fails(sane: Folder) -> N
     here = {"XDG_CONFIG_HOME": str(sane.root / "config"), "APPDATA": str(sane.root / "config")}
     (line,) = lines_of(sane, **here)["audit log"]
     assert (line["plugin"], line["fix"]) == ("strands-hooks-audit", "read it")
-    assert "[strands-hooks-audit]" in sane.strands("doctor", **here).out
+    assert "[strands-hooks-audit]" in sane.strands("doctor", "--no-engines", **here).out
     file.write_text("version: 1\nhooks: [strands-hooks-gone]\n")
     (line,) = lines_of(sane, 18, **here)["hook plugins"]
     assert "is switched on and not installed" in line["message"]

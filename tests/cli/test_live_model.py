@@ -45,10 +45,10 @@ def test_the_quickstart_runs_the_same_with_a_live_model(folder: Folder) -> None:
     assert report == (folder.work / "replayed" / "report.md").read_bytes()
     assert "1818 tokens" in ran.err
     assert all(request["model"] == "m" and request["stream"] for request in requests)
-    assert {tool["function"]["name"] for tool in requests[0]["tools"]} == {"file_read", "calculator"}
+    assert {tool["function"]["name"] for tool in requests[0]["tools"]} == {"file_read", "python_exec"}
     assert not requests[-1].get("tools"), "the last step has none"
     results = [message for message in requests[2]["messages"] if message["role"] == "tool"]
-    assert "208" in json.dumps(results), "the calculator really computed"
+    assert "208" in json.dumps(results), "the sandbox really computed"
     spec = (folder.work / "examples" / "quickstart.yaml").read_text()
     folder.write("examples/again.yaml", spec.replace("quickstart.recording.yaml", "../again.yaml"))
     again = folder.strands("run", "examples/again.yaml", "--out", "third", "--quiet")
@@ -59,7 +59,7 @@ def test_verbose_streams_what_the_model_says(folder: Folder) -> None:
     folder.workflow(ONE_STEP, **LIVE)
     with ModelServer([Turn("a rather long answer\nof two lines")], chunk_chars=4) as server:
         ran = folder.strands("run", "flow.yaml", "-v", OPENAI_API_KEY="any", OPENAI_BASE_URL=server.url)
-    assert "a rather long answer\nof two lines\n  done  steps.0" in ran.err
+    assert "\n  > a rather long answer\n  > of two lines\n  done  steps.0" in ran.err
 
 
 def test_the_error_of_a_model_is_said_with_what_helps(folder: Folder) -> None:
@@ -104,12 +104,11 @@ def test_a_missing_extra_is_exit_18_with_the_line_that_installs_it(folder: Folde
     assert "fix: pip install 'strands-cli[writer]'" in ran.err
 
 
-def test_a_part_of_a_later_version_is_exit_18(folder: Folder) -> None:
-    folder.workflow(ONE_STEP, {"steps.0": [{"text": "no"}]}, skills=[{"id": "s", "path": "skills/s"}])
-    (folder.work / "skills" / "s").mkdir(parents=True)
+def test_a_directory_that_this_machine_lacks_is_exit_18(folder: Folder) -> None:
+    folder.workflow(ONE_STEP, {"steps.0": [{"text": "no"}]}, env={"mounts": {"archive": "archive"}})
     ran = folder.strands("run", "flow.yaml")
     assert ran.code == 18, ran.err
-    assert "skills is not done by this version yet" in ran.err
+    assert "the mount 'archive' is no directory" in ran.err
 
 
 def test_a_request_that_the_recording_does_not_fit_fails_with_the_difference(folder: Folder) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import unicodedata
 from collections.abc import Mapping
@@ -11,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strands_cli.cli.live import View, duration
-from strands_cli.cli.output import fitted, json_text, printable
-from strands_cli.errors import ExitCode
-from strands_cli.events import RunStarted, StepFailed
+from strands_cli.cli.live import StatusView, View, duration
+from strands_cli.cli.output import fitted, json_text, one_line, printable
+from strands_cli.errors import ExitCode, Finding, Where
+from strands_cli.events import ModelText, RunStarted, StepFailed
 
 ANY_TEXT = st.text(st.characters(codec=None))
 HIDDEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
@@ -35,6 +37,33 @@ def test_nothing_hidden_is_left_in_printable_text(text: str) -> None:
     assert hidden(shown) == []
     assert printable(shown) == shown
     assert len(shown) >= len(text), "escaped, not dropped"
+
+
+@given(ANY_TEXT, ANY_TEXT)
+def test_text_of_several_lines_begins_no_line_of_a_finding(message: str, fix: str) -> None:
+    lines = str(Finding("bad-value", message, Where("f.yaml", 1, 2), fix)).split("\n")
+    ours = [line for line in lines if not line.startswith(("    | ", " " * 7))]
+    assert [line.split(" ")[0] for line in ours if line[:1] != " "] == ["error[bad-value]:"]
+    assert sum(line.startswith("  fix: ") for line in ours) == bool(fix)
+    assert sum(line.startswith("  --> ") for line in ours) == 1
+
+
+@given(ANY_TEXT)
+def test_one_line_is_one(text: str) -> None:
+    assert "\n" not in one_line(text)
+    assert one_line(text) == text or "\n" in text
+
+
+@given(st.lists(ANY_TEXT, min_size=1, max_size=4))
+def test_what_a_model_says_is_marked_at_every_line(pieces: list[str]) -> None:
+    view, stderr = View(verbose=True), io.StringIO()
+    with contextlib.redirect_stderr(stderr):
+        for piece in filter(None, pieces):
+            view(ModelText(at=0.0, key="steps.0", text=piece))
+        view.line("ours")
+    *said, ours = stderr.getvalue().removesuffix("\n").split("\n")
+    assert ours == "ours"
+    assert all(line.startswith("  > ") for line in said)
 
 
 @given(JSON)
@@ -79,3 +108,16 @@ def test_every_exit_code_of_the_program_is_one_of_the_documented() -> None:
         "WAITING": 19, "BUDGET": 20, "DENIED": 21, "INTERNAL": 70, "INTERRUPTED": 130, "TERMINATED": 143,
     }  # fmt: skip
     assert {code.name: int(code) for code in ExitCode} == expected
+
+
+@pytest.mark.parametrize("kind", [View, StatusView])
+def test_what_comes_while_a_question_stands_there_is_shown_after_its_answer(kind: type[View]) -> None:
+    view, stderr = kind(), io.StringIO()
+    with contextlib.redirect_stderr(stderr):
+        view.line("before")
+        view.pause()
+        view.line("a line of another step")
+        view.hear("what a tool prints")
+        assert stderr.getvalue() == "before\n"
+        view.go_on()
+    assert stderr.getvalue() == "before\na line of another step\n  | what a tool prints\n"

@@ -46,6 +46,15 @@ def test_an_artifact_that_exists_stops_the_second_run_before_its_first_call(fold
     assert report.read_text().startswith("# Sales")
 
 
+def test_the_quickstart_says_so_where_no_engine_holds(folder: Folder) -> None:
+    spec = folder.examples() / "quickstart.yaml"
+    engine = "{tool: native:python_exec, config: {engine: monty}}"
+    spec.write_text(spec.read_text().replace("native:python_exec", engine))
+    ran = folder.strands("run", "examples/quickstart.yaml", MONTY_BIN="/nowhere/monty")
+    assert ran.code == 10
+    assert "a tool said: 'unavailable: python_exec runs nothing on this machine: monty: " in ran.err
+
+
 def test_json_is_one_document(folder: Folder) -> None:
     folder.examples()
     ran = folder.strands("run", "examples/quickstart.yaml", "--json")
@@ -55,7 +64,7 @@ def test_json_is_one_document(folder: Folder) -> None:
         "run", "workflow", "status", "response", "artifacts", "usage", "model_calls", "tool_calls",
         "cost_usd", "seconds",
     ]  # fmt: skip
-    assert (document["status"], document["model_calls"], document["tool_calls"]) == ("completed", 4, 6)
+    assert (document["status"], document["model_calls"], document["tool_calls"]) == ("completed", 4, 2)
     assert document["artifacts"][0]["path"] == "artifacts/report.md"
     assert document["usage"] == {"input_tokens": 1533, "output_tokens": 285}
 
@@ -118,7 +127,7 @@ def test_verbose_shows_what_the_model_says_and_quiet_shows_nothing(folder: Folde
         {"steps.0": [{"text": "one\ntwo"}], "steps.1": [{"text": "three"}]},
     )
     verbose = folder.strands("run", "flow.yaml", "--verbose")
-    assert "  start steps.0  writer\none\ntwo\n  done  steps.0" in verbose.err
+    assert "  start steps.0  writer\n  > one\n  > two\n  done  steps.0" in verbose.err
     quiet = folder.strands("run", "flow.yaml", "--quiet")
     assert (quiet.code, quiet.out, quiet.err) == (0, "three\n", "")
 

@@ -204,6 +204,21 @@ def test_a_call_that_the_workflow_asks_about_is_asked(world: World) -> None:
     assert [question.kind for question in world.asked] == ["approval"]
 
 
+@covers("/security/guardrails/deny_network")
+def test_a_tool_that_reaches_the_network_is_refused(world: World) -> None:
+    ask_for(world, "http_request", {"url": "http://localhost:1/"})
+    world.run("agents: {a: {prompt: p, tools: [http_request]}}\nsecurity: {guardrails: {deny_network: true}}")
+    assert "security.guardrails.deny_network" in json.dumps(world.requests[1]["messages"][-1])
+
+
+@covers("/security/guardrails/pii_redaction")
+def test_a_model_sees_no_personal_data(world: World) -> None:
+    world.run("agents: {a: {prompt: 'Write to eve@mail.example.'}}\nsecurity: {guardrails: {pii_redaction: true}}")
+    sent = json.dumps(world.requests[0]["messages"])
+    assert "Write to [e-mail]." in sent
+    assert "eve@mail.example" not in sent
+
+
 @covers("/security/guardrails/allow_tools")
 def test_only_the_tools_named_may_be_called(world: World) -> None:
     ask_for(world, "calculator", {"expression": "2 + 2"})

@@ -16,7 +16,7 @@ from strands_cli.engine.rows import Row
 from strands_cli.errors import BudgetExceeded, UsageError
 from strands_cli.events import RunWarning, Usage
 from strands_cli.planning.plan import Plan
-from strands_cli.planning.steps import agent_by_key
+from strands_cli.planning.steps import agents_by_key
 from strands_cli.spec.model import Budgets
 from tests.engine.test_budget_limits import USE, Hanging, Slow, ended, run
 from tests.fakes.plans import found, plan_of
@@ -132,8 +132,8 @@ def test_the_time_of_an_agent_is_that_of_its_steps_in_earlier_processes_too() ->
     for key, seconds in (("steps.0", 4.0), ("steps.1", 30.0)):
         journal.note(Row(key, "step", "done", "d", 1, started_at=100.0, ended_at=100.0 + seconds))
     plan = chain("{max_duration_s: 5}")
-    agent_of = agent_by_key(plan.spec)
-    budget = Budget.resumed(Budgets(max_duration_s=5), clock, journal, agent="writer", agent_of=agent_of)
+    agents_of = agents_by_key(plan.spec)
+    budget = Budget.resumed(Budgets(max_duration_s=5), clock, journal, agent="writer", agents_of=agents_of)
     clock.advance(60)
     assert budget.seconds == 4.0, "neither another agent's time nor the time between steps"
 
@@ -172,12 +172,22 @@ def test_what_a_rerun_takes_over_is_marked_and_costs_nothing_again() -> None:
 def test_a_key_tells_its_agent() -> None:
     head = "version: 1\nname: t\nruntime: {provider: openai, model_id: m}\nagents: {a: {prompt: p}, b: {prompt: p}}\n"
     config = "{orchestrator: {agent: a}, worker_template: {agent: b}, reduce: {agent: a}}"
-    of = agent_by_key(plan_of(f"{head}pattern: {{type: orchestrator_workers, config: {config}}}\n").spec)
+    of = agents_by_key(plan_of(f"{head}pattern: {{type: orchestrator_workers, config: {config}}}\n").spec)
     keys = ("orchestrator/model.0", "orchestrator#2/model.1", "workers.17/tool.0.x", "reduce", "x")
-    assert [of(key) for key in keys] == ["a", "a", "b", "a", None]
+    assert [of(key) for key in keys] == [("a",), ("a",), ("b",), ("a",), ()]
     config = "{nodes: {n.1: {agent: a}, m: {type: hitl, prompt: p}}, edges: [{from: n.1, to: m}]}"
-    of = agent_by_key(plan_of(f"{head}pattern: {{type: graph, config: {config}}}\n").spec)
-    assert [of(key) for key in ("nodes.n.1#12/model.0", "nodes.m#1")] == ["a", None]
+    of = agents_by_key(plan_of(f"{head}pattern: {{type: graph, config: {config}}}\n").spec)
+    assert [of(key) for key in ("nodes.n.1#12/model.0", "nodes.m#1")] == [("a",), ()]
     config = "{producer: a, evaluator: {agent: b}, accept: {min_score: 5}}"
-    of = agent_by_key(plan_of(f"{head}pattern: {{type: evaluator_optimizer, config: {config}}}\n").spec)
-    assert [of(f"iterations.12.{who}/model.0") for who in ("producer", "evaluator")] == ["a", "b"]
+    of = agents_by_key(plan_of(f"{head}pattern: {{type: evaluator_optimizer, config: {config}}}\n").spec)
+    assert [of(f"iterations.12.{who}/model.0") for who in ("producer", "evaluator")] == [("a",), ("b",)]
+
+
+def test_a_key_tells_the_agents_that_are_tools_in_a_step_but_none_of_another_workflow() -> None:
+    head = "version: 1\nname: t\nruntime: {provider: openai, model_id: m}\nagents: {a: {prompt: p}, b: {prompt: p}}\n"
+    steps = "[{agent: a}, {tool: 'agent:b', input: {input: x}}]"
+    of = agents_by_key(plan_of(f"{head}pattern: {{type: chain, config: {{steps: {steps}}}}}\n").spec)
+    inner = "steps.0/tool.1.all/tool.0.b/agent.b"
+    assert of(f"{inner}/model.0") == ("a", "b")
+    assert of("steps.1/tool.0.b/agent.b") == ("b",)
+    assert of("steps.0/tool.0.sub/steps.0/tool.0.b/agent.b/model.0") == ("a",)

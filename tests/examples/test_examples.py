@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.cli.strands import EXAMPLES, Folder
+from tests.fakes.http_service import HttpService
 
 WORKFLOWS = sorted(
     path.relative_to(EXAMPLES)
     for path in EXAMPLES.rglob("*.yaml")
     if "agents" in (yaml.safe_load(path.read_text()) or {})
 )
-GRANTS = {"approve-and-write.yaml": ["--allow", "file_write"]}
+GRANTS = {"approve-and-write.yaml": ["--allow", "file_write"], "http-executor.yaml": ["--allow", "hives"],
+          "mcp/shelf.yaml": ["--allow", "mcp:shelf/find_books"]}  # fmt: skip
 WARNS = {"tool-names/legacy.yaml": ["legacy-tool"]}
 
 
@@ -28,6 +31,25 @@ def folder(tmp_path: Path) -> Folder:
     made.site.mkdir()
     made.examples()
     return made
+
+
+@pytest.fixture(autouse=True)
+def hives(folder: Folder) -> Iterator[HttpService]:
+    """Serve what `hives.py` serves at a port of its own, and send the example there."""
+    with HttpService({"/v1/hives": [{"id": 2, "name": "lime tree", "kg": 47.2}]}) as service:
+        file = folder.work / "examples" / "http-executor.yaml"
+        file.write_text(file.read_text().replace(":8643/", f":{service.port}/"))
+        folder.environ["HIVES_TOKEN"] = "a-key-for-the-hives"
+        yield service
+
+
+def test_an_executor_asks_with_its_key(folder: Folder, hives: HttpService) -> None:
+    ran = folder.strands("run", "examples/http-executor.yaml", "--events", "-")
+    assert [(asked.path, asked.headers["authorization"]) for asked in hives.asked] == [
+        ("/v1/hives?min_kg=40", "Bearer a-key-for-the-hives")
+    ]
+    assert "lime tree" in ran.out
+    assert "a-key-for-the-hives" not in ran.out + ran.err
 
 
 def has_gate(name: Path) -> bool:

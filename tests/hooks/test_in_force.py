@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from strands_cli import Workflow
-from strands_cli.agents import hooked
-from strands_cli.agents.gate import Contract, Gate
-from strands_cli.agents.load import load_tools
-from strands_cli.agents.tools import GatedToolCaller
+from strands_cli.agents.calls import hooked
+from strands_cli.agents.calls.gate import Contract, Gate
+from strands_cli.agents.calls.tools import GatedToolCaller
+from strands_cli.agents.loading.load import load_tools
 from strands_cli.engine.ports import Answer
 from strands_cli.errors import Denied
 from strands_cli.events import ToolCallDecided
@@ -183,7 +183,7 @@ class Hanging:
 
 
 def test_a_wrapper_that_hangs_is_a_timeout_that_names_its_plugin(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("strands_cli.agents.gate.DEFAULT_TIMEOUT_S", 0.02)
+    monkeypatch.setattr("strands_cli.agents.calls.contract.DEFAULT_TIMEOUT_S", 0.02)
     assert "timeout: no answer within 0.04 s of the hook plugin Hanging" in str(call(site, hooks_with(Hanging())))
 
 

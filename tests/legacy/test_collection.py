@@ -179,7 +179,7 @@ def test_what_hands_over_to_a_person_waits_for_that_person(folder: Folder) -> No
 NESTED = """
 import os, sys
 sys.path[:0] = [{site!r}]
-from strands_cli.agents import legacy
+from strands_cli.agents.loading import legacy
 with legacy.prompts_taken("strands_tools.shell"):
     from strands_tools import shell
 token = legacy._under_way.set(legacy._Call("strands_tools.use_agent", {{}}))

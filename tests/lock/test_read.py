@@ -35,7 +35,7 @@ def refused(file: Path) -> str:
         (SOUND[: len(SOUND) // 2], "not TOML"),
         (SOUND.replace("version = 1\n", "version = 2\n", 1), "version is 2"),
         (SOUND.replace("version = 1\n", "version = true\n", 1), "version is True"),
-        (SOUND + "\n[[server]]\nname = 'later'\n", "unknown key `server`"),
+        (SOUND + "\n[[cluster]]\nname = 'later'\n", "unknown key `cluster`"),
         (SOUND.replace('version = "1.0"', 'trusted = "yes"'), "unknown key `trusted`"),
         (CONFLICT, "strands.lock:3"),
         (CONFLICT, "markers of a merge conflict"),

@@ -99,9 +99,11 @@ def test_a_legacy_reference_finds_it_too_and_says_so_once(ref: str, site: Path) 
         ("native:", "bad-tool-ref", 3, "a name must follow"),
         ("./tool.py", "bad-tool-ref", 3, "package.module:attribute"),
         ("my.tools:shout", "custom-tool-denied", 21, "STRANDS_CUSTOM_TOOL_ALLOWLIST=my.tools:shout"),
-        ("mcp:server/tool", "not-yet", 18, "'mcp:'"),
-        ("agent:writer", "not-yet", 18, "'agent:'"),
-        ("workflow:./sub.yaml", "not-yet", 18, "'workflow:'"),
+        ("mcp:server/tool", "unknown-server", 3, "there are: none"),
+        ("agent:writer", "tool-cycle", 3, "agent:writer -> agent:writer"),
+        ("agent:writr", "unknown-agent", 3, "did you mean 'agent:writer'?"),
+        ("workflow:./sub.yaml", "file-unreadable", 2, "sub.yaml"),
+        ("workflow:../sub.yaml", "bad-path", 3, "outside the folder"),
     ],
 )
 def test_a_reference_that_finds_nothing_usable_is_explained_at_its_place(
@@ -190,23 +192,6 @@ def test_a_name_of_the_workflow_that_hides_an_installed_tool_is_a_warning(site: 
     assert native.findings == ()
     assert native.agents["writer"].tools[0].record is not None
     assert native.agents["writer"].tools[0].record.name == "file_read"
-
-
-@pytest.mark.parametrize(
-    ("own", "name"),
-    [
-        ("tools: {http_executors: [{id: acme.api, base_url: 'https://x'}]}", "acme.api"),
-        ("tools: {composite: [{id: both, description: d, steps: [{tool: file_read}]}]}", "both"),
-        ("tools: {mcp: [{id: srv, command: x}]}", "srv"),
-        ("skills: [{id: s, path: s}]", "Skill"),
-    ],
-)
-def test_the_workflows_own_tools_of_later_versions_are_said_to_be_later(own: str, name: str, site: Path) -> None:
-    plan = plan_with(site, f"['{name}']", rest=own)
-    assert f"the workflow's own tool '{name}' cannot be called by this version yet" in [
-        finding.message for finding in found(plan, "not-yet")
-    ]
-    assert {finding.code for finding in plan.findings if finding.severity == "error"} == {"not-yet"}
 
 
 def test_a_prefixed_name_is_looked_up_in_the_catalog_only(site: Path) -> None:
@@ -344,6 +329,18 @@ def test_a_rule_that_no_tool_answers_to_is_a_warning(site: Path) -> None:
     ]  # fmt: skip
     assert found(plan, "unmatched-rule")[0].message == "--allow shell speaks of no tool of this workflow"
     assert found(plan, "unmatched-rule")[2].fix == "did you mean 'file_write'?"
+
+
+def test_an_argument_that_no_tool_of_a_rule_takes_is_a_warning(site: Path) -> None:
+    denied = "['file_write(txt=secret*)', 'file_*(text=x)', 'file_*(other.part=x)', 'file_read(text.deep=x)']"
+    rest = f"security: {{permissions: {{deny: {denied}}}}}"
+    plan = plan_with(site, "[file_read, file_write]", rest=rest, options=RunOptions(allow=("file_read(tex=*)",)))
+    assert sorted((finding.message.rpartition(": ")[2], finding.fix) for finding in plan.findings) == [
+        ("file_* takes no argument 'other.part'", "it takes text"),
+        ("file_read takes no argument 'tex'", "did you mean 'text'?"),
+        ("file_write takes no argument 'txt'", "did you mean 'text'?"),
+    ]
+    assert {(finding.code, finding.severity) for finding in plan.findings} == {("unmatched-rule", "warning")}
 
 
 def test_a_single_tool_is_planned_without_a_workflow(site: Path) -> None:

@@ -140,9 +140,6 @@ SPOILED: dict[str, tuple[str, str, int]] = {
         with_line("agents: {alpha: {prompt: A, tools: [{tool: x, as: 'a b'}]}, beta: {prompt: B}}", instead_of=AGENTS),
         "bad-identifier", 5,
     ),
-    "section word as tool": (
-        with_line("agents: {alpha: {prompt: A, tools: [mcp]}, beta: {prompt: B}}", instead_of=AGENTS), "no-effect", 5,
-    ),
     "unknown memory": (
         with_line("agents: {alpha: {prompt: A, memory: all}, beta: {prompt: B}}", instead_of=AGENTS), "bad-value", 5,
     ),
@@ -189,6 +186,8 @@ SPOILED: dict[str, tuple[str, str, int]] = {
     "secret twice": (with_line("env: {secrets: [{key: a}, {key: a}]}"), "duplicate-id", 12),
     "unknown retrieval server": (with_line("context_policy: {retrieval: {mcp_servers: [x]}}"), "unknown-server", 12),
     "skill twice": (with_line("skills: [{id: a, path: b}, {id: a, path: c}]"), "duplicate-id", 12),
+    "skill without a folder": (with_line("skills: [{id: a, path: none}]"), "missing-skill", 12),
+    "skill outside": (with_line("skills: [{id: a, path: ../../..}]"), "bad-path", 12),
     "artifact twice": (with_line("outputs: {artifacts: [{path: a, from: b}, {path: a, from: c}]}"), "duplicate-id", 12),
     "artifact template": (with_line("outputs: {artifacts: [{path: a, from: '{{ b'}]}"), "bad-template", 12),
     "artifact beyond the steps": (

@@ -278,7 +278,7 @@ def test_the_checks_need_neither_pytest_nor_the_sdk() -> None:
 
 
 def test_the_replaying_model_is_part_of_the_kit() -> None:
-    from strands_cli.agents.replay import ReplayModel
+    from strands_cli.agents.model.replay import ReplayModel
     from strands_cli.testing import ReplayModel as Offered
 
     assert Offered is ReplayModel

@@ -332,9 +332,13 @@ SPOILED: dict[str, Spoiled] = {
     "holds a tuple": after("result['content'][1]['json']['more'] = (1, 2)", "test_an_answer_is_json"),
     "is huge": after("result['content'].append({'text': 'x' * 3000})", "test_an_answer_keeps_to_its_size"),
     "does not fit the output schema": after(
-        "result['content'][1]['json'] = {'letters': 3}", "test_an_answer_fits_the_output_schema"
+        "result['content'][1]['json'] = {'letters': 3}",
+        # The gate does not let it pass either.
+        "test_an_answer_fits_the_output_schema test_an_agent_can_call_it",
     ),
-    "has no JSON": after("del result['content'][1]", "test_an_answer_fits_the_output_schema"),
+    "has no JSON": after(
+        "del result['content'][1]", "test_an_answer_fits_the_output_schema test_an_agent_can_call_it"
+    ),
     "fails": after("result['status'] = 'error'", "test_the_examples_give_what_is_expected"),
     "works once": Spoiled(
         "class",
@@ -364,11 +368,11 @@ SPOILED: dict[str, Spoiled] = {
     "cannot be called after it was cancelled": Spoiled(
         "agent tool class",
         "        text = tool_use",
-        # It guards what it shares by refusing, so calls at once fail too.
+        # It guards what it shares by refusing, so calls at once fail too, also those of one turn of an agent.
         "        import asyncio\n        if vars(self).pop('broken', False):\n            raise OSError('locked')\n"
         "        self.broken = True\n        await asyncio.sleep(0.1)\n        self.broken = False\n"
         "        text = tool_use",
-        "test_a_cancelled_call_ends test_concurrent_calls_do_not_mix",
+        "test_a_cancelled_call_ends test_concurrent_calls_do_not_mix test_an_agent_can_call_it",
     ),
     "takes any input": module(
         "    if not isinstance(text, str):\n        return refused(tool)\n", "    text = str(text)\n",

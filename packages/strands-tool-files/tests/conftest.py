@@ -126,8 +126,17 @@ def every_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     return str(request.param)
 
 
+@pytest.fixture(scope="module")
+def _old_objects_set_aside() -> Any:
+    """Let each collection look at what the module's own tests have made: the rest takes a tenth of a second each."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.fixture
-def no_leaked_descriptors() -> Any:
+def no_leaked_descriptors(_old_objects_set_aside: None) -> Any:
     """Fail a test that leaves descriptors open."""
     if not Path("/proc/self/fd").is_dir():
         pytest.skip("needs /proc")
@@ -135,4 +144,5 @@ def no_leaked_descriptors() -> Any:
     gc.collect()  # what an earlier test has left is not to be closed meanwhile
     before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - one entry is the listing itself, both times
     yield
-    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+    # Fewer are no leak: a server of another package's tests may have let go of a connection.
+    assert len(os.listdir("/proc/self/fd")) <= before  # noqa: PTH208

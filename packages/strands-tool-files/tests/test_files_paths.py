@@ -136,6 +136,7 @@ OBEYED = [
         ".strands/runs",
     ),
     *("lib/site-packages/x.py", "evil-1.0.dist-info/entry_points.txt", ".vscode/tasks.json", ".bashrc", "pyvenv.cfg"),
+    *("__pycache__/flow.cpython-311.pyc", ".devcontainer/devcontainer.json", ".mcp.json", ".bash_aliases"),
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import subprocess
 import sys
@@ -78,21 +79,83 @@ def call(tool, workspace: Path, **given):
     return tool({"toolUseId": "t", "input": given}, strands_cli={"workspace": str(workspace)})
 
 
-def test_the_naive_way_escapes_so_the_race_is_real(arena: Path) -> None:
-    def naive_read() -> str | None:
-        try:
-            # realpath itself may stumble over the exchange.
-            path = os.path.realpath(arena / "inner" / "file.txt")
-            if not path.startswith(f"{os.path.realpath(arena)}/"):
-                return None
-            with open(arena / "inner" / "file.txt") as stream:  # noqa: PTH123 - the naive way
-                return stream.read()
-        except OSError:
-            return None
+# -- the ways without walls: each checks where a path leads and then uses the path
 
+
+def lies_inside(path: Path, root: Path) -> bool:
+    return os.path.realpath(path).startswith(f"{os.path.realpath(root)}/")
+
+
+def naive_read(arena: Path) -> bool:
+    path = arena / "inner" / "file.txt"
+    return lies_inside(path, arena) and path.read_text() == SECRET
+
+
+def naive_write(arena: Path) -> bool:
+    path = arena / "inner" / "file.txt"
+    if lies_inside(path, arena):
+        path.write_text("x")
+    return (arena.parent / "outside" / "file.txt").read_text() != SECRET
+
+
+def naive_append(arena: Path) -> bool:
+    path = arena / "inner" / "file.txt"
+    if lies_inside(path, arena):
+        with path.open("a") as stream:
+            stream.write("x")
+    return (arena.parent / "outside" / "file.txt").read_text() != SECRET
+
+
+def naive_create(arena: Path) -> bool:
+    parent = arena / "inner" / "new"
+    if lies_inside(parent, arena):
+        parent.mkdir(exist_ok=True)
+    return (arena.parent / "outside" / "new").exists()
+
+
+def naive_walk(arena: Path) -> bool:
+    return any(
+        (directory / name).read_text() == SECRET
+        for entry in arena.iterdir()
+        if not entry.is_symlink() and lies_inside(directory := entry, arena)
+        for name in os.listdir(directory)  # noqa: PTH208 - as such walks do
+    )
+
+
+def naive_listing(arena: Path) -> bool:
+    directory = arena / "inner"
+    return lies_inside(directory, arena) and "only-outside.txt" in os.listdir(directory)  # noqa: PTH208
+
+
+NAIVE = [naive_read, naive_write, naive_append, naive_create, naive_walk, naive_listing]
+
+
+def escapes_within(rounds: int, escape: Callable[[Path], bool], arena: Path) -> bool:
+    for _ in range(rounds):
+        # realpath itself may stumble over the exchange.
+        with contextlib.suppress(OSError):
+            if escape(arena):
+                return True
+    return False
+
+
+@pytest.mark.parametrize("escape", NAIVE)
+def test_the_naive_way_escapes_so_the_race_is_real(arena: Path, escape: Callable[[Path], bool]) -> None:
+    (arena.parent / "outside" / "only-outside.txt").write_text("")
     with swapping(arena):
-        escapes = any(naive_read() == SECRET for _ in range(200_000))
-    assert escapes
+        assert escapes_within(200_000, escape, arena)
+
+
+def test_the_naive_way_follows_an_exchanged_file_too(file_arena: Path) -> None:
+    def naive(arena: Path) -> bool:
+        path = arena / "inner"
+        return not path.is_symlink() and path.read_text() == SECRET
+
+    with swapping(file_arena):
+        assert escapes_within(200_000, naive, file_arena)
+
+
+# -- the tools
 
 
 def test_no_read_escapes(arena: Path, way: str) -> None:
@@ -183,3 +246,68 @@ def test_no_file_exchanged_for_a_link_is_followed(file_arena: Path, way: str, to
 
     with swapping(file_arena):
         seen_within(ROUNDS // 8, once)
+
+
+@pytest.mark.parametrize("mode", ["overwrite", "append", "create"])
+def test_no_file_exchanged_for_a_link_is_written_through(file_arena: Path, way: str, mode: str) -> None:
+    def once() -> bool:
+        return call(file_write, file_arena, path="inner", content="x", mode=mode)["status"] == "success"
+
+    with swapping(file_arena):
+        # What stands there is a file or a link at every moment, so that nothing is ever created; an overwriting that
+        # meets the link at its last step puts a file in its place, and the race is over.
+        if mode == "create":
+            assert not any(once() for _ in range(ROUNDS // 16))
+        else:
+            seen_within(40 if mode == "overwrite" else ROUNDS // 16, once)
+    assert (file_arena.parent / "outside.txt").read_text() == SECRET
+    assert sorted(entry.name for entry in file_arena.parent.iterdir()) == ["outside.txt", "workspace"]
+
+
+@pytest.fixture
+def protected_arena(tmp_path: Path) -> Path:
+    """Make a workspace where an ordinary directory is exchanged with a link to a protected one."""
+    workspace = tmp_path / "workspace"
+    for name, content in (("inner", "inside"), (".git", SECRET)):
+        (workspace / name).mkdir(parents=True)
+        (workspace / name / "file.txt").write_text(content)
+    (workspace / "link").symlink_to(".git")
+    return workspace
+
+
+def test_the_naive_way_reaches_what_is_protected_too(protected_arena: Path) -> None:
+    def naive(arena: Path) -> bool:
+        path = arena / "inner" / "file.txt"
+        return ".git" not in os.path.realpath(path) and path.read_text() == SECRET
+
+    with swapping(protected_arena):
+        assert escapes_within(200_000, naive, protected_arena)
+
+
+@pytest.mark.parametrize("tool", [file_read, head, tail, grep, search, file_list])
+def test_no_exchange_leads_to_what_is_protected(protected_arena: Path, way: str, tool) -> None:
+    (protected_arena / ".git" / "only-protected").write_text(SECRET)
+    given = {grep: {"pattern": "side", "path": "inner"}, search: {"query": "side"}, file_list: {"path": "inner"}}
+
+    def once() -> bool:
+        result = call(tool, protected_arena, **given.get(tool, {"path": "inner/file.txt"}))
+        assert SECRET not in str(result["content"])
+        assert "only-protected" not in str(result["content"])
+        return result["status"] == "success" and "file.txt" in str(result["content"])
+
+    with swapping(protected_arena):
+        seen_within(ROUNDS // 16, once)
+
+
+@pytest.mark.parametrize("mode", ["overwrite", "append", "create"])
+def test_no_exchange_lets_a_write_into_what_is_protected(protected_arena: Path, way: str, mode: str) -> None:
+    numbers = itertools.count()
+
+    def once() -> bool:
+        name = f"new-{next(numbers)}/x" if mode == "create" else "file.txt"
+        return call(file_write, protected_arena, path=f"inner/{name}", content="x", mode=mode)["status"] == "success"
+
+    with swapping(protected_arena):
+        seen_within(ROUNDS // 20, once)
+    assert [entry.name for entry in (protected_arena / ".git").iterdir()] == ["file.txt"]
+    assert (protected_arena / ".git" / "file.txt").read_text() == SECRET

@@ -123,6 +123,7 @@ def test_no_form_of_a_private_address_is_a_url(room, host: str, error: tuple[str
         ("http://a..b/", "host"),
         ("http://-a.test/", "host"),
         ("http://a!b.test/", "host"),
+        ("http://xn--a.test/", "url"),
         (f"http://{'a' * 64}.test/", "host"),
         (f"http://{'a.' * 200}test/", "host"),
         (f"http://example.com/{'x' * 9000}", "length"),

@@ -70,3 +70,36 @@ class TestHttpRequest(OnLoopback):
 
 class TestWebFetch(OnLoopback):
     tool = "strands_tool_http_request.web_fetch"
+
+
+class TestHttpExecutor(testing.ToolContract):  # type: ignore[name-defined, misc]
+    tool = "strands_tool_http_request.http_executor"
+
+    @pytest.fixture(autouse=True, scope="class")
+    @classmethod
+    def _server(cls, start_server: Any) -> None:
+        server = start_server()
+        server.answers |= {
+            "/v1/a": server.reply('{"a": 1}', content_type="application/json"),
+            "/v1/b": server.reply("second", content_type="text/plain"),
+        }
+        cls.config = {"base_url": server.url("/v1")}
+        cls.examples = (
+            {"method": "GET", "path": "/a"},
+            {"method": "GET", "path": "/b", "query": {"x": 1}},
+            testing.Example({"method": "GET", "path": "/../a"}, status="error"),
+        )
+
+    @testing.contract_exception(
+        "without configuration there is no service, so a plain agent gets an error that says so"
+    )
+    def test_a_plain_agent_can_call_it(self) -> None: ...
+
+    def test_without_configuration_it_says_what_is_missing(self) -> None:
+        import asyncio
+
+        module = importlib.import_module(self.tool)
+        use = {"toolUseId": "u", "name": "http_executor", "input": {"path": "/a"}}
+        result = asyncio.run(module.http_executor(use))
+        error = result["content"][-1]["json"]["error"]
+        assert (result["status"], error["code"], error["details"]["reason"]) == ("error", "unavailable", "config")

@@ -46,6 +46,7 @@ def test_no_redirect_leads_into_a_private_network(room, location: str, status: i
         ("http://2130706433/", ("invalid_input", "host")),
         ("http://0x7f.1/", ("invalid_input", "host")),
         ("http://[::1%25lo]/", ("invalid_input", "host")),
+        ("http://xn--a.test/", ("invalid_input", "url")),
         (f"/{'x' * 9000}", ("invalid_input", "length")),
         ("/a b", ("invalid_input", "url")),
     ],
@@ -53,6 +54,28 @@ def test_no_redirect_leads_into_a_private_network(room, location: str, status: i
 def test_a_redirect_has_to_be_a_sound_url(room, location: str, error: tuple[str, str]) -> None:
     room.server.answers["/"] = room.moved(location)
     assert room.request().error == error
+
+
+@pytest.mark.parametrize("status", [300, 304, 305, 306])
+def test_what_is_no_redirect_is_not_followed(room, status: int) -> None:
+    room.server.answers["/"] = room.moved(room.other.url(), f"{status} Other", refresh=f"0; url={room.other.url()}")
+    assert room.request().value["status"] == status
+    assert not room.other.asked
+
+
+def test_a_cookie_is_not_carried_on(room) -> None:
+    room.server.answers["/"] = room.moved("/b", set_cookie="session=1; path=/")
+    room.server.answers["/b"] = room.reply("b", content_type="text/plain")
+    assert room.request().text == "b"
+    assert "cookie" not in room.server.asked[1].headers
+
+
+def test_trailers_say_nothing(room) -> None:
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\ncontent-length: 1\r\n\r\n"
+    room.server.answers["/"] = head + b"2\r\nok\r\n0\r\nlocation: /b\r\nset-cookie: a=b\r\n\r\n"
+    answer = room.request()
+    assert answer.text == "ok"
+    assert not {"location", "set-cookie"} & set(answer.value["headers"])
 
 
 def test_a_loop_of_redirects_ends(room) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 PACKAGE = "strands_tool_http_request"
 DISTRIBUTION = "strands-tool-http-request"
-TOOLS = ("http_request", "web_fetch")
+TOOLS = ("http_executor", "http_request", "web_fetch")
 
 
 def manifest() -> dict[str, Any]:

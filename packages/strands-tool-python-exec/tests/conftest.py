@@ -27,17 +27,23 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
         socket.socket() as tcp,
         socket.socket(type=socket.SOCK_DGRAM) as udp,
         socket.socket(socket.AF_UNIX) as stream,
+        socket.socket(socket.AF_UNIX) as abstract,
         socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as datagram,
+        pytest.MonkeyPatch.context() as patch,
     ):
+        patch.setenv("STRANDS_TEST_SECRET", SECRET)
         tcp.bind(("127.0.0.1", 0))
         tcp.listen(64)
         udp.bind(("127.0.0.1", 0))
         stream.bind(str(folder / "stream"))
         stream.listen(64)
+        abstract.bind("")  # the kernel chooses a name that is no path
+        abstract.listen(64)
         datagram.bind(str(folder / "datagram"))
         with subprocess.Popen([PYTHON, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE) as process:
             names = {"folder": str(folder), "victim": str(folder / "victim.txt"), "secret": SECRET}
             names |= {"tcp": tcp.getsockname()[1], "udp": udp.getsockname()[1], "pid": process.pid}
+            names["abstract"] = abstract.getsockname()
             names |= {"stream": str(folder / "stream"), "datagram": str(folder / "datagram")}
             yield Outside(folder, process=process, names=names)
             process.kill()

@@ -26,7 +26,7 @@ def decide(machine: str, number: int, *arguments: int, arch: int | None = None) 
     arch = _seccomp._AUDIT_ARCH[machine] if arch is None else arch
     padded = [*arguments, *[0] * (6 - len(arguments))]
     call = struct.pack("<IIQ6Q", number, arch, 0, *(value % 2**64 for value in padded))
-    lines = list(struct.iter_unpack("=HBBI", _seccomp.program(machine)))
+    lines = list(struct.iter_unpack("=HBBI", _seccomp.program(machine, os.getpid())))
     at = accumulator = 0
     while True:
         code, true, false, value = lines[at]

@@ -5,51 +5,74 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from strands.models import Model
 
+from strands_cli.agents.calls.gate import Contract, Gate
+from strands_cli.agents.calls.own import Parts
+from strands_cli.agents.calls.tools import GatedToolCaller
 from strands_cli.agents.context import Context
-from strands_cli.agents.gate import Contract, Gate
-from strands_cli.agents.given import GivenTools
-from strands_cli.agents.kept import Tell
-from strands_cli.agents.load import Toolbox, load_tools
-from strands_cli.agents.models import close_model
-from strands_cli.agents.plugin_models import model_of
-from strands_cli.agents.reload import Reloader, with_reloading
+from strands_cli.agents.loading.given import GivenTools
+from strands_cli.agents.loading.kept import Tell
+from strands_cli.agents.loading.load import Toolbox, load_tools
+from strands_cli.agents.loading.reload import Reloader, with_reloading
+from strands_cli.agents.model.models import close_model
+from strands_cli.agents.model.plugin_models import model_of
+from strands_cli.agents.remote_secrets import all_secrets
 from strands_cli.agents.runner import SdkAgentRunner, model_source
-from strands_cli.agents.tools import GatedToolCaller
 from strands_cli.errors import InvalidInput
 from strands_cli.hooks.manager import Hooks
 from strands_cli.outputs.notes import NotesFile, place_notes
+from strands_cli.planning.own import (
+    AgentAsTool,
+    Composite,
+    all_workflows_in,
+    called_in,
+    with_parts,
+    workflows_in,
+)
 from strands_cli.planning.plan import Plan, PlannedTool, tools_of
-from strands_cli.planning.secrets import read_secrets, require_unwritten, secrets_declared
+from strands_cli.planning.secrets import require_unwritten, secrets_declared
 from strands_cli.planning.steps import steps_of
 from strands_cli.policy import Rule
 from strands_cli.providers import PROVIDERS, value_at
-from strands_cli.secrets import known_secrets
+from strands_cli.secrets import PERSONAL, known_secrets
 from strands_cli.secrets.process import hide
 from strands_cli.spec.kept import Kept
 from strands_cli.spec.model import AgentStep, CallStep
 from strands_cli.spec.recording import Recording, load_recording
 
+if TYPE_CHECKING:
+    from strands_cli.agents.mcp.served import Serving
+
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """The two ports of the engine that this room implements, and what they hold; `secrets` may appear nowhere."""
+    """The two ports of the engine that this room implements, and what they hold; `secrets` may appear nowhere.
+
+    `inner` are those of the workflows that are tools of this one.
+    """
 
     agents: SdkAgentRunner
     tools: GatedToolCaller
     toolbox: Toolbox
     models: Mapping[str, Model]
     secrets: frozenset[str] = frozenset()
+    inner: tuple[Workers, ...] = ()
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a person should know before the run begins."""
+        return [*(line for workers in self.inner for line in workers.warnings), *self.toolbox.warnings]
 
     async def close(self) -> list[str]:
         """Close tools that have state and the models' connections; return what went wrong, one line each."""
-        problems = await self.toolbox.close()
+        problems = [problem for workers in self.inner for problem in await workers.close()]
+        problems += await self.toolbox.close()
         for name, model in self.models.items():
             try:
                 await close_model(model)
@@ -76,35 +99,90 @@ async def assemble(
         InvalidInput: the value of a secret is written where the record would keep it.
     """
     # In a thread: a program that prints a secret may take its time.
-    values = await asyncio.to_thread(read_secrets, plan)
-    require_unwritten(plan, values)
-    secrets = secrets_of(plan) | frozenset(values.values())
+    plans = list({one.file: one for one in (*all_workflows_in(plan), plan)}.values())
+    values = {one.file: await asyncio.to_thread(all_secrets, one) for one in plans}
+    for own in values.values():
+        require_unwritten(plan, own)
+    secrets = frozenset(value for own in values.values() for value in own.values()).union(*map(secrets_of, plans))
     hide(secrets)
-    load = partial(
-        load_tools, base_dir=plan.base_dir, python_path=plan.spec.tools.python_path, given=given, tell=tell,
-        hooks=plan.hooks,
-    )  # fmt: skip
-    reloader = Reloader(plan, load) if reload else None
-    toolbox = await (reloader.load_all if reloader else load)(tools_of_plan(plan))
-    try:
-        require_callable(plan, toolbox)
-        contract = Contract(workspace=workspace, secrets=values)
-        gate = Gate(plan.rules, contract, secrets, plan.hooks, plan.file)
-        gate = with_reloading(gate, reloader) if reloader else gate
-        recordings = {
-            str(agent.recording): _recording(agent.recording, plan.files)
-            for agent in plan.agents.values() if agent.recording
-        }  # fmt: skip
-        live = [agent for agent in plan.agents.values() if agent.model.provider != "replay"]
-        models = {agent.id: model_of(agent.model, plan.hooks) for agent in live}
-        context = context_of(plan, workspace)
-    except BaseException:
-        await toolbox.close()
-        raise
-    source = model_source(models, recordings)
+    guarded = [str(Path(one.file).absolute()) for one in plans if one is not plan]
+    workspace = {**workspace, "protected": [*workspace.get("protected", ()), *guarded]}
+    return await _Assembly(values, secrets, given, tell, reload).workers(plan, workspace)
+
+
+@dataclass(frozen=True, slots=True)
+class _Assembly:
+    """What a workflow and those that are its tools share: the values of secrets by file, and how tools are loaded."""
+
+    values: Mapping[str, Mapping[str, str]]
+    secrets: frozenset[str]
+    given: GivenTools | None
+    tell: Tell | None
+    reload: bool
+
+    async def workers(self, plan: Plan, workspace: Mapping[str, Any], *, below: bool = False) -> Workers:
+        """Load one workflow, and those that are its tools; `below` tells that it is one itself."""
+        inner: dict[str, Workers] = {}
+        try:
+            for own in workflows_in(called_in(plan)).values():
+                part = replace(own.plan, locked=plan.locked, pinned=plan.pinned)
+                inner[part.file] = await self.workers(part, _workspace_of(part, workspace), below=True)
+            return await self._workers(plan, workspace, inner, below)
+        except BaseException:
+            for workers in inner.values():
+                await workers.close()
+            raise
+
+    def _serving(self, plan: Plan) -> Serving | None:
+        """Return what the plan's MCP servers need, if it has any."""
+        if not plan.spec.tools.mcp:
+            return None
+        from strands_cli.agents.mcp.served import Serving  # half a second, for workflows with servers only
+
+        return Serving(plan.base_dir, self.values[plan.file], self.secrets, plan.pinned)
+
+    async def _workers(
+        self, plan: Plan, workspace: Mapping[str, Any], inner: Mapping[str, Workers], below: bool
+    ) -> Workers:
+        load = partial(
+            load_tools, base_dir=plan.base_dir, python_path=plan.spec.tools.python_path, given=self.given,
+            tell=self.tell, hooks=plan.hooks, serving=self._serving(plan),
+        )  # fmt: skip
+        reloader = Reloader(plan, load) if self.reload else None
+        toolbox = await (reloader.load_all if reloader else load)(tools_of_plan(plan))
+        try:
+            parts = Parts(toolbox, {file: (workers.agents, workers.tools) for file, workers in inner.items()})
+            contract = Contract(workspace=workspace, secrets=self.values[plan.file])
+            locked = plan.locked | {f"mcp:{server}" for server in plan.pinned}
+            gate = Gate(plan.rules, contract, self.secrets, plan.hooks, plan.file, locked=locked, parts=parts)
+            gate = with_reloading(gate, reloader) if reloader else gate
+            return _joined(plan, toolbox, gate, context_of(plan, workspace), tuple(inner.values()), below)
+        except BaseException:
+            await toolbox.close()
+            raise
+
+
+def _joined(
+    plan: Plan, toolbox: Toolbox, gate: Gate, context: Context, inner: tuple[Workers, ...], below: bool
+) -> Workers:
+    require_callable(plan, toolbox)
+    recordings = {
+        str(agent.recording): _recording(agent.recording, plan.files)
+        for agent in plan.agents.values() if agent.recording
+    }  # fmt: skip
+    live = [agent for agent in plan.agents.values() if agent.model.provider != "replay"]
+    models = {agent.id: model_of(agent.model, plan.hooks) for agent in live}
+    # A recording of its own knows nothing of the call; one of the workflow around it has the whole keys.
+    source = model_source(models, recordings, below=below and plan.spec.runtime.recording is not None)
     models |= {f"{name}, summaries": model for name, model in context.summarizers.items()}
     runner, caller = SdkAgentRunner(source, toolbox, gate, context), GatedToolCaller(toolbox, gate)
-    return Workers(runner, caller, toolbox, models, secrets)
+    return Workers(runner, caller, toolbox, models, gate.secrets, inner)
+
+
+def _workspace_of(plan: Plan, around: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the file tools of a workflow may touch that is a tool: the directory of the run, its own mounts."""
+    mounts = {name: str((plan.base_dir / path).absolute()) for name, path in plan.spec.env.mounts.items()}
+    return {**around, "mounts": mounts}
 
 
 def context_of(plan: Plan, workspace: Mapping[str, Any]) -> Context:
@@ -139,16 +217,26 @@ def require_callable(plan: Plan, toolbox: Toolbox) -> None:
             toolbox.offered(tools_of(step, plan.agents, plan.override_tools))
         elif isinstance(step, CallStep):
             toolbox.one(plan.call_tools[step.tool])
+    for tool in with_parts(called_in(plan), of_others=False):
+        if isinstance(tool.own, AgentAsTool):
+            toolbox.offered(tool.own.agent.tools)
+        elif isinstance(tool.own, Composite):
+            for part in tool.own.parts:
+                toolbox.one(part)
 
 
 def secrets_of(plan: Plan) -> frozenset[str]:
-    """Return what may appear in no result, event or record: the providers' keys, also those written in options."""
+    """Return what may appear in no result, event or record: the providers' keys, also those written in options.
+
+    Where the workflow asks for it, also personal data.
+    """
     written = set()
     for agent in plan.agents.values():
         provider = PROVIDERS.get(agent.model.provider)  # what a plugin's options hold, only it knows
         place = provider.key_place if provider else None
         written.add(value_at(agent.model.options, place) if place else None)
-    return known_secrets(os.environ) | {key for key in written if isinstance(key, str)}
+    kinds = {PERSONAL} if plan.spec.security.guardrails.pii_redaction else set()
+    return known_secrets(os.environ) | {key for key in written if isinstance(key, str)} | kinds
 
 
 async def toolbox_caller(
@@ -168,10 +256,8 @@ async def toolbox_caller(
 
 
 def tools_of_plan(plan: Plan) -> list[PlannedTool]:
-    """Return every tool that an agent or a step of the plan may call."""
-    tools = [tool for agent in plan.agents.values() for tool in agent.tools]
-    tools += [tool for group in plan.override_tools.values() for tool in group]
-    return [*tools, *plan.call_tools.values()]
+    """Return every tool that an agent or a step of the plan may call, and those that its composites call."""
+    return list(with_parts(called_in(plan), of_others=False))
 
 
 def _recording(path: Path, files: Mapping[str, str]) -> Recording:

@@ -13,10 +13,10 @@ from strands.agent.conversation_manager import ConversationManager, NullConversa
 from strands.hooks import BeforeModelCallEvent, HookRegistry
 from strands.models import Model
 
-from strands_cli.agents.explain import explain
-from strands_cli.agents.journaled import JournaledModel
-from strands_cli.agents.results import shortened
-from strands_cli.agents.turns import text_in
+from strands_cli.agents.calls.results import shortened
+from strands_cli.agents.model.explain import explain
+from strands_cli.agents.model.journaled import JournaledModel
+from strands_cli.agents.model.turns import text_in
 from strands_cli.agents.window import WindowedHistory, holds
 from strands_cli.engine.scope import StepScope
 from strands_cli.errors import RunFailed

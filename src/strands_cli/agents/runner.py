@@ -10,18 +10,19 @@ from typing import Any
 from pydantic import BaseModel
 from strands import Agent
 from strands.models import Model
-from strands.tools.executors import SequentialToolExecutor
+from strands.tools.executors import ConcurrentToolExecutor
 from strands.types.exceptions import EventLoopException, StructuredOutputException
 
+from strands_cli.agents.calls.gate import Gate
+from strands_cli.agents.calls.order import Order
+from strands_cli.agents.calls.tools import GatedTool
 from strands_cli.agents.context import CompactedHistory, Context
-from strands_cli.agents.explain import explain
-from strands_cli.agents.gate import Gate
-from strands_cli.agents.journaled import JournaledModel
-from strands_cli.agents.load import Toolbox
+from strands_cli.agents.loading.load import Toolbox
 from strands_cli.agents.memory import kept, restored
-from strands_cli.agents.replay import ReplayModel
-from strands_cli.agents.structured import answer_class, require_input, unwrap
-from strands_cli.agents.tools import GatedTool
+from strands_cli.agents.model.explain import explain
+from strands_cli.agents.model.journaled import JournaledModel
+from strands_cli.agents.model.replay import ReplayModel
+from strands_cli.agents.model.structured import answer_class, require_input, unwrap
 from strands_cli.agents.window import WindowedHistory
 from strands_cli.engine.ports import AgentAnswer, AgentRequest
 from strands_cli.engine.scope import StepScope
@@ -58,18 +59,19 @@ class SdkAgentRunner:
         journaled = JournaledModel(model, request.agent.model, scope, self._gate.secrets, schema)
         history = self._context.history(request.agent, model, scope, self._gate.secrets, len(request.history))
         offered = self._toolbox.offered(request.tools)
+        order = Order(scope, [loaded.planned for loaded in offered])
         agent = Agent(
             model=journaled,
-            tools=[GatedTool(loaded, self._gate, scope, lambda: journaled.broken_inputs) for loaded in offered],
-            system_prompt=await self._context.noted(request.system_prompt, scope),
+            tools=[GatedTool(loaded, self._gate, order, lambda: journaled.broken_inputs) for loaded in offered],
+            system_prompt=redact(await self._context.noted(request.system_prompt, scope), self._gate.secrets),
             messages=restored(request.history),
             name=request.agent.id,
             callback_handler=None,
             conversation_manager=history,
             # The SDK's default sleeps up to two minutes in silence.
             retry_strategy=None,
-            # One call after another in request order, so that a replay and a resumed run see the same.
-            tool_executor=SequentialToolExecutor(),
+            # It starts all calls of a turn at once; which of them wait for which is decided before the gate.
+            tool_executor=ConcurrentToolExecutor(),
         )
         scope.cancel = agent.cancel
         result = await self._invoke(agent, request, scope)
@@ -153,12 +155,20 @@ def response_text(result: Any) -> str:
     return str(result).rstrip("\n")
 
 
-def model_source(models: Mapping[str, Model], recordings: Mapping[str, Recording]) -> ModelSource:
-    """Return where models come from: one per agent for the whole run, or the turns that a recording has for a step."""
+def model_source(
+    models: Mapping[str, Model], recordings: Mapping[str, Recording], *, below: bool = False
+) -> ModelSource:
+    """Return where models come from: one per agent for the whole run, or the turns that a recording has for a step.
+
+    With `below` the recordings are of a workflow that is a tool: they know its keys without those of the call.
+    """
 
     def source(agent: PlannedAgent, key: str) -> Model:
         if agent.model.provider == "replay":
-            return ReplayModel(recordings[str(agent.recording)].steps.get(key, ()), key)
+            steps, known = recordings[str(agent.recording)].steps, key
+            while below and known not in steps and "/" in known:
+                known = known.partition("/")[2]
+            return ReplayModel(steps.get(known, ()), key)
         return models[agent.id]
 
     return source

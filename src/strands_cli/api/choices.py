@@ -13,7 +13,7 @@ from strands_cli.events import Event, RunWarning
 from strands_cli.planning.options import RunOptions
 
 if TYPE_CHECKING:
-    from strands_cli.agents.given import GivenTools
+    from strands_cli.agents.loading.given import GivenTools
 
 
 class RunChoices(TypedDict, total=False):
@@ -143,7 +143,7 @@ async def tools_given(
     choices: RunChoices | StoredRunChoices, emit: Callable[[Event], object]
 ) -> AsyncIterator[GivenTools]:
     """Read the objects that a program gives as tools, and close in the end what was made of them."""
-    from strands_cli.agents.given import read_given  # brings the SDK
+    from strands_cli.agents.loading.given import read_given  # brings the SDK
     from strands_cli.engine.clock import SystemClock
 
     given = await read_given(choices.get("tools", ()))

@@ -7,6 +7,7 @@ from typing import Any
 
 from strands_cli.characters import hidden_characters, texts_of
 from strands_cli.errors import Finding, Severity, Where, did_you_mean
+from strands_cli.policy.touched import fields_of
 
 MAX_DESCRIPTION = 1024
 SCHEMAS = ("input_schema", "output_schema", "config_schema")
@@ -17,6 +18,7 @@ CAPABILITIES: Mapping[str, type] = {
     "env": list,
     "secrets": list,
 }
+RESOURCES = ("reads", "writes")
 MODES = ("read", "write", "r", "w", "rw")
 SYSTEMS = ("linux", "macos", "windows", "darwin", "win32", "cygwin")
 
@@ -29,7 +31,7 @@ def check_tool(tool: Mapping[str, Any], file: str, pointer: str) -> Iterator[Fin
         file: The manifest, for findings.
         pointer: Where in it the tool stands.
     """
-    for part in (_words, _schemas, _hints, _capabilities, _requires, _examples):
+    for part in (_words, _schemas, _hints, _capabilities, _resources, _engines, _requires, _examples):
         for code, message, inner, severity in part(tool):
             yield Finding(
                 code, f"the tool '{tool['name']}' {message}", Where(file, pointer=pointer + inner), None, severity
@@ -106,6 +108,46 @@ def _capabilities(tool: Mapping[str, Any]) -> Iterator[Fault]:
                     form = "{path, mode}" if word == "filesystem" else "text"
                     message = f"has an entry under {word!r} that is not {form}"
                     yield "bad-capabilities", message, f"{place}/{word}/{index}", "error"
+
+
+def _resources(tool: Mapping[str, Any]) -> Iterator[Fault]:
+    for word, entries in tool.get("strands_cli", {}).get("resources", {}).items():
+        place = f"/strands_cli/resources/{word}"
+        if word not in RESOURCES:
+            yield "bad-resources", f"has resources that it neither reads nor writes: {word!r}", place, "error"
+        elif not isinstance(entries, list):
+            yield "bad-resources", f"has resources {word!r} that are not a list", place, "error"
+        else:
+            for index, entry in enumerate(entries):
+                if fault := _entry_fault(entry, tool):
+                    yield "bad-resources", f"has a resource that is none: {fault}", f"{place}/{index}", "error"
+
+
+def _entry_fault(entry: Any, tool: Mapping[str, Any]) -> str | None:
+    try:
+        fields = fields_of(entry) if isinstance(entry, str) else ()
+    except ValueError as error:
+        return str(error)
+    known = (tool.get("input_schema") or {}).get("properties") or {}
+    unknown = [field for field in fields if field not in known]
+    if unknown:
+        return f"{entry!r} names {unknown[0]!r}, which is no field of the input"
+    return None if isinstance(entry, str) else f"{entry!r} is not text"
+
+
+def _engines(tool: Mapping[str, Any]) -> Iterator[Fault]:
+    named = tool.get("strands_cli", {}).get("engines")
+    if named is None:
+        return
+    package = str(tool.get("entry", "")).partition(":")[0].partition(".")[0]
+    module, _, function = named.partition(":")
+    fault = ""
+    if not all(part.isidentifier() for part in (*module.split("."), function)):
+        fault = f"names its engines as {named!r}, not as 'module:function'"
+    elif module.partition(".")[0] != package:
+        fault = f"names its engines outside its own package: {named!r}"
+    if fault:
+        yield "bad-engines", fault, "/strands_cli/engines", "error"
 
 
 def _is_place(entry: Any) -> bool:

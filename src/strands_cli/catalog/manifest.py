@@ -51,6 +51,7 @@ _STRANDS_CLI: dict[str, type | tuple[type, ...]] = {
     "resources": dict,
     "timeout_s": (int, float),
     "max_output_bytes": int,
+    "engines": str,
 }
 _HINTS: dict[str, type | tuple[type, ...]] = {
     "title": str,

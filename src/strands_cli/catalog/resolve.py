@@ -159,7 +159,12 @@ def _suggestion(catalog: Installed, ref: ToolRef) -> str:
     owner = next((r for r in catalog.tools for member in r.members or () if member.name == ref.name), None)
     if owner:
         return f"did you mean 'native:{owner.name}.{ref.name}'?"
-    return f"where names follow the convention it comes with: pip install {CONVENTION}{folded.replace('_', '-')}"
+    usual = f"{CONVENTION}{folded.replace('_', '-')}"
+    # Several first-party tools share a distribution whose name no convention tells, and the core keeps no list of them.
+    return (
+        f"where names follow the convention it comes with: pip install {usual}; "
+        "first-party tools come with: pip install 'strands-cli[tools]'"
+    )
 
 
 def _elsewhere(catalog: Installed, ref: ToolRef) -> Finding:

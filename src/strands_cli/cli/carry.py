@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.output import error_document, print_json, print_response, say, say_findings
+from strands_cli.cli.output import error_document, one_line, print_json, print_response, say, say_findings
 from strands_cli.errors import StrandsCliError
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from strands_cli.cli.live import View
     from strands_cli.cli.options import Manner
     from strands_cli.engine.execute import RunResult
+    from strands_cli.outputs.trace import RunTrace
     from strands_cli.planning.options import RunOptions
     from strands_cli.planning.plan import Plan, PlannedTool
 
@@ -49,6 +50,7 @@ def execute(planned: Plan, options: RunOptions, known: dict[str, Any], manner: M
     from strands_cli.cli.keyboard import Keyboard
     from strands_cli.cli.live import event_writer, open_view
     from strands_cli.cli.process import own_streams, run_to_end
+    from strands_cli.outputs.trace import RunTrace
     from strands_cli.planning.build import require_runnable
 
     require_runnable(planned)
@@ -61,7 +63,8 @@ def execute(planned: Plan, options: RunOptions, known: dict[str, Any], manner: M
         human.view, human.keyboard = view, Keyboard(streams.stdin)
         if planned.hooks is not None:
             planned.hooks.tell = view.line  # what plugins say must not tear the status line
-        listeners: list[Callable[[Any], None]] = [view, *event_writer(manner.events, streams.stdout)]
+        trace = [RunTrace()] if manner.trace else []
+        listeners: list[Callable[[Any], None]] = [view, *trace, *event_writer(manner.events, streams.stdout)]
 
         def emit(event: Any) -> None:
             for listener in listeners:
@@ -76,6 +79,22 @@ def execute(planned: Plan, options: RunOptions, known: dict[str, Any], manner: M
             known |= {"run": view.run_id or known["run"], "status": view.ended or "failed"}
             view.pause()
             repeat_denials(view)
+            for one in trace:
+                leave_trace(one, options, manner)
+            view.go_on()  # what tools have printed and nobody has read yet comes when their streams are closed
+
+
+def leave_trace(trace: RunTrace, options: RunOptions, manner: Manner) -> None:
+    """Write the trace of a run, also of one that failed; that it cannot be written does not undo the run."""
+    from strands_cli.outputs.trace import write_trace
+
+    try:
+        path = write_trace(trace, options.beside / options.out_dir)
+    except StrandsCliError as error:
+        say(one_line(f"warning: the trace is not written: {error.message}"))
+        return
+    if path is not None and not manner.quiet:
+        say(one_line(f"trace {options.out_dir / path.name}"))
 
 
 def explain_stop(error: StrandsCliError, view: View, options: RunOptions) -> dict[str, Any]:
@@ -102,15 +121,22 @@ def tools_of(planned: Plan) -> list[PlannedTool]:
 
 def warn_of_questions(planned: Plan) -> None:
     """Say before the first call which tools would ask, where nobody can be asked."""
-    asking = {tool.name: tool.decision.rule for tool in tools_of(planned) if tool.decision.effect == "ask"}
-    for name, rule in asking.items():
-        say(f"warning: calls of '{name}' will be denied: {rule}, and nobody is there to ask (allow: --allow {name})")
+    asking = {tool.name: tool for tool in tools_of(planned) if tool.decision.effect == "ask"}
+    for name, tool in asking.items():
+        # GET and HEAD of the HTTP tools, for example.
+        only_reads = tool.record is not None and "read_only_when" in tool.record.strands_cli
+        which = "that do not only read will be denied" if only_reads else "will be denied"
+        if tool.server is not None and tool.member is None:  # rules may speak of some of its tools
+            which = "that no rule allows will be denied"
+        rule = tool.decision.rule
+        said = f"warning: calls of '{name}' {which}: {rule}, and nobody is there to ask (allow: --allow {name})"
+        say(one_line(said))
 
 
 def repeat_denials(view: View) -> None:
     """Say once more at the end which calls were denied; also with `--quiet`, since something was not done."""
     for tool, rule in view.denied.items():
-        say(f"denied: {tool}: {rule}")
+        say(one_line(f"denied: {tool}: {rule}"))
 
 
 def print_outcome(planned: Plan, result: RunResult, manner: Manner) -> None:
@@ -120,7 +146,7 @@ def print_outcome(planned: Plan, result: RunResult, manner: Manner) -> None:
         return
     if not manner.quiet:
         for artifact in result.artifacts:
-            say(f"wrote {artifact['path']} ({artifact['size']} bytes)")
+            say(one_line(f"wrote {artifact['path']} ({artifact['size']} bytes)"))
     if manner.events != "-":
         print_response(result.response)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from strands_cli.cli.options import POLICY
-from strands_cli.cli.output import print_json, print_result, say_findings
+from strands_cli.cli.output import one_line, print_json, print_result, say_findings
 from strands_cli.errors import StrandsCliError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def explain(
     if as_json:
         print_json(document)
     else:
-        print_result("\n".join(_page(document)))
+        print_result("\n".join(map(one_line, _page(document))))
 
 
 def explain_code(code: str, *, as_json: bool) -> None:
@@ -101,6 +101,7 @@ def policy_document(ref: str, spec: str | None, policy_file: Path | None, given:
         StrandsCliError: the text is no reference, or the workflow is none.
     """
     from strands_cli import app
+    from strands_cli.agents.calls.arguments import as_called
     from strands_cli.cli.tools import hooked_catalog
     from strands_cli.cli.tools_run import read_arguments
     from strands_cli.config import load_settings
@@ -127,7 +128,7 @@ def policy_document(ref: str, spec: str | None, policy_file: Path | None, given:
         else None
     )
     rules, tools = (planned.rules, tools_of(planned)) if planned else (policy.rules, ())
-    found = explain_policy(ref, rules, catalog, settings, tools, arguments, hooks)
+    found = explain_policy(ref, rules, catalog, settings, tools, arguments, hooks, as_called)
     read = {file for _, file in policy.files}
     return {
         "tools": [_document(one) for one in found],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 import threading
 import time
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TextIO
 
-from strands_cli.cli.output import fitted, json_text, printable, say, write_error
+from strands_cli.cli.output import fitted, json_text, printable, say, says_json, write_error
 from strands_cli.errors import ArtifactError
 from strands_cli.events import (
     Event,
@@ -32,6 +33,8 @@ from strands_cli.events import (
 )
 
 REDRAW_S = 0.25
+# Before each line that a model says, where that is streamed.
+_MODEL_SAYS = "  > "
 
 
 class View:
@@ -48,6 +51,8 @@ class View:
         self._quiet = quiet
         self._verbose = verbose
         self._mid_line = False
+        self._paused = False
+        self._held: list[Callable[[], None]] = []  # what came while a question stood there
         # Events come from the run's loop, what tools print from a thread.
         self._lock = threading.RLock()
 
@@ -82,21 +87,40 @@ class View:
     def line(self, text: str) -> None:
         """Print one line; further lines of its text are indented, so that none of them passes for a line of ours."""
         with self._lock:
+            if self._paused:
+                self._held.append(lambda: self.line(text))
+                return
             if self._mid_line:
                 write_error("\n")
                 self._mid_line = False
             say(text.rstrip("\n").replace("\n", "\n      "))
 
     def _text(self, piece: str) -> None:
-        """Print a piece of a model's text as it streams."""
-        write_error(printable(piece))
-        self._mid_line = not piece.endswith("\n")
+        """Print a piece of a model's text as it streams, each line marked, so that none passes for a line of ours."""
+        if self._paused:
+            self._held.append(lambda: self._text(piece))
+            return
+        begun = "" if self._mid_line else _MODEL_SAYS
+        ends = piece.endswith("\n")
+        body = printable(piece[:-1] if ends else piece).replace("\n", f"\n{_MODEL_SAYS}")
+        write_error(f"{begun}{body}" + ("\n" if ends else ""))
+        self._mid_line = not ends
 
     def pause(self) -> None:
-        """Leave the terminal to a question."""
+        """Leave the terminal to a question: what comes meanwhile would stand between it and what is typed."""
+        with self._lock:
+            if self._mid_line:
+                write_error("\n")
+                self._mid_line = False
+            self._paused = True
 
     def go_on(self) -> None:
-        """Take the terminal back."""
+        """Take the terminal back, and print what was held."""
+        with self._lock:
+            self._paused = False
+            held, self._held = self._held, []
+            for show in held:
+                show()
 
 
 class StatusView(View):
@@ -109,7 +133,6 @@ class StatusView(View):
         self._received = 0
         self._began = time.monotonic()
         self._drawn = 0
-        self._paused = False
         self._over = threading.Event()
         self._ticker = threading.Thread(target=self._tick, daemon=True, name="strands-status")
 
@@ -119,7 +142,8 @@ class StatusView(View):
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
-        self.pause()
+        with self._lock:
+            self._wipe()
 
     def _show(self, event: Event) -> None:
         self._follow(event)
@@ -154,12 +178,12 @@ class StatusView(View):
         """Take the status away while a question stands there."""
         with self._lock:
             self._wipe()
-            self._paused = True
+            super().pause()
 
     def go_on(self) -> None:
         """Show it again."""
         with self._lock:
-            self._paused = False
+            super().go_on()
             self._draw()
 
     def _tick(self) -> None:
@@ -168,7 +192,7 @@ class StatusView(View):
                 self._draw()
 
     def _draw(self) -> None:
-        if self._paused or not self._activities:
+        if self._paused or self._over.is_set() or not self._activities:
             return
         # Spaces and a carriage return: nothing that would stay behind in a terminal if the process is killed.
         text, width = fitted(self.status(), terminal_columns() - 1)
@@ -207,6 +231,11 @@ def wants_status() -> bool:
 @contextlib.contextmanager
 def open_view(*, quiet: bool, verbose: bool) -> Iterator[View]:
     """Return the view that fits stderr: a status only where a terminal can show it and nothing else streams."""
+    if says_json():
+        from strands_cli.cli.log import LogView
+
+        yield LogView(quiet=quiet, verbose=verbose)
+        return
     if quiet or verbose or not wants_status():
         yield View(quiet=quiet, verbose=verbose)
         return
@@ -229,10 +258,10 @@ def line_for(event: Event) -> str | None:
         case ToolCallFinished():
             outcome = event.error_code or "ok"
             cut = ", output cut" if event.truncated else ""
-            return f"  tool  {event.key.partition('/')[0]}  {event.tool}  ({outcome}, {duration(event.seconds)}{cut})"
+            return f"  tool  {event.key.rpartition('/')[0]}  {event.tool}  ({outcome}, {duration(event.seconds)}{cut})"
         case ModelRetried():
             reason = event.reason.splitlines()[0]
-            return f"  retry {event.key.partition('/')[0]}  {event.agent}, in {duration(event.wait_s)}: {reason}"
+            return f"  retry {step_of(event.key)}  {event.agent}, in {duration(event.wait_s)}: {reason}"
         case RunWarning(message=message):
             return f"warning: {message}"
         case RunFinished(status="completed"):
@@ -250,10 +279,15 @@ def activity_of(event: Event) -> tuple[str, str] | None:
         case StepStarted():
             return event.key, event.who
         case ModelCallStarted():
-            return event.key.partition("/")[0], f"{event.agent} asks {event.model}"
+            return step_of(event.key), f"{event.agent} asks {event.model}"
         case ToolCallDecided(effect="allow"):
-            return event.key.partition("/")[0], f"calls {event.tool}"
+            return step_of(event.key), f"calls {event.tool}"
     return None
+
+
+def step_of(key: str) -> str:
+    """Return the key of the innermost step that a call belongs to; a tool of tools is no step."""
+    return re.sub(r"(/(tool|model|summary)\.[^/]*)+$", "", key)
 
 
 def duration(seconds: float) -> str:

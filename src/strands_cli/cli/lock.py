@@ -14,7 +14,8 @@ from strands_cli.errors import ArtifactError, Denied, ExitCode, Finding, UsageEr
 
 if TYPE_CHECKING:
     from strands_cli.lock.compare import Difference
-    from strands_cli.lock.model import Lock
+    from strands_cli.lock.model import Lock, LockedServer
+    from strands_cli.planning.plan import Plan
 
 
 def register(program: typer.Typer) -> None:
@@ -29,8 +30,11 @@ def lock(
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 21 if anything differs.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Write nothing; show what differs.")] = False,
     update: Annotated[
-        str | None, typer.Option("--update", metavar="NAME", help="Renew one distribution, leave the others.")
+        str | None, typer.Option("--update", metavar="NAME", help="Renew one distribution or server, leave the others.")
     ] = None,
+    mcp: Annotated[
+        bool, typer.Option("--mcp", help="Start the MCP servers of the workflows, to lock what their tools are.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> int:
     """Lock the tools of every workflow in a folder: versions, files and definitions, in strands.lock beside them.
@@ -43,9 +47,11 @@ def lock(
 
     if check + diff + (update is not None) > 1:
         raise UsageError("--check, --diff and --update cannot be combined", fix="choose one")
+    if update is not None and update.startswith("mcp:") and not mcp:
+        raise UsageError(f"{update} has to be started to see what its tools are", fix="add --mcp")
     with json_on_failure({"file": None} if as_json else None):
         folder, named = _place(spec)
-        now = _lock_now(folder, named)
+        now = _lock_now(folder, named, mcp=mcp, keeping=not (check or diff))
         if check or diff:
             return _show(folder, now, check=check, as_json=as_json)
         return _write(folder, now, update, as_json=as_json)
@@ -60,8 +66,15 @@ def _place(spec: str | None) -> tuple[Path, Path | None]:
     return Path(spec).parent, Path(spec)
 
 
-def _lock_now(folder: Path, named: Path | None) -> Lock:
-    """Return the lock as it would be written now; say what of the folder it does not cover."""
+def _lock_now(folder: Path, named: Path | None, *, mcp: bool, keeping: bool) -> Lock:
+    """Return the lock as it would be written now; say what of the folder it does not cover.
+
+    Args:
+        folder: The folder.
+        named: A workflow in it.
+        mcp: Whether MCP servers are started.
+        keeping: Whether it is to be written: a server that nobody has looked at is then left out.
+    """
     from strands_cli.config import load_settings
     from strands_cli.hooks.values import HookContext
     from strands_cli.planning.folder import plan_folder
@@ -83,6 +96,34 @@ def _lock_now(folder: Path, named: Path | None) -> Lock:
         if unknown := [tool.name for tool in distribution.tools.values() if tool.after_load]:
             pinned = "its files are locked, not what it tells a model"
             say(f"warning: {', '.join(unknown)} of {distribution.name} shows only when it is loaded: {pinned}")
+    return now._replace(servers=_servers_now(folder, planned.plans, mcp=mcp, keeping=keeping))
+
+
+def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, keeping: bool) -> dict[str, LockedServer]:
+    """Return the MCP servers: as they are once started, or as the lock that stands there has them."""
+    from strands_cli.planning.lock import servers_in, tools_of
+
+    if not any(servers_in(tools_of(plan)) for plan in plans):
+        return {}
+    from strands_cli.session.served import lock_servers, unasked_servers
+
+    if mcp:
+        from strands_cli.cli.process import run_to_end
+
+        return run_to_end(lambda: lock_servers(plans))
+    from strands_cli.lock.read import lock_file, read_lock
+
+    try:
+        old = read_lock(lock_file(folder))
+    except Denied:  # whoever reads it next says so
+        old = None
+    known = old.servers if old is not None else {}
+    now = {
+        name: one._replace(tools=known[name].tools) if name in known else one
+        for name, one in unasked_servers(plans).items() if name in known or not keeping
+    }  # fmt: skip
+    if unseen := sorted({*unasked_servers(plans)} - {*known}):
+        say(f"warning: {', '.join(unseen)}: what an MCP server has shows only when it is started (lock it: --mcp)")
     return now
 
 
@@ -146,7 +187,7 @@ def _updated(old: Lock | None, now: Lock, name: str) -> Lock:
         raise UsageError(f"neither the lock nor a workflow here has '{name}'", fix=fix)
     parts = {
         part: {key: one for key, one in {**getattr(old, part), wanted: getattr(now, part).get(wanted)}.items() if one}
-        for part in ("distributions", "modules")
+        for part in ("distributions", "modules", "servers")
     }
     return old._replace(**parts)
 
@@ -174,7 +215,9 @@ def _lines(found: Sequence[Difference]) -> list[str]:
 
 def _counted(lock: Lock) -> str:
     tools = sum(len(distribution.tools) for distribution in lock.distributions.values())
-    counts = [(len(lock.distributions), "distribution"), (tools, "tool"), (len(lock.modules), "custom module")]
+    tools += sum(len(server.tools) for server in lock.servers.values())
+    counts = [(len(lock.distributions), "distribution"), (len(lock.servers), "MCP server"), (tools, "tool"),
+              (len(lock.modules), "custom module")]  # fmt: skip
     return ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for n, word in counts if n) or "no tools"
 
 
@@ -187,5 +230,9 @@ def _document(file: Path, lock: Lock, found: Sequence[Difference], *, written: b
             for one in lock.distributions.values()
         ],
         "modules": sorted(lock.modules),
+        "servers": [
+            {"name": one.name, "reached_by": one.reached_by, "tools": sorted(one.tools)}
+            for one in lock.servers.values()
+        ],
         "differences": [one.as_dict() for one in found],
     }

@@ -42,7 +42,9 @@ def _larger(error: BudgetExceeded, run_id: str, runs_dir: Path) -> str:
 
 def _done(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:
     """Say which steps of a stopped run are done, and how to get at what they said; no artifact is half written."""
-    steps = [row.key for row in journal.rows() if is_step(row) and row.status == "done"]
+    rows = [row for row in journal.rows() if is_step(row) and row.status == "done"]
+    # What a tool did inside a step is done with the step.
+    steps = [row.key for row in rows if "/" not in row.key]
     if not steps:
         return ["no step was finished"]
     listed = ", ".join(steps[:MANY]) + (f" and {len(steps) - MANY} more" if len(steps) > MANY else "")
@@ -51,7 +53,8 @@ def _done(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:
 
 def is_step(row: Row) -> bool:
     """Return whether an effect is a whole step: a gate's answer is, that to an approval inside a step is not."""
-    return row.kind == "step" or (row.kind == "human" and "/" not in row.key)
+    name = row.key.rpartition("/")[2]
+    return row.kind == "step" or (row.kind == "human" and name != "approval" and not name.startswith("interrupt."))
 
 
 def way_on(run_id: str, runs_dir: Path) -> str:

@@ -6,7 +6,9 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -38,6 +40,13 @@ RUNS_DIR = Annotated[Path | None, typer.Option("--runs-dir", metavar="DIR", help
 Command = Callable[..., int]
 
 
+class Log(StrEnum):
+    """What stderr is."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
 @dataclass(frozen=True, slots=True)
 class Manner:
     """How a run is carried out: each field is an option of every command that starts one or goes on with one."""
@@ -59,6 +68,10 @@ class Manner:
     no_plugins: NO_PLUGINS = False
     trace_hooks: TRACE_HOOKS = False
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False
+    trace: Annotated[bool, typer.Option("--trace", help="Write the run's trace beside the artifacts.")] = False
+    log: Annotated[
+        Log, typer.Option("--log", help="What stderr is: `text` for a person, `json` one object a line.")
+    ] = Log.TEXT
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show what models say and what the SDK logs.")] = (
         False
     )
@@ -86,6 +99,14 @@ class Manner:
         """
         if self.as_json and self.events == "-":
             raise UsageError("--json and --events - both want stdout", fix="write the events to a file")
+
+    def logged(self) -> AbstractContextManager[None]:
+        """Make stderr what it is to be while the command works."""
+        if self.log is Log.TEXT:
+            return nullcontext()
+        from strands_cli.cli.log import json_stderr
+
+        return json_stderr()
 
     def placed(self) -> Manner:
         """Return it with paths that stay what they are when the working directory changes."""
@@ -117,7 +138,8 @@ def with_manner(*, without: Sequence[str] = ()) -> Callable[[Command], Command]:
         @functools.wraps(command)
         def called(**given: Any) -> int:
             manner = Manner(**{option.name: given.pop(option.name) for option in options})
-            return command(**given, manner=manner)
+            with manner.logged():
+                return command(**given, manner=manner)
 
         signature = inspect.signature(command, eval_str=True)
         parameters: list[inspect.Parameter] = []

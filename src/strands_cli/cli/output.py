@@ -13,7 +13,15 @@ from collections.abc import Iterable
 from typing import Any, TextIO
 
 from strands_cli.characters import HARMLESS, is_hidden
-from strands_cli.errors import ArtifactError, ExitCode, Finding, Interrupted, StrandsCliError, exit_code_of
+from strands_cli.errors import (
+    ArtifactError,
+    ExitCode,
+    Finding,
+    Interrupted,
+    StrandsCliError,
+    continued,
+    exit_code_of,
+)
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7e]")
 
@@ -26,6 +34,11 @@ def printable(text: str) -> str:
         char.encode("unicode_escape").decode("ascii") if is_hidden(char) and char not in HARMLESS else char
         for char in text
     )
+
+
+def one_line(text: str) -> str:
+    r"""Return a text that stands within a line of ours as one line: a line end becomes `\\n`."""
+    return text.replace("\n", "\\n")
 
 
 def fitted(text: str, columns: int) -> tuple[str, int]:
@@ -102,18 +115,57 @@ def let_go(stream: TextIO) -> None:
         os.close(nowhere)
 
 
+# Where stderr is JSON: the stream for it.
+_log: TextIO | None = None
+
+
+def speak_json(stream: TextIO) -> None:
+    """Write what is said on stderr as JSON to this stream, one object a line (`--log json`)."""
+    global _log
+    _log = stream
+
+
+def log_line(text: str, *, level: str | None = None, **told: Any) -> str:
+    """Return a line of the log: when, how serious, in words, and what else is known."""
+    from datetime import UTC, datetime
+
+    first = text.partition(" ")[0]
+    guess = "error" if first.startswith("error") else "warning" if first.startswith(("warning", "denied")) else "info"
+    head = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "level": level or guess, "message": text}
+    return json.dumps({**head, **told}, default=str) + "\n"
+
+
+def write_log(text: str, *, level: str | None = None, **told: Any) -> None:
+    """Write a line of the log."""
+    _write_stderr(log_line(text, level=level, **told))
+
+
+def says_json() -> bool:
+    """Return whether stderr is JSON."""
+    return _log is not None
+
+
 def say(text: str) -> None:
     """Print a line for the person on stderr."""
     write_error(printable(text).rstrip("\n") + "\n")
 
 
 def write_error(text: str) -> None:
+    """Write to stderr, as a line of the log where that is JSON."""
+    if _log is None:
+        _write_stderr(text)
+    elif text.strip():
+        write_log(text.strip())
+
+
+def _write_stderr(text: str) -> None:
     """Write to stderr; where nobody reads it any more, the work goes on without."""
+    stream = _log or sys.stderr
     try:
-        sys.stderr.write(_without_secrets(text))
-        sys.stderr.flush()
+        stream.write(_without_secrets(text))
+        stream.flush()
     except (OSError, ValueError):
-        let_go(sys.stderr)
+        let_go(stream)
 
 
 def say_findings(findings: Iterable[Finding]) -> None:
@@ -166,7 +218,7 @@ def _say_error(error: StrandsCliError) -> None:
     say_findings(error.findings)
     errors = [finding for finding in error.findings if finding.severity == "error"]
     if len(errors) != 1 or (error.fix and error.message != errors[0].message):
-        say(f"error: {error.message}" + (f"\n  fix: {error.fix}" if error.fix else ""))
+        say(continued(f"error: {error.message}") + (f"\n  fix: {continued(error.fix)}" if error.fix else ""))
 
 
 def _has_current_directory() -> bool:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from strands_cli.cli.about import about_document, about_lines
 from strands_cli.cli.inputs import read_given, read_values
 from strands_cli.cli.options import (
     ALLOW,
@@ -25,7 +27,7 @@ from strands_cli.cli.options import (
     VARS_FILE,
     YES,
 )
-from strands_cli.cli.output import error_document, print_json, print_result, say, say_findings
+from strands_cli.cli.output import error_document, one_line, print_json, print_result, say, say_findings
 from strands_cli.errors import ExitCode, StrandsCliError
 from strands_cli.planning.options import RunOptions
 
@@ -96,24 +98,50 @@ def plan_text(planned: Plan) -> str:
     """Return the plan for a person."""
     spec = planned.spec
     lines = [f"workflow  {spec.name} ({spec.pattern.type})  {planned.file}"]
-    lines += [f"input     {name} = {_short(value)}" for name, value in planned.inputs.items()]
+    lines += about_lines(spec)
+    said = {name: f"  ({text})" for name, text in about_document(spec)["inputs"].items()}
+    lines += [f"input     {name} = {_short(value)}{said.get(name, '')}" for name, value in planned.inputs.items()]
     for agent in planned.agents.values():
         lines.append(f"agent     {agent.id}: {model_words(agent)}")
         lines += [line for tool in agent.tools for line in _tool_lines(tool)]
     for step in planned.steps:
         mark = "" if step.rendered else "  (rendered when it runs)"
         lines.append(f"step      {step.key}  {step.kind}  {step.who}{mark}")
+        lines += [f"            ({step.about})"] if step.about else []
         lines += [f"            {line}" for line in _short(step.input, 400).splitlines()]
     if of_steps := step_tools(planned):
         lines += ["tools that steps name themselves", *(line for tool in of_steps for line in _tool_lines(tool))]
     lines += [f"artifact  {artifact.path}" for artifact in spec.outputs.artifacts]
     lines.append(f"bounds    {bound_words(planned.bounds)}")
-    return "\n".join(lines)
+    return "\n".join(map(one_line, lines))
 
 
 def _tool_lines(tool: PlannedTool) -> list[str]:
-    line = f"  tool    {tool.name}  {tool.ref}  {tool.qualified}  {tool.decision.effect}: {tool.decision.rule}"
-    return [line, *(f"            {rule.effect} {rule.pattern}: {rule.words}" for rule in tool.conditional)]
+    line = f"  tool    {tool.name}  {tool.ref}  {_origin(tool)}  {tool.decision.effect}: {tool.decision.rule}"
+    lines = [line, *(f"            {rule.effect} {rule.pattern}: {rule.words}" for rule in tool.conditional)]
+    lines += [f"            skill {name}: {_short(', '.join(files))}" for name, files in skills_of(tool).items()]
+    return [*lines, *(f"    {inner}" for part in _parts_of(tool) for inner in _tool_lines(part))]
+
+
+def _origin(tool: PlannedTool) -> str:
+    """Return where a tool comes from; what an MCP server has is known once it is started."""
+    if tool.server is None:
+        return tool.qualified
+    from strands_cli.planning.mcp import reached_by
+
+    known = "" if tool.member is not None else "; its tools are known after start"
+    return f"(MCP server {reached_by(tool.server)}{known})"
+
+
+def skills_of(tool: PlannedTool) -> dict[str, list[str]]:
+    """Return the files of each skill that a tool gives, by the skill's id."""
+    return {folder.id: list(folder.texts) for folder in getattr(tool.own, "folders", ())}
+
+
+def _parts_of(tool: PlannedTool) -> list[PlannedTool]:
+    """Return what a tool is made of where the workflow makes it, each part once; agents are shown by themselves."""
+    parts = tool.own.parts if tool.own is not None and not tool.ref.startswith("agent:") else ()
+    return list({part.identity: part for part in parts}.values())
 
 
 def step_tools(planned: Plan) -> list[PlannedTool]:
@@ -150,12 +178,14 @@ def plan_document(planned: Plan) -> dict[str, Any]:
     return {
         "workflow": planned.spec.name,
         "file": planned.file,
+        "about": about_document(planned.spec),
         "pattern": planned.spec.pattern.type,
         "digest": planned.digest,
         "inputs": dict(planned.inputs),
         "agents": [_agent_document(agent) for agent in planned.agents.values()],
         "steps": [
-            {"key": step.key, "kind": step.kind, "who": step.who, "input": step.input, "rendered": step.rendered,
+            {"key": step.key, "kind": step.kind, "who": step.who, "about": step.about, "input": step.input,
+             "rendered": step.rendered,
              "tools": list(step.tools)}
             for step in planned.steps
         ],
@@ -191,6 +221,9 @@ def _tool_document(tool: PlannedTool) -> dict[str, Any]:
         "conditional": [
             {"effect": rule.effect, "pattern": rule.pattern, "rule": rule.words} for rule in tool.conditional
         ],
+        **({"server": tool.server.id, "known_after_start": tool.member is None} if tool.server is not None else {}),
+        **({"made_of": [_tool_document(part) for part in _parts_of(tool)]} if tool.is_composed else {}),
+        **({"skills": skills} if (skills := skills_of(tool)) else {}),
     }
 
 
@@ -200,11 +233,38 @@ def plan_mermaid(planned: Plan) -> str:
     for step in planned.steps:
         opening, closing = ("{{", "}}") if step.kind == "gate" else ("[[", "]]") if step.kind == "call" else ("[", "]")
         lines.append(f'  {_node(step.key)}{opening}"{_label(step.key)}: {_label(step.who)}"{closing}')
+    lines += _parts_mermaid(planned)
     for before, after, text in edges_of(planned):
         # Quoted, since a condition may hold the braces that Mermaid reads as shapes.
         label = f'|"{_label(text)}"|' if text else ""
         lines.append(f"  {_node(before)} -->{label} {_node(after)}")
     return "\n".join(lines)
+
+
+def _parts_mermaid(planned: Plan) -> list[str]:
+    """Return the tools that the workflow makes, and a dotted line to each from whatever may call it."""
+    nodes: dict[str, str] = {}
+    lines: dict[str, None] = {}
+
+    def draw(caller: str, tools: Iterable[PlannedTool], within: str) -> None:
+        for tool in (tool for tool in tools if tool.own is not None):
+            name = _node(f"{within}tool:{tool.ref}")
+            lines[f"  {caller} -.-> {name}"] = None
+            if name not in nodes:
+                nodes[name] = f'  {name}[["{_label(tool.ref)}"]]'
+                inner = f"{within}{tool.ref}/" if tool.ref.startswith("workflow:") else within
+                draw(name, tool.own.parts if tool.own is not None else (), inner)
+
+    from strands_cli.planning.plan import tools_of
+    from strands_cli.planning.steps import steps_of
+    from strands_cli.spec.model import AgentStep, CallStep
+
+    for key, _, step in steps_of(planned.spec):
+        if isinstance(step, CallStep):
+            draw(_node(key), filter(None, [planned.call_tools.get(step.tool)]), "")
+        elif isinstance(step, AgentStep):
+            draw(_node(key), tools_of(step, planned.agents, planned.override_tools), "")
+    return [*nodes.values(), *lines]
 
 
 def _node(key: str) -> str:

@@ -114,7 +114,7 @@ def _quiet_loggers(verbose: bool) -> None:
         handler.setFormatter(RedactedFormatter("%(levelname)s %(name)s: %(message)s"))
         logging.basicConfig(level=logging.WARNING, handlers=[handler])
         return
-    for logger in map(logging.getLogger, ("strands", "strands_tools")):
+    for logger in map(logging.getLogger, ("strands", "strands_tools", "mcp", "opentelemetry")):
         if not logger.handlers:
             logger.addHandler(logging.NullHandler())
             logger.propagate = False

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from strands_cli.cli import (
+    atomic,
     completion,
     doctor,
     explain,
@@ -38,6 +39,7 @@ program = typer.Typer(
 )
 for room in (run, plan, validate, new, resume, runs, tools, plugins, lock, explain, supported, doctor, completion):
     room.register(program)
+atomic.register(program)
 tools_run.register(tools.tools_app)
 
 

@@ -59,6 +59,8 @@ def run(
         manner.require_one_result()
         if spec is None:
             raise UsageError("Missing argument 'SPEC'", fix="name a workflow file, or `-` for standard input")
+        if ask and manner.log == "json":
+            raise UsageError("--ask asks on stderr, where --log json writes the log", fix="give them: --var NAME=VALUE")
         if hitl_response is not None:
             raise UsageError("--hitl-response answers a stored run", fix="name it: --resume RUN")
         watches = watch and is_to_watch(as_json=manner.as_json, source=spec, resumed=resume)

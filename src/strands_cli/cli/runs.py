@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 
 from strands_cli.cli.options import RUN, RUNS_DIR
-from strands_cli.cli.output import print_json, print_result, say
+from strands_cli.cli.output import one_line, print_json, print_result, say
 from strands_cli.cli.resume import resume
 from strands_cli.errors import ExitCode, RunRecordError, UsageError, did_you_mean
 from strands_cli.events import RunStatus
@@ -19,6 +19,7 @@ from strands_cli.events import RunStatus
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from strands_cli.engine.journal import SqliteJournal
     from strands_cli.engine.ports import Row
     from strands_cli.engine.store import StoredRun
 
@@ -81,15 +82,16 @@ def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None
     """
     from strands_cli.cli.onward import command, is_step, questions_of, ways_on
     from strands_cli.engine.journal import SqliteJournal
+    from strands_cli.engine.rows import in_order_of_request
     from strands_cli.engine.store import find_run, run_in
 
     place = _runs_dir(runs_dir)
     directory = find_run(place, run)
     with contextlib.closing(SqliteJournal.open(directory, hold=False)) as journal:
         stored = run_in(directory, journal)
-        rows = list(journal.rows())
+        rows = in_order_of_request(journal.rows())
         questions, ways = questions_of(journal), ways_on(journal, run, place)
-        inputs, origin, given = journal.get("inputs"), journal.get("rerun_of"), journal.get("given") or {}
+        inputs, origin, given = inputs_of(journal), journal.get("rerun_of"), journal.get("given") or {}
     if as_json:
         effects = [effect_of(row) for row in rows]
         shown = {
@@ -107,7 +109,7 @@ def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None
              "lasted": lasted(stored), "record": directory,
              "rerun of": f"{origin['run']} from {origin['from']}" if origin else None,
              "given": listed_tools(given) if given else None}  # fmt: skip
-    lines = [f"{name + ':':10} {value}" for name, value in facts.items() if value is not None]
+    lines = [one_line(f"{name + ':':10} {value}") for name, value in facts.items() if value is not None]
     cells = [(row.key, row.kind, standing(row), str(row.attempt), seconds_of(row), str(row.usage.total_tokens or ""))
                for row in rows]  # fmt: skip
     lines += ["", table(("KEY", "KIND", "STATUS", "ATTEMPT", "SECONDS", "TOKENS"), cells)] if cells else []
@@ -116,6 +118,14 @@ def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None
     if stored.status != "completed" and any(is_step(row) and row.status == "done" for row in rows):
         lines += ["", f"responses of the steps that are done: {command('runs', 'show', run, '--json', runs_dir=place)}"]
     print_result("\n".join([*lines, *([""] if ways else []), *ways]))
+
+
+def inputs_of(journal: SqliteJournal) -> Any:
+    """Return what a run was given, as it may be shown; its record has to keep it unchanged."""
+    from strands_cli.secrets import redact_json
+    from strands_cli.session.record import secrets_at_hand
+
+    return redact_json(journal.get("inputs"), secrets_at_hand(journal))
 
 
 def listed_tools(given: Mapping[str, str]) -> str:
@@ -223,10 +233,12 @@ def effect_of(row: Row) -> dict[str, Any]:
     said = {}
     if row.status == "done" and is_step(row) and isinstance(row.output, dict):
         said = {"response": row.output.get("response", row.output.get("text")), "output": row.output.get("output")}
+    decided = {word: row.detail[word] for word in ("decision", "rule") if word in row.detail}
     return {
         "key": row.key, "kind": row.kind, "status": row.status, "attempt": row.attempt,
         "started_at": moment(row.started_at), "ended_at": moment(row.ended_at) if row.ended_at is not None else None,
-        "tokens": row.usage.total_tokens, "cost_usd": row.cost, "reused": bool(row.detail.get(REUSED)), **said,
+        "tokens": row.usage.total_tokens, "cost_usd": row.cost, "reused": bool(row.detail.get(REUSED)),
+        **said, **decided,
     }  # fmt: skip
 
 
@@ -268,6 +280,7 @@ def seconds_of(row: Row) -> str:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return rows as aligned columns; the last one is not padded."""
+    rows = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(len(row[place]) for row in (head, *rows)) for place in range(len(head))]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
                      for row in (head, *rows))  # fmt: skip

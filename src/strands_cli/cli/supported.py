@@ -98,11 +98,9 @@ def _template_filters() -> Rows:
 
 
 def _secret_sources() -> Rows:
-    from strands_cli.planning.secrets import NOT_YET
     from strands_cli.spec.model import Secret
 
-    sources = get_args(_fields(Secret)["source"].annotation)
-    return [{"name": name, "description": "not in this version" if name in NOT_YET else ""} for name in sources]
+    return [{"name": name, "description": ""} for name in get_args(_fields(Secret)["source"].annotation)]
 
 
 def _exit_codes() -> Rows:

@@ -40,6 +40,9 @@ def list_tools(
     check: Annotated[bool, typer.Option("--check", help="Exit 3 if anything is wrong with what is installed.")] = False,
     family: Annotated[str | None, typer.Option(metavar="F", help="Only tools of this family.")] = None,
     category: Annotated[str | None, typer.Option(metavar="C", help="Only tools of this category.")] = None,
+    mcp: Annotated[
+        str | None, typer.Option("--mcp", metavar="SPEC", help="Start a workflow's MCP servers and list their tools.")
+    ] = None,
     no_plugins: NO_PLUGINS = False,
     trace_hooks: TRACE_HOOKS = False,
 ) -> None:
@@ -47,6 +50,11 @@ def list_tools(
 
     Example: strands list-tools --source
     """
+    if mcp is not None:
+        from strands_cli.cli.tools_mcp import list_served
+
+        list_served(mcp, as_json=as_json)
+        return
     catalog, _ = hooked_catalog(no_plugins=no_plugins, trace_hooks=trace_hooks)
     chosen = [
         record
@@ -159,7 +167,7 @@ def _summary(record: ToolRecord) -> str:
     text = _one_line(first + "." if stop else first)
     if record.deprecated is not None:
         replacement = record.deprecated.get("replacement")
-        text = f"{text} (deprecated{f', use {replacement}' if replacement else ''})"
+        text = f"{text} (deprecated{f', use {_one_line(replacement)}' if replacement else ''})"
     return text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import typer
@@ -27,9 +28,13 @@ def validate(
 
     Example: strands validate flows/*.yaml
     """
+    return report_checked([(name, *_check(name)) for name in dict.fromkeys(specs)], output)
+
+
+def report_checked(checked: Sequence[tuple[str, tuple[Finding, ...], ExitCode]], output: Format) -> int:
+    """Report what was found in each file, and return the exit code of all together."""
     from strands_cli.cli.output import print_json, print_result, say, say_findings
 
-    checked = [(name, *_check(name)) for name in dict.fromkeys(specs)]
     findings = [finding for _, found, _ in checked for finding in found]
     if output in ("github", "sarif"):
         _print_annotations(findings, output)
@@ -59,15 +64,17 @@ def _print_annotations(findings: list[Finding], form: Format) -> None:
 
 def schema(
     plain: Annotated[bool, typer.Option("--plain", help="The format alone, without the installed tools.")] = False,
+    agent: Annotated[bool, typer.Option("--agent", help="The schema of files with one agent.")] = False,
 ) -> None:
     """Print the JSON Schema of the workflow format with the installed tools filled in, for editors.
 
     Example: strands schema > workflow.schema.json
     """
     from strands_cli.cli.output import print_json
-    from strands_cli.spec.schema import offer_tools, workflow_schema
+    from strands_cli.spec.schema import agent_schema, offer_tools, workflow_schema
 
-    print_json(workflow_schema() if plain else offer_tools(workflow_schema(), _installed_tools()))
+    whole = agent_schema() if agent else workflow_schema()
+    print_json(whole if plain else offer_tools(whole, _installed_tools()))
 
 
 def _installed_tools() -> dict[str, Any]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from strands_cli.engine.rows import Clock, Journal, RowKind
+from strands_cli.engine.rows import Clock, Journal, Row, RowKind
 from strands_cli.errors import BudgetExceeded
 from strands_cli.events import Usage
 from strands_cli.prices import PriceTable
@@ -52,13 +52,14 @@ class Terms:
     prices: PriceTable = field(default_factory=lambda: PriceTable({}, ""))
     budget: Budget | None = None
 
-    def require(self, kind: RowKind, key: str, who: str, spent: StepTally) -> None:
-        """Check that one more call of a step may begin.
+    def require(self, kind: RowKind, key: str, who: str, spent: StepTally, *, inside: bool = False) -> None:
+        """Check that one more call of a step may begin; one `inside` a call of it is no turn of its agent.
 
         Raises:
             BudgetExceeded: a limit of the step's agent is reached, or can no longer be kept.
         """
-        for name in ("tool_calls",) if kind == "tool" else ("turns", "tokens", "cost_usd"):
+        of_models = ("tokens", "cost_usd") if inside else ("turns", "tokens", "cost_usd")
+        for name in ("tool_calls",) if kind == "tool" else of_models:
             limit = getattr(self.limits, name)
             if limit is not None and getattr(spent, name) >= limit:
                 raise _stopped(
@@ -111,15 +112,17 @@ def _stopped(message: str, limit: str, run: str = "RUN") -> BudgetExceeded:
 class Budget:
     """The limits of `runtime.budgets` and what has been spent, by earlier processes of the run too.
 
-    With an `agent` they are the `budgets` of that agent, and what its own steps have spent. A call that was answered
-    counts, and one that is under way counts until it fails, so that branches side by side cannot exceed a limit
-    together.
+    With an `agent` they are the `budgets` of that agent, and what its own steps have spent, with all that its tools did
+    for it. With a `workflow` they are those of a workflow that is used as a tool, for one call of it. A call that was
+    answered counts, and one that is under way counts until it fails, so that branches side by side cannot exceed a
+    limit together.
     """
 
     limits: Budgets
     clock: Clock
     run: str = "RUN"
     agent: str | None = None
+    workflow: str | None = None
     steps: int = 0
     model_calls: int = 0
     tool_calls: int = 0
@@ -144,7 +147,9 @@ class Budget:
         journal: Journal,
         *,
         agent: str | None = None,
-        agent_of: Callable[[str], str | None] = lambda key: None,
+        agents_of: Callable[[str], Sequence[str]] = lambda key: (),
+        workflow: str | None = None,
+        below: str = "",
     ) -> Budget:
         """Go on counting from what the journal says was done; what an earlier run had paid for is free.
 
@@ -153,23 +158,32 @@ class Budget:
             clock: Time.
             journal: The run's record.
             agent: Whose calls count; all if not given.
-            agent_of: Tells whose step a key belongs to.
+            agents_of: Tells whose step a key belongs to: the step's agent, then those that are tools in it, as deep as
+                the key goes.
+            workflow: The workflow that is used as a tool.
+            below: What the keys begin with that count, and what `agents_of` is not told.
         """
-        budget = cls(limits, clock, journal.get("id") or "RUN", agent)
+        budget = cls(limits, clock, journal.get("id") or "RUN", agent, workflow)
         worked = 0.0
         for row in journal.rows():
             budget.latest = max(budget.latest, row.ended_at or row.started_at)
-            if row.kind == "step" and agent is not None and agent_of(row.key) == agent and not row.detail.get(REUSED):
+            if row.detail.get(REUSED) or not row.key.startswith(below):
+                continue
+            key = row.key[len(below) :]
+            acting = agents_of(key) if agent is not None else ()
+            is_own = acting[-1:] == (agent,) if agent is not None else "/" not in key
+            if row.kind == "step" and is_own:
                 worked += max(0.0, (row.ended_at or row.started_at) - row.started_at)
-            if row.status != "done" or row.detail.get(REUSED) or (agent is not None and agent_of(row.key) != agent):
+            if row.status != "done" or (agent is not None and agent not in acting):
                 continue
             if row.kind == "model":
                 budget.count_model_call(row.usage, row.cost)
             elif row.kind == "tool":
                 budget.count_tool_call()
-            elif row.kind == "step" or (row.kind == "human" and "/" not in row.key):
+            elif _is_step(row) and (agent is None or is_own):
                 budget.count_step()
-        budget.earlier_s = worked_before(journal, budget.latest) if agent is None else worked
+        whole = agent is None and workflow is None
+        budget.earlier_s = worked_before(journal, budget.latest) if whole else worked
         return budget
 
     @property
@@ -194,9 +208,10 @@ class Budget:
             )
 
     def _reached(self, name: str, limit: float) -> BudgetExceeded:
-        who, path = (
-            ("the run", name) if self.agent is None else (f"the agent '{self.agent}'", f"agents.{self.agent}.{name}")
-        )
+        if self.agent is None:
+            who, path = f"the workflow {self.workflow}" if self.workflow else "the run", name
+        else:
+            who, path = f"the agent '{self.agent}'", f"agents.{self.agent}.{name}"
         return _stopped(f"budget: {who} reached {self.place}.{name}: {limit:g}", path, self.run)
 
     def warnings(self, kind: RowKind) -> list[str]:
@@ -283,6 +298,12 @@ class Budget:
         """Add a tool call that has ended."""
         self.drop_call("tool")
         self.tool_calls += 1
+
+
+def _is_step(row: Row) -> bool:
+    """Return whether a row is a step's: an approval, or what a tool asks, is a question and no gate."""
+    name = row.key.rpartition("/")[2]
+    return row.kind == "step" or (row.kind == "human" and name != "approval" and not name.startswith("interrupt."))
 
 
 def worked_before(journal: Journal, latest: float | None = None) -> float:

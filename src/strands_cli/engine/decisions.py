@@ -9,6 +9,7 @@ from typing import Any
 from strands_cli.engine.budget import REUSED, worked_before
 from strands_cli.engine.effects import UNDECIDED
 from strands_cli.engine.ports import Clock, Journal, Row
+from strands_cli.engine.rows import in_order_of_request
 from strands_cli.engine.scope import misfit
 from strands_cli.errors import UsageError, did_you_mean
 
@@ -158,7 +159,7 @@ def rows_before(journal: Journal, key: str) -> list[Row]:
     Raises:
         UsageError: the run has no such key.
     """
-    rows = list(journal.rows())
+    rows = in_order_of_request(journal.rows())
     places = [place for place, row in enumerate(rows) if row.key == key]
     if not places:
         keys = [row.key for row in rows]

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.engine.effects import NeedsDecision
 from strands_cli.engine.patterns import PATTERNS
 from strands_cli.engine.ports import Ports, Row
+from strands_cli.engine.rows import in_order_of_request
 from strands_cli.engine.run import Run
+from strands_cli.engine.tracing import Traced
 from strands_cli.errors import RunRecordError, StrandsCliError, WaitingForPerson
 from strands_cli.events import ArtifactWritten, Event, RunFinished, RunStarted, RunStatus, Usage
 
@@ -46,6 +48,18 @@ async def execute(
     Raises:
         StrandsCliError: why it stopped; the record says the same, and what was done is kept.
     """
+    with ports.tracing.run(run_id, plan.spec.name, plan.spec.pattern.type) as span:
+        return await _execute(plan, ports, run_id, emit, write_artifacts, span)
+
+
+async def _execute(
+    plan: Plan,
+    ports: Ports,
+    run_id: str,
+    emit: Callable[[Event], None],
+    write_artifacts: WriteArtifacts,
+    span: Traced,
+) -> RunResult:
     pattern = plan.spec.pattern
     resumed = next(ports.journal.rows(), None) is not None
     run = Run(plan, ports, run_id, emit)
@@ -60,10 +74,10 @@ async def execute(
         # Where the record itself has failed, it cannot say so; the error that is raised does.
         with contextlib.suppress(RunRecordError):
             _store_end(run, ports, *_ending(error))
-        _tell_end(run, *_ending(error))
+        _tell_end(run, span, *_ending(error))
         raise
     _store_end(run, ports, "completed", None)
-    _tell_end(run, "completed", None)
+    _tell_end(run, span, "completed", None)
     return RunResult(
         run_id=run_id,
         status="completed",
@@ -114,6 +128,7 @@ async def _finish_artifacts(
 def _names_of_the_run(run: Run, ports: Ports, names: Mapping[str, Any]) -> dict[str, Any]:
     """Return what artifacts may use besides the pattern's names (workflow format, section 3)."""
     budget, spec = run.budget, run.plan.spec
+    trace = [_traced(row) for row in in_order_of_request(ports.journal.rows())]
     usage = {"input_tokens": budget.usage.input_tokens, "output_tokens": budget.usage.output_tokens,
              "total_tokens": budget.usage.total_tokens, "model_calls": budget.model_calls,
              "tool_calls": budget.tool_calls}  # fmt: skip
@@ -124,7 +139,7 @@ def _names_of_the_run(run: Run, ports: Ports, names: Mapping[str, Any]) -> dict[
         "runtime": spec.runtime.model_dump(),
         "run": {"id": run.id, "duration_s": round(budget.seconds, 3), "usage": usage, "cost_usd": budget.cost},
         "execution_context": dict(names),
-        "TRACE": json.dumps([_traced(row) for row in ports.journal.rows()], ensure_ascii=False, indent=2),
+        "TRACE": json.dumps(trace, ensure_ascii=False, indent=2),
     }
 
 
@@ -153,7 +168,9 @@ def _store_end(run: Run, ports: Ports, status: RunStatus, reason: str | None) ->
     ports.journal.put(status=status, reason=reason, **ended)
 
 
-def _tell_end(run: Run, status: RunStatus, reason: str | None) -> None:
+def _tell_end(run: Run, span: Traced, status: RunStatus, reason: str | None) -> None:
     budget = run.budget
+    calls = {"model_calls": budget.model_calls, "tool_calls": budget.tool_calls}
+    span.ended(status, budget.usage, reason, cost_usd=budget.cost, **calls)
     spent = (budget.usage, budget.model_calls, budget.tool_calls)
     run.emit(RunFinished(run.clock.now(), run.id, status, budget.seconds, *spent, reason, budget.cost))

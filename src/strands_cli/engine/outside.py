@@ -92,6 +92,14 @@ class OutsideRun:
         """Open an effect in the journal that is forgotten afterwards."""
         return Effect(self.journal, self.clock, key=key, kind=kind, given=given, repeatable=repeatable, retried=retried)
 
+    def count_step(self) -> None:
+        """Count a step; outside a run there is none."""
+        self.budget.count_step()
+
+    def done_below(self, key: str) -> list[Row]:
+        """Return nothing: outside a run no tool is made of others."""
+        return []
+
     async def ask(self, question: Question) -> Answer:
         """Say that nobody is there: whoever calls a tool by hand has answered by doing so.
 

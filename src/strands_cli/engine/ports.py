@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from strands_cli.engine.rows import Answer, Clock, Human, Journal, Question, Row, RowKind, RowStatus
+from strands_cli.engine.tracing import UNTRACED, Tracing
 from strands_cli.events import Usage
 
 if TYPE_CHECKING:
@@ -84,3 +85,4 @@ class Ports:
     tools: ToolCaller
     human: Human
     clock: Clock
+    tracing: Tracing = UNTRACED

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.ports import Clock, Journal, Row
+from strands_cli.engine.rows import in_order_of_request
 from strands_cli.errors import RunRecordError, UsageError, did_you_mean
 from strands_cli.planning.options import RunOptions
+from strands_cli.planning.own import all_workflows_in
 from strands_cli.spec.kept import Kept
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan import Plan
+    from strands_cli.planning.plan import Plan, PlannedAgent
 
 
 KEPT_OPTIONS = ("provider", "model", "allow", "yes", "detach", "out_dir", "force", "locked", "policy")
@@ -171,14 +173,23 @@ def _raised(name: str, text: str, plan: Plan) -> float:
 
 def models_of(plan: Plan) -> dict[str, str]:
     """Return each agent's provider and model, for whoever asks what has changed since."""
-    return {agent.id: f"{agent.model.provider}/{agent.model.model_id or ''}" for agent in plan.agents.values()}
+    named = {agent.id: agent for agent in plan.agents.values()} | _agents_of_parts(plan)
+    return {name: f"{agent.model.provider}/{agent.model.model_id or ''}" for name, agent in named.items()}
 
 
 def tools_of(plan: Plan) -> dict[str, list[str]]:
     """Return each agent's tools with the distributions they come from."""
-    return {agent.id: [f"{tool.name} of {tool.qualified}" for tool in agent.tools] for agent in plan.agents.values()}
+    named = {agent.id: agent for agent in plan.agents.values()} | _agents_of_parts(plan)
+    return {name: [f"{tool.name} of {tool.qualified}" for tool in agent.tools] for name, agent in named.items()}
+
+
+def _agents_of_parts(plan: Plan) -> dict[str, PlannedAgent]:
+    """Return the agents of the workflows that are tools of a plan, each with its file."""
+    parts = all_workflows_in(plan)
+    return {f"{agent.id} of {part.file}": agent for part in parts for agent in part.agents.values()}
 
 
 def recorded_calls(rows: Iterable[Row]) -> list[tuple[str, Mapping[str, Any], str]]:
     """Return what a recording is made of: key, output and end of the request of each model call that was answered."""
-    return [(row.key, row.output, row.detail["request"]) for row in rows if row.status == "done"]
+    done = [row for row in in_order_of_request(rows) if row.status == "done"]
+    return [(row.key, row.output, row.detail["request"]) for row in done]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -10,6 +11,9 @@ from strands_cli.events import Usage
 
 RowKind = Literal["step", "model", "tool", "human", "notes", "artifacts"]
 RowStatus = Literal["started", "done", "failed", "waiting"]
+
+# Where a key names a tool call of a step, or what happened inside one.
+_CALL = re.compile(r"/tool\.(\d+)\.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,34 @@ class Row:
     started_at: float = 0.0
     ended_at: float | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+def in_order_of_request(rows: Iterable[Row]) -> list[Row]:
+    """Return rows with the tool calls of each step as its model asked for them, whichever of a turn began first.
+
+    Args:
+        rows: In the order in which their effects first started.
+    """
+    ordered = list(rows)
+    depth = 0
+    while steps := _calls_by_step(ordered, depth):
+        for places in steps.values():
+            # The places stay those of the calls; which call stands where is decided by its number.
+            calls = [ordered[place] for place in sorted(places, key=places.__getitem__)]
+            for place, row in zip(places, calls, strict=True):
+                ordered[place] = row
+        depth += 1
+    return ordered
+
+
+def _calls_by_step(rows: list[Row], depth: int) -> dict[str, dict[int, int]]:
+    """Return where rows of tool calls stand and what numbers they have, by the step; `depth` counts calls in calls."""
+    steps: dict[str, dict[int, int]] = {}
+    for place, row in enumerate(rows):
+        found = list(_CALL.finditer(row.key))[depth : depth + 1]
+        for match in found:
+            steps.setdefault(row.key[: match.start()], {})[place] = int(match[1])
+    return steps
 
 
 class Journal(Protocol):

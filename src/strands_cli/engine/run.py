@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +12,14 @@ from strands_cli.engine.budget import Budget, Terms
 from strands_cli.engine.concurrency import Job, Outcome, run_jobs
 from strands_cli.engine.conversations import Conversations
 from strands_cli.engine.effects import Effect
-from strands_cli.engine.ports import AgentRequest, Ports, Question, RowKind
+from strands_cli.engine.ports import AgentRequest, Ports, Question, Row, RowKind
 from strands_cli.engine.results import StepResult, describe, json_of, text_of
 from strands_cli.engine.scope import StepScope
+from strands_cli.engine.tracing import UNTRACED, traced_step
 from strands_cli.errors import RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, PathEnded, RunWarning, StepFailed, StepFinished, StepStarted
 from strands_cli.planning.plan import tools_of
-from strands_cli.planning.steps import agent_by_key
+from strands_cli.planning.steps import agents_by_key
 from strands_cli.spec.model import AgentLimits, AgentStep, Budgets, CallStep, GateStep
 from strands_cli.spec.template import TemplateError, Templates
 
@@ -26,19 +29,37 @@ if TYPE_CHECKING:
 
 
 class Run:
-    """One execution of a plan. Patterns call `step`, `sequence` and `render`; nothing else touches the world."""
+    """One execution of a plan. Patterns call `step`, `sequence` and `render`; nothing else touches the world.
 
-    def __init__(self, plan: Plan, ports: Ports, run_id: str, emit: Callable[[Event], None]) -> None:
+    A workflow that is called as a tool is a run of its own `within` the step that calls it: its keys begin with
+    `prefix`, and what it spends is spent there too.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        ports: Ports,
+        run_id: str,
+        emit: Callable[[Event], None],
+        *,
+        within: StepScope | None = None,
+        prefix: str = "",
+    ) -> None:
         self.plan = plan
         self.id = run_id
         self.clock = ports.clock
         self.human = ports.human
         self._emit = emit
-        self.budget = Budget.resumed(plan.spec.runtime.budgets, ports.clock, ports.journal)
-        self._agent_budgets = _agent_budgets(plan, ports)
+        self.ports = ports
+        self._within = within
+        self._prefix = prefix
+        workflow = plan.file if within is not None else None
+        self.budget = Budget.resumed(
+            plan.spec.runtime.budgets, ports.clock, ports.journal, workflow=workflow, below=prefix
+        )
+        self._agent_budgets = _agent_budgets(plan, ports, prefix)
         self.templates = Templates()
         self._conversations = Conversations(plan.agents)
-        self._ports = ports
         self._slots = asyncio.Semaphore(plan.spec.runtime.max_parallel)
 
     def emit(self, event: Event) -> None:
@@ -51,13 +72,15 @@ class Run:
         An error result is no answer where the call is `retried`.
         """
         effect = Effect(
-            self._ports.journal, self.clock, key=key, kind=kind, given=given, repeatable=repeatable, retried=retried
+            self.ports.journal, self.clock, key=key, kind=kind, given=given, repeatable=repeatable, retried=retried
         )
         if effect.recorded is None:
             self._check_budget(kind)
         return effect
 
     def _check_budget(self, kind: RowKind) -> None:
+        if self._within is not None:
+            self._within.require_inside(kind)
         self.budget.require(kind)
         for message in self.budget.warnings(kind):
             self.warn(message)
@@ -130,7 +153,7 @@ class Run:
 
     def path_ended(self, node: str) -> None:
         """Tell the listeners that no choice of a node's edges holds, so that its path ends there."""
-        self.emit(PathEnded(self.clock.now(), node))
+        self.emit(PathEnded(self.clock.now(), self._prefix + node))
 
     async def step(
         self,
@@ -141,19 +164,22 @@ class Run:
         index: int = 0,
         schema: Mapping[str, Any] | None = None,
         keep_failure: bool = False,
+        within: StepScope | None = None,
     ) -> StepResult:
         """Execute one step of any kind under its key, or take its result from the journal.
 
         Args:
-            key: The step's path in the workflow.
+            key: The step's path in the workflow; with `within` the whole key.
             step: What to do.
             names: What its templates see besides the inputs.
             index: Its position among its siblings.
             schema: What an agent's answer must satisfy; its own `output_schema` if not given.
             keep_failure: Whether a failure in the journal is the step's end too, since others went on with it.
+            within: The step of whose call this one is a part; it has the slot, and an agent starts afresh.
         """
         kind, who = describe(step)
-        scope = StepScope(self, key, who, self._terms(step))
+        key = key if within is not None else self._prefix + key
+        scope = StepScope(self, key, who, self._terms(step), within or self._within)
         try:
             result, replayed = await self._perform(scope, step, names, index, schema, keep_failure)
         except WaitingForPerson:
@@ -191,11 +217,13 @@ class Run:
         scope.retries_call = isinstance(step, CallStep) and effect.failure is not None
         self._count_step(scope)
         try:
-            with self._conversations.held(step, scope.key):
-                async with self._slots:
+            is_part = self._is_part(scope)
+            with contextlib.nullcontext() if is_part else self._conversations.held(step, scope.key):
+                async with contextlib.nullcontext() if is_part else self._slots:
                     self._begin(scope, step)
                     await effect.start()
-                    result, kept = await self.budget.in_time(scope.terms.in_time(act(), scope.key, scope.who))
+                    with traced_step(self.ports.tracing, scope, *describe(step)):
+                        result, kept = await self.budget.in_time(scope.terms.in_time(act(), scope.key, scope.who))
         except RunFailed as error:
             if scope.began is None:
                 await effect.start()
@@ -204,6 +232,21 @@ class Run:
         output = {"response": result.response, "agent": result.agent, "output": result.output, **kept}
         await effect.finish(output)
         return StepResult(**self._conversations.go_on(output), index=index), False
+
+    def _is_part(self, scope: StepScope) -> bool:
+        """Return whether a step is part of a call of another step of this run."""
+        return scope.outer is not None and scope.outer.host is self
+
+    def count_step(self) -> None:
+        """Count a step that begins, also to the runs of which this one is a part."""
+        self.budget.count_step()
+        if self._within is not None:
+            self._within.host.count_step()
+
+    def done_below(self, key: str) -> list[Row]:
+        """Return what the journal holds of what was done inside a call."""
+        rows = self.ports.journal.rows()
+        return [row for row in rows if row.status == "done" and row.key.startswith(f"{key}/")]
 
     def _count_step(self, scope: StepScope) -> None:
         """Count a step that begins to the run and to its agent, before it waits for a slot.
@@ -214,7 +257,7 @@ class Run:
         if scope.terms.budget is not None:
             scope.terms.budget.require("step")
             scope.terms.budget.count_step()
-        self.budget.count_step()
+        self.count_step()
 
     def _prepare_agent(
         self, scope: StepScope, step: AgentStep, names: Mapping[str, Any], index: int, schema: Mapping[str, Any] | None
@@ -236,10 +279,12 @@ class Run:
         tools = tools_of(step, self.plan.agents, self.plan.override_tools)
         schema = schema if schema is not None else agent.output_schema
         history = self._conversations.history(agent.id)
+        if self._is_part(scope):
+            agent, history = dataclasses.replace(agent, keeps_conversation=False), ()
         request = AgentRequest(agent, prompt, system_prompt, tools, schema, history)
 
         async def act() -> tuple[StepResult, dict[str, Any]]:
-            answer = await self._ports.agents.run_agent(request, scope)
+            answer = await self.ports.agents.run_agent(request, scope)
             kept = self._conversations.row_of(answer, agent.id)
             return StepResult(answer.text, agent.id, output=answer.output), kept
 
@@ -252,7 +297,7 @@ class Run:
         arguments = self.render_value(step.input, names, where=f"{scope.key}.input")
 
         async def act() -> tuple[StepResult, dict[str, Any]]:
-            result = await self._ports.tools.call_tool(tool, arguments, scope)
+            result = await self.ports.tools.call_tool(tool, arguments, scope)
             text, output = text_of(result), json_of(result)
             if result["status"] != "success":
                 raise RunFailed(f"{scope.key}: the tool {tool.name} failed: {text}")
@@ -281,22 +326,29 @@ class Run:
             default=step.default,
             timeout_s=step.timeout_seconds,
         )
-        known = self._ports.journal.row(scope.key)
+        known = self.ports.journal.row(scope.key)
         replayed = known is not None and known.status == "done"
         if not replayed:
             self._check_budget("step")
             self._count_step(scope)
         self._begin(scope, step)
-        answer = await scope.ask(question, {"prompt": question.prompt, "context": question.context})
+        tracing = UNTRACED if replayed else self.ports.tracing
+        with traced_step(tracing, scope, *describe(step)):
+            answer = await scope.ask(question, {"prompt": question.prompt, "context": question.context})
         return StepResult(answer.text, "person", index=index), replayed
 
 
-def _agent_budgets(plan: Plan, ports: Ports) -> dict[str, Budget]:
+def _agent_budgets(plan: Plan, ports: Ports, prefix: str) -> dict[str, Budget]:
     """Return the budgets of the agents that have one, with what earlier processes spent."""
-    agent_of = agent_by_key(plan.spec)
+    agents_of = agents_by_key(plan.spec)
     return {
         agent.id: Budget.resumed(
-            Budgets(**agent.budgets.model_dump()), ports.clock, ports.journal, agent=agent.id, agent_of=agent_of
+            Budgets(**agent.budgets.model_dump()),
+            ports.clock,
+            ports.journal,
+            agent=agent.id,
+            agents_of=agents_of,
+            below=prefix,
         )
         for agent in plan.agents.values()
         if agent.budgets is not None and any(limit is not None for _, limit in agent.budgets)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from strands_cli.lock.files import UNREADABLE
-from strands_cli.lock.model import Lock, LockedDistribution, LockedModule, LockedTool
+from strands_cli.lock.model import Lock, LockedDistribution, LockedModule, LockedServer, LockedTool
 
 _SHOWN, _BEFORE, _NAMES = 70, 20, 5
 
@@ -43,6 +43,8 @@ def compare_locks(old: Lock, new: Lock) -> list[Difference]:
         found += _compare_either(old.distributions.get(name), new.distributions.get(name))
     for reference in sorted({*old.modules, *new.modules}):
         found += compare_module(old.modules.get(reference), new.modules.get(reference))
+    for name in sorted({*old.servers, *new.servers}):
+        found += compare_server(old.servers.get(name), new.servers.get(name))
     return found
 
 
@@ -73,10 +75,36 @@ def compare_distribution(old: LockedDistribution, new: LockedDistribution, *, wh
         message = f"{new.name} is {words[new.editable]}, locked is {words[old.editable]}"
         found.append(Difference(new.name, message, field="editable", old=old.editable, new=new.editable))
     found += _compare_files(new.name, *_comparable(old, new))
-    for name in sorted({*old.tools, *new.tools}):
-        if whole or name in new.tools:
-            found += _compare_tool(new.name, name, old.tools.get(name), new.tools.get(name))
+    known = {name: tool for name, tool in old.tools.items() if whole or name in new.tools}
+    return found + compare_tools(new.name, known, new.tools)
+
+
+def compare_tools(owner: str, old: Mapping[str, LockedTool], new: Mapping[str, LockedTool]) -> list[Difference]:
+    """Return where tools are not as they were locked."""
+    found: list[Difference] = []
+    for name in sorted({*old, *new}):
+        found += _compare_tool(owner, name, old.get(name), new.get(name))
     return found
+
+
+def compare_server(old: LockedServer | None, new: LockedServer | None) -> list[Difference]:
+    """Return where an MCP server is not as it was locked."""
+    if old is None:
+        name = new.name if new else ""
+        return [Difference(name, f"the MCP server {name} is not in the lock", unlisted=True)]
+    if new is None:
+        return [Difference(old.name, f"the MCP server {old.name} is in the lock, but no workflow uses it")]
+    found = compare_reach(old, new.reached_by)
+    return found + compare_tools(new.name, old.tools, new.tools)
+
+
+def compare_reach(old: LockedServer, now: str) -> list[Difference]:
+    """Return whether a server is started or reached otherwise than when it was locked."""
+    if old.reached_by == now:
+        return []
+    left, right = _pair(old.reached_by, now)
+    message = f"the MCP server {old.name} is reached by {right}, locked is {left}"
+    return [Difference(old.name, message, field="reached_by", old=old.reached_by, new=now)]
 
 
 def compare_module(old: LockedModule | None, new: LockedModule | None) -> list[Difference]:

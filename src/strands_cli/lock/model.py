@@ -12,7 +12,7 @@ FILE_NAME = "strands.lock"
 VERSION = 1
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
-# Named tuples: four dataclasses would cost each command with a lock two milliseconds to make.
+# Named tuples: five dataclasses would cost each command with a lock two milliseconds to make.
 
 
 class LockedTool(NamedTuple):
@@ -49,16 +49,25 @@ class LockedModule(NamedTuple):
     files: Mapping[str, str]
 
 
+class LockedServer(NamedTuple):
+    """An MCP server: its name (`mcp:ID`), how it is reached, as the workflow writes it, and its tools by name."""
+
+    name: str
+    reached_by: str
+    tools: Mapping[str, LockedTool] = _NOTHING
+
+
 class Lock(NamedTuple):
     """Everything that a lock file says, by name and by reference."""
 
     distributions: Mapping[str, LockedDistribution] = _NOTHING
     modules: Mapping[str, LockedModule] = _NOTHING
+    servers: Mapping[str, LockedServer] = _NOTHING
 
     @property
     def names(self) -> tuple[str, ...]:
         """What `strands lock --update` can be given."""
-        return (*self.distributions, *self.modules)
+        return (*self.distributions, *self.modules, *self.servers)
 
     def owners_of(self, tool: str) -> list[str]:
         """Return the distributions that the lock has a tool of this name from."""

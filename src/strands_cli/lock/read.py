@@ -9,7 +9,7 @@ from typing import Any
 
 from strands_cli.catalog.locate import read_start
 from strands_cli.errors import Denied, Finding, Where
-from strands_cli.lock.model import FILE_NAME, VERSION, Lock, LockedDistribution, LockedModule, LockedTool
+from strands_cli.lock.model import FILE_NAME, VERSION, Lock, LockedDistribution, LockedModule, LockedServer, LockedTool
 
 MAX_BYTES = 10 * 1024 * 1024
 _DIGEST_LENGTH = len("sha256:") + 64
@@ -60,8 +60,12 @@ def parse_lock(raw: bytes) -> Lock:
     if document.get("version") != VERSION or isinstance(document["version"], bool):
         written = document.get("version", "none")
         raise _Fault(f"its version is {written!r}, this strands-cli reads version {VERSION}")
-    _require_keys(document, {"version"}, {"distribution", "module"}, "the file")
-    return Lock(_each(document, "distribution", _distribution, "name"), _each(document, "module", _module, "reference"))
+    _require_keys(document, {"version"}, {"distribution", "module", "server"}, "the file")
+    return Lock(
+        _each(document, "distribution", _distribution, "name"),
+        _each(document, "module", _module, "reference"),
+        _each(document, "server", _server, "name"),
+    )
 
 
 def _each(document: Mapping[str, Any], key: str, read: Callable[[Mapping[str, Any]], Any], name: str) -> dict[str, Any]:
@@ -108,6 +112,13 @@ def _module(part: Mapping[str, Any]) -> LockedModule:
     place = f"[[module]] {part.get('reference', '?')!r}"
     _require_keys(part, {"reference", "files"}, set(), place)
     return LockedModule(_text(part, "reference", place), _files(part["files"], place))
+
+
+def _server(part: Mapping[str, Any]) -> LockedServer:
+    place = f"[[server]] {part.get('name', '?')!r}"
+    _require_keys(part, {"name", "reached_by"}, {"tool"}, place)
+    tools = _each(part, "tool", _tool, "name")
+    return LockedServer(_text(part, "name", place), _text(part, "reached_by", place), tools)
 
 
 def _files(value: Any, place: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from strands_cli.lock.model import VERSION, Lock, LockedDistribution, LockedModule
+from strands_cli.lock.model import VERSION, Lock, LockedDistribution, LockedModule, LockedServer, LockedTool
 from strands_cli.lock.toml import Value, toml_document, toml_table
 
 HEAD = (
@@ -25,6 +25,8 @@ def _parts(lock: Lock) -> Iterator[str]:
         yield from _distribution(lock.distributions[name])
     for reference in sorted(lock.modules):
         yield from _module(lock.modules[reference])
+    for name in sorted(lock.servers):
+        yield from _server(lock.servers[name])
 
 
 def _distribution(distribution: LockedDistribution) -> Iterator[str]:
@@ -35,11 +37,20 @@ def _distribution(distribution: LockedDistribution) -> Iterator[str]:
         values["editable"] = True
     yield toml_table("distribution", values, repeated=True)
     yield _files("distribution.files", distribution.files)
-    for name in sorted(distribution.tools):
-        tool = distribution.tools[name]
+    yield from _tools("distribution.tool", distribution.tools)
+
+
+def _tools(path: str, tools: Mapping[str, LockedTool]) -> Iterator[str]:
+    for name in sorted(tools):
+        tool = tools[name]
         known: dict[str, Value] = {"known_after_load": True} if tool.after_load else {}
         said = {"name": name, "definition": tool.definition, **known, "fields": json_block(tool.fields)}
-        yield toml_table("distribution.tool", said, repeated=True)
+        yield toml_table(path, said, repeated=True)
+
+
+def _server(server: LockedServer) -> Iterator[str]:
+    yield toml_table("server", {"name": server.name, "reached_by": server.reached_by}, repeated=True)
+    yield from _tools("server.tool", server.tools)
 
 
 def _module(module: LockedModule) -> Iterator[str]:

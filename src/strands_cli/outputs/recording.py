@@ -24,7 +24,7 @@ def write_recording(path: Path, calls: Iterable[tuple[str, Mapping[str, Any], st
     """
     steps: dict[str, list[RecordedTurn]] = {}
     for key, output, request in calls:
-        steps.setdefault(key.partition("/")[0], []).append(turn_of(output["events"], request))
+        steps.setdefault(key.rpartition("/")[0], []).append(turn_of(output["events"], request))
     write_artifact(path, dump_recording(steps), force=force)
 
 

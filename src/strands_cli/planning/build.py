@@ -25,16 +25,20 @@ from strands_cli.errors import (
 )
 from strands_cli.planning.artifacts import check_outputs
 from strands_cli.planning.call_inputs import check_call_input
+from strands_cli.planning.composed import Surroundings
 from strands_cli.planning.context import check_context, summarizer_of
+from strands_cli.planning.exposure import check_exposure
 from strands_cli.planning.inputs import resolve_inputs
 from strands_cli.planning.limits import check_limits, prices_of
-from strands_cli.planning.not_yet import check_not_yet
 from strands_cli.planning.options import RunOptions
-from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool, entry_key
+from strands_cli.planning.own import Skills, called_in, with_parts, workflows_in
+from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, entry_key
 from strands_cli.planning.recordings import check_recordings, recorded_texts
 from strands_cli.planning.rules import check_patterns, check_rules, rules_of
 from strands_cli.planning.secrets import check_asked_for, check_secrets
+from strands_cli.planning.skills import skill_files
 from strands_cli.planning.steps import bounds_of, planned_steps, steps_of
+from strands_cli.planning.telemetry import check_telemetry
 from strands_cli.planning.tools import ToolResolver
 from strands_cli.planning.variables import check_variables
 from strands_cli.policy import Policy
@@ -62,6 +66,7 @@ def build_plan(
     kept: Kept = NOTHING_KEPT,
     policy: Policy = NO_POLICY,
     hooks: Hooks | None = None,
+    around: Surroundings | None = None,
 ) -> Plan:
     """Resolve a workflow into a plan.
 
@@ -77,19 +82,19 @@ def build_plan(
         kept: The workflow's folder and files, where a run has kept them.
         policy: What the policy files say.
         hooks: The hook plugins in force; without them policy alone answers.
+        around: What stands around a workflow that is a tool of another; its inputs come with each call.
     """
     spec, base_dir = with_runtime_of(spec, options), kept.folder or folder_of(document)
-    rules = rules_of(spec, options, document, policy)
-    resolver = ToolResolver(spec, document, catalog, rules, settings, options.tools, hooks)
-    inputs, findings = resolve_inputs(spec.inputs, options.given, options.values, document)
-    agents = {
-        agent_id: _planned_agent(agent_id, agent, spec, resolver, options, base_dir)
-        for agent_id, agent in spec.agents.items()
-    }
-    overrides, call_tools = _step_tools(spec, resolver)
     environ = os.environ if environ is None else environ
-    prices, bad_prices = prices_of(environ)
-    steps = planned_steps(spec, inputs, agents, overrides)
+    around = around or Surroundings(base_dir, options, environ, kept, policy, policy.rules)
+    rules = rules_of(spec, options, document, replace(policy, rules=around.rules))
+    resolver = ToolResolver(
+        spec, document, catalog, rules, settings, options.tools, hooks, around=around, plan_agent=_planned_agent
+    )
+    inputs, findings = resolve_inputs(spec.inputs, options.given, options.values, document)
+    findings = [found for found in findings if not (around.is_tool and found.code == "missing-input")]
+    agents = resolver.own.agents()
+    overrides, call_tools = _step_tools(spec, resolver)
     plan = Plan(
         spec=spec,
         file=document.file,
@@ -99,36 +104,71 @@ def build_plan(
         agents=agents,
         call_tools=call_tools,
         override_tools=overrides,
-        steps=steps,
+        steps=planned_steps(spec, inputs, agents, overrides, as_written=options.as_written),
         rules=rules,
-        bounds=bounds_of(spec, steps),
-        digest=_digest(spec, inputs, agents),
-        prices=prices,
-        files=recorded_texts(agents, kept),
+        bounds=Bounds(None, None, None),
+        digest="",
+        files={**recorded_texts(agents, kept), **skill_files(resolver.workflow_tools)},
         policy=policy,
         hooks=hooks,
     )
-    findings += [*check_models(agents, document, environ, hooks), *resolver.findings, *policy.findings]
-    findings += bad_prices or check_limits(spec, agents, prices, document)
-    findings += _check_plan(plan, document, catalog, options, kept, environ)
+    plan, unpriced = _priced(_with_what_tools_hold(plan), document, environ)
+    findings += [*check_models(agents, document, environ, hooks), *resolver.findings, *policy.findings, *unpriced]
+    findings += _check_plan(plan, document, catalog, options, kept, environ, around)
     return replace(plan, findings=tuple(dict.fromkeys(findings)))
 
 
+def _with_what_tools_hold(plan: Plan) -> Plan:
+    """Return a plan with its bounds, its digest, and the texts of the workflows that are its tools."""
+    called = called_in(plan)
+    parts = [file for own in workflows_in(called).values() for file in own.plan.files.items()]
+    return replace(
+        plan,
+        bounds=bounds_of(plan.spec, plan.steps, leads_on=any(tool.is_composed for tool in called)),
+        digest=_digest(plan.spec, plan.inputs, plan.agents, called),
+        files={**plan.files, **dict(parts)},
+    )
+
+
+def _priced(plan: Plan, document: Document, environ: Mapping[str, str]) -> tuple[Plan, list[Finding]]:
+    """Return a plan with the prices that hold here, and what is wrong with them."""
+    prices, findings = prices_of(environ)
+    findings = findings or list(check_limits(plan.spec, plan.agents, prices, document, called_in(plan)))
+    return replace(plan, prices=prices), findings
+
+
 def _check_plan(
-    plan: Plan, document: Document, catalog: Catalog, options: RunOptions, kept: Kept, environ: Mapping[str, str]
+    plan: Plan,
+    document: Document,
+    catalog: Catalog,
+    options: RunOptions,
+    kept: Kept,
+    environ: Mapping[str, str],
+    around: Surroundings,
 ) -> Iterator[Finding]:
     """Yield what is wrong with a plan that has been resolved."""
     spec, agents = plan.spec, plan.agents
-    yield from check_recordings(spec, agents, document, kept)
+    outer = around.recording
+    playing = {name: agent for name, agent in agents.items() if outer is None or agent.recording != outer}
+    yield from check_recordings(spec, playing, document, kept)
     yield from check_context(spec, agents, document)
     yield from check_patterns(spec, document)
-    yield from check_rules(plan.rules, agents, plan.override_tools, plan.call_tools, catalog)
-    yield from check_not_yet(spec, document)
+    known = around.rules if around.is_tool else ()
+    own_rules = [rule for rule in plan.rules if not any(rule is one for one in known)]
+    yield from check_rules(own_rules, list(with_parts(called_in(plan))), catalog)
+    yield from check_exposure(plan, document)
+    if not around.is_tool:
+        yield from check_telemetry(spec, document, environ)
     yield from check_mounts(spec, document, plan.base_dir)
     yield from check_secrets(spec, document, plan.base_dir, environ)
     yield from check_asked_for(plan, document)
     yield from check_variables(spec, document, plan.inputs)
-    yield from check_outputs(spec, document, plan.inputs, options)
+    if not around.is_tool:
+        yield from check_outputs(spec, document, plan.inputs, options)
+    elif spec.outputs.artifacts:
+        message = f"{document.file} is called as a tool, and then writes no artifacts"
+        fix = "write them by the workflow that calls it"
+        yield Finding("no-effect", message, document.where("/outputs/artifacts", key=True), fix, "warning")
 
 
 def folder_of(document: Document) -> Path:
@@ -152,11 +192,12 @@ def require_runnable(plan: Plan) -> None:
     raise kind(f"{plan.file} cannot run: {count} {noun}", findings=plan.findings)
 
 
-def _planned_agent(
-    agent_id: str, agent: AgentSpec, spec: WorkflowSpec, resolver: ToolResolver, options: RunOptions, base_dir: Path
-) -> PlannedAgent:
-    model = model_of(spec, agent, options)
-    recording = base_dir / spec.runtime.recording if spec.runtime.recording and model.provider == "replay" else None
+def _planned_agent(agent_id: str, resolver: ToolResolver, around: Surroundings) -> PlannedAgent:
+    spec = resolver.spec
+    agent = spec.agents[agent_id]
+    model = model_of(spec, agent, around.options)
+    named = around.base_dir / spec.runtime.recording if spec.runtime.recording else around.recording
+    recording = named if model.provider == "replay" else None
     return PlannedAgent(
         id=agent_id,
         prompt=agent.prompt or "",
@@ -252,10 +293,19 @@ def check_mounts(spec: WorkflowSpec, document: Document, base_dir: Path) -> list
     ]  # fmt: skip
 
 
-def _digest(spec: WorkflowSpec, inputs: Mapping[str, Any], agents: Mapping[str, PlannedAgent]) -> str:
+def _digest(
+    spec: WorkflowSpec, inputs: Mapping[str, Any], agents: Mapping[str, PlannedAgent], tools: Sequence[PlannedTool]
+) -> str:
     """Return what changes whenever the run could: the workflow with its files, the inputs, the models, the tools."""
+    inside = {tool.ref: [(part.name, part.qualified) for part in with_parts([tool])] for tool in tools if tool.own}
+    parts = {file: own.plan.digest for file, own in workflows_in(tools).items()}
+    skills = {folder.id: digest_of(folder.texts) for tool in with_parts(tools, of_others=False)
+              if isinstance(tool.own, Skills) for folder in tool.own.folders}  # fmt: skip
     return digest_of(
         {
+            **({"skills": skills} if skills else {}),
+            # Only where there are any, as above.
+            **({"inside": inside, "workflows": sorted(parts.values())} if inside else {}),
             # Without defaults: a field that a later version adds must not make older runs another workflow's.
             "spec": spec.model_dump(mode="json", by_alias=True, exclude_defaults=True),
             "inputs": inputs,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,8 @@ from strands_cli.planning.tools import bare_tool, find_single_tool, is_granted
 from strands_cli.policy import Decision, Request, Rule, conditional_rules, decide, grant_of, speaking_rules
 from strands_cli.toolref import ToolRef, ToolRefError
 
+# What a call would be made with, and whether it then only reads; only who validates arguments can tell.
+AsCalled = Callable[[PlannedTool, Mapping[str, Any]], tuple[Mapping[str, Any], bool]]
 INTERNAL_KINDS = ("mcp", "agent", "workflow")
 
 
@@ -47,6 +49,7 @@ def explain_policy(
     planned: Sequence[PlannedTool] = (),
     arguments: Mapping[str, Any] | None = None,
     hooks: Hooks | None = None,
+    as_called: AsCalled | None = None,
 ) -> list[Explanation]:
     """Return what the rules say of a reference; of each of its tools, where it holds several.
 
@@ -58,19 +61,20 @@ def explain_policy(
         planned: The tools of a plan.
         arguments: Those of a call to ask about.
         hooks: The hook plugins in force; they are asked about tools that are installed.
+        as_called: Fills in defaults, and tells whether a tool only reads by its own word; without it neither is known.
 
     Raises:
         UsageError: the text is no reference.
     """
     of_plan = {tool.identity: tool for tool in planned if ref in tool.names}
     if tools := list(of_plan.values()):
-        return [_of_tool(tool, rules, settings, arguments, hooks) for tool in tools]
+        return [_of_tool(tool, rules, settings, arguments, hooks, as_called) for tool in tools]
     try:
         parsed = ToolRef.parse(ref)
     except ToolRefError as error:
         raise UsageError(str(error), fix="see docs/reference/tool-refs.md") from error
     try:
-        return [_of_tool(tool, rules, settings, arguments, hooks) for tool in _installed(parsed, catalog)]
+        return [_of_tool(tool, rules, settings, arguments, hooks, as_called) for tool in _installed(parsed, catalog)]
     except StrandsCliError as error:  # not installed, or not usable here: rules may speak of it all the same
         return [_of_unknown(parsed, rules, error.message, arguments)]
 
@@ -89,8 +93,12 @@ def _of_tool(
     settings: Settings,
     arguments: Mapping[str, Any] | None,
     hooks: Hooks | None = None,
+    as_called: AsCalled | None = None,
 ) -> Explanation:
-    request = request_of(tool, arguments=arguments)
+    reads_only = False
+    if arguments is not None and as_called is not None:
+        arguments, reads_only = as_called(tool, arguments)
+    request = request_of(tool, arguments=arguments, read_only_now=reads_only)
     at_load = replace(request, arguments=None)
     load = _load_decision(at_load, rules, is_allowed=is_granted(tool, rules, settings))
     explained = _explained(tool.custom or tool.name, request, load, rules)
@@ -118,12 +126,23 @@ def _plugin_sentence(decision: Decision) -> str:
 
 
 def _of_unknown(ref: ToolRef, rules: Sequence[Rule], note: str, arguments: Mapping[str, Any] | None) -> Explanation:
+    if ref.kind == "mcp":
+        return _of_server(ref, rules, note, arguments)
     name = f"{ref.name}.{ref.member}" if ref.member else ref.name
     own = [name] if ref.kind in INTERNAL_KINDS else [name, f"native:{name}"]
     if ref.distribution:
         own += [f"{ref.distribution}/{name}", f"native:{ref.distribution}/{name}"]
     request = Request(tuple(own), distribution=ref.distribution, arguments=arguments, aliases=(str(ref),))
     return replace(_explained(name, request, _load_decision(request, rules, is_allowed=True), rules), note=note)
+
+
+def _of_server(ref: ToolRef, rules: Sequence[Rule], note: str, arguments: Mapping[str, Any] | None) -> Explanation:
+    """Return what the rules say of a tool of an MCP server, as far as it is known by its name."""
+    own = tuple(dict.fromkeys((str(ref), f"mcp:{ref.server}")))
+    aliases = tuple(filter(None, (ref.name, ref.server)))
+    request = Request(own, sources=frozenset({"mcp"}), arguments=arguments, aliases=aliases)
+    load = _load_decision(request, rules, is_allowed=True)
+    return replace(_explained(str(ref), request, load, rules), note=note)
 
 
 def _load_decision(request: Request, rules: Sequence[Rule], *, is_allowed: bool) -> Decision:
@@ -164,6 +183,7 @@ def _changes(name: str, request: Request, load: Decision, call: Decision) -> lis
     if call.effect == "ask" and by is not None:
         return [f"--allow {name} or --yes answers it for one run; {by.origin} asks again in the next"]
     if call.effect == "ask":
-        rule = f"`allow: {request.custom or name}` in a policy file for every run"
+        # A name that the workflow chose loosens no rule of a file.
+        rule = f"`allow: {request.custom or (*request.names, name)[0]}` in a policy file for every run"
         return [f"--allow {name} or --yes answers it for one run, {rule}"]
     return ["a rule that asks or denies, at any level"]

@@ -11,10 +11,12 @@ from strands_cli.catalog import Catalog
 from strands_cli.config import Settings
 from strands_cli.errors import Finding, InvalidInput, NotEquipped, StrandsCliError, UsageError, has_errors
 from strands_cli.hooks.manager import Hooks
-from strands_cli.planning.build import build_plan
+from strands_cli.planning.atomic import as_workflow
+from strands_cli.planning.build import build_plan, folder_of
 from strands_cli.planning.options import RunOptions
 from strands_cli.planning.plan import Plan
 from strands_cli.planning.steps import steps_of
+from strands_cli.spec.agent_file import is_agent_file, read_atomic
 from strands_cli.spec.document import Document, read_document
 from strands_cli.spec.loader import load_spec
 from strands_cli.spec.model import AgentStep, CallStep, WorkflowSpec
@@ -54,12 +56,18 @@ def plan_folder(
     findings: list[Finding] = []
     plans: list[Plan] = []
     for document in documents:
+        if not is_workflow(document):
+            agent, wrong = _plan_agent(document, catalog, settings, hooks)
+            # Those of a workflow around it may be what it lacks; then that workflow is what is locked.
+            findings += wrong if named is not None and Path(document.file) == named else []
+            plans += [agent] if agent is not None else []
+            continue
         loaded = load_spec(document)
         if loaded.spec is None or has_errors(loaded.findings):
             findings += [found for found in loaded.findings if found.severity == "error"]
             continue
         # Nothing is imported here, and what may run is for policy to say when it does.
-        granted = replace(settings, custom_tools=tuple(_custom_references(loaded.spec)))
+        granted = replace(settings, custom_tools=tuple(_custom_references(loaded.spec, folder_of(document), set())))
         plan = build_plan(loaded.spec, document, catalog, granted, RunOptions(), hooks=hooks)
         findings += [found for found in plan.findings if found.severity == "error" and found.code in _OF_TOOLS]
         plans.append(plan)
@@ -84,7 +92,7 @@ def _documents(folder: Path, named: Path | None) -> tuple[list[Document], list[s
                 raise
             unread.append(f"{path} is not looked at: {_reason(error)}")
             continue
-        if is_workflow(document):
+        if is_workflow(document) or is_agent_file(document.value):
             documents.append(document)
         elif path == named:
             raise InvalidInput(
@@ -93,12 +101,27 @@ def _documents(folder: Path, named: Path | None) -> tuple[list[Document], list[s
     return documents, unread
 
 
+def _plan_agent(
+    document: Document, catalog: Catalog, settings: Settings, hooks: Hooks | None
+) -> tuple[Plan | None, list[Finding]]:
+    """Return the plan of an agent in a file of its own; none, and why, where its tools cannot be known by itself."""
+    whole = as_workflow(read_atomic(document))
+    loaded = whole.load()
+    if loaded.spec is None or has_errors(loaded.findings):
+        return None, [found for found in loaded.findings if found.severity == "error"]
+    granted = replace(settings, custom_tools=tuple(_custom_references(loaded.spec, folder_of(document), set())))
+    plan = build_plan(loaded.spec, loaded.document, catalog, granted, RunOptions(), kept=whole.kept, hooks=hooks)
+    findings = [found for found in plan.findings if found.severity == "error" and found.code in _OF_TOOLS]
+    return None if findings else plan, findings
+
+
 def is_workflow(document: Document) -> bool:
     """Return whether a document is meant as a workflow; recordings and files of agents lie beside them."""
     return isinstance(document.value, dict) and {"agents", "pattern"} <= document.value.keys()
 
 
-def _custom_references(spec: WorkflowSpec) -> Iterator[str]:
+def _custom_references(spec: WorkflowSpec, folder: Path, seen: set[Path]) -> Iterator[str]:
+    """Yield the custom Python that a workflow names, or another that is a tool of it; `seen` are those looked at."""
     entries = [
         entry.tool for tools in (spec.tools.python, *(a.tools or () for a in spec.agents.values())) for entry in tools
     ]
@@ -107,11 +130,17 @@ def _custom_references(spec: WorkflowSpec) -> Iterator[str]:
             entries += [entry.tool for entry in step.tool_overrides or ()]
         elif isinstance(step, CallStep):
             entries.append(step.tool)
+    entries += [step.tool for composite in spec.tools.composite for step in composite.steps]
     for text in entries:
         with contextlib.suppress(ToolRefError):
             ref = ToolRef.parse(text)
             if ref.kind == "custom":
                 yield ref.canonical
+            elif ref.kind == "workflow" and (file := (folder / ref.name).resolve()) not in seen:
+                seen.add(file)
+                with contextlib.suppress(StrandsCliError):  # planning says what is wrong with it
+                    other = load_spec(read_document(file)).spec
+                    yield from _custom_references(other, file.parent, seen) if other is not None else ()
 
 
 def _reason(error: StrandsCliError) -> str:

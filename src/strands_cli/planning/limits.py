@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from strands_cli.errors import Finding, NotEquipped
-from strands_cli.planning.plan import PlannedAgent
+from strands_cli.planning.own import agents_in
+from strands_cli.planning.plan import PlannedAgent, PlannedTool
 from strands_cli.prices import VARIABLE, PriceTable, load_prices
 from strands_cli.spec.document import Document, escape
 from strands_cli.spec.model import WorkflowSpec
@@ -20,15 +21,29 @@ def prices_of(environ: Mapping[str, str] | None) -> tuple[PriceTable, list[Findi
 
 
 def check_limits(
-    spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], prices: PriceTable, document: Document
+    spec: WorkflowSpec,
+    agents: Mapping[str, PlannedAgent],
+    prices: PriceTable,
+    document: Document,
+    called: Iterable[PlannedTool] = (),
 ) -> Iterator[Finding]:
-    """Yield a finding for each model whose price a limit on money needs and nobody knows."""
+    """Yield a finding for each model whose price a limit on money needs and nobody knows.
+
+    Args:
+        spec: The workflow.
+        agents: Its agents.
+        prices: What models cost.
+        document: Its file, for places.
+        called: Its tools: what agents and workflows among them spend counts too.
+    """
     if spec.runtime.budgets.max_cost_usd is not None:
-        yield from _unpriced("/runtime/budgets/max_cost_usd", agents.values(), prices, document)
+        used = [*agents.values(), *agents_in(called)]
+        yield from _unpriced("/runtime/budgets/max_cost_usd", used, prices, document)
     for agent in agents.values():
         for part, limits, name in (("budgets", agent.budgets, "max_cost_usd"), ("limits", agent.limits, "cost_usd")):
             if getattr(limits, name, None) is not None:
-                yield from _unpriced(f"/agents/{escape(agent.id)}/{part}/{name}", [agent], prices, document)
+                used = [agent, *agents_in(agent.tools)]
+                yield from _unpriced(f"/agents/{escape(agent.id)}/{part}/{name}", used, prices, document)
 
 
 def _unpriced(

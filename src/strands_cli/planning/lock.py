@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from strands_cli.canonical import canonical_json
 from strands_cli.catalog import Catalog, ToolRecord
 from strands_cli.errors import Denied, Finding, Where
+from strands_cli.planning.own import all_workflows_in, called_in, with_parts
 from strands_cli.planning.plan import Plan, PlannedTool
 
 if TYPE_CHECKING:
     from strands_cli.lock.compare import Difference
-    from strands_cli.lock.model import Lock, LockedDistribution, LockedModule
+    from strands_cli.lock.model import Lock, LockedDistribution, LockedModule, LockedServer
+    from strands_cli.spec.model import McpServer
     from strands_cli.toolref import ToolRef
 
 AFTER_READING = "after you have read the change"
@@ -28,10 +32,17 @@ class Used(NamedTuple):
 
 
 def tools_of(plan: Plan) -> tuple[PlannedTool, ...]:
-    """Return every tool that an agent or a step of a plan may call."""
-    agents = [tool for agent in plan.agents.values() for tool in agent.tools]
-    overrides = [tool for group in plan.override_tools.values() for tool in group]
-    return (*agents, *overrides, *plan.call_tools.values())
+    """Return every tool that an agent or a step of a plan may call, and those that these are made of."""
+    return tuple(with_parts(called_in(plan)))
+
+
+def python_path_of(plan: Plan) -> tuple[str, ...]:
+    """Return the folders for custom Python as seen from a plan's folder, those of the workflows in it too."""
+    below = [
+        os.path.relpath(part.base_dir / path, plan.base_dir)
+        for part in all_workflows_in(plan) for path in part.spec.tools.python_path
+    ]  # fmt: skip
+    return tuple(dict.fromkeys((*plan.spec.tools.python_path, *below)))
 
 
 def used_by(tools: Iterable[PlannedTool], python_path: Sequence[str] = ()) -> Used:
@@ -52,11 +63,49 @@ def with_lock(plan: Plan, catalog: Catalog, required_by: str | None = None) -> P
         catalog: The installed tools it was made with.
         required_by: Who asks for a lock where none is (`--locked`, or the line of a policy file).
     """
-    used = used_by(tools_of(plan), plan.spec.tools.python_path)
+    used = used_by(tools_of(plan), python_path_of(plan))
     findings, locked = check_used(used, plan.base_dir, catalog, required_by, _spec_word(plan))
     if any(finding.code == "unknown-tool" for finding in plan.findings):
         findings += _uninstalled(plan.base_dir, catalog, known=findings)
-    return replace(plan, findings=tuple(dict.fromkeys((*plan.findings, *findings))), locked=locked)
+    servers = servers_in(tools_of(plan))
+    pinned: dict[str, LockedServer] = {}
+    if servers and not any(finding.code.startswith("lock-") for finding in findings):
+        found, pinned = check_servers(servers, plan.base_dir, required_by, _spec_word(plan))
+        findings += found
+    return replace(plan, findings=tuple(dict.fromkeys((*plan.findings, *findings))), locked=locked, pinned=pinned)
+
+
+def servers_in(tools: Iterable[PlannedTool]) -> list[McpServer]:
+    """Return the MCP servers of these tools, each once."""
+    servers = {canonical_json(tool.config): tool.server for tool in tools if tool.server is not None}
+    return list(servers.values())
+
+
+def check_servers(
+    servers: Iterable[McpServer], folder: Path, required_by: str | None = None, spec: str = ""
+) -> tuple[list[Finding], dict[str, LockedServer]]:
+    """Return why these servers may not be started by the lock of a folder, and what it has of them, by their ids.
+
+    What their tools are is held against the lock when they have started.
+    """
+    from strands_cli.lock.compare import Difference, compare_reach
+    from strands_cli.lock.read import lock_file, read_lock
+    from strands_cli.planning.mcp import reached_by
+
+    lock = read_lock(lock_file(folder))
+    if lock is None:
+        return [], {}
+    findings: list[Finding] = []
+    pinned: dict[str, LockedServer] = {}
+    for server in servers:
+        name = f"mcp:{server.id}"
+        known = lock.servers.get(name)
+        message = f"the lock does not have the MCP server {name}"
+        found = compare_reach(known, reached_by(server)) if known else [Difference(name, message, unlisted=True)]
+        findings += [_finding(difference, folder, f"{spec}--mcp ") for difference in found]
+        if known is not None:
+            pinned[server.id] = known
+    return findings, pinned
 
 
 def require_locked(tool: PlannedTool, folder: Path, catalog: Catalog, required_by: str) -> None:
@@ -190,7 +239,7 @@ def lock_of(plans: Iterable[Plan], catalog: Catalog) -> Lock:
     modules: dict[str, Any] = {}
     records: list[ToolRecord] = []
     for plan in plans:
-        used = used_by(tools_of(plan), plan.spec.tools.python_path)
+        used = used_by(tools_of(plan), python_path_of(plan))
         records += used.records
         for ref in used.custom:
             modules.setdefault(ref.canonical, lock_module(ref, plan.base_dir, used.python_path))

@@ -28,7 +28,8 @@ class RunOptions:
     start from: the working directory as it was before any tool could change it. `locked` asks for a lock; `policy` is a
     policy file that takes the place of the project's; `reload` takes up changed tools between calls. `no_plugins`
     leaves out the hook plugins of the user's file, `hooks` names further ones; `tell` takes a line for the person from
-    any thread: what a hook plugin did wrong, and with `trace_hooks` each call of a hook.
+    any thread: what a hook plugin did wrong, and with `trace_hooks` each call of a hook. `as_written` plans without
+    rendering a template, for a look at a workflow that nobody has read yet.
     """
 
     given: Mapping[str, str] = field(default_factory=dict)
@@ -50,4 +51,5 @@ class RunOptions:
     hooks: tuple[str, ...] = ()
     no_plugins: bool = False
     trace_hooks: bool = False
+    as_written: bool = False
     tell: Callable[[str], None] = log_line

@@ -17,7 +17,9 @@ from strands_cli.toolref import ToolRef
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord
     from strands_cli.hooks.manager import Hooks
-    from strands_cli.spec.model import AgentBudgets, AgentLimits, AgentStep, ToolEntry, WorkflowSpec
+    from strands_cli.lock.model import LockedServer
+    from strands_cli.planning.own import Own
+    from strands_cli.spec.model import AgentBudgets, AgentLimits, AgentStep, McpServer, ToolEntry, WorkflowSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,9 @@ class PlannedTool:
     `name` is what the model calls it, `ref` how the workflow wrote it, `record` what the catalog knows, None for custom
     Python that the allowlist names. `decision` is policy's answer before any argument is known; the rules of
     `conditional` speak of some of its calls, depending on their arguments. `sources` is how it came to be installed, in
-    the words of a rule.
+    the words of a rule. `settles` is what its configuration says over its claims (`configured.settled`). `own` is what
+    it is made of where the workflow itself makes it, `depth` how many levels that has; nothing is imported for it.
+    `server` is the MCP server that it comes from, of which it is the tool `member`, or all of them.
     """
 
     name: str
@@ -38,6 +42,10 @@ class PlannedTool:
     member: str | None = None
     sources: frozenset[str] = frozenset()
     conditional: tuple[Rule, ...] = ()
+    own: Own | None = None
+    depth: int = 0
+    settles: Mapping[str, Any] = field(default_factory=dict)
+    server: McpServer | None = None
 
     @property
     def distribution(self) -> str:
@@ -60,6 +68,11 @@ class PlannedTool:
         return self.record is not None and self.record.kind == "object" and not self.record.path
 
     @property
+    def is_composed(self) -> bool:
+        """Whether a call of it leads to calls of others."""
+        return self.own is not None and self.record is not None and self.record.kind != "skill"
+
+    @property
     def own_names(self) -> tuple[str, ...]:
         """Every name that a rule may know it by; a part of a suite answers to the suite's names too."""
         if self.custom is not None:
@@ -67,6 +80,12 @@ class PlannedTool:
         record = self.record
         if record is None or self.is_given:
             return (record.name,) if record else ()
+        if self.server is not None:
+            whole = f"mcp:{self.server.id}"
+            return (f"{whole}/{self.member}", whole) if self.member else (whole,)
+        if self.own is not None:
+            prefixed = f"{record.kind}:{record.name}" if record.kind in ("agent", "workflow") else record.name
+            return tuple(dict.fromkeys((record.name, prefixed)))
         parts = [record.ref_name, *([record.parent] if record.parent else [])]
         if record.members is None and self.member:  # found when it was loaded
             parts.append(f"{record.ref_name}.{self.member}")
@@ -77,7 +96,8 @@ class PlannedTool:
     @property
     def names(self) -> tuple[str, ...]:
         """Its own names, what the model calls it, and how the workflow wrote it."""
-        return tuple(dict.fromkeys((self.name, *self.own_names, self.ref)))
+        others = (self.ref, self.server.id, *([self.member] if self.member else [])) if self.server else (self.ref,)
+        return tuple(dict.fromkeys((self.name, *self.own_names, *others)))
 
     @property
     def identity(self) -> tuple[Any, ...]:
@@ -111,7 +131,8 @@ class PlannedAgent:
 class PlannedStep:
     """One step for a reader: its key, its kind, who acts, and its input as far as the inputs suffice.
 
-    `rendered` says whether `input` is what will be sent; otherwise it is the template as written.
+    `rendered` says whether `input` is what will be sent; otherwise it is the template as written. `about` is what the
+    workflow says of it to people.
     """
 
     key: str
@@ -120,6 +141,7 @@ class PlannedStep:
     input: str
     rendered: bool
     tools: tuple[str, ...] = ()
+    about: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +172,9 @@ class Plan:
     """Everything `run` needs and nothing it must look up: the value between checking and running.
 
     `files` are the texts of the other files it was made from (agents, schemas, recordings), by `spec.kept.place_of`.
-    `locked` are the distributions and custom references that a lock vouches for. `hooks` are the hook plugins that were
-    asked, and will be; without them policy alone answers.
+    `locked` are the distributions and custom references that a lock vouches for, `pinned` what it has of MCP servers by
+    id, which is held against them when they have started. `hooks` are the hook plugins that were asked, and will be;
+    without them policy alone answers.
     """
 
     spec: WorkflowSpec
@@ -170,6 +193,7 @@ class Plan:
     prices: PriceTable = field(default_factory=lambda: PriceTable({}, ""))
     files: Mapping[str, str] = field(default_factory=dict)
     locked: frozenset[str] = frozenset()
+    pinned: Mapping[str, LockedServer] = field(default_factory=dict)
     policy: Policy = field(default_factory=Policy)
     hooks: Hooks | None = field(default=None, compare=False, repr=False)
 

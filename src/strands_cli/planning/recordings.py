@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from strands_cli.errors import Finding, StrandsCliError
@@ -42,7 +43,8 @@ def _check_file(
     try:
         recorded = kept.read(path)
     except StrandsCliError as error:
-        yield from error.findings
+        named = document.where("/runtime/recording")
+        yield from (replace(found, where=found.where or named) for found in error.findings)
         return
     recording, findings = load_recording(recorded)
     yield from findings
@@ -59,7 +61,12 @@ def _check_steps(
         for key, pointer, step in steps_of(spec)
         if isinstance(step, AgentStep) and step.agent in agents and agents[step.agent].model.provider == "replay"
     }
-    for key in [key for key in recording.steps if key not in asking]:
+    # What stands below a step's key is of agents that are tools there, in this file or another.
+    known = {key for key, _, _ in steps_of(spec)}
+    strange = [
+        key for key in recording.steps if key not in asking and not ("/" in key and key.partition("/")[0] in known)
+    ]
+    for key in strange:
         message = f"the recording has turns for {key}, which asks no recorded model"
         fix = f"remove them; the steps that do are: {', '.join(asking)}"
         yield Finding("bad-recording", message, recorded.where(f"/steps/{escape(key)}", key=True), fix)

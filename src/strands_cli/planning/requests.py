@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.planning.configured import settled
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.policy import Request
 
@@ -33,14 +34,15 @@ def request_of(
     return Request(
         names=tool.own_names,
         annotations=annotations if annotations is not None else record.annotations if record else {},
-        claims=claims if claims is not None else record.strands_cli if record else {},
+        claims=settled(claims if claims is not None else record.strands_cli if record else {}, tool.settles),
         read_only_now=read_only_now,
-        distribution=record.distribution if record and not tool.is_given else None,
+        distribution=record.distribution if record and not tool.is_given and tool.own is None else None,
         version=record.version if record else None,
         sources=tool.sources,
         arguments=arguments,
         custom=tool.custom,
         aliases=tuple(name for name in tool.names if name not in tool.own_names),
+        composed=tool.is_composed,
     )
 
 

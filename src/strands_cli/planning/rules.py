@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from strands_cli.catalog import Catalog
 from strands_cli.errors import Finding, UsageError, Where, did_you_mean
 from strands_cli.planning.options import RunOptions
-from strands_cli.planning.plan import PlannedAgent, PlannedTool
+from strands_cli.planning.plan import PlannedTool
 from strands_cli.policy import Effect, PatternError, Policy, Rule, make_rule, parse_pattern
+from strands_cli.policy.rule import named
 from strands_cli.spec.document import Document
-from strands_cli.spec.model import WorkflowSpec
+from strands_cli.spec.model import McpServer, WorkflowSpec
+
+_NAMES_ELSEWHERE = frozenset({"patternProperties", "oneOf", "anyOf", "allOf", "$ref"})
+NO_NETWORK = "it reaches the network, or does not say that it leaves it alone"
 
 
 def rules_of(
@@ -26,11 +29,23 @@ def rules_of(
             rules.append(make_rule(effect, pattern, "workflow", origin))
         except PatternError:
             continue  # `check_patterns` says so, and nothing runs
-    if (allowed := spec.security.guardrails.allow_tools) is not None:
-        where = document.where("/security/guardrails/allow_tools")
-        origin = f"security.guardrails.allow_tools ({_place(where)})"
-        rules.append(Rule("deny", "*", "workflow", origin, unless=tuple(allowed)))
-    return tuple(rules)
+    return (*rules, *_guardrails(spec, document))
+
+
+def _guardrails(spec: WorkflowSpec, document: Document) -> Iterator[Rule]:
+    """Yield the rules that the guardrails stand for; a tool that does not say that it leaves the network alone is one.
+
+    What is not known fits a rule that denies, so `deny_network` also refuses tools that say nothing of the network.
+    """
+
+    def origin(name: str) -> str:
+        return f"security.guardrails.{name} ({_place(document.where(f'/security/guardrails/{name}'))})"
+
+    guardrails = spec.security.guardrails
+    if guardrails.allow_tools is not None:
+        yield Rule("deny", "*", "workflow", origin("allow_tools"), unless=tuple(guardrails.allow_tools))
+    if guardrails.deny_network:
+        yield Rule("deny", "*", "workflow", origin("deny_network"), capabilities=("network",), reason=NO_NETWORK)
 
 
 def typed_rules(allow: Iterable[str], *, yes: bool) -> list[Rule]:
@@ -73,31 +88,63 @@ def _place(where: Where) -> str:
 
 def check_rules(
     rules: Sequence[Rule],
-    agents: Mapping[str, PlannedAgent],
-    overrides: Mapping[str, tuple[PlannedTool, ...]],
-    calls: Mapping[str, PlannedTool],
+    planned: Iterable[PlannedTool],
     catalog: Catalog,
 ) -> list[Finding]:
-    """Return a warning for each name in the rules that no tool answers to.
+    """Return a warning for each name in the rules that no tool answers to, or that is no argument of its tool.
 
     A misspelt `deny` protects nobody. What an author forbids need not be in the workflow, so installed tools count
     too; what the command line allows must be. A policy file speaks of more than this workflow and this machine.
     """
-    planned = [*(tool for agent in agents.values() for tool in agent.tools), *calls.values()]
-    planned += [tool for group in overrides.values() for tool in group]
+    planned = list(planned)
     used = {name for tool in planned for name in tool.names}
+    unknown = [tool.server for tool in planned if tool.server is not None and tool.member is None]
     installed = {name for ref in catalog.allowed_refs for name in (ref, ref.removeprefix("native:"))}
     findings = []
     for rule in (rule for rule in rules if rule.level in ("workflow", "command line")):
         names = used if rule.level == "command line" else used | installed
         findings += [
-            _unmatched(word, rule, names) for word in rule.unless or (rule.tools,) if not _matches(word, names)
+            _unmatched(word, rule, names)
+            for word in rule.unless or (rule.tools,)
+            if not _matches(word, names) and not any(_may_be_of(server, word) for server in unknown)
         ]
-    return findings
+    return [*findings, *_check_arguments(planned)]
+
+
+def _check_arguments(planned: Sequence[PlannedTool]) -> Iterator[Finding]:
+    """Yield a warning for each argument in a rule that none of the tools it speaks of takes, at whatever level."""
+    spoken_of: dict[tuple[Rule, str], list[tuple[str, ...] | None]] = {}
+    for tool in planned:
+        for rule in tool.conditional:
+            for path, _ in rule.arguments:
+                spoken_of.setdefault((rule, path), []).append(_taken_by(tool))
+    for (rule, path), taken in spoken_of.items():
+        known = sorted({name for names in taken if names is not None for name in names})
+        if None not in taken and not any(path == name or path.startswith(f"{name}.") for name in known):
+            guess = did_you_mean(path.partition(".")[0], known)
+            fix = f"did you mean '{guess}'?" if guess else f"it takes {', '.join(known)}"
+            message = f"{rule.origin}: {rule.tools} takes no argument '{path}'"
+            yield Finding("unmatched-rule", message, None, fix, "warning")
+
+
+def _taken_by(tool: PlannedTool) -> tuple[str, ...] | None:
+    """Return the names of a tool's arguments; None where it may take others than its schema lists."""
+    schema = (tool.record.input_schema if tool.record is not None else None) or {}
+    properties = schema.get("properties")
+    if not properties or not isinstance(properties, Mapping) or schema.get("additionalProperties"):
+        return None
+    return None if _NAMES_ELSEWHERE & set(schema) else tuple(properties)
 
 
 def _matches(word: str, names: set[str]) -> bool:
-    return word == "*" or any(fnmatch.fnmatchcase(name, word) for name in names)
+    return word == "*" or named(word, tuple(names))
+
+
+def _may_be_of(server: McpServer, word: str) -> bool:
+    """Return whether a word may mean a tool of a server; which it has shows when it is started."""
+    if ":" in word:
+        return word.startswith(f"mcp:{server.id}/")
+    return word.startswith(server.prefix or "")
 
 
 def _unmatched(word: str, rule: Rule, names: set[str]) -> Finding:

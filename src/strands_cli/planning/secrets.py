@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import Finding, InvalidInput, NotEquipped, did_you_mean
+from strands_cli.planning.configured import secrets_in, settled
+from strands_cli.planning.own import called_in, with_parts
 from strands_cli.spec.document import Document
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan, PlannedTool
     from strands_cli.secrets.sources import SecretReference
     from strands_cli.spec.model import Secret, WorkflowSpec
-
-# Read by no code yet; planning says so (`not_yet.py`).
-NOT_YET = ("secrets_manager", "ssm")
 
 
 def check_secrets(
@@ -29,8 +28,6 @@ def check_secrets(
     from strands_cli.secrets.sources import SecretFault, require_source
 
     for index, secret in enumerate(spec.env.secrets):
-        if secret.source in NOT_YET:
-            continue  # has its own finding
         try:
             require_source(_reference(secret, folder), environ)
         except SecretFault as fault:
@@ -41,8 +38,9 @@ def check_asked_for(plan: Plan, document: Document) -> Iterator[Finding]:
     """Yield a warning for each secret that a tool declares and the workflow does not give it."""
     named = [secret.name or secret.key for secret in plan.spec.env.secrets]
     for tool in _tools_of(plan):
+        by_config = secrets_in(tool.config, tool.record.config_schema if tool.record else None)
         for name in secrets_declared(tool):
-            if name in named:
+            if name in named or name in by_config:
                 continue
             guess = did_you_mean(name, named)
             fix = f"did you mean to name '{guess}' so?" if guess else f"name it: env: {{secrets: [{{key: {name}}}]}}"
@@ -51,15 +49,22 @@ def check_asked_for(plan: Plan, document: Document) -> Iterator[Finding]:
 
 
 def secrets_declared(tool: PlannedTool, claims: Mapping[str, Any] | None = None) -> tuple[str, ...]:
-    """Return the secrets that a tool asks for: what its distribution declares; for custom Python what it claims."""
-    said = tool.record.strands_cli if tool.record is not None else claims or {}
+    """Return the secrets that a tool asks for: what it declares (custom Python: claims), and what its config names."""
+    said = settled(tool.record.strands_cli if tool.record is not None else claims or {}, tool.settles)
     capabilities = said.get("capabilities")
     names = capabilities.get("secrets") if isinstance(capabilities, Mapping) else None
     return tuple(name for name in names if isinstance(name, str)) if isinstance(names, (list, tuple)) else ()
 
 
-def read_secrets(plan: Plan, environ: Mapping[str, str] | None = None) -> dict[str, str]:
+def read_secrets(
+    plan: Plan, environ: Mapping[str, str] | None = None, remote: Callable[[SecretReference], str] | None = None
+) -> dict[str, str]:
     """Return the value of every secret of a run, by the name under which tools ask for it.
+
+    Args:
+        plan: What is to run.
+        environ: The environment, `os.environ` by default.
+        remote: Reads those that a service keeps.
 
     Raises:
         NotEquipped: some have none; all of them are named.
@@ -73,7 +78,7 @@ def read_secrets(plan: Plan, environ: Mapping[str, str] | None = None) -> dict[s
     for secret in plan.spec.env.secrets:
         reference = _reference(secret, plan.base_dir)
         try:
-            values[reference.name] = read_secret(reference, os.environ if environ is None else environ)
+            values[reference.name] = read_secret(reference, os.environ if environ is None else environ, remote)
         except SecretFault as fault:
             findings.append(Finding("missing-secret", str(fault), fix=fault.fix))
     if findings:
@@ -117,6 +122,5 @@ def _reference(secret: Secret, folder: Path) -> SecretReference:
 
 
 def _tools_of(plan: Plan) -> list[PlannedTool]:
-    tools = [tool for agent in plan.agents.values() for tool in agent.tools]
-    tools += [tool for group in plan.override_tools.values() for tool in group]
-    return list({tool.identity: tool for tool in [*tools, *plan.call_tools.values()]}.values())
+    tools = with_parts(called_in(plan), of_others=False)
+    return list({tool.identity: tool for tool in tools}.values())

@@ -11,6 +11,11 @@ from strands_cli.planning.plan import Bounds, PlannedAgent, PlannedStep, Planned
 from strands_cli.spec.model import AgentStep, CallStep, GateStep, Step, WorkflowSpec
 from strands_cli.spec.template import TemplateError, Templates
 
+# How the part of a key begins that stands for an agent which is called as a tool.
+AGENT_PART = "agent."
+# What a step may hold besides; any other part of a key is a step of a workflow that is called as a tool.
+_WITHIN_A_STEP = re.compile(r"(tool|model|summary|interrupt)\.|notes?$|approval$")
+
 
 def steps_of(spec: WorkflowSpec) -> Iterator[tuple[str, str, Step]]:
     """Yield each step's key, JSON pointer and step, in the order of the file; keys are those of the journal.
@@ -50,15 +55,26 @@ def steps_of(spec: WorkflowSpec) -> Iterator[tuple[str, str, Step]]:
                 yield f"nodes.{name}#N", f"{at}/nodes/{name}", node
 
 
-def agent_by_key(spec: WorkflowSpec) -> Callable[[str], str | None]:
-    """Return what tells whose step a key of the journal is or belongs to; None where no agent acts."""
+def agents_by_key(spec: WorkflowSpec) -> Callable[[str], tuple[str, ...]]:
+    """Return what tells who acts at a key of the journal: the agent of the step, then the agents that are its tools.
+
+    Below a workflow that is a tool, agents have names of their own, which are not told.
+    """
     agents = {key.removesuffix("#N"): step.agent for key, _, step in steps_of(spec) if isinstance(step, AgentStep)}
 
-    def agent_of(key: str) -> str | None:
-        step = key.partition("/")[0].partition("#")[0]
-        return agents.get(step) or agents.get(re.sub(r"^(iterations|workers)\.\d+", r"\1.N", step))
+    def agents_of(key: str) -> tuple[str, ...]:
+        first, *inner = key.split("/")
+        step = first.partition("#")[0]
+        agent = agents.get(step) or agents.get(re.sub(r"^(iterations|workers)\.\d+", r"\1.N", step))
+        acting = [agent] if agent else []
+        for part in inner:
+            if part.startswith(AGENT_PART):
+                acting.append(part.removeprefix(AGENT_PART))
+            elif _WITHIN_A_STEP.match(part) is None:
+                break
+        return tuple(acting)
 
-    return agent_of
+    return agents_of
 
 
 def _sequence(key: str, pointer: str, steps: tuple[Step, ...]) -> Iterator[tuple[str, str, Step]]:
@@ -80,15 +96,20 @@ def planned_steps(
     inputs: Mapping[str, Any],
     agents: Mapping[str, PlannedAgent],
     overrides: Mapping[str, tuple[PlannedTool, ...]],
+    *,
+    as_written: bool = False,
 ) -> tuple[PlannedStep, ...]:
-    """Return the steps for a reader, inputs rendered where they need nothing but the run's inputs."""
+    """Return the steps for a reader, inputs rendered where they need nothing but the run's inputs, or `as_written`."""
     templates = Templates()
     planned: list[PlannedStep] = []
     for key, _, step in steps_of(spec):
         kind, who, template = _describe(key, step, agents)
-        text, rendered = _rendered(templates, template, inputs, getattr(step, "vars", {}))
+        text, rendered = _as_text(template), False
+        if not as_written:
+            text, rendered = _rendered(templates, template, inputs, getattr(step, "vars", {}))
         tools = tools_of(step, agents, overrides) if isinstance(step, AgentStep) else ()
-        planned.append(PlannedStep(key, kind, who, text, rendered, tuple(tool.name for tool in tools)))
+        about = getattr(step, "description", None)
+        planned.append(PlannedStep(key, kind, who, text, rendered, tuple(tool.name for tool in tools), about))
     return tuple(planned)
 
 
@@ -117,15 +138,21 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def bounds_of(spec: WorkflowSpec, steps: tuple[PlannedStep, ...]) -> Bounds:
-    """Return how often things happen at most: what the pattern implies, or the budget where it is lower."""
+def bounds_of(spec: WorkflowSpec, steps: tuple[PlannedStep, ...], leads_on: bool = False) -> Bounds:
+    """Return how often things happen at most: what the pattern implies, or the budget where it is lower.
+
+    Args:
+        spec: The workflow.
+        steps: Its steps.
+        leads_on: Whether a tool is made of others, so that one call may be many, and hold steps.
+    """
     budgets = spec.runtime.budgets
     repeated = spec.pattern.type in ("graph", "evaluator_optimizer", "orchestrator_workers", "routing")
     agents = [step for step in steps if step.kind == "agent"]
-    without_tools = not repeated and not any(step.tools for step in agents)
+    without_tools = not repeated and not leads_on and not any(step.tools for step in agents)
     calls_only = sum(step.kind == "call" for step in steps) if without_tools else None
     return Bounds(
-        steps=_least(None if repeated else len(steps), budgets.max_steps),
+        steps=_least(None if repeated or leads_on else len(steps), budgets.max_steps),
         model_calls=_least(len(agents) if without_tools else None, budgets.max_model_calls),
         tool_calls=_least(calls_only, budgets.max_tool_calls),
     )

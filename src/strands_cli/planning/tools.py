@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.catalog import Catalog, ToolRecord
 from strands_cli.config import Settings
 from strands_cli.errors import Denied, Finding, InvalidInput, StrandsCliError, UsageError, Where, did_you_mean
 from strands_cli.hooks.values import HookContext
-from strands_cli.planning.plan import PlannedTool
+from strands_cli.planning.composed import OwnTools, Surroundings
+from strands_cli.planning.configured import secrets_in
+from strands_cli.planning.executors import planned_executors
+from strands_cli.planning.mcp import planned_servers, served_tool, servers_of
+from strands_cli.planning.plan import PlannedAgent, PlannedTool
 from strands_cli.planning.requests import request_of, sources_of
+from strands_cli.planning.skills import TOOL as SKILL
+from strands_cli.planning.skills import planned_skills, renamed_skill
 from strands_cli.policy import Request, Rule, conditional_rules, decide, grant_of, names_custom
 from strands_cli.spec.document import Document
 from strands_cli.spec.model import ToolEntry, WorkflowSpec
@@ -37,18 +44,46 @@ class ToolResolver:
     hooks: Hooks | None = None
     findings: list[Finding] = field(default_factory=list)
     workflow_tools: tuple[PlannedTool, ...] = ()
+    executors: dict[str, PlannedTool | None] = field(default_factory=dict)
+    servers: dict[str, PlannedTool | None] = field(default_factory=dict)
+    around: Surroundings | None = None
+    plan_agent: Callable[[str, ToolResolver, Surroundings], PlannedAgent] | None = None
+    own: OwnTools = field(init=False)
+    _is_complete: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        self.workflow_tools = given = self._all_given()
+        around = self.around or Surroundings(Path.cwd())
+        self.own = OwnTools(self, around, self.plan_agent or _no_agent)
+        given = self._all_given()
+        self.executors = planned_executors(self)
+        self.servers = planned_servers(self)
+        self.workflow_tools = (*given, *filter(None, self.executors.values()), *servers_of(self.servers))
+        self.workflow_tools = (*self.workflow_tools, *planned_skills(self))
         listed = self.resolve_all(self.spec.tools.python, "/tools/python")
-        known = [tool.identity for tool in given]
-        self.workflow_tools = (*given, *(tool for tool in listed if tool.identity not in known))
+        known = [tool.identity for tool in self.workflow_tools]
+        self.workflow_tools = (*self.workflow_tools, *(tool for tool in listed if tool.identity not in known))
+        self.workflow_tools = (*self.workflow_tools, *self.own.composites())
+        self._is_complete = True
 
     def agent_tools(self, entries: Sequence[ToolEntry] | None, pointer: str) -> tuple[PlannedTool, ...]:
         """Return an agent's tools: all of the workflow's without a list, else those listed; names must be unique."""
+        if entries is None and not self._is_complete:
+            message = "an agent that is one of the workflow's tools has no `tools`, so it would be one of its own"
+            fix = "list the tools that it may use: `tools: []` for none"
+            self.findings.append(Finding("tool-cycle", message, self.document.where(pointer), fix))
+            return ()
         if entries is None:
-            return self.distinct(self.workflow_tools, "/tools/python")
-        return self.distinct(self.resolve_all(entries, pointer), pointer)
+            return self.distinct((*self.workflow_tools, *self._for_retrieval()), "/tools/python")
+        return self.distinct((*self.resolve_all(entries, pointer), *self._for_retrieval()), pointer)
+
+    def _for_retrieval(self) -> tuple[PlannedTool, ...]:
+        """Return the tools and the servers that every agent has, whatever it lists."""
+        retrieval = self.spec.context_policy.retrieval
+        if retrieval is None:
+            return ()
+        named = [ToolEntry(tool=name) for name in retrieval.jit_tools]
+        tools = self.resolve_all(named, "/context_policy/retrieval/jit_tools")
+        return (*tools, *filter(None, (self.servers.get(name) for name in retrieval.mcp_servers)))
 
     def distinct(self, tools: Iterable[PlannedTool], pointer: str) -> tuple[PlannedTool, ...]:
         """Return the tools without repetitions; two tools of one name are a finding."""
@@ -71,25 +106,33 @@ class ToolResolver:
     def resolve(self, entry: ToolEntry, pointer: str) -> tuple[PlannedTool, ...]:
         """Resolve one entry: among the workflow's own names first, then in the catalog."""
         if entry.tool in SECTION_WORDS:
-            return self.workflow_tools if entry.tool == "python" else ()
+            return self._section(entry.tool)
         where = self.document.where(pointer)
         own = [tool for tool in self.workflow_tools if entry.tool in (tool.name, tool.ref)]
         if own and not entry.config and entry.as_ is None:
             self._check_shadow(entry.tool, own, where)
             return tuple(own)
+        if entry.tool in self.executors:
+            return self._executor(entry, where)
+        if self.own.names(entry):
+            return self.own.composite(entry, where)
+        if entry.tool in self.servers:
+            return served_tool(entry.tool, "", entry, where, self)
         if given := next((record for record in self.given if record.name == entry.tool), None):
             return self._given(given, entry, where)
-        if entry.tool in self._own_of_a_later_version():
-            self._not_yet(f"the workflow's own tool '{entry.tool}'", where)
-            return ()
+        if entry.tool == SKILL and self.spec.skills:
+            return renamed_skill(self, entry, where)
         try:
             ref = ToolRef.parse(entry.tool)
         except ToolRefError as error:
             self.findings.append(Finding("bad-tool-ref", str(error), where, "see docs/reference/tool-refs.md"))
             return ()
-        if ref.kind in ("mcp", "agent", "workflow"):
-            self._not_yet(f"a tool of the form '{ref.kind}:'", where)
-            return ()
+        if ref.kind == "agent":
+            return self.own.agent(ref.name, entry, where)
+        if ref.kind == "workflow":
+            return self.own.workflow(ref.name, entry, where)
+        if ref.kind == "mcp":
+            return served_tool(str(ref.server), ref.name, entry, where, self)
         if ref.kind == "custom":
             return self._custom(ref, entry, where)
         return self._from_catalog(ref, entry, where)
@@ -102,6 +145,11 @@ class ToolResolver:
             self.findings.append(Finding("unknown-tool", message, where, "name one tool"))
             return None
         found = self.resolve(ToolEntry(tool=ref), pointer)
+        if len(found) == 1 and found[0].server is not None and found[0].member is None:
+            message = f"'{ref}' is an MCP server, which holds several tools; a step calls one"
+            fix = f"name one: mcp:{found[0].server.id}/TOOL"
+            self.findings.append(Finding("bad-tool-ref", message, where, fix))
+            return None
         if len(found) > 1:
             names = ", ".join(tool.name for tool in found)
             message = f"'{ref}' holds several tools ({names}); a step calls one"
@@ -112,6 +160,29 @@ class ToolResolver:
             message = f"{key} calls '{found[0].name}', which is denied: {found[0].decision.rule}"
             self.findings.append(Finding("tool-denied", message, where, "change the rule, or leave the step out"))
         return found[0]
+
+    def _section(self, word: str) -> tuple[PlannedTool, ...]:
+        """Return all tools of a section of `tools`."""
+        executors = tuple(filter(None, self.executors.values()))
+        if word == "http_executors":
+            return executors
+        if word == "mcp":
+            return servers_of(self.servers)
+        if word != "python":
+            return ()
+        others = (*executors, *servers_of(self.servers))
+        return tuple(
+            tool for tool in self.workflow_tools
+            if tool not in others and (tool.record is None or tool.record.kind not in ("composite", "skill"))
+        )  # fmt: skip
+
+    def _executor(self, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
+        """Return an executor under another name; one that cannot be used has its finding already."""
+        planned = self.executors[entry.tool]
+        if entry.config:
+            message = f"'{entry.tool}' is configured in tools.http_executors, so `config` has no effect"
+            self.findings.append(Finding("tool-config", message, where, "write it there"))
+        return () if planned is None else (self.settle(replace(planned, name=entry.as_ or planned.name), where),)
 
     def _all_given(self) -> tuple[PlannedTool, ...]:
         """Return the tools that the program gives as objects; they come before installed ones of their names."""
@@ -131,20 +202,12 @@ class ToolResolver:
             self.findings.append(Finding("tool-config", message, where, "make the object with its settings"))
         return (self._planned(entry.as_ or record.name, entry, record, where),)
 
-    def _own_of_a_later_version(self) -> set[str]:
-        """Return the names of the workflow's own tools that this version cannot call yet."""
-        tools = self.spec.tools
-        own = {executor.id for executor in tools.http_executors} | {composite.id for composite in tools.composite}
-        return own | {server.id for server in tools.mcp} | ({"Skill"} if self.spec.skills else set())
-
-    def _not_yet(self, what: str, where: Where) -> None:
-        message = f"{what} cannot be called by this version yet"
-        self.findings.append(Finding("not-yet", message, where, "leave it out for now"))
-
     def _check_shadow(self, name: str, own: Sequence[PlannedTool], where: Where) -> None:
         """Say where a name that the workflow gave by `as:` hides an installed tool of that name."""
         hidden = self.catalog.get(name)
-        if hidden is None or any(tool.record is None or tool.record.name == name for tool in own):
+        if hidden is None or any(
+            tool.own is None and (tool.record is None or tool.record.name == name) for tool in own
+        ):
             return
         message = f"'{name}' means {own[0].ref} here and hides the tool '{name}' of {hidden.distribution}"
         fix = f"write native:{name} for the installed one, or choose another `as:`"
@@ -180,7 +243,7 @@ class ToolResolver:
             message = f"'{record.name}' is deprecated since {record.deprecated.get('since', 'an earlier version')}"
             fix = f"use {instead}" if instead else "ask its author what replaces it"
             self.findings.append(Finding("legacy-tool", message, where, fix, "warning"))
-        self._check_config(record, entry.config, where)
+        self.check_config(record, entry.config, where)
         if record.members:
             if entry.as_ is not None:
                 message = f"'{entry.tool}' holds {len(record.members)} tools, so `as: {entry.as_}` names none of them"
@@ -190,15 +253,24 @@ class ToolResolver:
         return (self._planned(entry.as_ or record.name, entry, record, where),)
 
     def _planned(self, name: str, entry: ToolEntry, record: ToolRecord | None, where: Where) -> PlannedTool:
-        workflow = self.document.file
-        planned = decided(
-            bare_tool(name, entry.tool, record, self.catalog, entry.config), self.rules, self.hooks, workflow
-        )
+        return self.settle(bare_tool(name, entry.tool, record, self.catalog, entry.config), where)
+
+    def settle(self, tool: PlannedTool, where: Where) -> PlannedTool:
+        """Return a tool with the answer of policy; what denies it, and secrets it cannot have, are findings."""
+        schema = tool.record.config_schema if tool.record else None
+        known = [secret.name or secret.key for secret in self.spec.env.secrets]
+        for name in (name for name in secrets_in(tool.config, schema) if name not in known):
+            guess = did_you_mean(name, known)
+            fix = f"did you mean '{guess}'?" if guess else f"name it: env: {{secrets: [{{key: {name}}}]}}"
+            message = f"the config of '{tool.name}' names the secret '{name}', which `env.secrets` does not have"
+            self.findings.append(Finding("unknown-secret", message, where, fix))
+        planned = decided(tool, self.rules, self.hooks, self.document.file)
         if is_denied_by_policy(planned):
             self.findings.append(denial_of(planned, where))
         return planned
 
-    def _check_config(self, record: ToolRecord, config: Mapping[str, Any], where: Where) -> None:
+    def check_config(self, record: ToolRecord, config: Mapping[str, Any], where: Where) -> None:
+        """Report a configuration that does not fit the tool's schema."""
         if not config or (record.config_schema is None and record.manifest is None):
             return  # without a manifest nobody knows what the tool takes
         if record.config_schema is None:
@@ -269,7 +341,10 @@ def bare_tool(
 ) -> PlannedTool:
     """Return a tool before policy is asked; `record` is None for custom Python."""
     member = record.name if record is not None and record.parent else None
-    return PlannedTool(name, ref, record, _UNDECIDED, config or {}, member, sources_of(record, catalog))
+    named = secrets_in(config, record.config_schema if record is not None else None)
+    settles = {"capabilities": {"secrets": list(named)}} if named else {}
+    sources = sources_of(record, catalog)
+    return PlannedTool(name, ref, record, _UNDECIDED, config or {}, member, sources, settles=settles)
 
 
 def decided(
@@ -308,6 +383,10 @@ def denial_of(tool: PlannedTool, where: Where | None) -> Finding:
         changed = f"ask whoever has switched the hook plugin {tool.decision.plugin} on"
     fix = f"leave the tool out, or {changed}"
     return Finding("tool-denied", message, where, fix)
+
+
+def _no_agent(agent_id: str, _resolver: ToolResolver, _around: Surroundings) -> PlannedAgent:
+    raise KeyError(agent_id)
 
 
 def _how_to_grant(ref: ToolRef) -> str:

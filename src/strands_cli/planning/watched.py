@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strands_cli.planning.lock import tools_of
+from strands_cli.planning.lock import python_path_of, tools_of
 
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog, ToolRecord
@@ -45,15 +45,25 @@ def watch_tools(tools: Iterable[PlannedTool], catalog: Catalog, folders: Sequenc
         folders: Where custom Python is searched for, after `sys.path`.
     """
     tools = tuple(tools)
-    custom = [place for tool in tools if tool.record is None and (place := _custom_place(tool, folders))]
+    custom = custom_places(tools, folders)
     names = {tool.record.distribution for tool in tools if tool.record is not None and tool.record.path}
     records = [record for record in catalog.tools if record.distribution in names]
     return Watched(frozenset((*custom, *_places(records, catalog))), declared(records, catalog))
 
 
+def python_folders(plan: Plan) -> list[str]:
+    """Return where the Python of a workflow's own is searched for, after `sys.path`."""
+    return [str((plan.base_dir / name).resolve()) for name in python_path_of(plan)]
+
+
+def custom_places(tools: Iterable[PlannedTool], folders: Sequence[str]) -> list[str]:
+    """Return the file or folder of each tool that is Python of the workflow's own; nothing is imported."""
+    return [place for tool in tools if tool.record is None and (place := _custom_place(tool, folders))]
+
+
 def watch_plan(plan: Plan, catalog: Catalog) -> Watched:
     """Return what a run of this plan depends on besides rules and a lock: its file, those it names, its tools."""
-    folders = [str((plan.base_dir / name).resolve()) for name in plan.spec.tools.python_path]
+    folders = python_folders(plan)
     recordings = [str(agent.recording) for agent in plan.agents.values() if agent.recording]
     files = Watched(frozenset((os.path.realpath(plan.file), *plan.files, *recordings)))
     return files.also(watch_tools(tools_of(plan), catalog, folders))

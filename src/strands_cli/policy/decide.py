@@ -91,6 +91,8 @@ def strongest(decisions: Iterable[Decision]) -> Decision:
 def own_decision(request: Request) -> Decision:
     """Decide from what the tool says of itself; what it does not say is unknown, and unknown asks."""
     hints, claims = request.annotations, request.claims
+    if request.composed:
+        return Decision("allow", "it is made of tools, each call of which is decided by itself")
     if claims.get("requires_confirmation") not in (None, False):
         return Decision("ask", "the tool requires confirmation")
     says_read_only = hints.get("readOnlyHint") is True

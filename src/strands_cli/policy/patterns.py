@@ -31,6 +31,8 @@ def parse_pattern(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
     if found is None:
         raise PatternError("is not a tool's name, a glob, or name(argument=glob)")
     tools, arguments = found.groups()
+    if "@" in tools:
+        raise PatternError("asks for a version, which a policy file says with the key `version`")
     if arguments is None:
         return tools, ()
     return tools, tuple(_argument(part) for part in _NEXT.split(arguments))

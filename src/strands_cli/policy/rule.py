@@ -14,8 +14,9 @@ from strands_cli.versions import satisfies
 Effect = Literal["allow", "ask", "deny"]
 Level = Literal["managed", "user", "project", "command line", "workflow"]
 Source = Literal[
-    "index", "editable", "vcs", "archive", "directory", "zip", "user-site", "PYTHONPATH", "custom", "object", "hook"
-]
+    "index", "editable", "vcs", "archive", "directory", "zip", "user-site", "PYTHONPATH", "custom", "object", "hook",
+    "mcp",
+]  # fmt: skip
 Capability = Literal["network", "filesystem", "subprocess", "env", "secrets"]
 # How a rule stands to a request: it speaks of it, does not, or does for some arguments, which are not known yet.
 Standing = Literal["yes", "no", "depends"]
@@ -28,6 +29,7 @@ CAPABILITIES: tuple[Capability, ...] = get_args(Capability)
 # Among the sources of a tool: how it was installed cannot be told.
 UNKNOWN_SOURCE = "unknown"
 
+_PATH = re.compile(r"(?:strands_cli\.tools|strands_tools)[.:]([^.:/]+)(?:[.:]\1)?")
 _TYPED: frozenset[Level] = frozenset({"command line", "workflow"})
 
 
@@ -46,6 +48,7 @@ class Request:
         arguments: The call's arguments with defaults filled in; None before there is a call.
         custom: The canonical reference (`module:attr`) of Python that no distribution ships; else None.
         aliases: Names that the workflow, or code once loaded, chose. They never loosen a rule of a file.
+        composed: Whether a workflow made it of other tools, each call of which is asked about by itself.
     """
 
     names: tuple[str, ...]
@@ -58,6 +61,7 @@ class Request:
     arguments: Mapping[str, Any] | None = None
     custom: str | None = None
     aliases: tuple[str, ...] = ()
+    composed: bool = False
 
     @property
     def capabilities(self) -> Mapping[str, bool | None]:
@@ -65,7 +69,7 @@ class Request:
         said = self.claims.get("capabilities")
         if not isinstance(said, Mapping):
             return dict.fromkeys(CAPABILITIES)
-        return {word: None if said.get(word) is None else bool(said[word]) for word in CAPABILITIES}
+        return {word: _is_able(said.get(word)) for word in CAPABILITIES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +178,22 @@ class Rule:
         return True if True in able else None if None in able else False
 
 
+def _is_able(said: Any) -> bool | None:
+    """Return whether a tool says that it can; only `false` and an empty list say that it cannot."""
+    if said is False or (isinstance(said, (list, tuple)) and not said):
+        return False
+    return True if said else None
+
+
 def named(pattern: str, names: tuple[str, ...]) -> bool:
-    """Return whether a name or glob fits one of some names; a distribution in it may be spelt in any way."""
+    """Return whether a name or glob fits one of some names; a distribution in it may be spelt in any way.
+
+    The older paths (`strands_cli.tools.foo`, `strands_tools.foo`) mean `native:foo`, as they do where tools are named.
+    """
+    if (path := _PATH.fullmatch(pattern)) and named(f"native:{path[1]}", names):
+        return True
     head, slash, tool = pattern.rpartition("/")
-    if slash:
+    if slash and not pattern.startswith("mcp:"):  # the ids of servers have one spelling
         prefix, colon, distribution = head.rpartition(":")
         pattern = f"{prefix}{colon}{normalised(distribution)}/{tool}"
     return any(fnmatch.fnmatchcase(name, pattern) for name in names)

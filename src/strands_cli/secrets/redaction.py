@@ -1,4 +1,4 @@
-"""Secrets kept out of what is written and shown: which values of the environment are some, and text without them."""
+"""What is kept out of what is written and shown: values that are secrets and, where asked for, personal data."""
 
 from __future__ import annotations
 
@@ -11,6 +11,13 @@ from typing import Any
 from urllib.parse import quote
 
 from strands_cli.provider_table import PROVIDERS
+from strands_cli.secrets.personal import (
+    PERSONAL,
+    may_hold_personal,
+    settled_length,
+    without_personal,
+    without_personal_in,
+)
 
 MARK = "[secret]"
 # A shorter value would be found by chance in texts that have nothing to do with it.
@@ -30,21 +37,32 @@ def redact(text: str, secrets: Iterable[str]) -> str:
 
     Found are the value itself and its JSON, URL, hexadecimal and Base64 forms, the last also inside a longer encoded
     text. Values shorter than 8 characters are let be.
+
+    Args:
+        text: The text.
+        secrets: The values; `PERSONAL` among them stands for whatever looks like personal data.
     """
-    pattern = _pattern(frozenset(secrets))
-    return text if pattern is None else pattern.sub(MARK, text)
+    values = frozenset(secrets)
+    pattern = _pattern(values)
+    text = text if pattern is None else pattern.sub(MARK, text)
+    return without_personal(text) if PERSONAL in values else text
 
 
 def redact_json(value: Any, secrets: Iterable[str]) -> Any:
     """Return JSON with every secret replaced in its texts and keys; other values as they are."""
-    pattern = _pattern(frozenset(secrets))
-    return value if pattern is None else _redacted(value, pattern)
+    values = frozenset(secrets)
+    pattern = _pattern(values)
+    value = value if pattern is None else _redacted(value, pattern)
+    return _impersonal(value) if PERSONAL in values else value
 
 
 def holds_secret(text: str, secrets: Iterable[str]) -> bool:
-    """Return whether any form of a secret is in a text, such as a value that is written as JSON."""
-    pattern = _pattern(frozenset(secrets))
-    return pattern is not None and pattern.search(text) is not None
+    """Return whether any form of a secret may be in a text, such as a value that is written as JSON."""
+    values = frozenset(secrets)
+    pattern = _pattern(values)
+    if pattern is not None and pattern.search(text) is not None:
+        return True
+    return PERSONAL in values and may_hold_personal(text)
 
 
 class RedactedStream:
@@ -57,22 +75,28 @@ class RedactedStream:
     def __init__(self, secrets: Iterable[str]) -> None:
         values = frozenset(secrets)
         self._pattern, self._forms = _pattern(values), _all_forms(values)
+        self._is_impersonal = PERSONAL in values
         self._longest = max(map(len, self._forms), default=1)
         self._held = ""
 
     def feed(self, piece: str) -> str:
         """Return what can be shown now."""
-        if self._pattern is None:
+        if self._pattern is None and not self._is_impersonal:
             return piece
-        text = self._pattern.sub(MARK, self._held + piece)
+        text = self._held + piece
+        if self._pattern is not None:
+            text = self._pattern.sub(MARK, text)
         tails = (text[-length:] for length in range(min(self._longest - 1, len(text)), 0, -1))
-        self._held = next((tail for tail in tails if self._begins_a_form(tail)), "")
-        return text[: len(text) - len(self._held)]
+        length = len(text) - len(next((tail for tail in tails if self._begins_a_form(tail)), ""))
+        if self._is_impersonal:
+            length = min(length, settled_length(text))
+        said, self._held = text[:length], text[length:]
+        return without_personal(said) if self._is_impersonal else said
 
     def rest(self) -> str:
         """Return what was held back, now that nothing follows."""
         held, self._held = self._held, ""
-        return held
+        return without_personal(held) if self._is_impersonal else held
 
     def _begins_a_form(self, tail: str) -> bool:
         return any(form.startswith(tail) for form in self._forms)
@@ -88,6 +112,14 @@ def _redacted(value: Any, pattern: re.Pattern[str]) -> Any:
     return value
 
 
+def _impersonal(value: Any, name: str = "") -> Any:
+    if isinstance(value, Mapping):
+        return {without_personal_in("", key): _impersonal(item, str(key)) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_impersonal(item, name) for item in value]
+    return without_personal_in(name, value)
+
+
 @functools.lru_cache(maxsize=32)
 def _pattern(secrets: frozenset[str]) -> re.Pattern[str] | None:
     forms = _all_forms(secrets)
@@ -97,7 +129,7 @@ def _pattern(secrets: frozenset[str]) -> re.Pattern[str] | None:
 @functools.lru_cache(maxsize=32)
 def _all_forms(secrets: frozenset[str]) -> tuple[str, ...]:
     """Return every form of every value, the longest first: one may be the beginning of another."""
-    forms = {form for secret in secrets if len(secret) >= MIN_LENGTH for form in _forms(secret)}
+    forms = {form for secret in secrets - {PERSONAL} if len(secret) >= MIN_LENGTH for form in _forms(secret)}
     return tuple(sorted(forms, key=lambda form: (-len(form), form)))
 
 

@@ -1,15 +1,17 @@
-"""Where the values of secrets come from: a variable, a file, the output of a program, the keyring of the machine."""
+"""Where the values of secrets come from: a variable, a file, the output of a program, the keyring, or a service."""
 
 from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 COMMAND_SECONDS = 20.0
 MAX_BYTES = 64 * 1024
+# What only a client of the service can read, which is handed in from above.
+REMOTE = ("secrets_manager", "ssm")
 # The keyring's service where the workflow names none.
 SERVICE = "strands"
 
@@ -52,11 +54,20 @@ def require_source(secret: SecretReference, environ: Mapping[str, str]) -> None:
     if secret.source == "command":
         _require_program(secret, environ)
     if secret.source == "keyring":
-        _require_keyring(secret)
+        _require_package(secret, "keyring", "in the keyring")
+    if secret.source in REMOTE:
+        _require_package(secret, "boto3", "kept by Amazon Web Services")
 
 
-def read_secret(secret: SecretReference, environ: Mapping[str, str]) -> str:
+def read_secret(
+    secret: SecretReference, environ: Mapping[str, str], remote: Callable[[SecretReference], str] | None = None
+) -> str:
     """Return a secret's value, without the line end that files and programs put after it.
+
+    Args:
+        secret: Where it is.
+        environ: The environment.
+        remote: Reads it where a service keeps it.
 
     Raises:
         SecretFault: it has none.
@@ -68,6 +79,8 @@ def read_secret(secret: SecretReference, environ: Mapping[str, str]) -> str:
         value = _text(secret, _read_file(secret))
     elif secret.source == "command":
         value = _text(secret, _output_of(secret, environ))
+    elif secret.source in REMOTE:
+        value = remote(secret) if remote is not None else ""
     else:
         value = _from_keyring(secret)
     if not value:
@@ -181,13 +194,13 @@ def _end(group: int) -> None:
             os.kill(group, signal.SIGTERM)
 
 
-def _require_keyring(secret: SecretReference) -> None:
+def _require_package(secret: SecretReference, package: str, kept: str) -> None:
     from importlib.util import find_spec
 
-    if find_spec("keyring") is None:
+    if find_spec(package) is None:
         raise SecretFault(
-            f"the secret '{secret.name}' is in the keyring, and the Python package keyring is not installed",
-            "install it beside strands-cli: pip install keyring",
+            f"the secret '{secret.name}' is {kept}, and the Python package {package} is not installed",
+            f"install it beside strands-cli: pip install {package}",
         )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +15,18 @@ from strands_cli.engine.outside import OutsideRun
 from strands_cli.engine.ports import Clock, Human, Journal, Ports
 from strands_cli.engine.record import recorded_calls
 from strands_cli.engine.store import session_facts
+from strands_cli.engine.tracing import UNTRACED, Tracing
 from strands_cli.errors import StrandsCliError
 from strands_cli.events import Event, RunWarning
 from strands_cli.outputs.artifacts import ArtifactWriter
 from strands_cli.outputs.recording import write_recording
 from strands_cli.planning.build import require_runnable
+from strands_cli.planning.telemetry import destination_of
 from strands_cli.policy import Policy, Rule
 from strands_cli.session.redacted import RedactedHuman, redacted, redacted_emit, redacted_errors, redacted_writer
 
 if TYPE_CHECKING:
-    from strands_cli.agents.given import GivenTools
+    from strands_cli.agents.loading.given import GivenTools
     from strands_cli.engine.journal import SqliteJournal
     from strands_cli.hooks.manager import Hooks
     from strands_cli.planning.options import RunOptions
@@ -63,12 +66,15 @@ async def carry_out(
         emit = redacted_emit(emit, secrets)
         stack.enter_context(redacted_errors(secrets))
         stack.push_async_callback(_close, workers, clock, emit)
+        for line in workers.warnings:
+            emit(RunWarning(clock.now(), line))
         journal = take_record()
         stack.callback(journal.close)
         journal.put(**session_facts())
         # From here on: what the record began with has none in it, and must stay as it was planned.
         journal.secrets = secrets
-        ports = Ports(journal, workers.agents, workers.tools, RedactedHuman(human, secrets), clock)
+        tracing = await stack.enter_async_context(_tracing(planned, secrets, clock, emit))
+        ports = Ports(journal, workers.agents, workers.tools, RedactedHuman(human, secrets), clock, tracing)
         write = ArtifactWriter(options.out_dir, force=options.force, beside=options.beside)
         writer = redacted_writer(write, secrets)
         try:
@@ -92,6 +98,22 @@ def record_turns(options: RunOptions, journal: Journal) -> None:
     """
     if options.record is not None:
         write_recording(options.beside / options.record, recorded_calls(journal.rows("model")), force=options.force)
+
+
+@contextlib.asynccontextmanager
+async def _tracing(planned: Plan, secrets: frozenset[str], clock: Clock, emit: Emit) -> AsyncIterator[Tracing]:
+    """Give what traces the run: nothing, unless its workflow says where spans go."""
+    destination = destination_of(planned.spec.telemetry.otel, os.environ)
+    if destination is None:
+        yield UNTRACED
+        return
+    from strands_cli.agents.tracing.run_spans import (
+        open_tracing,  # what sends spans is imported only where they are sent
+    )
+
+    warn = lambda line: emit(RunWarning(clock.now(), line))  # noqa: E731
+    async with open_tracing(planned.spec.telemetry, destination, secrets, warn) as tracing:
+        yield tracing
 
 
 async def _close(workers: Workers, clock: Clock, emit: Emit) -> None:
@@ -123,10 +145,15 @@ async def call_alone(
 
 
 def workspace_of(planned: Plan) -> dict[str, Any]:
-    """Return what file tools may touch: the working directory and the mounts, but not the workflow itself."""
+    """Return what file tools may touch: the working directory and the mounts, not what decides over the run."""
+    from strands_cli.planning.lock import tools_of
+    from strands_cli.planning.watched import custom_places, python_folders
+
     mounts = planned.spec.env.mounts
+    rules = [file for _, file in planned.policy.files]
+    python = custom_places(tools_of(planned), python_folders(planned))
     return {
         "root": str(Path.cwd()),
         "mounts": {name: str((planned.base_dir / path).absolute()) for name, path in mounts.items()},
-        "protected": [str(Path(planned.file).absolute())],
+        "protected": [str(Path(file).absolute()) for file in (planned.file, *planned.files, *rules, *python)],
     }

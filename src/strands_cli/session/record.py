@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from strands_cli.config import Settings, load_settings
 from strands_cli.engine.clock import SystemClock
 from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.record import kept_files, new_run_id, run_facts
 from strands_cli.engine.store import find_run
-from strands_cli.errors import UsageError
+from strands_cli.errors import StrandsCliError, UsageError
 from strands_cli.planning.secrets import values_at_hand
+from strands_cli.secrets import PERSONAL
 from strands_cli.secrets.process import hide
 from strands_cli.spec.document import read_document
+from strands_cli.spec.kept import Kept
 from strands_cli.spec.loader import load_spec
 
 if TYPE_CHECKING:
-    from strands_cli.agents.given import GivenTools
+    from strands_cli.agents.loading.given import GivenTools
     from strands_cli.engine.ports import Row
     from strands_cli.planning.options import RunOptions
     from strands_cli.planning.plan import Plan
@@ -69,13 +72,28 @@ def given_to(planned: Plan, given: GivenTools) -> dict[str, str]:
 
 
 def secrets_at_hand(journal: SqliteJournal) -> frozenset[str]:
-    """Return the values of a stored run's secrets that are in variables and files; no program is run for it."""
-    text = journal.get("text")
-    if not isinstance(text, str) or "secrets" not in text:
-        return frozenset()
+    """Return the values of a stored run's secrets that are in variables and files; no program is run for it.
+
+    Among them is `PERSONAL` where its workflow, or one that is a tool of it, keeps personal data out.
+    """
     kept = kept_files(journal)
-    spec = load_spec(read_document(journal.get("file"), text), kept).spec
-    return frozenset(values_at_hand(spec, kept.folder or Path.cwd(), os.environ)) if spec is not None else frozenset()
+    files = [(journal.get("file"), journal.get("text"), kept.folder or Path.cwd())]
+    files += [(file, text, Path(file).parent) for file, text in kept.texts.items()]
+    return frozenset().union(*(_at_hand(*one, kept) for one in files))
+
+
+def _at_hand(file: str, text: Any, folder: Path, kept: Kept) -> frozenset[str]:
+    """Return the values that one file of a run names; files that are no workflows name none."""
+    if not isinstance(text, str) or ("secrets" not in text and "pii_redaction" not in text):
+        return frozenset()
+    try:
+        spec = load_spec(read_document(file, text), dataclasses.replace(kept, folder=folder)).spec
+    except StrandsCliError:
+        return frozenset()
+    if spec is None:
+        return frozenset()
+    kinds = {PERSONAL} if spec.security.guardrails.pii_redaction else set()
+    return frozenset(values_at_hand(spec, folder, os.environ)) | kinds
 
 
 def open_record(run_id: str, settings: Settings) -> SqliteJournal:

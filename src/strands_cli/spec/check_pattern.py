@@ -12,6 +12,7 @@ from strands_cli.spec.check_schema import check_regex
 from strands_cli.spec.document import escape
 from strands_cli.spec.model import (
     AgentStep,
+    CallStep,
     Choice,
     DagConfig,
     EvaluatorOptimizer,
@@ -109,7 +110,10 @@ def _agents_as_tools(spec: WorkflowSpec) -> set[str]:
     for placed in placed_steps(spec):
         if isinstance(placed.step, AgentStep):
             entries += placed.step.tool_overrides or ()
-    return {entry.tool.removeprefix("agent:") for entry in entries if entry.tool.startswith("agent:")}
+    called = [placed.step.tool for placed in placed_steps(spec) if isinstance(placed.step, CallStep)]
+    called += [step.tool for composite in spec.tools.composite for step in composite.steps]
+    named = [*called, *(entry.tool for entry in entries)]
+    return {name.removeprefix("agent:") for name in named if name.startswith("agent:")}
 
 
 def _check_schemas(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:

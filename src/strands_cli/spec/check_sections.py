@@ -10,14 +10,12 @@ from strands_cli.spec.check_pattern import duplicates, no_effect, unknown
 from strands_cli.spec.check_schema import check_schema
 from strands_cli.spec.document import escape
 from strands_cli.spec.inputs import coerce_input
-from strands_cli.spec.model import InputSpec, McpServer, WorkflowSpec
+from strands_cli.spec.model import CompositeTool, InputSpec, McpServer, WorkflowSpec
 from strands_cli.spec.scope import RESERVED
 
 if TYPE_CHECKING:
     from strands_cli.spec.loader import Loaded
 
-# Words that files in the field put into an agent's list of tools, where names of tools belong.
-_SECTION_WORDS = frozenset({"http_executors", "python", "mcp"})
 _SOURCES_WITH_PATH = frozenset({"file", "command", "secrets_manager", "ssm", "keyring"})
 
 
@@ -84,7 +82,7 @@ def _check_value(declared: InputSpec, value: object, pointer: str, what: str, lo
 
 
 def check_agent_specs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
-    """Report agents without a prompt, words that are no tools, and schemas that are none."""
+    """Report agents without a prompt, and schemas that are none."""
     for name, agent in spec.agents.items():
         pointer = f"/agents/{escape(name)}"
         if agent.prompt is None and agent.ref is None:
@@ -92,15 +90,15 @@ def check_agent_specs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
             yield Finding(
                 "missing-key", f"the agent {name!r} has no `prompt`", where, "add `prompt:`, or `$ref:` to a file"
             )
-        for index, entry in enumerate(agent.tools or ()):
-            if entry.tool in _SECTION_WORDS:
-                message = f"{entry.tool!r} is a section of `tools`, not a tool; the agent gets nothing by it"
-                yield no_effect(message, loaded.where(f"{pointer}/tools/{index}"), "name the tools themselves")
         for field, schema in (("input_schema", agent.input_schema), ("output_schema", agent.output_schema)):
             if isinstance(schema, dict):
                 finding = check_schema(schema, loaded.where(f"{pointer}/{field}"))
                 if finding is not None:
                     yield finding
+
+
+# What the templates of a composite tool see besides its input and saved results.
+_OF_COMPOSITES = ("steps", "last_response")
 
 
 def check_tools(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
@@ -115,10 +113,27 @@ def check_tools(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     for index, server in enumerate(tools.mcp):
         yield from _check_server(server, f"/tools/mcp/{index}", loaded)
     for index, tool in enumerate(tools.composite):
-        if isinstance(tool.input_schema, dict):
-            finding = check_schema(tool.input_schema, loaded.where(f"/tools/composite/{index}/input_schema"))
-            if finding is not None:
-                yield finding
+        yield from _check_composite(tool, f"/tools/composite/{index}", loaded)
+
+
+def _check_composite(tool: CompositeTool, pointer: str, loaded: Loaded) -> Iterator[Finding]:
+    """Report a schema that is none or describes no object, and names that its templates use otherwise."""
+    schema, at = tool.input_schema, f"{pointer}/input_schema"
+    if isinstance(schema, dict) and (finding := check_schema(schema, loaded.where(at))) is not None:
+        yield finding
+        return
+    if schema.get("type", "object") != "object":
+        message = f"the input of the tool {tool.id!r} is no object, and a model can give a tool nothing else"
+        yield Finding("bad-schema", message, loaded.where(at), "write `type: object` with `properties`")
+    properties = schema.get("properties")
+    names = [(f"{at}/properties/{escape(name)}", name) for name in properties or () if name in _OF_COMPOSITES]
+    names += [
+        (f"{pointer}/steps/{number}/save_as", step.save_as) for number, step in enumerate(tool.steps)
+        if step.save_as is not None and step.save_as in (*_OF_COMPOSITES, "input")
+    ]  # fmt: skip
+    for place, name in names:
+        message = f"`{name}` is what templates of the tool {tool.id!r} call something else"
+        yield Finding("reserved-name", message, loaded.where(place, key=True), "choose another name")
 
 
 def _check_server(server: McpServer, pointer: str, loaded: Loaded) -> Iterator[Finding]:

@@ -81,6 +81,10 @@ def load_spec(document: Document, kept: Kept = NOTHING_KEPT) -> Loaded:
         resolved = resolve_references(candidate, document, kept)
         candidate, files, origins = resolved.spec, resolved.files, resolved.origins
         findings += resolved.findings
+    if candidate is not None and candidate.skills:
+        from strands_cli.spec.skills import check_skills
+
+        findings += check_skills(candidate.skills, document, kept)
     if candidate is not None:
         sketch = Loaded(candidate, document, (), files, origins)
         findings += check_spec(candidate, sketch)

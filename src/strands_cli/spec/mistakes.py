@@ -149,11 +149,12 @@ def _unknown_key(mistake: _Mistake, model: type[Part], document: Document) -> Fi
     known = sorted(_keys_at(model, loc))
     close = did_you_mean(key, known)
     fix = f"did you mean `{close}`?" if close else f"known here: {', '.join(known)}"
-    return Finding("unknown-key", f"`{key}` is not a key of {_owner(parent)}", where, fix)
+    return Finding("unknown-key", f"`{key}` is not a key of {_owner(parent, model)}", where, fix)
 
 
-def _owner(pointer: str) -> str:
-    return f"`{spoken(pointer)}`" if pointer else "a workflow"
+def _owner(pointer: str, model: type[Part]) -> str:
+    whole = "a workflow" if "pattern" in model.model_fields else "an agent"
+    return f"`{spoken(pointer)}`" if pointer else whole
 
 
 def _no_form(mistake: _Mistake, document: Document) -> Finding:

@@ -172,7 +172,9 @@ class _Reader:
             try:
                 made = make_rule(effect, pattern, self._level, self._origin(place), **narrowing)
             except PatternError as error:
-                self._report(place, f"the pattern {pattern!r} {error}")
+                # A rule says the version by a key of its own.
+                fix = "narrow the rule with `version`" if "@" in pattern.partition("(")[0] else _SEE
+                self._report(place, f"the pattern {pattern!r} {error}", fix)
                 continue
             if self._is_tools(place, made.tools):
                 yield made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -136,6 +137,10 @@ class _Reader:
         self.findings.append(Finding("bad-recording", message, self._document.where(pointer, key=True), fix))
 
 
+# PyYAML quotes what it would itself read as a number (YAML 1.1); our reader knows more of them (1.2), such as 0E0.
+_LIKE_A_NUMBER = re.compile(r"[-+]?\.?[0-9]")
+
+
 def dump_recording(steps: Mapping[str, Sequence[RecordedTurn]]) -> str:
     """Return a recording as YAML text, long texts as blocks."""
     import yaml
@@ -147,7 +152,7 @@ def dump_recording(steps: Mapping[str, Sequence[RecordedTurn]]) -> str:
     def as_block(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
         # YAML 1.1 takes these for line breaks and folds them; only between double quotes are they written as escapes.
         folded = any(mark in text for mark in "\x85\u2028\u2029")
-        style = '"' if folded else "|" if "\n" in text else None
+        style = '"' if folded or _LIKE_A_NUMBER.match(text) else "|" if "\n" in text else None
         return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
     Dumper.add_representer(str, as_block)

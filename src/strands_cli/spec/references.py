@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from strands_cli.errors import Finding, InvalidInput, UsageError, Where
+from strands_cli.spec.agent_file import FOR_PEOPLE, AgentFile
 from strands_cli.spec.document import Document, escape
-from strands_cli.spec.kept import NOTHING_KEPT, Kept
+from strands_cli.spec.kept import NOTHING_KEPT, Kept, place_of
 from strands_cli.spec.mistakes import findings_of, value_at
 from strands_cli.spec.model import AgentSpec, WorkflowSpec
 
@@ -59,7 +61,7 @@ class _Reader:
                 self.findings.append(Finding("file-unreadable", reason, where, "correct the path"))
                 return None
             except InvalidInput as error:
-                self.findings.extend(error.findings)
+                self.findings.extend(replace(found, where=found.where or where) for found in error.findings)
                 return None
             self.findings.extend(self.read[path].findings)
         return path, self.read[path]
@@ -110,11 +112,15 @@ class _Reader:
                 Finding("ref-not-one-agent", f"{name!r} holds no agent", where, "write `prompt:` into it")
             )
             return None
+        # A file of an agent says more than an agent does; inside a workflow, this is there for people.
+        model = AgentSpec if prefix else AgentFile
         try:
-            return AgentSpec.model_validate(value, context={"document": True}), prefix
+            model.model_validate(value, context={"document": True})
         except ValidationError as error:
-            self.findings.extend(findings_of(error.errors(include_url=False), AgentSpec, document, prefix))
+            self.findings.extend(findings_of(error.errors(include_url=False), model, document, prefix))
             return None
+        kept = {key: item for key, item in value.items() if prefix or key not in FOR_PEOPLE}
+        return AgentSpec.model_validate(kept, context={"document": True}), prefix
 
     def with_schemas(self, spec: AgentSpec, pointer: str, document: Document) -> AgentSpec:
         """Return an agent whose schemas stand in it, rather than the paths of their files."""
@@ -124,7 +130,7 @@ class _Reader:
             if not isinstance(path, str):
                 continue
             origin, at = self.origins.get(f"{pointer}/{name}", (document, f"{pointer}/{name}"))
-            found = self.document(path, self.folder, origin.where(at))
+            found = self.document(path, self._beside(path, origin), origin.where(at))
             if found is None:
                 changes[name] = None
             elif isinstance(found[1].value, dict):
@@ -134,6 +140,21 @@ class _Reader:
                 changes[name] = None
                 self.findings.append(Finding("bad-schema", f"{path!r} holds no JSON Schema", found[1].where("")))
         return spec.model_copy(update=changes) if changes else spec
+
+    def _beside(self, name: str, origin: Document) -> Path:
+        """Return what the path of a schema starts from: the file that names it, else the workflow's folder.
+
+        An agent's file is used by workflows in several folders, and by itself. A run that goes on takes what it kept.
+        """
+        own = next((path.parent for path, document in self.read.items() if document is origin), self.folder)
+        with contextlib.suppress(OSError, ValueError, RuntimeError):
+            places = {folder: (folder / name).resolve() for folder in (own, self.folder)}
+            for folder, path in places.items():
+                if place_of(path) in self.kept.texts:
+                    return folder
+            if not self.kept.is_all and places[own].is_file():
+                return own
+        return self.folder
 
 
 def resolve_references(spec: WorkflowSpec, document: Document, kept: Kept = NOTHING_KEPT) -> Resolved:

@@ -6,11 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from strands_cli.spec.agent_file import AgentFile
 from strands_cli.spec.model import InputSpec, ToolEntry, WorkflowSpec
-from strands_cli.spec.part import IDENTIFIER
+from strands_cli.spec.part import IDENTIFIER, Part
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TITLE = "strands-cli workflow"
+AGENT_TITLE = "strands-cli agent"
 
 # Objects that may be written as one word, and the object form that the word stands for.
 _SHORTHANDS: dict[str, dict[str, Any]] = {
@@ -25,17 +27,28 @@ def workflow_schema() -> dict[str, Any]:
     It accepts what `load_spec` accepts as far as shape goes, shorthands included; what depends on other parts of the
     file (references, templates) only `load_spec` can tell.
     """
-    schema = WorkflowSpec.model_json_schema(by_alias=True)
+    return _schema_of(WorkflowSpec, TITLE)
+
+
+def agent_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a file with one agent, as `workflow_schema` that of a workflow."""
+    return _schema_of(AgentFile, AGENT_TITLE)
+
+
+def _schema_of(model: type[Part], title: str) -> dict[str, Any]:
+    schema = model.model_json_schema(by_alias=True)
     definitions = schema.pop("$defs")
     for definition in [schema, *definitions.values()]:
         _open_to_notes(definition)
     for name, shorthand in _SHORTHANDS.items():
+        if name not in definitions:
+            continue
         definitions[name] = {
             "description": definitions[name].get("description", ""),
             "anyOf": [shorthand, definitions[name]],
         }
     _accept_older_spellings(definitions)
-    whole = {"$schema": DIALECT, **schema, "title": TITLE, "$defs": definitions}
+    whole = {"$schema": DIALECT, **schema, "title": title, "$defs": definitions}
     tidy: dict[str, Any] = _tidy(whole)
     return tidy
 
@@ -59,7 +72,8 @@ def offer_tools(schema: dict[str, Any], tools: Mapping[str, Mapping[str, Any] | 
     word, entry = definitions[ToolEntry.__name__]["anyOf"]
     offered = {"enum": sorted(tools)}
     definitions[ToolEntry.__name__]["anyOf"][0] = {"anyOf": [offered, word]}
-    for holder in (entry, definitions["CallStep"], definitions["CallTask"], definitions["CompositeStep"]):
+    steps = [definitions[name] for name in ("CallStep", "CallTask", "CompositeStep") if name in definitions]
+    for holder in (entry, *steps):
         holder["properties"]["tool"] = {"anyOf": [offered, holder["properties"]["tool"]]}
     entry["allOf"] = [
         {
@@ -86,6 +100,8 @@ def _accept_older_spellings(definitions: dict[str, Any]) -> None:
     }
     entry["anyOf"] = [{"required": ["tool"]}, {"required": ["callable"]}]
     entry.pop("required")
+    if "Edge" not in definitions:
+        return
     targets = definitions["Edge"]["properties"]["to"]
     targets["anyOf"].insert(0, {"type": "string"})
     definitions["Edge"]["oneOf"] = [{"required": ["to"]}, {"required": ["choose"]}]
@@ -100,7 +116,7 @@ def _tidy(node: Any) -> Any:
     kept = {
         key: ({name: _tidy(item) for name, item in value.items()} if key in ("properties", "$defs") else _tidy(value))
         for key, value in node.items()
-        if not (key == "title" and isinstance(value, str) and value != TITLE)
+        if not (key == "title" and isinstance(value, str) and value not in (TITLE, AGENT_TITLE))
     }
     if kept.get("type") == "string" and "pattern" not in kept and "enum" not in kept and "const" not in kept:
         kept["type"] = ["string", "number"]  # the loader reads `model_id: 4` as text

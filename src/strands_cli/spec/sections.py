@@ -146,8 +146,12 @@ class Env(Part):
 class Otel(Part):
     """Where OpenTelemetry spans go."""
 
-    endpoint: str | None = Field(default=None, description="OTLP endpoint URL.")
-    service_name: str | None = Field(default=None, description="Service name of the spans.")
+    endpoint: str | None = Field(
+        default=None, description="URL of a collector that speaks OTLP over HTTP, or `console`."
+    )
+    service_name: str | None = Field(
+        default=None, description="`service.name` of the spans; `OTEL_SERVICE_NAME` if not given."
+    )
     sample_ratio: float = Field(default=1.0, ge=0, le=1, description="Share of runs that are traced.")
 
 
@@ -216,7 +220,9 @@ class Skill(Part):
 
     id: Identifier = Field(description="Name by which a model asks for the skill.")
     path: str = Field(min_length=1, description="The folder, relative to the workflow; nothing outside it is read.")
-    description: str | None = Field(default=None, description="When to use the skill.")
+    description: str | None = Field(
+        default=None, description="When to use the skill; if not given, what the front matter of its SKILL.md says."
+    )
     preload_metadata: bool = Field(
         default=True, description="Whether agents see the description before they load the skill."
     )
@@ -303,8 +309,12 @@ class Guardrails(Part):
 
     restricting: ClassVar[frozenset[str]] = frozenset({"allow_tools"})
 
-    deny_network: bool = Field(default=False, description="Refuse tools that reach the network.")
-    pii_redaction: bool = Field(default=False, description="Remove personal data from what leaves the run.")
+    deny_network: bool = Field(
+        default=False, description="Refuse tools that reach the network, or do not say that they leave it alone."
+    )
+    pii_redaction: bool = Field(
+        default=False, description="Take personal data out of what models see and of what is left."
+    )
     allow_tools: tuple[str, ...] | None = Field(default=None, description="The only tools that may be called.")
 
 

@@ -37,6 +37,7 @@ from strands_cli.spec.scope import (
     STEP,
     WORK,
     WRITEUP,
+    Items,
     Scope,
     chain_scope,
     scope_at_end,
@@ -202,11 +203,11 @@ def _sites_of_composites(spec: WorkflowSpec) -> Iterator[Site]:
         pointer = f"/tools/composite/{index}"
         properties = tool.input_schema.get("properties")
         scope: dict[str, Any] = dict.fromkeys(properties if isinstance(properties, Mapping) else (), ANY)
-        scope["input"] = ANY
+        scope = {"input": ANY, **scope, "steps": Items(STEP, 0)}
         for number, step in enumerate(tool.steps):
             yield from _strings_in(step.input, f"{pointer}/steps/{number}/input", dict(scope))
             if step.save_as:
                 scope[step.save_as] = ANY
-            scope["last_response"] = ANY
+            scope |= {"last_response": ANY, "steps": Items(STEP, number + 1)}
         if tool.output is not None:
             yield Site(f"{pointer}/output", tool.output, scope)

@@ -54,6 +54,9 @@ class McpServer(Part):
     url: str | None = Field(default=None, description="Address of a server that speaks MCP over HTTP.")
     headers: Mapping[str, str] = Field(default_factory=dict, description="HTTP headers sent to the server.")
     prefix: str | None = Field(default=None, description="Put before the names of the server's tools.")
+    startup_timeout: float = Field(
+        default=30, gt=0, le=600, description="Seconds in which the server must have started and listed its tools."
+    )
     tools: McpTools = Field(default_factory=McpTools, description="Which of its tools are offered.")
 
 

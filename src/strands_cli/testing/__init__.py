@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from strands_cli.agents.replay import ReplayModel as ReplayModel
+    from strands_cli.agents.model.replay import ReplayModel as ReplayModel
     from strands_cli.testing.journal import JournalContract as JournalContract
     from strands_cli.testing.journal import check_journal as check_journal
     from strands_cli.testing.rehearsal import Example as Example
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _PUBLIC = {
     "Example": "strands_cli.testing.rehearsal",
     "JournalContract": "strands_cli.testing.journal",
-    "ReplayModel": "strands_cli.agents.replay",
+    "ReplayModel": "strands_cli.agents.model.replay",
     "ToolContract": "strands_cli.testing.tool_contract",
     "check_journal": "strands_cli.testing.journal",
     "contract_exception": "strands_cli.testing.standard",

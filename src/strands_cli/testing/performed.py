@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from strands_cli.agents.alone import Alone, Outcome, load_alone, run_alone, use_id
-from strands_cli.agents.forms import RawTool
-from strands_cli.agents.schemas import SchemaFaultError, first_problem
+from strands_cli.agents.loading.alone import Alone, Outcome, load_alone, run_alone, use_id
+from strands_cli.agents.loading.forms import RawTool
+from strands_cli.agents.schema.schemas import SchemaFaultError, first_problem
 from strands_cli.errors import StrandsCliError
 from strands_cli.testing.rehearsal import Prepare, Scene, watched, workspace
 from strands_cli.testing.tool_checks import bad_inputs, check_json, check_shape

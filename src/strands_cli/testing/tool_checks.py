@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from strands_cli.agents.alone import size_limit_of
-from strands_cli.agents.forms import RawTool
-from strands_cli.agents.schemas import SchemaFaultError, first_problem, require_schema
-from strands_cli.agents.turns import encode
+from strands_cli.agents.loading.alone import size_limit_of
+from strands_cli.agents.loading.forms import RawTool
+from strands_cli.agents.model.turns import encode
+from strands_cli.agents.schema.schemas import SchemaFaultError, first_problem, require_schema
 from strands_cli.catalog.distributions import normalise
 from strands_cli.catalog.manifest import FILE_NAME, MEMBER_NAME, TOOL_NAME, parse_manifest
 from strands_cli.characters import hidden_characters, texts_of

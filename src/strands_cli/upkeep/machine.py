@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -49,10 +50,14 @@ def check_program(seen: Scan, environ: Mapping[str, str]) -> Iterator[Check]:
     if not found:
         yield Check("PATH", "warning", f"no '{PROGRAM}' is on PATH; this one is in {mine}", f"add {mine} to PATH")
     elif found[0] in others:
-        message = f"'{PROGRAM}' is {found[0]}, another one than this, which is in {mine}"
+        message = f"'{PROGRAM}' is {found[0]}{_whose(found[0])}, another one than this, which is in {mine}"
         yield Check("PATH", "warning", message, f"put {mine} first on PATH, or remove the other")
+    elif whose := _whose(found[0]):
+        message = f"'{PROGRAM}' is {found[0]}{whose}: it has taken the place of this one"
+        yield Check("PATH", "warning", message, f"uninstall the other and reinstall {OURS}, or: python -m strands_cli")
     elif others:
-        yield Check("PATH", "ok", f"this '{PROGRAM}' is found first; there is another: {others[0]}")
+        message = f"this '{PROGRAM}' is found first; there is another: {others[0]}{_whose(others[0])}"
+        yield Check("PATH", "ok", message)
     else:
         yield Check("PATH", "ok", f"'{PROGRAM}' is {found[0]}")
     copies = seen.records.get(OURS, [])
@@ -64,6 +69,25 @@ def check_program(seen: Scan, environ: Mapping[str, str]) -> Iterator[Check]:
 def _program_in(entry: str) -> Path | None:
     found = shutil.which(PROGRAM, path=entry)
     return Path(found).absolute() if found else None
+
+
+def _whose(program: Path) -> str:
+    """Return whose a program of our name is, ` (...)`, as far as its place or its first lines tell; else nothing.
+
+    Known to have one: npm's @strands-agents/cli, and strands-agents-builder, which puts its own over ours.
+    """
+    parts = program.resolve().parts
+    if "node_modules" in parts:
+        inner = parts[len(parts) - parts[::-1].index("node_modules") :]
+        name = "/".join(inner[:2]) if inner[0].startswith("@") else inner[0]
+        return f" (of the npm package {name})"
+    try:
+        with program.open("rb") as file:
+            start = file.read(4096).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    imported = re.search(r"^from (\w+)\S* import ", start, re.MULTILINE)
+    return f" (of the Python package {imported[1]})" if imported and imported[1] != "strands_cli" else ""
 
 
 def check_dependencies(seen: Scan) -> Iterator[Check]:

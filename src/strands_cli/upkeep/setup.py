@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from strands_cli.catalog import Catalog
+from strands_cli.catalog import Catalog, ToolRecord
 from strands_cli.config import Settings
 from strands_cli.errors import Finding, StrandsCliError
 from strands_cli.hooks.values import Check
+from strands_cli.policy import Rule
 from strands_cli.providers import PROVIDERS, ModelSettings, Provider, check_extra, check_provider, has_key
 
 _SHOWN = 5
@@ -60,12 +61,38 @@ def check_tools(catalog: Catalog) -> Iterator[Check]:
         yield Check("tools", "failed" if record.status == "broken" else "warning", message)
     if len(bad) < len(catalog.tools):
         yield Check("tools", "ok", f"{len(catalog.tools) - len(bad)} can be used (strands list-tools)")
+        if needed := sorted({words for record in catalog.tools if record.usable for words in _conditions(record)}):
+            yield Check("tools", "ok", f"what they require is there: {', '.join(needed)}")
     elif not bad:
         yield Check("tools", "warning", "none is installed", "pip install 'strands-cli[tools]'")
     reasons = {record.reason for record in bad}
     for finding in catalog.findings:
         if finding.code not in ("tool-conflict",) and finding.message not in reasons:
             yield _found("tools", finding)
+
+
+def _conditions(record: ToolRecord) -> Iterator[str]:
+    """Yield what a tool requires of a machine, in its manifest's words."""
+    requires = record.requires or {}
+    if "python" in requires:
+        yield f"Python {requires['python']}"
+    yield from requires.get("distributions", ())
+    yield from (f"the module {name}" for name in requires.get("modules", ()))
+    yield from (f"the variable {name}" for name in requires.get("env", ()))
+    if systems := requires.get("os"):
+        yield f"the system {' or '.join(systems)}"
+
+
+def denied_tools(catalog: Catalog, rules: Sequence[Rule]) -> set[tuple[str, str]]:
+    """Return the tools, as distribution and name, that policy keeps from being imported."""
+    from strands_cli.planning.tools import bare_tool, decided, is_denied_by_policy
+
+    denied = set()
+    for tool in catalog.tools:
+        for record in (tool, *(tool.members or ())):
+            if is_denied_by_policy(decided(bare_tool(record.name, record.ref_name, record, catalog), rules)):
+                denied.add((record.distribution, record.ref_name))
+    return denied
 
 
 def check_policies(settings: Settings, folder: Path) -> Iterator[Check]:

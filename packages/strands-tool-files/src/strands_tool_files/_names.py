@@ -11,6 +11,8 @@ import unicodedata
 from strands_tool_files._contract import Refusal
 
 _MAX_PATH = 4_096
+# Each part costs a look at all before it where directories are made, and nobody nests so deep by intent.
+_MAX_PARTS = 100
 
 # Credentials: neither read nor written.
 _SECRET = (
@@ -34,7 +36,9 @@ _OBEYED = (
     *("azure-pipelines.y*ml", "bitbucket-pipelines.y*ml", "appveyor.y*ml", ".appveyor.y*ml", "jenkinsfile*", ".ci"),
     *(".gitmodules", ".gitconfig", ".gitattributes", ".husky", ".pre-commit-config.y*ml", ".vscode", ".idea"),
     *("*.pth", "sitecustomize.py", "usercustomize.py", "conftest.py", "pyvenv.cfg", "site-packages", "*.dist-info"),
-    *(".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".zprofile"),
+    # Compiled code is loaded in place of the source that people read.
+    *("__pycache__", "*.pyc", ".devcontainer*", ".mcp.json", "authorized_keys"),
+    *(".bashrc", ".bash_profile", ".bash_login", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile"),
     *("strands.lock", "strands-policy.y*ml", ".strands"),
 )
 _WINDOWS_DEVICE = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
@@ -61,6 +65,8 @@ def split(path: str) -> tuple[str, ...]:
     if path == "~" or path.startswith("~/"):
         raise _malformed("'~' is not expanded; write a path relative to the workspace")
     parts = tuple([part for part in _portable(path).split("/") if part not in ("", ".")])
+    if len(parts) > _MAX_PARTS:
+        raise _malformed(f"the path has {len(parts)} parts; the limit is {_MAX_PARTS}")
     if os.name == "nt":
         _require_windows_names(parts)
     return parts

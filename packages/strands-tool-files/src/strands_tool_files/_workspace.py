@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -59,13 +60,12 @@ class Workspace:
                 optional, or None for the current directory. Protected paths may be relative to the root.
         """
         if not isinstance(given, Mapping):
-            return cls(Path(given or ".").absolute())
-        root = Path(given.get("root") or ".").absolute()
-        return cls(
-            root,
-            {name: Path(path).absolute() for name, path in (given.get("mounts") or {}).items()},
-            tuple(root / path for path in given.get("protected") or ()),
-        )
+            given = {"root": given}
+        root = os.fspath(given.get("root") or ".")
+        mounts = given.get("mounts") or {}
+        # Relative paths mean something else in another directory.
+        current = "" if os.path.isabs(root) and not mounts else os.getcwd()  # noqa: PTH109, PTH117 - a Path costs more
+        return _workspace(root, tuple(mounts.items()), tuple(given.get("protected") or ()), current)
 
     @contextlib.contextmanager
     def at(self, path: str, *, writing: bool = False) -> Iterator[Found]:
@@ -150,6 +150,15 @@ class Workspace:
                 status = real.stat()
                 if identity == (status.st_dev, status.st_ino):
                     raise protected(shown, "it is another name of a protected file")
+
+
+@functools.lru_cache(maxsize=16)
+def _workspace(root: str, mounts: tuple[tuple[str, Any], ...], protected: tuple[Any, ...], current: str) -> Workspace:
+    """Make the workspace of a host once: to make it takes as long as to open a file in it."""
+    base = Path(root).absolute()
+    return Workspace(
+        base, {name: Path(path).absolute() for name, path in mounts}, tuple(base / path for path in protected)
+    )
 
 
 def identity_of(directory: Directory, name: str) -> tuple[int, int] | None:

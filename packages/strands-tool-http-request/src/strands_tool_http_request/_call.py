@@ -1,4 +1,4 @@
-"""What both tools share: an answer made by a coroutine, and the parts of a call that go to the transport."""
+"""What all tools share: an answer made by a coroutine, and the parts of a call that go to the transport."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from strands_tool_http_request._contract import Context, Refusal
 from strands_tool_http_request._decode import Body
 from strands_tool_http_request._headers import STANDARD, for_other_origin, without_body
 from strands_tool_http_request._network import GuardedBackend, Meter, TooMuchError
-from strands_tool_http_request._policy import Policy, origin_of, port_of, shown_origin
+from strands_tool_http_request._policy import Policy, origin_of, parse_url, port_of, shown_origin
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _SAFE = frozenset({"GET", "HEAD"})
@@ -88,7 +88,7 @@ async def _follow(ask: Ask, policy: Policy, secrets: Mapping[str, str], seconds:
         reply = await _hop(ask, policy, meter, secrets, seconds)
         if (target := reply.headers.get("location")) is None or reply.status not in _REDIRECTS:
             return replace(reply, redirects=tuple(passed))
-        following, notice = _redirected(ask, reply.status, policy.require_url(target, ask.url))
+        following, notice = _redirected(ask, reply.status, parse_url(target, ask.url), policy)
         if following is None:
             return replace(reply, redirects=tuple(passed), notices=(*reply.notices, notice))
         passed.append(str(ask.url.copy_with(query=None)))
@@ -98,8 +98,15 @@ async def _follow(ask: Ask, policy: Policy, secrets: Mapping[str, str], seconds:
         ask = following
 
 
-def _redirected(ask: Ask, status: int, url: httpx.URL) -> tuple[Ask | None, str]:
-    """Return the request that a redirect asks for; None with a reason when it is not to be sent."""
+def _redirected(ask: Ask, status: int, url: httpx.URL, policy: Policy) -> tuple[Ask | None, str]:
+    """Return the request that a redirect asks for; None with a reason when it is not to be sent.
+
+    Raises:
+        Refusal: it leads where no request may go.
+    """
+    if policy.below is not None and not policy.below.holds(url):
+        return None, f"the redirect to {shown_origin(url)} was not followed: it leads away from {policy.below}"
+    policy.require_place(url)
     method, body, headers = ask.method, ask.body, ask.headers
     if (status == 303 and method != "HEAD") or (status in (301, 302) and method == "POST"):
         method, body, headers = "GET", None, without_body(headers)
@@ -115,6 +122,8 @@ async def _hop(ask: Ask, policy: Policy, meter: Meter, secrets: Mapping[str, str
     """Send one request on a connection of its own; the body of a redirect is not read."""
     headers = {**STANDARD, **ask.headers, "accept-encoding": "gzip, deflate", "connection": "close"}
     headers.update(_bound_secrets(ask.url, policy, secrets))
+    if policy.below is not None and policy.below.holds(ask.url):
+        headers.update(policy.headers)
     built = httpx.Request(ask.method, ask.url, headers=headers, content=ask.body)
     request = httpcore.Request(
         method=ask.method,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
@@ -19,6 +19,9 @@ from strands_tool_http_request._addresses import (
     parse_address,
 )
 from strands_tool_http_request._contract import Refusal
+
+if TYPE_CHECKING:
+    from strands_tool_http_request._below import Below
 
 _PORTS = {"http": 80, "https": 443}
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
@@ -94,7 +97,10 @@ class SecretRule:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The operator's rules, read once per call from the tool's configuration."""
+    """The operator's rules, read once per call from the tool's configuration.
+
+    `below` is the one place where an executor's requests may go, and `headers` go there with every one of them.
+    """
 
     allow_hosts: tuple[HostRule, ...] | None = None
     deny_hosts: tuple[HostRule, ...] = ()
@@ -103,6 +109,8 @@ class Policy:
     ca_file: str | None = None
     secrets: tuple[SecretRule, ...] = ()
     limits: Limits = Limits()
+    below: Below | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> Policy:
@@ -127,7 +135,14 @@ class Policy:
         Raises:
             Refusal: `invalid_input` for its form, `denied` for its host or address.
         """
-        url = _parse(text, base)
+        return self.require_place(parse_url(text, base))
+
+    def require_place(self, url: httpx.URL) -> httpx.URL:
+        """Return a parsed URL, or raise unless its host is allowed.
+
+        Raises:
+            Refusal: `denied` for its host or address.
+        """
         host, port = url.raw_host.decode("ascii"), port_of(url)
         shown = shown_origin(url)
         if any(rule.matches(host, port) for rule in self.deny_hosts):
@@ -172,7 +187,12 @@ def shown_origin(url: httpx.URL) -> str:
     return f"{url.scheme}://{url.netloc.decode('ascii')}"
 
 
-def _parse(text: str, base: httpx.URL | None) -> httpx.URL:
+def parse_url(text: str, base: httpx.URL | None = None) -> httpx.URL:
+    """Parse a URL as it will be used, relative to another one where that is given.
+
+    Raises:
+        Refusal: `invalid_input` for a form that could mean another place than it shows.
+    """
     if len(text) > _MAX_URL:
         raise _bad_url(f"has {len(text)} characters; the limit is {_MAX_URL}", "length")
     # Parsers disagree about these, so that one host could be checked and another one meant.
@@ -192,7 +212,9 @@ def _parse(text: str, base: httpx.URL | None) -> httpx.URL:
     if url.port is not None and not 0 < url.port < 65_536:
         raise _bad_url("has an impossible port", "port")
     try:
-        return url.copy_with(host=host, fragment=None)
+        parsed = url.copy_with(host=host, fragment=None)
+        _ = parsed.host  # decodes `xn--` names, as the client will, and raises where that cannot be done
+        return parsed
     except (httpx.InvalidURL, ValueError, TypeError) as error:
         raise _bad_url(f"cannot be parsed: {str(error)[:200]}", "url") from None
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
-import httpx
-
 from strands_tool_http_request._call import CAPABILITIES, TIMEOUT_RULE, URL_RULE, answer_async, fetch
-from strands_tool_http_request._contract import Context, Refusal, read_input
-from strands_tool_http_request._decode import cut_text, decode_text, is_text, media_type
-from strands_tool_http_request._exchange import Ask, Reply
+from strands_tool_http_request._contract import Context, read_input
+from strands_tool_http_request._exchange import Ask
 from strands_tool_http_request._headers import require_headers
+from strands_tool_http_request._message import METHODS, OUTPUT_SCHEMA, body_of, told, with_params
 from strands_tool_http_request._policy import Policy
 
 TOOL_SPEC = {
@@ -28,7 +25,7 @@ TOOL_SPEC = {
             "properties": {
                 "method": {
                     "type": "string",
-                    "enum": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
+                    "enum": METHODS,
                     "default": "GET",
                     "description": "The HTTP method.",
                 },
@@ -55,23 +52,7 @@ TOOL_SPEC = {
             "additionalProperties": False,
         }
     },
-    "outputSchema": {
-        "json": {
-            "type": "object",
-            "properties": {
-                "url": {"type": "string", "description": "Where the answer came from, after redirects."},
-                "status": {"type": "integer"},
-                "headers": {"type": "object", "additionalProperties": {"type": "string"}},
-                "content_type": {"type": "string"},
-                "size": {"type": "integer", "description": "Bytes of the body that were read, decompressed."},
-                "json": {"description": "The parsed body, when it is JSON and whole; there is no text then."},
-                "truncated": {"type": "boolean"},
-                "redirects": {"type": "array", "items": {"type": "string"}},
-                "notices": {"type": "array", "items": {"type": "string"}},
-            },
-            "required": ["url", "status", "headers", "content_type", "size", "truncated", "redirects", "notices"],
-        }
-    },
+    "outputSchema": OUTPUT_SCHEMA,
     "annotations": {
         "title": "Send an HTTP request",
         "readOnlyHint": False,
@@ -88,9 +69,6 @@ TOOL_SPEC = {
     },
 }
 
-_MAX_BODY = 1_048_576
-_MAX_SHOWN_HEADERS = 16_384
-
 
 async def http_request(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     """Send the request of one call.
@@ -106,7 +84,7 @@ async def http_request(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     async def work() -> tuple[str, dict[str, Any]]:
         given = read_input(tool, TOOL_SPEC)
         policy = Policy.of(Context.of(kwargs).config)
-        return _told(await fetch(_ask(given, policy), policy, kwargs, given["timeout"]), policy)
+        return told(await fetch(_ask(given, policy), policy, kwargs, given["timeout"]), policy)
 
     return await answer_async(tool, work)
 
@@ -114,97 +92,8 @@ async def http_request(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 def _ask(given: Mapping[str, Any], policy: Policy) -> Ask:
     """Make the request from the input, or raise for what does not fit."""
     method, headers = given["method"], require_headers(given["headers"] or {})
-    body = _body(given, headers)
-    if body is not None and method in ("GET", "HEAD"):
-        raise Refusal("invalid_input", f"a {method} request has no body", reason="body", field="body")
+    body = body_of(given, headers)
     url = policy.require_url(given["url"])
     if given["params"]:
-        url = policy.require_url(_with_params(url, given["params"]))
+        url = policy.require_url(with_params(url, given["params"]))
     return Ask(method, url, headers, body)
-
-
-def _body(given: Mapping[str, Any], headers: dict[str, str]) -> bytes | None:
-    if given["json"] is not None and given["body"] is not None:
-        raise Refusal("invalid_input", "give 'json' or 'body', not both", reason="body", field="body")
-    try:
-        if given["json"] is not None:
-            headers.setdefault("content-type", "application/json")
-            body = json.dumps(given["json"], ensure_ascii=False, allow_nan=False).encode()
-        elif given["body"] is not None:
-            headers.setdefault("content-type", "text/plain; charset=utf-8")
-            body = given["body"].encode()
-        else:
-            return None
-    except (ValueError, TypeError, RecursionError) as error:
-        raise Refusal("invalid_input", f"the body cannot be sent: {str(error)[:200]}", reason="body") from None
-    if len(body) > _MAX_BODY:
-        raise Refusal("invalid_input", f"the body has {len(body)} bytes; the limit is {_MAX_BODY}", reason="body")
-    return body
-
-
-def _with_params(url: httpx.URL, given: Mapping[str, Any]) -> str:
-    for name, value in given.items():
-        if not isinstance(value, (str, int, float)):
-            problem = f"the parameter {name[:100]!r} must be text, a number or true or false"
-            raise Refusal("invalid_input", problem, reason="type", field="params")
-    try:
-        return str(url.copy_merge_params(httpx.QueryParams(dict(given))))
-    except (ValueError, UnicodeError) as error:
-        problem = f"the parameters cannot be sent: {str(error)[:200]}"
-        raise Refusal("invalid_input", problem, reason="type", field="params") from None
-
-
-def _told(reply: Reply, policy: Policy) -> tuple[str, dict[str, Any]]:
-    """Return what the model and the workflow get of a response."""
-    kind, notices, text = media_type(reply.headers), list(reply.notices), ""
-    described: dict[str, Any] = {
-        "url": str(reply.url),
-        "status": reply.status,
-        "headers": _shown(reply.headers),
-        "content_type": kind,
-        "size": len(reply.content),
-        "truncated": reply.is_cut,
-        "redirects": list(reply.redirects),
-    }
-    if reply.is_cut:
-        notices.append(f"the answer goes on after {len(reply.content)} bytes")
-    if is_text(kind, reply.content):
-        text, codec = decode_text(reply.content, reply.headers)
-        text, is_cut = cut_text(text, policy.limits.max_text_bytes)
-        described["truncated"] |= is_cut
-        if is_cut:
-            notices.append(f"the text is limited to {policy.limits.max_text_bytes} bytes")
-        elif not reply.is_cut and kind.endswith("json"):
-            text, described = _parsed(text, described, notices)
-        if "\ufffd" in text:
-            notices.append(f"some bytes did not fit {codec} and are shown as U+FFFD")
-    elif reply.content:
-        notices.append(f"the content is not text ({kind or 'no type'}) and is not shown")
-    return text, {**described, "notices": notices}
-
-
-def _parsed(text: str, described: dict[str, Any], notices: list[str]) -> tuple[str, dict[str, Any]]:
-    """Put a JSON body in place of its text when it is sound."""
-    try:
-        value = json.loads(text, parse_constant=_refuse_constant)
-        # An escape can make half of a surrogate pair, which no UTF-8 carries on.
-        json.dumps(value, ensure_ascii=False).encode()
-    except (ValueError, RecursionError):
-        if text:
-            notices.append("the content says it is JSON and cannot be read as such")
-        return text, described
-    return "", {**described, "json": value}
-
-
-def _refuse_constant(word: str) -> None:
-    raise ValueError(f"{word} is no JSON")
-
-
-def _shown(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the response's headers without cookies, up to a size."""
-    shown, left = {}, _MAX_SHOWN_HEADERS
-    for name, value in headers.items():
-        left -= len(name) + len(value)
-        if name not in ("set-cookie", "set-cookie2") and left >= 0:
-            shown[name] = value
-    return shown

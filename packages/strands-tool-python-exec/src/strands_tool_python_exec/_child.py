@@ -1,79 +1,94 @@
-"""The sandboxed process: read one request from stdin, put on every layer, run the code, report.
+"""The sandboxed process: put on every layer, say so, wait for one program, run it, report.
 
-Run as `python -I -S -B _child.py CHANNEL`. Whatever is said on the channel after the layers are on comes from code
-that nobody trusts.
+It is sent as compiled code to a bare interpreter and imports little, because its start is what a call waits for.
+Whatever is said on the channel after the layers are on comes from code that nobody trusts.
 """
 
 from __future__ import annotations
 
 import _ast
-import json
+import _json
+import _socket
+import marshal
 import os
-import socket
 import sys
-import types
-from typing import Any
+
+from strands_tool_python_exec._layers import put_on
+
+TYPE_CHECKING = False  # `typing` takes as long to import as everything else here
+if TYPE_CHECKING:
+    from typing import Any
 
 _FILENAME = "<code>"
 _MAX_RESULT = 65_536
+_MAX_SHOWN = 8_192
 
 
-def main() -> None:
-    """Serve the one request of this process."""
-    channel = socket.socket(fileno=int(sys.argv[1]))
-    channel.set_inheritable(False)
-    request = json.loads(_read(int.from_bytes(_read(8), "big")))
-    top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - pathlib is slow to import
-    sys.path.insert(0, top)
-    from strands_tool_python_exec._layers import put_on
-
-    sys.path[:] = [entry for entry in sys.path if entry != top] + request["import_from"]
+def serve(channel: int) -> None:
+    """Serve the one request of this process; leave without a word when the other side is gone."""
+    given = marshal.loads(_message(channel))  # noqa: S302 - from our own parent
+    sys.path[:] += given["import_from"]
     try:
-        layers = put_on(request)
+        layers = put_on(given)
     except OSError as error:
-        channel.sendall(json.dumps({"refused": error.strerror or str(error)}).encode() + b"\n")
-        sys.exit(1)
+        os.write(channel, f'{{"refused": {_quoted(error.strerror or str(error))}}}\n'.encode())
+        os._exit(1)
     _say(channel, layers)
-    for name, text in request["files"].items():
-        _write(name, text)
-    channel.sendall(json.dumps(_run(request["code"])).encode() + b"\n")
+    for name in [name for name in sys.modules if name.startswith("strands_tool_python_exec")]:
+        del sys.modules[name]
+    code, files = marshal.loads(_message(channel))  # noqa: S302 - as above
+    for name, content in files.items():
+        with open(name, "wb") as file:  # noqa: PTH123 - pathlib is slow to import
+            file.write(content)
+    _report(channel, _run(code))
 
 
-def _read(size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        chunk = os.read(0, size - len(data))
+def _message(channel: int) -> bytes:
+    """Read one message: eight bytes of its length, and as many as they say."""
+    return _read(channel, int.from_bytes(_read(channel, 8), "big"))
+
+
+def _read(channel: int, size: int) -> bytes:
+    parts = []
+    while size:
+        chunk = os.read(channel, min(size, 1 << 20))
         if not chunk:
-            sys.exit(1)
-        data += chunk
-    return data
+            os._exit(1)
+        parts.append(chunk)
+        size -= len(chunk)
+    return b"".join(parts)
 
 
-def _say(channel: socket.socket, layers: dict[str, str]) -> None:
+def _say(channel: int, layers: dict[str, str]) -> None:
     """Tell the parent what is in force, and hand it the scratch, which it may be unable to see by path."""
     scratch = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
-    socket.send_fds(channel, [json.dumps({"layers": layers}).encode() + b"\n"], [scratch])
+    text = ", ".join(f"{_quoted(name)}: {_quoted(word)}" for name, word in layers.items())
+    handed = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, scratch.to_bytes(4, sys.byteorder))]
+    end = _socket.socket(fileno=channel)
+    end.sendmsg([f'{{"layers": {{{text}}}}}\n'.encode()], handed)
+    end.detach()
     os.close(scratch)
 
 
-def _write(name: str, text: str) -> None:
-    with open(name, "w", encoding="utf-8", errors="replace", newline="") as file:  # noqa: PTH123 - as above
-        file.write(text)
+def _report(channel: int, text: str) -> None:
+    left = text.encode(errors="replace")
+    while left:
+        left = left[os.write(channel, left) :]
 
 
-def _run(code: str) -> dict[str, Any]:
-    """Run code as a module named `__main__`, the value of a last expression being its result."""
-    module = types.ModuleType("__main__")
+def _run(code: str) -> str:
+    """Run code as a module named `__main__`, the value of a last expression being its result; return JSON."""
+    module = type(sys)("__main__")
     sys.modules["__main__"] = module
     module.__dict__["__builtins__"] = __builtins__
     sys.argv[:] = [""]
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     try:
-        return {"result": _jsonable(_execute(code, module.__dict__))}
+        return f'{{"result": {_jsonable(_execute(code, module.__dict__))}}}'
     except SystemExit as error:
-        return {} if error.code in (None, 0) else {"error": _describe(error)}
+        return "{}" if error.code in (None, 0) else _describe(error)
     except BaseException as error:  # noqa: BLE001 - everything the code may raise is its own
-        return {"error": _explain(error, code)}
+        return _explain(error, code)
 
 
 def _execute(code: str, names: dict[str, Any]) -> Any:
@@ -87,18 +102,33 @@ def _execute(code: str, names: dict[str, Any]) -> Any:
     return eval(compile(_ast.Expression(last.value), _FILENAME, "eval"), names)  # noqa: S307 - as above
 
 
-def _jsonable(value: Any) -> Any:
-    """Return a value if it is small JSON, else its text."""
+def _quoted(text: str) -> str:
+    return str(_json.encode_basestring_ascii(text))
+
+
+def _jsonable(value: Any) -> str:
+    """Return the JSON of a value if it is small JSON, else of its text."""
+    if value is None:
+        return "null"
     try:
-        text = json.dumps(value, allow_nan=False)
+        if type(value) is str:
+            text = _quoted(value)
+        elif type(value) is int:
+            text = str(value)
+        else:
+            import json  # as slow to import as a small program takes; most have no such result
+
+            text = json.dumps(value, allow_nan=False)
         if len(text) <= _MAX_RESULT:
-            return json.loads(text)
+            return text
     except (TypeError, ValueError, RecursionError):
         pass
-    return repr(value)[: _MAX_RESULT // 8]
+    text = repr(value)
+    cut = f"... [{len(text)} characters in all]" if len(text) > _MAX_SHOWN else ""
+    return _quoted(f"{text[:_MAX_SHOWN]}{cut}")
 
 
-def _explain(error: BaseException, code: str) -> dict[str, Any]:
+def _explain(error: BaseException, code: str) -> str:
     """Print the traceback as Python would, without our own frames, and describe the error."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename != _FILENAME:
@@ -115,7 +145,7 @@ def _explain(error: BaseException, code: str) -> dict[str, Any]:
     return _describe(error)
 
 
-def _describe(error: BaseException) -> dict[str, Any]:
+def _describe(error: BaseException) -> str:
     line = error.lineno if isinstance(error, SyntaxError) and error.filename == _FILENAME else None
     trace = error.__traceback__
     while trace is not None:
@@ -123,15 +153,16 @@ def _describe(error: BaseException) -> dict[str, Any]:
             line = trace.tb_lineno
         trace = trace.tb_next
     number = error.errno if isinstance(error, OSError) else None
-    return {"type": type(error).__name__, "message": _words(error), "line": line, "errno": number}
+    values = (_quoted(type(error).__name__), _quoted(_words(error)), _number(line), _number(number))
+    return '{{"error": {{"type": {}, "message": {}, "line": {}, "errno": {}}}}}'.format(*values)
+
+
+def _number(value: Any) -> str:
+    return str(value) if type(value) is int else "null"
 
 
 def _words(error: BaseException) -> str:
     try:
-        return str(error)[:2000]
+        return str(str(error)[:2000])
     except Exception:  # noqa: BLE001 - the code's own `__str__` may do anything
         return ""
-
-
-if __name__ == "__main__":
-    main()

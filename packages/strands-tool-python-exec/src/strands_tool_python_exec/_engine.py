@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from strands_tool_python_exec._process import Request, run
+from strands_tool_python_exec._sandbox import Settings
 
 NAME = "locked-cpython"
 _MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
@@ -92,7 +93,8 @@ def _test(machine: str, *, namespaces: bool) -> Verdict:
         outside.write_text("outside", encoding="utf-8")
         code = _PROBES.format(outside=str(outside), port=port, path=path, parent=os.getpid())
         try:
-            outcome = run(request_for(code, machine=machine, namespaces=namespaces))
+            settings = settings_for(machine=machine, namespaces=namespaces)
+            outcome = run(Request(code, files={}, timeout_s=10, max_output=65_536, settings=settings))
         except OSError as error:
             return Verdict(reason=f"the sandbox cannot be started: {error}")
     if outcome.layers is None:
@@ -125,32 +127,24 @@ def _listeners(folder: str) -> Iterator[tuple[int, str]]:
         yield tcp.getsockname()[1], path
 
 
-def request_for(
-    code: str,
+def settings_for(
     *,
     machine: str,
     namespaces: bool,
-    files: dict[str, str] | None = None,
-    timeout_s: float = 10.0,
     memory_mb: int = 512,
     disk_mb: int = 64,
-    max_output: int = 65_536,
     packages: tuple[str, ...] = (),
-) -> Request:
-    """Return the request for a program, with what the interpreter and the listed packages need to be readable.
+) -> Settings:
+    """Return what a sandbox is locked to, with what the interpreter and the listed packages need to be readable.
 
     Raises:
         LookupError: A listed package is not installed here; its argument is the name.
     """
     found = [_locate(name) for name in packages]
     folders = tuple(dict.fromkeys(folder for folder, _ in found))
-    return Request(
-        code=code,
-        files=files or {},
-        timeout_s=timeout_s,
+    return Settings(
         memory_mb=memory_mb,
         disk_mb=disk_mb,
-        max_output=max_output,
         machine=machine,
         readable=(*_interpreter(), *(path for _, paths in found for path in paths)),
         listable=folders,

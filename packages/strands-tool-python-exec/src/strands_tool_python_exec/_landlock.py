@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import errno
 import os
-import stat
 
 _CREATE, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION_FLAG, _PATH_BENEATH = 1, 1
@@ -14,6 +12,7 @@ _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _REMOVE_DIR, _REMOVE_FILE, _MAKE_DIR, _MAKE_REG, _MAKE_SYM = 1 << 4, 1 << 5, 1 << 7, 1 << 8, 1 << 12
 _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 _FIRST_ABI = (1 << 13) - 1
+_ENOSYS, _EOPNOTSUPP = 38, 95
 _BIND_AND_CONNECT_TCP, _ABSTRACT_SOCKETS_AND_SIGNALS = 0b11, 0b11
 
 READ = _READ_FILE | _READ_DIR
@@ -76,7 +75,7 @@ def _allow(libc: ctypes.CDLL, ruleset: int, path: str, access: int) -> None:
     except OSError:
         return
     try:
-        if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
+        if os.fstat(descriptor).st_mode & 0o170000 != 0o040000:
             access &= _OF_FILES
         rule = _PathBeneath(access=access, parent=descriptor)
         _call(libc, _ADD_RULE, ctypes.c_int(ruleset), ctypes.c_int(_PATH_BENEATH), ctypes.byref(rule), ctypes.c_uint(0))
@@ -88,6 +87,6 @@ def _call(libc: ctypes.CDLL, number: int, *arguments: object) -> int:
     answer = int(libc.syscall(ctypes.c_long(number), *arguments))
     if answer < 0:
         code = ctypes.get_errno()
-        words = {errno.ENOSYS: "this kernel has no Landlock", errno.EOPNOTSUPP: "Landlock is switched off at boot"}
+        words = {_ENOSYS: "this kernel has no Landlock", _EOPNOTSUPP: "Landlock is switched off at boot"}
         raise OSError(code, words.get(code, f"Landlock: {os.strerror(code)}"))
     return answer

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-import math
 import os
-import signal
 import sys
-from collections.abc import Mapping
-from typing import Any
 
-from strands_tool_python_exec import _landlock, _seccomp
+from strands_tool_python_exec import _landlock
+
+TYPE_CHECKING = False  # see `_child`: what is imported here is waited for
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
 _MIB = 1 << 20
 # include/uapi/linux/{prctl,sched,mount,capability}.h
@@ -18,14 +19,23 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _NEW_NS, _NEW_UTS, _NEW_IPC, _NEW_USER, _NEW_NET = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x40000000
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_PRIVATE = 2, 4, 8, 0x4000, 0x40000
 _CAPABILITY_VERSION_3 = 0x20080522
+_SIGKILL = 9
+_SYS_SECCOMP = {"x86_64": 317, "aarch64": 277}
+_SET_MODE_FILTER = 1
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo", "/etc/ld.so.cache")
+
+
+class _Filter(ctypes.Structure):
+    """`struct sock_fprog`."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
 
 
 def put_on(given: Mapping[str, Any]) -> dict[str, str]:
     """Lock this process down for good; it is now in its scratch directory.
 
     Args:
-        given: `parent`, `machine`, `scratch`, `readable`, `listable`, `memory_mb`, `disk_mb`, `cpu_s`, `namespaces`.
+        given: `parent`, `machine`, `filter`, `scratch`, `readable`, `listable`, `memory_mb`, `disk_mb`, `namespaces`.
 
     Returns:
         What is in force, layer by layer, in words.
@@ -41,17 +51,22 @@ def put_on(given: Mapping[str, Any]) -> dict[str, str]:
     _require(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     _drop_capabilities(libc)
     abi = _landlock.restrict(libc, _rules(given))
-    _seccomp.install(libc, given["machine"])
-    return {"landlock": f"version {abi}", "seccomp": "allowlist", "rlimits": "enforced", "namespaces": namespaces}
+    _filter_calls(libc, given)
+    return {
+        "landlock": f"version {abi}",
+        "seccomp": "allowlist",
+        "rlimits": "enforced",
+        "namespaces": namespaces,
+        "disk": "enforced" if namespaces.endswith("tmpfs") else "best effort",
+    }
 
 
 def _limit(given: Mapping[str, Any]) -> None:
+    """Set every limit but that of processor time, which the parent sets when it knows the program."""
     import resource  # only where there are such limits, and not where the tool is merely listed
 
-    cpu = math.ceil(given["cpu_s"])
     for kind, soft, hard in (
         (resource.RLIMIT_AS, given["memory_mb"] * _MIB, given["memory_mb"] * _MIB),
-        (resource.RLIMIT_CPU, cpu, cpu + 1),
         (resource.RLIMIT_FSIZE, given["disk_mb"] * _MIB, given["disk_mb"] * _MIB),
         (resource.RLIMIT_NOFILE, 64, 64),
         (resource.RLIMIT_CORE, 0, 0),
@@ -92,7 +107,7 @@ def _mount(libc: ctypes.CDLL, given: Mapping[str, Any]) -> str:
 
 def _leave_with_parent(libc: ctypes.CDLL, parent: int) -> None:
     """Die when the parent does. A user namespace clears this signal, so it is set after that."""
-    _require(libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "parent-death signal")
+    _require(libc.prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0), "parent-death signal")
     if os.getppid() != parent:
         sys.exit(1)
 
@@ -111,6 +126,13 @@ def _rules(given: Mapping[str, Any]) -> list[tuple[str, int]]:
         ("/dev/urandom", _landlock.READ),
         (".", _landlock.SCRATCH),
     ]
+
+
+def _filter_calls(libc: ctypes.CDLL, given: Mapping[str, Any]) -> None:
+    """Put the seccomp filter on this process and every thread it starts; nothing can take it off again."""
+    program = _Filter(length=len(given["filter"]) // 8, filter=given["filter"])
+    number = ctypes.c_long(_SYS_SECCOMP[given["machine"]])
+    _require(libc.syscall(number, ctypes.c_uint(_SET_MODE_FILTER), ctypes.c_uint(0), ctypes.byref(program)), "seccomp")
 
 
 def _require(answer: int, layer: str) -> None:

@@ -1,25 +1,19 @@
-"""The parent's side of one sandbox: start it, feed it, watch its clock, output and disk, end it."""
+"""The parent's side of one run: give a sandbox its program, watch clock, output and disk, end it."""
 
 from __future__ import annotations
 
 import contextlib
-import json
+import math
 import os
 import selectors
-import signal
-import socket
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from strands_tool_python_exec import _scratch
+from strands_tool_python_exec._sandbox import Sandbox, Settings, framed
 
-_CHILD = Path(__file__).with_name("_child.py")
 _TICK = 0.05
 _MAX_START = 30.0
 _MAX_REPORT = 262_144
@@ -33,16 +27,10 @@ class Request:
     """One program and the limits it runs in."""
 
     code: str
-    files: dict[str, str]
+    files: dict[str, bytes]
     timeout_s: float
-    memory_mb: int
-    disk_mb: int
     max_output: int
-    machine: str
-    readable: tuple[str, ...]
-    listable: tuple[str, ...]
-    import_from: tuple[str, ...]
-    namespaces: bool
+    settings: Settings
 
 
 @dataclass(slots=True)
@@ -60,186 +48,156 @@ class Outcome:
     stdout: bytearray = field(default_factory=bytearray)
     stderr: bytearray = field(default_factory=bytearray)
     report: bytearray = field(default_factory=bytearray)
-    scratch: int = -1
     status: int = 0
     ended_for: str = ""
     is_cut: bool = False
-    discarded: int = 0
-    looked_at: float = 0.0
-    until: float = 0.0
     files: dict[str, bytes | None] = field(default_factory=dict)
 
 
-def run(request: Request, is_cancelled: Callable[[], bool] = lambda: False) -> Outcome:
-    """Run a request in a fresh sandbox and return when nothing of it is left.
+def run(request: Request, sandbox: Sandbox | None = None, is_cancelled: Callable[[], bool] = lambda: False) -> Outcome:
+    """Run a request and return when nothing of its sandbox is left.
+
+    Args:
+        request: The program.
+        sandbox: One that waits, with the request's settings; a fresh one by default. It is used up.
+        is_cancelled: Asked every 50 ms.
 
     Raises:
         OSError: The process cannot be started.
     """
-    scratch = Path(tempfile.mkdtemp(prefix="python-exec-"))
+    used = sandbox or Sandbox.start(request.settings)
+    watch = _Watch(used, request, is_cancelled)
     try:
-        return _run_in(str(scratch), request, is_cancelled)
+        watch.go()
     finally:
-        _scratch.remove(scratch)
+        watch.outcome.status = used.end()
+        if used.scratch >= 0:
+            watch.outcome.files = dict(_scratch.read_files(used.scratch, request.max_output))
+            os.close(used.scratch)
+    watch.outcome.layers, watch.outcome.refused = used.layers, used.refused
+    return watch.outcome
 
 
-def _run_in(scratch: str, request: Request, is_cancelled: Callable[[], bool]) -> Outcome:
-    outcome = Outcome()
-    ours, theirs = socket.socketpair()
-    with ours:
-        with theirs:
-            process = _start(scratch, theirs.fileno())
-        try:
-            _watch(process, ours, _payload(request, scratch), request, outcome, is_cancelled)
-        finally:
-            _end(process)
-            outcome.status = process.returncode
-            if outcome.scratch >= 0:
-                outcome.files = dict(_scratch.read_files(outcome.scratch, request.max_output))
-                os.close(outcome.scratch)
-    return outcome
+class _Watch:
+    """Moves bytes until the process has ended or a limit is reached."""
 
+    def __init__(self, sandbox: Sandbox, request: Request, is_cancelled: Callable[[], bool]) -> None:
+        self.outcome = Outcome()
+        self._sandbox = sandbox
+        self._request = request
+        self._is_cancelled = is_cancelled
+        self._pending = memoryview(b"")
+        self._discarded = 0
+        self._looked_at = 0.0
+        self._until = time.monotonic() + _MAX_START
+        self._selector = selectors.DefaultSelector()
 
-def _start(scratch: str, channel: int) -> subprocess.Popen[bytes]:
-    python = getattr(sys, "_base_executable", None) or sys.executable
-    environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TZ": "UTC", "HOME": scratch, "TMPDIR": scratch}
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    return subprocess.Popen(  # noqa: S603 - our own interpreter and program
-        [python, "-I", "-S", "-B", "-X", "utf8", str(_CHILD), str(channel)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=scratch,
-        env={**environment, **threads},
-        pass_fds=(channel,),
-        start_new_session=True,
-    )
+    def go(self) -> None:
+        sandbox, select = self._sandbox, self._selector
+        with select:
+            for stream in (sandbox.process.stdout, sandbox.process.stderr, sandbox.exited):
+                select.register(stream, selectors.EVENT_READ)  # type: ignore[arg-type]
+            select.register(sandbox.channel, selectors.EVENT_READ)
+            self._feed_program()
+            while not self.outcome.ended_for:
+                events = select.select(_TICK)
+                for key, mask in events:
+                    self._serve(key.fileobj, mask)
+                # The end is known only by the process's end: code may close every stream and go on.
+                if [key.fileobj for key, _ in events] == [sandbox.exited]:
+                    return
+                self.outcome.ended_for = self._limit_reached()
 
-
-def _payload(request: Request, scratch: str) -> bytes:
-    names = ("code", "files", "memory_mb", "disk_mb", "machine", "readable", "listable", "import_from", "namespaces")
-    given = {name: getattr(request, name) for name in names}
-    given |= {"parent": os.getpid(), "scratch": scratch, "cpu_s": request.timeout_s}
-    data = json.dumps(given).encode()
-    return len(data).to_bytes(8, "big") + data
-
-
-def _watch(
-    process: subprocess.Popen[bytes],
-    channel: socket.socket,
-    payload: bytes,
-    request: Request,
-    outcome: Outcome,
-    is_cancelled: Callable[[], bool],
-) -> None:
-    """Move bytes until the process has closed its streams, or a limit is reached."""
-    assert process.stdin is not None and process.stdout is not None and process.stderr is not None  # noqa: S101, PT018
-    outcome.until = time.monotonic() + _MAX_START
-    pending = memoryview(payload)
-    with selectors.DefaultSelector() as selector:
-        for stream in (process.stdout, process.stderr, channel):
-            selector.register(stream, selectors.EVENT_READ)
-        os.set_blocking(process.stdin.fileno(), False)
-        selector.register(process.stdin, selectors.EVENT_WRITE)
-        while selector.get_map() and not outcome.ended_for:
-            for key, _ in selector.select(_TICK):
-                if key.fileobj is process.stdin:
-                    pending = _feed(process.stdin.fileno(), pending)
-                    if not pending:
-                        selector.unregister(process.stdin)
-                        process.stdin.close()
-                elif not _take(key.fileobj, process, channel, request, outcome):
-                    selector.unregister(key.fileobj)
-            outcome.ended_for = _limit_reached(request, outcome, is_cancelled)
-            if not outcome.ended_for and process.poll() is not None and not _has_more(selector):
-                return
-    _await_exit(process, request, outcome, is_cancelled)
-
-
-def _await_exit(
-    process: subprocess.Popen[bytes], request: Request, outcome: Outcome, is_cancelled: Callable[[], bool]
-) -> None:
-    """Give a process that has closed every stream the rest of its time, so that its own status is what counts."""
-    while not outcome.ended_for:
-        try:
-            process.wait(_TICK)
-        except subprocess.TimeoutExpired:
-            outcome.ended_for = _limit_reached(request, outcome, is_cancelled)
-        else:
+    def _serve(self, source: Any, mask: int) -> None:
+        if source is self._sandbox.exited:
             return
+        if source is not self._sandbox.channel:
+            self._keep_open(source, self._take_output(source))
+            return
+        if mask & selectors.EVENT_WRITE:
+            self._write()
+        if mask & selectors.EVENT_READ:
+            self._keep_open(source, self._take_report())
 
+    def _keep_open(self, source: Any, goes_on: bool) -> None:
+        if not goes_on:
+            self._selector.unregister(source)
 
-def _has_more(selector: selectors.BaseSelector) -> bool:
-    """Return whether anything is left to read of a process that has ended."""
-    return any(True for _ in selector.select(0))
+    def _feed_program(self) -> bool:
+        """Set the limit of processor time, which begins with the program, and send it, if the sandbox is locked.
 
+        The code's time begins here too, however long a busy machine took to start Python.
+        """
+        import resource  # only where there are such limits
 
-def _feed(descriptor: int, pending: memoryview) -> memoryview:
-    """Write what the pipe takes; a child that no longer reads needs no more."""
-    try:
-        return pending[os.write(descriptor, pending[:65_536]) :]
-    except BlockingIOError:
-        return pending
-    except BrokenPipeError:
-        return pending[:0]
+        if self._sandbox.layers is None:
+            return False
 
+        seconds = math.ceil(self._request.timeout_s)
+        with contextlib.suppress(ProcessLookupError):  # it has just died, which is seen elsewhere
+            resource.prlimit(self._sandbox.process.pid, resource.RLIMIT_CPU, self._below_ceiling(seconds))
+        self._pending = memoryview(framed((self._request.code, self._request.files)))
+        self._until = time.monotonic() + self._request.timeout_s
+        self._sandbox.channel.setblocking(False)
+        self._selector.modify(self._sandbox.channel, selectors.EVENT_READ | selectors.EVENT_WRITE)
+        self._write()
+        return True
 
-def _take(source: Any, process: subprocess.Popen[bytes], channel: socket.socket, request: Request, to: Outcome) -> bool:
-    """Read one chunk of a stream; return whether the stream goes on."""
-    if source is channel:
-        return _take_report(channel, request, to)
-    chunk = os.read(source.fileno(), 65_536)
-    kept = to.stdout if source is process.stdout else to.stderr
-    space = request.max_output - len(kept)
-    kept += chunk[:space]
-    to.discarded += max(0, len(chunk) - space)
-    to.is_cut = to.is_cut or len(chunk) > space
-    return bool(chunk)
+    def _below_ceiling(self, seconds: int) -> tuple[int, int]:
+        """Return soft and hard limit, neither above what this process may hand on."""
+        import resource
 
+        ceiling = resource.getrlimit(resource.RLIMIT_CPU)[1]
+        if ceiling == resource.RLIM_INFINITY:
+            return seconds, seconds + 1
+        return min(seconds, ceiling), min(seconds + 1, ceiling)
 
-def _take_report(channel: socket.socket, request: Request, to: Outcome) -> bool:
-    """Read the first message with the scratch's descriptor; later ones as bytes alone, so that none is smuggled in."""
-    try:
-        if to.layers is not None:
-            chunk = channel.recv(65_536)
-            space = _MAX_REPORT - len(to.report)
-            to.report += chunk[:space]
-            to.discarded += max(0, len(chunk) - space)
-            return bool(chunk)
-        chunk, descriptors, _, _ = socket.recv_fds(channel, 4096, 1)
-    except ConnectionError:
-        return False
-    to.scratch = descriptors[0] if descriptors else -1
-    first, _, rest = chunk.partition(b"\n")
-    said = json.loads(first) if first else {}
-    to.refused = said.get("refused", "")
-    to.layers = said.get("layers")
-    # The code's time begins with the code, however long a busy machine took to start Python.
-    to.until = time.monotonic() + request.timeout_s
-    to.report += rest
-    return bool(chunk) and to.layers is not None
+    def _write(self) -> None:
+        """Write what the channel takes; a child that no longer reads needs no more."""
+        try:
+            self._pending = self._pending[self._sandbox.channel.send(self._pending[:262_144]) :]
+        except BlockingIOError:
+            return
+        except ConnectionError:
+            self._pending = self._pending[:0]
+        if not self._pending:
+            self._selector.modify(self._sandbox.channel, selectors.EVENT_READ)
 
+    def _take_output(self, source: Any) -> bool:
+        """Read one chunk of a stream; return whether the stream goes on."""
+        chunk = os.read(source.fileno(), 65_536)
+        kept = self.outcome.stdout if source is self._sandbox.process.stdout else self.outcome.stderr
+        space = self._request.max_output - len(kept)
+        kept += chunk[:space]
+        self._discarded += max(0, len(chunk) - space)
+        self.outcome.is_cut = self.outcome.is_cut or len(chunk) > space
+        return bool(chunk)
 
-def _limit_reached(request: Request, outcome: Outcome, is_cancelled: Callable[[], bool]) -> str:
-    if is_cancelled():
-        return "cancelled"
-    if time.monotonic() >= outcome.until:
-        return "wall_time" if outcome.layers is not None else "start"
-    if outcome.discarded > _MAX_DISCARDED:
-        return "output"
-    if outcome.scratch < 0 or time.monotonic() < outcome.looked_at + _TICK:
-        return ""
-    outcome.looked_at = time.monotonic()
-    return "" if _scratch.is_within(outcome.scratch, request.disk_mb * _MIB) else "disk"
+    def _take_report(self) -> bool:
+        """Read the first message with the scratch's descriptor; later ones as bytes, so that none is smuggled in."""
+        try:
+            if self._sandbox.layers is None:
+                self.outcome.report += self._sandbox.read_first()
+                return self._feed_program()
+            chunk = self._sandbox.channel.recv(65_536)
+        except BlockingIOError:
+            return True
+        except ConnectionError:
+            return False
+        space = _MAX_REPORT - len(self.outcome.report)
+        self.outcome.report += chunk[:space]
+        self._discarded += max(0, len(chunk) - space)
+        return bool(chunk)
 
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill whatever is left of the group, reap, and close the pipes."""
-    if process.poll() is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    for stream in (process.stdin, process.stdout, process.stderr):
-        if stream is not None:
-            with contextlib.suppress(BrokenPipeError):
-                stream.close()
+    def _limit_reached(self) -> str:
+        sandbox, now = self._sandbox, time.monotonic()
+        if self._is_cancelled():
+            return "cancelled"
+        if now >= self._until:
+            return "wall_time" if sandbox.layers is not None else "start"
+        if self._discarded > _MAX_DISCARDED:
+            return "output"
+        if sandbox.scratch < 0 or now < self._looked_at + _TICK:
+            return ""
+        self._looked_at = now
+        return "" if _scratch.is_within(sandbox.scratch, self._request.settings.disk_mb * _MIB) else "disk"

@@ -1,18 +1,73 @@
-"""The parent's look into a sandbox's scratch: how much is in it, what is to be kept, and its removal."""
+"""A sandbox's scratch, from the parent's side: its making, how much is in it, what is to be kept, and its removal."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import stat
+import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+_PREFIX = "python-exec-"
+# A folder this young may belong to someone who is about to lock it.
+_MIN_AGE = 60.0
 _MAX_ENTRIES = 4096
 _MAX_DEPTH = 16
 # Windows, where the tool is imported and says that it cannot run, has none of these flags.
 _OPEN = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"))
 _OPEN_DIRECTORY = _OPEN | getattr(os, "O_DIRECTORY", 0)
+
+
+def make() -> tuple[Path, int]:
+    """Make an empty folder and lock it, so that no other process takes it for one that was left behind.
+
+    Returns:
+        The folder, and the descriptor that holds the lock, for `unlock` after the removal; -1 where there is none.
+    """
+    _sweep(tempfile.gettempdir())
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    return folder, _lock(folder)
+
+
+def _lock(folder: Path) -> int:
+    """Return a descriptor that locks a folder until this process is gone; -1 where someone else has it."""
+    try:
+        import fcntl
+
+        descriptor = os.open(folder, _OPEN_DIRECTORY)
+    except (ImportError, OSError):
+        return -1
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return -1
+    return descriptor
+
+
+def unlock(descriptor: int) -> None:
+    """Give up what `make` locked."""
+    if descriptor >= 0:
+        os.close(descriptor)
+
+
+@functools.cache
+def _sweep(parent: str) -> None:
+    """Remove, once per process, what processes that were killed have left behind."""
+    if not hasattr(os, "geteuid"):
+        return
+    for folder in Path(parent).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            found = folder.lstat()
+            is_old = time.time() - found.st_mtime > _MIN_AGE
+            if is_old and stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid():
+                descriptor = _lock(folder)
+                if descriptor >= 0:
+                    remove(folder)
+                    os.close(descriptor)
 
 
 def is_within(directory: int, budget: int) -> bool:

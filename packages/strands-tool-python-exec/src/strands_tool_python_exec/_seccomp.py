@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
-import os
 import struct
 
 from strands_tool_python_exec import _syscalls
@@ -25,14 +23,6 @@ _IOCTLS = (0x5401, 0x5413, 0x5421, 0x5450, 0x5451)
 _FCNTLS = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030)
 # PR_SET_NAME and PR_GET_NAME. Not PR_SET_PDEATHSIG, which would undo the parent-death signal.
 _PRCTLS = (15, 16)
-_SYS_SECCOMP = {"x86_64": 317, "aarch64": 277}
-_SET_MODE_FILTER = 1
-
-
-class _Program(ctypes.Structure):
-    """`struct sock_fprog`."""
-
-    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
 
 
 def _op(code: int, value: int, true: int = 0, false: int = 0) -> bytes:
@@ -63,9 +53,8 @@ def _one_of(argument: int, values: tuple[int, ...]) -> list[bytes]:
     return [*lines, _op(_RET, _DENY)]
 
 
-def _rules() -> dict[str, list[bytes]]:
+def _rules(process: int) -> dict[str, list[bytes]]:
     """Return what to do for each call whose arguments decide."""
-    me = os.getpid()
     return {
         "clone": [
             _low(0),
@@ -76,7 +65,7 @@ def _rules() -> dict[str, list[bytes]]:
         ],
         # Its flags lie in memory, where no filter can look; libc falls back to clone.
         "clone3": [_op(_RET, _ERRNO | errno.ENOSYS)],
-        "tgkill": _require((_low(0), me)),
+        "tgkill": _require((_low(0), process)),
         # Of this process only, and only to read: the new limit is a null pointer.
         "prlimit64": _require((_low(0), 0), (_low(2), 0), (_high(2), 0)),
         "ioctl": _one_of(1, _IOCTLS),
@@ -95,8 +84,8 @@ def _rules() -> dict[str, list[bytes]]:
     }
 
 
-def program(machine: str) -> bytes:
-    """Return the filter of this process for a machine type, as the kernel takes it.
+def program(machine: str, process: int) -> bytes:
+    """Return the filter of one process for a machine type, as the kernel takes it.
 
     Raises:
         KeyError: There is no table for the machine.
@@ -108,23 +97,8 @@ def program(machine: str) -> bytes:
         lines += [_op(_JEQ, number, 0, 1), _op(_RET, _ERRNO)]
     for number in _syscalls.UNSUPPORTED[machine].values():
         lines += [_op(_JEQ, number, 0, 1), _op(_RET, _ERRNO | errno.EOPNOTSUPP)]
-    rules = _rules()
+    rules = _rules(process)
     for name, number in _syscalls.CHECKED[machine].items():
         lines += [_op(_JEQ, number, 0, len(rules[name])), *rules[name]]
     lines.append(_op(_RET, _DENY))
     return b"".join(lines)
-
-
-def install(libc: ctypes.CDLL, machine: str) -> None:
-    """Put the filter on this process and every thread it starts; nothing can take it off again.
-
-    Raises:
-        OSError: The kernel refused it.
-    """
-    filters = program(machine)
-    length = len(filters) // 8
-    fprog = _Program(length=length, filter=filters)
-    call = (ctypes.c_long(_SYS_SECCOMP[machine]), ctypes.c_uint(_SET_MODE_FILTER), ctypes.c_uint(0))
-    if libc.syscall(*call, ctypes.byref(fprog)) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"seccomp: {os.strerror(number)}")

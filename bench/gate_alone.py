@@ -1,0 +1,107 @@
+"""Measures what the gate adds to one call of a tool: validation of input and output, decision, limits, result.
+
+Usage: python -m bench.gate_alone --pairs N
+
+The reference is the same tool with nothing around it but a row in the same journal, so what is left is the gate's own;
+what a row costs is measured by the bench's row `effect`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from strands_cli.agents.calls.gate import Contract, Gate
+from strands_cli.agents.calls.invoke import invoke_function
+from strands_cli.agents.loading.declared import LoadedTool, hold_against_manifest
+from strands_cli.agents.loading.forms import RawTool
+from strands_cli.engine.outside import OutsideRun
+from strands_cli.planning.plan import PlannedTool
+from strands_cli.policy import Decision
+
+CALLS = 500
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "path": {"type": "string", "minLength": 1, "maxLength": 4096, "description": "Where."},
+        "lines": {"type": "integer", "minimum": 1, "maximum": 10_000, "default": 10},
+        "mode": {"enum": ["text", "bytes"], "default": "text"},
+        "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 16},
+    },
+    "required": ["path"],
+    "additionalProperties": False,
+}
+ANSWER = {
+    "type": "object",
+    "properties": {"text": {"type": "string"}, "lines": {"type": "integer"}, "truncated": {"type": "boolean"}},
+    "required": ["text", "lines"],
+}
+SPEC: dict[str, Any] = {
+    "name": "read",
+    "description": "Read the beginning of something.",
+    "inputSchema": {"json": SCHEMA},
+    "outputSchema": {"json": ANSWER},
+    "annotations": {"readOnlyHint": True},
+    "strands_cli": {"timeout_s": 10},
+}
+TOOL_USE = {"toolUseId": "t1", "name": "read", "input": {"path": "docs/README.md", "tags": ["a", "b"]}}
+
+
+async def read(tool: Any, **_: Any) -> dict[str, Any]:
+    """Answer at once; async, so that no thread is started on either side."""
+    answer = {"text": "The first line.\n", "lines": tool["input"].get("lines", 10), "truncated": False}
+    return {"toolUseId": tool["toolUseId"], "status": "success", "content": [{"json": answer}]}
+
+
+def loaded() -> LoadedTool:
+    """Return the tool as a plan has it."""
+    planned = PlannedTool("read", "native:read", None, Decision("allow", "the tool is read-only"), {})
+    (tool,) = hold_against_manifest(planned, [RawTool("read", SPEC, invoke_function(read))])
+    return tool
+
+
+async def each(call: Callable[[], Awaitable[Any]]) -> float:
+    """Return the CPU milliseconds of one call, all threads."""
+    before = time.process_time()
+    for _ in range(CALLS):
+        result = await call()
+        if result["status"] != "success":
+            raise RuntimeError(str(result))
+    return (time.process_time() - before) * 1000 / CALLS
+
+
+async def measure(pairs: int) -> float:
+    """Return the CPU milliseconds that the gate adds to a call."""
+    tool, gate = loaded(), Gate([], Contract({"root": "/tmp"}, {}), frozenset({"not-a-secret-of-anybody"}))
+
+    async def gated() -> Any:
+        return await gate.call(tool, TOOL_USE, OutsideRun().scope(), {})
+
+    async def bare() -> Any:
+        given = {"tool": "read", "input": TOOL_USE["input"]}
+        effect = OutsideRun().scope().tool_effect("t1", "read", given, repeatable=True)
+        await effect.start()
+        result = await tool.raw.invoke(TOOL_USE, {}, lambda _: None)
+        await effect.finish({"status": result["status"], "content": result["content"]}, detail={"decision": "allow"})
+        return result
+
+    await each(gated), await each(bare)
+    costs = [(await each(gated), await each(bare)) for _ in range(pairs)]
+    # The least of each: what other programs on the machine do can only add.
+    gate_cost, bare_cost = (min(column) for column in zip(*costs, strict=True))
+    return float(gate_cost - bare_cost)
+
+
+def main() -> None:
+    """Print the difference as JSON with the fields of `Figure`."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--pairs", type=int, default=7)
+    print(json.dumps({"ms": asyncio.run(measure(parser.parse_args().pairs))}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""What both tools that send requests share: the body of a request, its parameters, and the telling of a response."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+
+from strands_tool_http_request._contract import Refusal
+from strands_tool_http_request._decode import cut_text, decode_text, is_text, media_type
+from strands_tool_http_request._exchange import Reply
+from strands_tool_http_request._policy import Policy
+
+METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+OUTPUT_SCHEMA: dict[str, Any] = {
+    "json": {
+        "type": "object",
+        "properties": {
+            "url": {"type": "string", "description": "Where the answer came from, after redirects."},
+            "status": {"type": "integer"},
+            "headers": {"type": "object", "additionalProperties": {"type": "string"}},
+            "content_type": {"type": "string"},
+            "size": {"type": "integer", "description": "Bytes of the body that were read, decompressed."},
+            "json": {"description": "The parsed body, when it is JSON and whole; there is no text then."},
+            "truncated": {"type": "boolean"},
+            "redirects": {"type": "array", "items": {"type": "string"}},
+            "notices": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": ["url", "status", "headers", "content_type", "size", "truncated", "redirects", "notices"],
+    }
+}
+_MAX_BODY = 1_048_576
+_MAX_SHOWN_HEADERS = 16_384
+
+
+def body_of(given: Mapping[str, Any], headers: dict[str, str]) -> bytes | None:
+    """Return the body that a call gives as `json` or `body`, and say in the headers what it is.
+
+    Raises:
+        Refusal: both are given, it cannot be sent, or the method has none.
+    """
+    if given["json"] is not None and given["body"] is not None:
+        raise Refusal("invalid_input", "give 'json' or 'body', not both", reason="body", field="body")
+    try:
+        if given["json"] is not None:
+            headers.setdefault("content-type", "application/json")
+            body = json.dumps(given["json"], ensure_ascii=False, allow_nan=False).encode()
+        elif given["body"] is not None:
+            headers.setdefault("content-type", "text/plain; charset=utf-8")
+            body = given["body"].encode()
+        else:
+            return None
+    except (ValueError, TypeError, RecursionError) as error:
+        raise Refusal("invalid_input", f"the body cannot be sent: {str(error)[:200]}", reason="body") from None
+    if len(body) > _MAX_BODY:
+        raise Refusal("invalid_input", f"the body has {len(body)} bytes; the limit is {_MAX_BODY}", reason="body")
+    if given["method"] in ("GET", "HEAD"):
+        raise Refusal("invalid_input", f"a {given['method']} request has no body", reason="body", field="body")
+    return body
+
+
+def with_params(url: httpx.URL, given: Mapping[str, Any], field: str = "params") -> str:
+    """Return a URL with further parameters; `field` is what a call names them.
+
+    Raises:
+        Refusal: one is no text, number or truth value, or cannot be sent.
+    """
+    for name, value in given.items():
+        if not isinstance(value, (str, int, float)):
+            problem = f"the parameter {name[:100]!r} must be text, a number or true or false"
+            raise Refusal("invalid_input", problem, reason="type", field=field)
+    try:
+        return str(url.copy_merge_params(httpx.QueryParams(dict(given))))
+    except (ValueError, UnicodeError) as error:
+        problem = f"the parameters cannot be sent: {str(error)[:200]}"
+        raise Refusal("invalid_input", problem, reason="type", field=field) from None
+
+
+def told(reply: Reply, policy: Policy, form: str | None = None) -> tuple[str, dict[str, Any]]:
+    """Return what the model and the workflow get of a response.
+
+    Args:
+        reply: The response.
+        policy: The limits.
+        form: `json` or `text` where the service is known to answer so, whatever the answer says of itself.
+    """
+    kind, notices, text = media_type(reply.headers), list(reply.notices), ""
+    described: dict[str, Any] = {
+        "url": str(reply.url),
+        "status": reply.status,
+        "headers": _shown(reply.headers),
+        "content_type": kind,
+        "size": len(reply.content),
+        "truncated": reply.is_cut,
+        "redirects": list(reply.redirects),
+    }
+    if reply.is_cut:
+        notices.append(f"the answer goes on after {len(reply.content)} bytes")
+    if is_text(kind, reply.content):
+        text, codec = decode_text(reply.content, reply.headers)
+        text, is_cut = cut_text(text, policy.limits.max_text_bytes)
+        described["truncated"] |= is_cut
+        if is_cut:
+            notices.append(f"the text is limited to {policy.limits.max_text_bytes} bytes")
+        elif not reply.is_cut and (form == "json" or (form is None and kind.endswith("json"))):
+            text, described = _parsed(text, described, notices)
+        if "\ufffd" in text:
+            notices.append(f"some bytes did not fit {codec} and are shown as U+FFFD")
+    elif reply.content:
+        notices.append(f"the content is not text ({kind or 'no type'}) and is not shown")
+    return text, {**described, "notices": notices}
+
+
+def _parsed(text: str, described: dict[str, Any], notices: list[str]) -> tuple[str, dict[str, Any]]:
+    """Put a JSON body in place of its text when it is sound."""
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+        # An escape can make half of a surrogate pair, which no UTF-8 carries on.
+        json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        if text:
+            notices.append("the content says it is JSON and cannot be read as such")
+        return text, described
+    return "", {**described, "json": value}
+
+
+def _refuse_constant(word: str) -> None:
+    raise ValueError(f"{word} is no JSON")
+
+
+def _shown(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the response's headers without cookies, up to a size."""
+    shown, left = {}, _MAX_SHOWN_HEADERS
+    for name, value in headers.items():
+        left -= len(name) + len(value)
+        if name not in ("set-cookie", "set-cookie2") and left >= 0:
+            shown[name] = value
+    return shown

@@ -1,0 +1,179 @@
+"""The tool `http_executor`: requests to one HTTP service that the workflow names, and to nothing else."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import httpx
+
+from strands_tool_http_request._addresses import parse_address
+from strands_tool_http_request._below import Below
+from strands_tool_http_request._call import CAPABILITIES, answer_async, fetch
+from strands_tool_http_request._contract import Context, Refusal, read_input
+from strands_tool_http_request._exchange import Ask
+from strands_tool_http_request._headers import require_headers
+from strands_tool_http_request._message import METHODS, OUTPUT_SCHEMA, body_of, told, with_params
+from strands_tool_http_request._policy import HostRule, Policy, port_of
+
+TOOL_SPEC = {
+    "name": "http_executor",
+    "description": (
+        "Send one request to the HTTP service that this tool is configured for, and return status, headers and body. "
+        "The path is added to the service's base URL and cannot leave it. A JSON answer comes parsed under 'json'."
+    ),
+    "inputSchema": {
+        "json": {
+            "type": "object",
+            "properties": {
+                "method": {"type": "string", "enum": METHODS, "default": "GET", "description": "The HTTP method."},
+                "path": {
+                    "type": "string",
+                    "pattern": "^/",
+                    "minLength": 1,
+                    "maxLength": 4096,
+                    "description": "The path below the base URL: it begins with a slash and has no '?', '#' or '..'.",
+                },
+                "query": {
+                    "type": "object",
+                    "additionalProperties": {"type": ["string", "number", "boolean"]},
+                    "description": "Query parameters.",
+                },
+                "headers": {
+                    "type": "object",
+                    "additionalProperties": {"type": "string"},
+                    "description": "Further request headers; who the request is from is said already.",
+                },
+                "json": {"type": "object", "description": "A JSON object to send as the body."},
+                "body": {
+                    "type": "string",
+                    "maxLength": 1048576,
+                    "description": "Text to send as the body; say what it is with the header Content-Type.",
+                },
+            },
+            "required": ["path"],
+            "additionalProperties": False,
+        }
+    },
+    "outputSchema": OUTPUT_SCHEMA,
+    "annotations": {
+        "title": "Send a request to a service",
+        "readOnlyHint": False,
+        "destructiveHint": True,
+        "idempotentHint": False,
+        "openWorldHint": True,
+    },
+    "strands_cli": {
+        "requires_confirmation": False,
+        "read_only_when": {"properties": {"method": {"enum": ["GET", "HEAD"]}}},
+        "capabilities": CAPABILITIES,
+        "timeout_s": 130,
+        "max_output_bytes": 1048576,
+    },
+}
+
+_SECRET = re.compile(r"\$\{secrets\.([^{}]+)\}")
+# Who a request is from is the operator's to say.
+_NOT_THE_MODELS = frozenset({"authorization", "cookie"})
+_OWN_KEYS = frozenset({"base_url", "headers", "timeout_ms", "response_format"})
+
+
+async def http_executor(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    """Send the request of one call.
+
+    Args:
+        tool: The Strands tool use: `toolUseId` and `input`.
+        **kwargs: The invocation state; `strands_cli` carries `config`, and may carry `secrets`, `deadline`, `cancel`.
+
+    Returns:
+        A Strands tool result: the body as text, unless it is JSON, and a JSON block that describes the response.
+    """
+
+    async def work() -> tuple[str, dict[str, Any]]:
+        given = read_input(tool, TOOL_SPEC)
+        context = Context.of(kwargs)
+        policy = _policy_of(context.config, (kwargs.get("strands_cli") or {}).get("secrets") or {})
+        reply = await fetch(_ask(given, policy), policy, kwargs, None)
+        return told(reply, policy, context.config.get("response_format"))
+
+    return await answer_async(tool, work)
+
+
+def _policy_of(config: Mapping[str, Any], secrets: Mapping[str, str]) -> Policy:
+    """Return the rules of one service: its origin is all that may be reached.
+
+    Raises:
+        Refusal: `unavailable`, since only the operator can mend the configuration.
+    """
+    shared = {name: value for name, value in config.items() if name not in _OWN_KEYS}
+    policy = Policy.of(shared | {"timeout_s": config.get("timeout_ms", 30_000) / 1000})
+    try:
+        below = Below.of(str(config.get("base_url") or ""))
+        headers = require_headers(config.get("headers") or {})
+    except Refusal as refusal:
+        raise Refusal("unavailable", f"the configuration of the tool is wrong: {refusal}", reason="config") from None
+    url = httpx.URL(below.origin)
+    return replace(
+        policy,
+        allow_hosts=(_rule(url.raw_host.decode("ascii"), port_of(url)),),
+        allow_private=(*policy.allow_private, *_named_addresses(url)),
+        below=below,
+        headers=_with_secrets(headers, secrets, url),
+    )
+
+
+def _named_addresses(url: httpx.URL) -> tuple[HostRule, ...]:
+    """Return what a base URL opens by itself: the address it names, or this machine by its name.
+
+    Another name may lead to a private network tomorrow without anybody having said so here.
+    """
+    host = url.raw_host.decode("ascii")
+    hosts = ("127.0.0.1", "::1") if host == "localhost" else (host,) if parse_address(host) is not None else ()
+    return tuple(_rule(one, port_of(url)) for one in hosts)
+
+
+def _rule(host: str, port: int) -> HostRule:
+    return HostRule.of(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+
+
+def _with_secrets(headers: Mapping[str, str], secrets: Mapping[str, str], url: httpx.URL) -> dict[str, str]:
+    """Put the values of declared secrets in place of `${secrets.NAME}`.
+
+    Raises:
+        Refusal: `unavailable`; there is no such secret, it fits in no header, or it would go over the network in plain.
+    """
+
+    def value_of(found: re.Match[str]) -> str:
+        name = found.group(1)
+        if not (value := secrets.get(name)):
+            raise Refusal("unavailable", f"the secret {name!r} is not declared", reason="secret")
+        if not value.isascii() or not value.isprintable():
+            raise Refusal("unavailable", f"the secret {name!r} does not fit in a header", reason="secret")
+        if url.scheme != "https" and not _is_this_machine(url):
+            raise Refusal("unavailable", f"the secret {name!r} does not go over plain http", reason="secret")
+        return value
+
+    return {name: _SECRET.sub(value_of, value) for name, value in headers.items()}
+
+
+def _is_this_machine(url: httpx.URL) -> bool:
+    host = url.raw_host.decode("ascii")
+    address = parse_address(host)
+    return host == "localhost" or (address is not None and ipaddress.ip_address(str(address)).is_loopback)
+
+
+def _ask(given: Mapping[str, Any], policy: Policy) -> Ask:
+    """Make the request from the input, or raise for what does not fit."""
+    headers = require_headers(given["headers"] or {})
+    if closed := sorted(_NOT_THE_MODELS.union(policy.headers).intersection(headers)):
+        raise Refusal("denied", f"the header {closed[0]!r} is not for a call to set", reason="header", field="headers")
+    body = body_of(given, headers)
+    if policy.below is None:
+        raise Refusal("unavailable", "the tool has no base_url", reason="config")
+    url = policy.below.url_of(given["path"])
+    if given["query"]:
+        url = policy.require_url(with_params(url, given["query"], "query"))
+    return Ask(given["method"], policy.require_place(url), headers, body)

@@ -1,0 +1,119 @@
+"""What a call answers: built here alone, from what the parent saw and from texts that nobody trusts."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import signal
+from typing import Any
+
+from strands_tool_python_exec._process import Outcome, Request
+
+FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]{0,99}")
+_LIMIT_OF_ERRNO = {"27": "disk", "28": "disk", "24": "open_files", "12": "memory"}
+_LIMIT_WORDS = {
+    "wall_time": "the code took longer than {timeout:g} seconds",
+    "output": "the code wrote far more output than is kept",
+    "disk": "the code filled its {disk} MiB of disk",
+    "cpu_time": "the code used more than {timeout:g} seconds of processor time",
+}
+Answer = dict[str, Any]
+
+
+def answer_of(engine: str, outcome: Outcome, request: Request) -> Answer:
+    """Build the answer of a sandbox; what it says itself only fills in texts."""
+    said = _said(bytes(outcome.report))
+    error, limits = _error(outcome, request, said)
+    value: Answer = {
+        "stdout": outcome.stdout.decode(errors="replace"),
+        "stderr": outcome.stderr.decode(errors="replace"),
+        "engine": engine,
+        "layers": outcome.layers or {},
+        "limits_hit": limits,
+    }
+    if error is not None:
+        value["error"] = error
+    elif said.get("result") is not None:
+        value["result"] = said["result"]
+    return value | files_of(outcome.files, request.files)
+
+
+def _said(report: bytes) -> dict[str, Any]:
+    """Return what the sandbox reports, if it is an object; lone surrogates, which no answer can carry, become `?`."""
+    try:
+        plain = json.dumps(json.loads(report or b"{}"), ensure_ascii=False, allow_nan=False)
+        said = json.loads(plain.encode(errors="replace"))
+    except (ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _error(outcome: Outcome, request: Request, said: dict[str, Any]) -> tuple[dict[str, Any] | None, list[str]]:
+    """Return what went wrong, if anything did, and the limits that were reached."""
+    limits = ["output"] if outcome.is_cut else []
+    ended_for = "cpu_time" if outcome.status == -signal.SIGXCPU else outcome.ended_for
+    if ended_for:
+        return over(ended_for, request), [*limits, *({ended_for} - set(limits))]
+    if outcome.status < 0:
+        return plain("Killed", f"the process was ended by {_signal_name(-outcome.status)}"), limits
+    told = said.get("error")
+    if isinstance(told, dict):
+        line = told.get("line")
+        error = plain(str(told.get("type"))[:200], str(told.get("message"))[:2000])
+        error["line"] = line if type(line) is int else None
+        limit = "memory" if error["type"] == "MemoryError" else _LIMIT_OF_ERRNO.get(str(told.get("errno")), "")
+        return error, [*limits, *([limit] if limit else [])]
+    if outcome.status > 0:
+        return plain("Exit", f"the process ended with status {outcome.status}"), limits
+    return None, limits
+
+
+def over(limit: str, request: Request) -> dict[str, Any]:
+    """Return the error of code that reached a limit."""
+    words = _LIMIT_WORDS[limit].format(timeout=request.timeout_s, disk=request.settings.disk_mb)
+    return plain("LimitExceeded", words)
+
+
+def plain(kind: str, message: str) -> dict[str, Any]:
+    """Return an error that no line of the code is known for."""
+    return {"type": kind, "message": message, "line": None}
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def files_of(found: dict[str, bytes | None], given: dict[str, bytes]) -> Answer:
+    """Return the files that the code made or changed, texts and others; what is too large is only named."""
+    texts: dict[str, str] = {}
+    others: dict[str, str] = {}
+    notices: list[str] = []
+    for name, content in found.items():
+        if content is None or not FILE_NAME.fullmatch(name):
+            shown = name.encode(errors="replace").decode(errors="replace")
+            notices.append(f"not returned: {shown[:100]!r} (too large or oddly named)")
+        elif given.get(name) != content:
+            try:
+                texts[name] = content.decode()
+            except UnicodeDecodeError:
+                others[name] = base64.b64encode(content).decode()
+    named = {"files": texts, "files_base64": others, "notices": notices}
+    return {name: value for name, value in named.items() if value}
+
+
+def text_of(value: Answer) -> str:
+    """Return what a person at a terminal would see, and the result."""
+    parts = [value["stdout"].rstrip("\n"), value["stderr"].rstrip("\n")]
+    if "result" in value:
+        parts.append(f"result: {json.dumps(value['result'], ensure_ascii=False)}")
+    if "error" in value and value["error"]["type"] not in value["stderr"]:
+        parts.append(f"{value['error']['type']}: {value['error']['message']}")
+    if value["limits_hit"]:
+        parts.append(f"[limits hit: {', '.join(value['limits_hit'])}]")
+    if names := [*value.get("files", ()), *value.get("files_base64", ())]:
+        parts.append(f"[files: {', '.join(names)}]")
+    return "\n".join(part for part in parts if part)

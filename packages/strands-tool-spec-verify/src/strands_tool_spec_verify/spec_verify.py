@@ -1,0 +1,99 @@
+"""The tool `spec_verify`: say what is wrong with a workflow, without running anything of it or reading its files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from strands_tool_spec_verify._check import check_text
+from strands_tool_spec_verify._contract import Context, answer, read_input
+
+TOOL_SPEC = {
+    "name": "spec_verify",
+    "description": (
+        "Check a strands-cli workflow (YAML or JSON) that you have written, before it is run. Returns every mistake "
+        "with code, message, line, column and a fix. With check_capability it also tells whether this machine has the "
+        "tools, model providers and keys that the workflow needs. Nothing is run, and no other file is read."
+    ),
+    "inputSchema": {
+        "json": {
+            "type": "object",
+            "properties": {
+                "spec_content": {
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": 1000000,
+                    "description": "The whole text of the workflow.",
+                },
+                "check_capability": {
+                    "type": "boolean",
+                    "default": False,
+                    "description": "Whether to look for tools, providers and keys on this machine too.",
+                },
+            },
+            "required": ["spec_content"],
+            "additionalProperties": False,
+        }
+    },
+    "outputSchema": {
+        "json": {
+            "type": "object",
+            "properties": {
+                "valid": {"type": "boolean", "description": "Whether there is no error; warnings are no errors."},
+                "errors": {"type": "integer", "description": "How many errors there are."},
+                "warnings": {"type": "integer", "description": "How many warnings there are."},
+                "findings": {
+                    "type": "array",
+                    "description": "At most 100, in the order of the text.",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "code": {"type": "string"},
+                            "severity": {"type": "string", "enum": ["error", "warning"]},
+                            "message": {"type": "string"},
+                            "line": {"type": ["integer", "null"]},
+                            "column": {"type": ["integer", "null"]},
+                            "pointer": {"type": ["string", "null"]},
+                            "fix": {"type": ["string", "null"]},
+                        },
+                        "required": ["code", "severity", "message", "line", "column", "pointer", "fix"],
+                    },
+                },
+            },
+            "required": ["valid", "errors", "warnings", "findings"],
+        }
+    },
+    "annotations": {
+        "title": "Check a workflow",
+        "readOnlyHint": True,
+        "destructiveHint": False,
+        "idempotentHint": True,
+        "openWorldHint": False,
+    },
+    "strands_cli": {
+        "requires_confirmation": False,
+        "capabilities": {"network": [], "filesystem": [], "subprocess": False, "env": [], "secrets": []},
+        "resources": {"reads": [], "writes": []},
+        "timeout_s": 60,
+        "max_output_bytes": 262144,
+    },
+}
+
+
+def spec_verify(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    """Check one workflow.
+
+    Args:
+        tool: The Strands tool use: `toolUseId` and `input`.
+        **kwargs: The invocation state; `strands_cli["workspace"]["root"]` is taken for the workflow's folder.
+
+    Returns:
+        A Strands tool result: what is wrong in words and as JSON; a workflow with errors is a success of this tool.
+    """
+
+    def work() -> tuple[str, dict[str, Any]]:
+        context = Context.of(kwargs)
+        given = read_input(tool, TOOL_SPEC)
+        context.require_time()
+        return check_text(given["spec_content"], context.workspace, capability=given["check_capability"])
+
+    return answer(tool, work)

@@ -1,0 +1,172 @@
+"""One request to a search service, inside one deadline and one set of limits, without redirects."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpcore
+
+from strands_tool_web_search import __version__
+from strands_tool_web_search._contract import Refusal
+from strands_tool_web_search._network import Meter, TooMuchError
+from strands_tool_web_search._service import Service, port_of
+
+_FAILURES = (httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError, httpcore.UnsupportedProtocol, OSError)
+_WINDOW = {"gzip": 31, "x-gzip": 31, "deflate": 15}
+_LONGEST_WAIT = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer of a service; header names in lower case.
+
+    Attributes:
+        is_cut: Whether the body goes on beyond the limit.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+    is_cut: bool
+
+    @property
+    def text(self) -> str:
+        """The body as UTF-8; what does not fit is U+FFFD."""
+        return self.content.decode("utf-8-sig", "replace")
+
+
+async def exchange(service: Service, headers: Mapping[str, str], body: bytes, until: float) -> Reply:
+    """POST a body to the service and return its answer, whatever its status but a redirect.
+
+    Args:
+        service: Where to.
+        headers: In lower case.
+        body: The bytes.
+        until: The moment of `time.monotonic()` by which the answer must be there in full.
+
+    Raises:
+        Refusal: nothing usable came.
+    """
+    seconds = max(until - time.monotonic(), 0.01)
+    meter = Meter(2 * service.max_body_bytes + 65_536)
+    try:
+        async with asyncio.timeout(seconds):
+            return await _send(service, headers, body, meter, seconds)
+    except (TimeoutError, httpcore.TimeoutException):
+        problem = f"{service.name} did not answer in full in the time of the call"
+        raise Refusal("timeout", problem, retryable=True, reason="deadline") from None
+    except TooMuchError:
+        raise Refusal("unavailable", f"{service.name} sent too much", reason="too-large") from None
+    except _FAILURES as error:
+        raise _failure(service, error) from None
+
+
+async def _send(service: Service, headers: Mapping[str, str], body: bytes, meter: Meter, seconds: float) -> Reply:
+    netloc = service.url.netloc
+    standard = {
+        "host": netloc.decode("ascii"),
+        "user-agent": f"Mozilla/5.0 (compatible; strands-tool-web-search/{__version__})",
+        "accept-encoding": "gzip, deflate",
+        "connection": "close",
+        "content-length": str(len(body)),
+    }
+    request = httpcore.Request(
+        method="POST",
+        url=httpcore.URL(
+            scheme=service.url.raw_scheme,
+            host=service.url.raw_host,
+            port=port_of(service.url),
+            target=service.url.raw_path,
+        ),
+        headers=[(name.encode("ascii"), value.encode("ascii")) for name, value in {**standard, **headers}.items()],
+        content=body,
+        extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), seconds)},
+    )
+    async with service.pool(meter) as pool:
+        response = await pool.handle_async_request(request)
+        try:
+            return await _read(service, response)
+        finally:
+            await response.aclose()
+
+
+async def _read(service: Service, response: httpcore.Response) -> Reply:
+    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+    if response.status < 200:
+        raise Refusal("unavailable", f"{service.name} answered {response.status}", reason="protocol")
+    if 300 <= response.status < 400:
+        problem = f"{service.name} answered with a redirect ({response.status}), which is not followed"
+        raise Refusal("unavailable", problem, reason="redirect", status=response.status)
+    body = _Body(headers.get("content-encoding", ""), service.max_body_bytes)
+    async for chunk in response.aiter_stream():
+        if not body.add(chunk):
+            break
+    return Reply(response.status, headers, bytes(body.content), body.is_cut)
+
+
+class _Body:
+    """A decoded body, filled chunk by chunk up to a limit, so that a bomb never unfolds."""
+
+    def __init__(self, encoding: str, limit: int) -> None:
+        layer = encoding.strip().lower()
+        if layer not in ("", "identity", *_WINDOW):
+            problem = f"the answer is encoded as {encoding[:100]!r}; gzip or deflate, once, is accepted"
+            raise Refusal("unavailable", problem, reason="encoding")
+        self.content = bytearray()
+        self.is_cut = False
+        self._limit = limit
+        self._inflate: Any = zlib.decompressobj(_WINDOW[layer]) if layer in _WINDOW else None
+        self._may_be_raw = layer == "deflate"
+
+    def add(self, chunk: bytes) -> bool:
+        """Add what came over the wire; return whether more may come."""
+        left = self._limit - len(self.content) + 1
+        self.content += chunk[:left] if self._inflate is None else self._inflated(chunk, left)
+        if len(self.content) > self._limit:
+            del self.content[self._limit :]
+            self.is_cut = True
+        return not self.is_cut
+
+    def _inflated(self, chunk: bytes, left: int) -> bytes:
+        if self._inflate.eof:
+            return b""
+        try:
+            found: bytes = self._inflate.decompress(chunk, left)
+        except zlib.error as error:
+            if not self._may_be_raw:
+                problem = f"the compressed answer is damaged: {error}"
+                raise Refusal("unavailable", problem, retryable=True, reason="encoding") from None
+            # Half of the world means raw deflate by this word.
+            self._inflate, self._may_be_raw = zlib.decompressobj(-15), False
+            return self._inflated(chunk, left)
+        self._may_be_raw = False
+        return found
+
+
+def _failure(service: Service, error: Exception) -> Refusal:
+    """Make the refusal of a connection or an answer that failed."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ssl.SSLError):
+        cause = cause.__cause__ or cause.__context__
+    said = str(cause or error) or type(error).__name__
+    reason = "tls" if cause is not None else "protocol" if isinstance(error, httpcore.ProtocolError) else "connect"
+    return Refusal("unavailable", f"{service.name}: {said[:300]}", retryable=reason != "tls", reason=reason)
+
+
+def unavailable(service: Service, reply: Reply, said: str = "") -> Refusal:
+    """Make the refusal of an answer whose status is no success; a full or busy service may be asked again later."""
+    details: dict[str, Any] = {"reason": "status", "status": reply.status}
+    if reply.status == 429:
+        details["reason"] = "rate-limit"
+    wait = reply.headers.get("retry-after", "")
+    if wait.isascii() and wait.isdecimal() and len(wait) < 6 and int(wait) <= _LONGEST_WAIT:
+        details["retry_after_s"] = int(wait)
+    retryable = reply.status in (408, 425, 429) or reply.status >= 500
+    problem = f"{service.name} answered {reply.status}{': ' if said else ''}{said}"
+    return Refusal("unavailable", problem, retryable=retryable, **details)

@@ -1,0 +1,53 @@
+"""What both tools answer: the results as numbered text for a model and as JSON, within one size."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from strands_tool_web_search._contract import Refusal, answer
+
+MAX_TEXT = 65_536
+MAX_JSON = 131_072
+
+
+async def answer_async(
+    tool: Mapping[str, Any], work: Callable[[], Awaitable[tuple[str, dict[str, Any]]]]
+) -> dict[str, Any]:
+    """Await the tool's work and wrap its text and JSON, or its refusal, as a Strands tool result."""
+    try:
+        outcome = await work()
+    except Refusal as refusal:
+        caught = refusal
+
+        def refuse() -> tuple[str, dict[str, Any]]:
+            raise caught
+
+        return answer(tool, refuse)
+    return answer(tool, lambda: outcome)
+
+
+def fitting(results: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the first results that fit in one answer."""
+    kept, text, size = [], 0, 0
+    for result in results:
+        text += len(_shown(result).encode())
+        size += len(json.dumps(result, ensure_ascii=False).encode())
+        if text > MAX_TEXT or size > MAX_JSON:
+            break
+        kept.append(result)
+    return kept
+
+
+def as_text(results: Sequence[Mapping[str, Any]], notices: Sequence[str], opening: str = "") -> str:
+    """Return the results as a numbered list; no result can begin an item of its own, since each part is one line."""
+    parts = [opening] if opening else []
+    parts += [f"{number}. {_shown(result)}" for number, result in enumerate(results, 1)]
+    if not results:
+        parts.append("(no results)")
+    return "\n\n".join([*parts, *(f"[{notice}]" for notice in notices)])
+
+
+def _shown(result: Mapping[str, Any]) -> str:
+    return "\n   ".join(part for part in (result["title"], result["url"], result["snippet"]) if part)

@@ -1,0 +1,57 @@
+"""Calling contract 1: what a tool is given besides its input, and the limits that it states for itself."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+DEFAULT_TIMEOUT_S = 120.0
+DEFAULT_OUTPUT_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """Calling contract 1: what a tool gets besides its input, under the key `strands_cli`.
+
+    `secrets` are all of the run; each tool gets those that it declares.
+    """
+
+    workspace: Mapping[str, Any]
+    secrets: Mapping[str, str]
+
+    def keywords(
+        self, config: Mapping[str, Any], deadline: float, cancel: threading.Event, declared: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """Return the contract of one call; a tool may keep or change its copy.
+
+        Args:
+            config: The tool's own configuration.
+            deadline: The moment of `time.monotonic()` by which it must answer.
+            cancel: Is set when nobody waits for the answer any more.
+            declared: The secrets that it asks for.
+        """
+        return {
+            "config": copy.deepcopy(dict(config)),
+            "workspace": copy.deepcopy(dict(self.workspace)),
+            "secrets": {name: self.secrets[name] for name in declared if name in self.secrets},
+            "deadline": deadline,
+            "cancel": cancel,
+        }
+
+
+def timeout_of(claims: Mapping[str, Any]) -> float:
+    """Return the seconds that a tool may take, by what it claims of itself."""
+    return _limit(claims.get("timeout_s"), DEFAULT_TIMEOUT_S)
+
+
+def output_bytes_of(claims: Mapping[str, Any]) -> int:
+    """Return the bytes of text and JSON that a tool may answer, by what it claims of itself."""
+    return int(_limit(claims.get("max_output_bytes"), DEFAULT_OUTPUT_BYTES))
+
+
+def _limit(stated: Any, default: float) -> float:
+    sound = isinstance(stated, (int, float)) and not isinstance(stated, bool) and 0 < stated < float("inf")
+    return stated if sound and stated is not None else default

@@ -1,0 +1,1 @@
+"""MCP servers: started once for a run, called, and always stopped."""

@@ -1,0 +1,79 @@
+"""The connection to one MCP server as the SDK's client opens it, in its own thread, and as the run may break it off."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+import anyio
+
+# What a server may send in one message (stdio) or one response (HTTP).
+MAX_MESSAGE_BYTES = 8 * 1024 * 1024
+# What is remembered of what a server says beside the protocol.
+MAX_TAIL = 8 * 1024
+SHOWN_LINES = 5
+Streams = tuple[Any, Any]
+
+
+class Link:
+    """One connection, made by `reach` each time it is opened.
+
+    Attributes:
+        closed: Whether nothing more comes over it.
+        is_over: Whether it has been closed on this side too, so that the thread of the client ends by itself.
+        is_stale: Whether the server has forgotten the session.
+        fault: What went wrong last, where the transport knows.
+    """
+
+    def __init__(self, reach: Callable[[Link], AbstractAsyncContextManager[Streams]]) -> None:
+        self._reach = reach
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._scope: anyio.CancelScope | None = None
+        self._is_given_up = False
+        self._tail = bytearray()
+        self.closed = False
+        self.is_over = False
+        self.is_stale = False
+        self.fault: str | None = None
+
+    @contextlib.asynccontextmanager
+    async def open(self) -> AsyncIterator[Streams]:
+        """Open it in the running loop, until the context ends or somebody gives it up.
+
+        Raises:
+            ConnectionError: it was given up.
+        """
+        self._loop = asyncio.get_running_loop()
+        with anyio.CancelScope() as scope:
+            self._scope = scope
+            if self._is_given_up:
+                scope.cancel()
+            try:
+                async with self._reach(self) as streams:
+                    yield streams
+            finally:
+                self.closed, self.is_over, self._scope = True, True, None
+        if scope.cancelled_caught:
+            raise ConnectionError("given up")
+
+    def give_up(self) -> None:
+        """Break it off, from any thread: whoever waits for an answer is told that there will be none."""
+        self._is_given_up = True
+        loop, scope = self._loop, self._scope
+        if loop is not None and scope is not None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed already
+                loop.call_soon_threadsafe(scope.cancel)
+
+    def remember(self, said: bytes) -> None:
+        """Keep the end of what the server says beside the protocol."""
+        self._tail += said
+        del self._tail[:-MAX_TAIL]
+
+    @property
+    def last_lines(self) -> list[str]:
+        """The last lines of that."""
+        lines = self._tail.decode("utf-8", "replace").splitlines()
+        return [line for line in lines if line.strip()][-SHOWN_LINES:]

@@ -1,0 +1,62 @@
+"""Models of providers that hook plugins register, beside those of the SDK's own classes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from strands.models import Model
+
+from strands_cli.agents.model.models import build_model, copied
+from strands_cli.errors import InvalidInput, NotEquipped, StrandsCliError
+from strands_cli.hooks.manager import Hooks
+from strands_cli.hooks.plugins import import_named
+from strands_cli.providers import PROVIDERS, SETTING_FIELDS, ModelSettings
+
+_FIX = "upgrade it, or take another provider"
+
+
+def model_of(settings: ModelSettings, hooks: Hooks | None) -> Model:
+    """Build the model for one set of settings: by the SDK's own class, or by what a hook plugin registers.
+
+    Raises:
+        NotEquipped: the plugin's code cannot be imported, raises, or gives no model of the SDK.
+        InvalidInput: it does not take one of the settings.
+    """
+    found = None if settings.provider in PROVIDERS or hooks is None else hooks.providers().get(settings.provider)
+    if found is None:
+        return build_model(settings)
+    reference, plugin = found
+    who = f"provider '{settings.provider}' of the hook plugin {plugin}"
+    try:
+        make = import_named(reference)
+        arguments = arguments_for(make, settings, who)
+        model = make(**arguments)
+    except (StrandsCliError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # a plugin may raise anything, SystemExit too
+        raise NotEquipped(f"{who} ({reference}) failed: {type(error).__name__}: {error}", fix=_FIX) from error
+    if not isinstance(model, Model):
+        raise NotEquipped(f"{who} ({reference}) gave {type(model).__name__}, not a model of the SDK", fix=_FIX)
+    return model
+
+
+def arguments_for(make: Callable[..., Any], settings: ModelSettings, who: str) -> dict[str, Any]:
+    """Return the keywords for a plugin's function: every setting of the workflow, so that none is lost silently.
+
+    Raises:
+        InvalidInput: it has no such parameter.
+    """
+    written = {name: getattr(settings, name) for name in SETTING_FIELDS if getattr(settings, name) is not None}
+    options: Mapping[str, Any] = copied(settings.options)
+    twice = sorted(written.keys() & options.keys())
+    parameters = inspect.signature(make).parameters.values()
+    names = [one.name for one in parameters if one.kind in (one.KEYWORD_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    takes_all = any(one.kind is one.VAR_KEYWORD for one in parameters)
+    unknown = [] if takes_all else sorted((written.keys() | options.keys()) - set(names))
+    if twice:
+        raise InvalidInput(f"{who}: '{twice[0]}' stands twice", fix=f"remove it from `options`: {twice[0]}")
+    if unknown:
+        raise InvalidInput(f"{who} takes no '{unknown[0]}'", fix=f"remove it; it takes: {', '.join(names) or 'none'}")
+    return {**options, **written}

@@ -1,0 +1,1 @@
+"""JSON Schemas: values against them, and the form in which a provider accepts them."""

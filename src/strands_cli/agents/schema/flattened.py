@@ -1,0 +1,144 @@
+"""JSON Schemas without composition: references written out, `allOf` merged, alternatives joined into one object."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Schema = dict[str, Any]
+
+# More would be sent with every request; what a reference multiplies beyond it is left out.
+MAX_PARTS = 2_000
+ANYTHING: Schema = {
+    "anyOf": [
+        {"type": "string"},
+        {"type": "number"},
+        {"type": "boolean"},
+        {"type": "object"},
+        {"type": "array", "items": {}},
+        {"type": "null"},
+    ]
+}
+_MAPS = ("properties", "patternProperties", "dependentSchemas")
+_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
+_PARTS = ("items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else",
+          "unevaluatedItems", "unevaluatedProperties")  # fmt: skip
+
+
+class TooManyPartsError(Exception):
+    """A schema whose references are written out would be larger than any request."""
+
+
+@dataclass(slots=True)
+class References:
+    """Writes the local references of one schema out; one that comes back to itself ends as its bare type."""
+
+    root: Mapping[str, Any]
+    _open: list[str] = field(default_factory=list)
+    _parts: int = 0
+
+    def written_out(self, schema: Any) -> Any:
+        """Return a schema without references and definitions.
+
+        Raises:
+            TooManyPartsError: it would be too large.
+        """
+        self._parts += 1
+        if self._parts > MAX_PARTS:
+            raise TooManyPartsError
+        if not isinstance(schema, Mapping):
+            return schema
+        ref = schema.get("$ref")
+        if isinstance(ref, str):
+            return self._followed(ref, {word: part for word, part in schema.items() if word != "$ref"})
+        return {word: self._part(word, part) for word, part in schema.items() if word not in ("$defs", "definitions")}
+
+    def _part(self, word: str, part: Any) -> Any:
+        if word in _MAPS and isinstance(part, Mapping):
+            return {name: self.written_out(one) for name, one in part.items()}
+        if word in _LISTS and isinstance(part, list):
+            return [self.written_out(one) for one in part]
+        return self.written_out(part) if word in _PARTS else copy.deepcopy(part)
+
+    def _followed(self, ref: str, beside: Mapping[str, Any]) -> Any:
+        target = target_of(self.root, ref)
+        if ref in self._open:
+            bare = {"type": target["type"]} if "type" in target else ANYTHING
+            return {**bare, "description": "The same again, as deep as needed."}
+        self._open.append(ref)
+        try:
+            written = self.written_out(target)
+            own = self.written_out(beside)
+        finally:
+            self._open.pop()
+        return merged([written, own]) if own else written
+
+
+def target_of(root: Mapping[str, Any], ref: str) -> Mapping[str, Any]:
+    """Return what a local reference leads to; what cannot be followed here says nothing."""
+    found: Any = root
+    for token in ref.removeprefix("#").split("/")[1:] if ref.startswith("#") else ("",):
+        found = found.get(token.replace("~1", "/").replace("~0", "~")) if isinstance(found, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def merged(parts: Sequence[Any]) -> Schema:
+    """Return one schema for several that all must hold; where two say different things the first one is kept."""
+    whole: Schema = {}
+    for part in parts:
+        for word, said in (part if isinstance(part, Mapping) else {}).items():
+            whole[word] = _both(word, whole[word], said) if word in whole else copy.deepcopy(said)
+    return whole
+
+
+def _both(word: str, left: Any, right: Any) -> Any:
+    if word == "properties":
+        return {name: _one(name, left, right) for name in [*left, *(name for name in right if name not in left)]}
+    if word == "required":
+        return [*left, *(name for name in right if name not in left)]
+    if word == "enum":
+        return [value for value in left if value in right]
+    if word in ("minimum", "minLength", "minItems"):
+        return max(left, right)
+    if word in ("maximum", "maxLength", "maxItems"):
+        return min(left, right)
+    return [*left, *right] if word == "allOf" else left
+
+
+def _one(name: str, left: Mapping[str, Any], right: Mapping[str, Any]) -> Any:
+    if name in left and name in right:
+        return merged([left[name], right[name]])
+    return copy.deepcopy(left[name] if name in left else right[name])
+
+
+def joined(alternatives: Iterable[Any]) -> Schema:
+    """Return the properties of all alternatives in one object; required is what each of them requires."""
+    parts = [part for part in alternatives if isinstance(part, Mapping)]
+    properties: dict[str, list[Any]] = {}
+    for part in parts:
+        for name, said in (part.get("properties") or {}).items():
+            known = properties.setdefault(name, [])
+            if said not in known:
+                known.append(copy.deepcopy(said))
+    required = list(parts[0].get("required") or ()) if parts else []
+    for part in parts[1:]:
+        required = [name for name in required if name in (part.get("required") or ())]
+    return {"properties": {name: _any_of(said) for name, said in properties.items()}, "required": required}
+
+
+def _any_of(said: list[Any]) -> Any:
+    """Return one schema for a property that alternatives describe differently; values that they name become a list."""
+    if len(said) == 1:
+        return said[0]
+    values = [_values(part) for part in said]
+    if all(value is not None for value in values):
+        return {"enum": [one for value in values for one in value or ()]}
+    return {"anyOf": said}
+
+
+def _values(part: Any) -> list[Any] | None:
+    if not isinstance(part, Mapping):
+        return None
+    return [part["const"]] if "const" in part else part.get("enum")

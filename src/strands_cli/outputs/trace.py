@@ -1,0 +1,139 @@
+"""The trace of a run as a tree of its steps, model calls and tool calls: when, how long and how, not what was said."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+from strands_cli.events import (
+    Event,
+    HumanAnswered,
+    HumanAsked,
+    ModelCallFinished,
+    ModelCallStarted,
+    ModelRetried,
+    RunFinished,
+    RunStarted,
+    RunWarning,
+    StepFailed,
+    StepFinished,
+    StepStarted,
+    ToolCallDecided,
+    ToolCallFinished,
+    Usage,
+)
+from strands_cli.outputs.artifacts import write_artifact
+
+Node = dict[str, Any]
+
+
+class RunTrace:
+    """Listens to events and keeps the tree of the run.
+
+    A step, a model call or a tool call stands below the one whose key its own begins with. Events of one that has begun
+    and not ended leave it with the status `running`.
+    """
+
+    def __init__(self) -> None:
+        self.root: Node = {"status": "running", "children": []}
+        self._nodes: dict[str, Node] = {}
+
+    def __call__(self, event: Event) -> None:
+        """Take one event."""
+        match event:
+            case RunStarted():
+                told = {"workflow": event.workflow, "pattern": event.pattern, "resumed": event.resumed}
+                self.root = {"run": event.run_id, **told, "started_at": event.at, **self.root}
+            case RunFinished():
+                self._end_run(event)
+            case RunWarning():
+                self.root.setdefault("warnings", []).append(event.message)
+            case StepStarted() | StepFinished() | StepFailed():
+                self._step(event)
+            case ModelCallStarted() | ModelRetried() | ModelCallFinished():
+                self._model(event)
+            case ToolCallDecided() | ToolCallFinished():
+                self._tool(event)
+            case HumanAsked():
+                self._node(event.key, event.at)["asked_at"] = event.at
+            case HumanAnswered():
+                self._node(event.key, event.at)["answered"] = {"at": event.at, "by": event.by}
+
+    def _end_run(self, event: RunFinished) -> None:
+        calls = {"model_calls": event.model_calls, "tool_calls": event.tool_calls, "cost_usd": event.cost_usd}
+        ended = {"status": event.status, "seconds": _rounded(event.seconds), "usage": _counted(event.usage), **calls}
+        reason = {"reason": event.reason} if event.reason else {}
+        # Its children stand last, where a person reads on.
+        self.root = {**self.root, **ended, **reason, "children": self.root.pop("children")}
+
+    def _step(self, event: StepStarted | StepFinished | StepFailed) -> None:
+        node = self._node(event.key, event.at)
+        node |= {"kind": event.kind, "who": event.who}
+        if isinstance(event, StepFinished):
+            ended = {"status": "completed", "seconds": _rounded(event.seconds), "usage": _counted(event.usage)}
+            node |= {**ended, "replayed": event.replayed}
+        elif isinstance(event, StepFailed):
+            node |= {"status": "failed", "seconds": _rounded(event.at - node["started_at"]), "error": event.error}
+
+    def _model(self, event: ModelCallStarted | ModelRetried | ModelCallFinished) -> None:
+        node = self._node(event.key, event.at)
+        node |= {"kind": "model", "agent": event.agent, "model": event.model}
+        if isinstance(event, ModelRetried):
+            retry = {"attempt": event.attempt, "wait_s": event.wait_s, "reason": event.reason}
+            node.setdefault("retries", []).append(retry)
+        elif isinstance(event, ModelCallFinished):
+            ended = {"status": "completed", "seconds": _rounded(event.seconds), "usage": _counted(event.usage)}
+            node |= {**ended, "calls": list(event.calls), "replayed": event.replayed}
+
+    def _tool(self, event: ToolCallDecided | ToolCallFinished) -> None:
+        node = self._node(event.key, event.at)
+        node |= {"kind": "tool", "tool": event.tool}
+        if isinstance(event, ToolCallDecided):
+            node["decision"] = {"effect": event.effect, "rule": event.rule, "distribution": event.distribution}
+            return
+        ended = {"status": event.status, "seconds": _rounded(event.seconds), "error_code": event.error_code}
+        node |= {**ended, "truncated": event.truncated, "replayed": event.replayed}
+
+    def _node(self, key: str, at: float) -> Node:
+        """Return what stands under a key, new below the nearest one above it."""
+        if key not in self._nodes:
+            self._nodes[key] = {"key": key, "status": "running", "started_at": at, "children": []}
+            self._above(key)["children"].append(self._nodes[key])
+        return self._nodes[key]
+
+    def _above(self, key: str) -> Node:
+        while "/" in key:
+            key = key.rpartition("/")[0]
+            if key in self._nodes:
+                return self._nodes[key]
+        return self.root
+
+
+def write_trace(trace: RunTrace, folder: Path) -> Path | None:
+    """Write the trace of a run that has begun to `RUN.trace.json`; a run that goes on writes its file again.
+
+    Raises:
+        ArtifactError: it cannot be written.
+    """
+    if "run" not in trace.root:
+        return None
+    path = folder / f"{trace.root['run']}.trace.json"
+    write_artifact(path, json.dumps(_without_empty(trace.root), ensure_ascii=False, indent=2) + "\n", force=True)
+    return path
+
+
+def _without_empty(node: Node) -> Node:
+    """Return a node with its children last, and without that where it has none."""
+    children = [_without_empty(child) for child in node["children"]]
+    told = {name: value for name, value in node.items() if name != "children"}
+    return {**told, "children": children} if children else told
+
+
+def _counted(usage: Usage) -> dict[str, int]:
+    return {name: value for name, value in dataclasses.asdict(usage).items() if value}
+
+
+def _rounded(seconds: float) -> float:
+    return round(seconds, 3)

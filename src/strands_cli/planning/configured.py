@@ -1,0 +1,46 @@
+"""What the configuration of a tool settles beyond what its distribution declares: the secrets that it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+# The `format` by which a tool's `config_schema` says that a text is the name of a declared secret.
+NAME_FORMAT = "secret-name"
+_REFERENCE = re.compile(r"\$\{secrets\.([^{}]+)\}")
+
+
+def secrets_in(config: Any, schema: Mapping[str, Any] | None = None) -> tuple[str, ...]:
+    """Return the secrets that a configuration names: as `${secrets.NAME}`, or where its schema expects a name."""
+    return tuple(dict.fromkeys(_named(config, schema or {})))
+
+
+def settled(claims: Mapping[str, Any], by_config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a tool claims under `strands_cli`, with what its configuration settles; secrets are added up."""
+    if not by_config:
+        return claims
+    said, added = claims.get("capabilities"), by_config.get("capabilities") or {}
+    said = said if isinstance(said, Mapping) else {}
+    capabilities = {**said, **added}
+    if "secrets" in added:
+        declared = said.get("secrets")
+        own = declared if isinstance(declared, (list, tuple)) else ()
+        capabilities["secrets"] = list(dict.fromkeys((*own, *added["secrets"])))
+    return {**claims, **by_config, "capabilities": capabilities}
+
+
+def _named(value: Any, schema: Mapping[str, Any]) -> Iterator[str]:
+    if isinstance(value, str):
+        yield from [value] if schema.get("format") == NAME_FORMAT else _REFERENCE.findall(value)
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from _named(item, _below(_below(schema, "properties"), name))
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _named(item, _below(schema, "items"))
+
+
+def _below(schema: Mapping[str, Any], word: str) -> Mapping[str, Any]:
+    found = schema.get(word)
+    return found if isinstance(found, Mapping) else {}

@@ -1,0 +1,97 @@
+"""What the MCP servers of workflows say of their tools: each server is started for it, asked, and stopped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.agents.assemble import secrets_of
+from strands_cli.agents.mcp.served import Serving, definitions_of
+from strands_cli.agents.remote_secrets import all_secrets
+from strands_cli.canonical import canonical_json
+from strands_cli.errors import Finding, InvalidInput
+from strands_cli.lock.model import LockedServer, LockedTool
+from strands_cli.planning.build import require_runnable
+from strands_cli.planning.lock import servers_in
+from strands_cli.planning.mcp import reached_by
+from strands_cli.planning.own import all_workflows_in, called_in, with_parts
+from strands_cli.secrets.process import hide
+
+if TYPE_CHECKING:
+    from strands_cli.planning.plan import Plan
+    from strands_cli.spec.model import McpServer
+
+# Where a finding stands that keeps a server from being started; others are about running the workflow.
+_OF_SERVERS = ("/tools/mcp", "/env/secrets")
+Definitions = Mapping[str, Mapping[str, Mapping[str, Any]]]
+
+
+async def ask_servers(plan: Plan) -> Definitions:
+    """Return the definitions of all tools of a workflow's servers, by the server's id and the tool's name.
+
+    Raises:
+        StrandsCliError: one cannot be started, or must not be.
+    """
+    standing = [found for found in plan.findings if found.where and found.where.pointer.startswith(_OF_SERVERS)]
+    require_runnable(replace(plan, findings=tuple(standing)))
+    return await _asked(plan, plan.spec.tools.mcp)
+
+
+async def _asked(plan: Plan, servers: Iterable[McpServer]) -> Definitions:
+    values = await asyncio.to_thread(all_secrets, plan)
+    secrets = secrets_of(plan) | frozenset(values.values())
+    hide(secrets)
+    return await definitions_of(servers, Serving(plan.base_dir, values, secrets))
+
+
+async def lock_servers(plans: Sequence[Plan]) -> dict[str, LockedServer]:
+    """Return the servers that workflows use, those of workflows in them too, as a lock has them.
+
+    Raises:
+        InvalidInput: two workflows mean different servers by one name.
+        StrandsCliError: one cannot be started, or must not be.
+    """
+    require_one_meaning(plans)
+    locked: dict[str, LockedServer] = {}
+    for plan in _all(plans):
+        wanted = [one for one in _used(plan) if f"mcp:{one.id}" not in locked]
+        if not wanted:
+            continue
+        for name, tools in (await _asked(plan, wanted)).items():
+            server = next(one for one in wanted if one.id == name)
+            known = {tool: LockedTool.of(tool, definition) for tool, definition in tools.items()}
+            locked[f"mcp:{name}"] = LockedServer(f"mcp:{name}", reached_by(server), known)
+    return locked
+
+
+def unasked_servers(plans: Sequence[Plan]) -> dict[str, LockedServer]:
+    """Return the same without starting any: their tools are not known."""
+    require_one_meaning(plans)
+    servers = [one for plan in _all(plans) for one in _used(plan)]
+    return {f"mcp:{one.id}": LockedServer(f"mcp:{one.id}", reached_by(one)) for one in servers}
+
+
+def require_one_meaning(plans: Sequence[Plan]) -> None:
+    """Check that a lock can have one server of each name.
+
+    Raises:
+        InvalidInput: it cannot.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for plan in _all(plans):
+        for server in _used(plan):
+            meant = canonical_json([reached_by(server), dict(server.env), dict(server.headers)])
+            other, file = found.setdefault(server.id, (meant, plan.file))
+            if other != meant:
+                message = f"{plan.file} and {file} mean different MCP servers by '{server.id}'"
+                raise InvalidInput(message, findings=[Finding("duplicate-id", message, fix="rename one of them")])
+
+
+def _all(plans: Iterable[Plan]) -> list[Plan]:
+    return [one for plan in plans for one in (plan, *all_workflows_in(plan))]
+
+
+def _used(plan: Plan) -> list[McpServer]:
+    return servers_in(with_parts(called_in(plan), of_others=False))

@@ -1,0 +1,115 @@
+"""The walls that an operating system offers: what each platform has, and what a probe finds of it here."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Word = Literal["enforced", "best effort", "not available"]
+PROBE_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One wall and how far it holds on each platform, before anybody has looked at this machine.
+
+    `keeps` is what it keeps whom from; `probe` its name in what the probe answers.
+    """
+
+    name: str
+    keeps: str
+    linux: Word
+    macos: Word
+    windows: Word
+    probe: str
+
+    def on(self, platform: str) -> Word:
+        """Return the word for a platform, as `sys.platform` names it."""
+        words: dict[str, Word] = {"linux": self.linux, "darwin": self.macos, "win32": self.windows}
+        return words.get(platform, "not available")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A layer as it was found here: the word that holds, and what there is to say of it."""
+
+    layer: Layer
+    here: Word
+    detail: str = ""
+
+
+# docs/explanation/security-model.md has this table; a test compares the two.
+LAYERS = (
+    Layer("landlock", "a sandbox from other files and TCP", "enforced", "not available", "not available", "landlock"),
+    Layer("seccomp", "a sandbox from kernel calls", "enforced", "not available", "not available", "seccomp"),
+    Layer("resource limits", "a child from taking the machine", "enforced", "best effort", "not available", "rlimits"),
+    Layer("parent-death signal", "a child from outliving us", "enforced", "not available", "not available", "death"),
+    Layer("namespaces", "a sandbox from what others share", "best effort", "not available", "not available", "spaces"),
+    Layer("openat2", "a path from leaving its folder", "enforced", "not available", "not available", "openat2"),
+    Layer("walk without links", "a path from leaving its folder", "enforced", "enforced", "not available", "walk"),
+    Layer("process groups", "what a child started from staying", "enforced", "enforced", "not available", "groups"),
+    Layer("file modes", "other users from records of runs", "enforced", "enforced", "not available", "modes"),
+)
+
+# Runs in a child, as it limits and separates itself. Numbers: asm-generic/unistd.h (one for every architecture),
+# linux/prctl.h, linux/sched.h. A filter that cannot be read is refused with EFAULT where there are filters at all.
+_PROBE = r"""
+import ctypes, errno, json, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+found = {}
+def failed():
+    return os.strerror(ctypes.get_errno())
+version = libc.syscall(444, None, ctypes.c_size_t(0), ctypes.c_uint32(1))
+found["landlock"] = [version > 0, f"version {version}" if version > 0 else failed()]
+refused = libc.prctl(22, 2, None, 0, 0)
+found["seccomp"] = [ctypes.get_errno() == errno.EFAULT, "" if ctypes.get_errno() == errno.EFAULT else failed()]
+found["death"] = [libc.prctl(1, 9, 0, 0, 0) == 0, ""]
+how = ctypes.create_string_buffer(struct.pack("QQQ", os.O_DIRECTORY | os.O_CLOEXEC, 0, 0x08 | 0x02))
+place = libc.syscall(437, os.open("/", os.O_RDONLY), b".", how, ctypes.c_size_t(24))
+found["openat2"] = [place >= 0, "" if place >= 0 else failed()]
+try:
+    import resource
+    for kind in (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE):
+        soft, hard = resource.getrlimit(kind)
+        resource.setrlimit(kind, (soft, soft))
+    found["rlimits"] = [True, ""]
+except (ImportError, OSError, ValueError) as error:
+    found["rlimits"] = [False, str(error)]
+apart = libc.unshare(0x10000000 | 0x20000 | 0x40000000 | 0x08000000 | 0x04000000) == 0
+found["spaces"] = [apart, "user, mount, net, ipc, uts" if apart else failed()]
+print(json.dumps(found))
+"""
+
+
+def find_layers(platform: str = sys.platform) -> list[Found]:
+    """Return every layer as it is on this machine; where only Linux can be asked, the platform's own word stands."""
+    if platform != "linux":
+        return [Found(layer, layer.on(platform)) for layer in LAYERS]
+    answers = _probe()
+    return [_found(layer, answers) for layer in LAYERS]
+
+
+def _found(layer: Layer, answers: Mapping[str, Any] | str) -> Found:
+    if layer.probe in ("walk", "groups", "modes"):  # since long before any kernel that we run on
+        return Found(layer, layer.linux)
+    if isinstance(answers, str):
+        return Found(layer, "not available", answers)
+    holds, detail = answers.get(layer.probe, (False, "the probe did not answer"))
+    return Found(layer, "enforced" if holds else "not available", detail)
+
+
+def _probe() -> Mapping[str, Any] | str:
+    """Ask the kernel in a child process, or return why that did not work."""
+    try:
+        ran = subprocess.run(  # noqa: S603 - our own program
+            [sys.executable, "-I", "-S", "-c", _PROBE], stdin=subprocess.DEVNULL, capture_output=True,
+            timeout=PROBE_SECONDS, check=False,
+        )  # fmt: skip
+        answers = json.loads(ran.stdout)
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        return f"the probe did not answer: {type(error).__name__}"
+    return answers if isinstance(answers, dict) else "the probe did not answer"

@@ -1,0 +1,120 @@
+"""Each key that a file of an agent has besides those of an agent is missed when it is dropped."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from strands_cli.errors import InvalidInput
+from strands_cli.outputs.junit import Outcome
+from strands_cli.planning.options import RunOptions
+from strands_cli.session.atomic import check_atomic, run_test
+from strands_cli.spec.agent_file import FOR_PEOPLE, AgentTest, Atomic, Expectation, read_atomic, require_sound
+from strands_cli.spec.document import read_document
+from tests.covers.kit import World, drop
+from tests.fakes.model_server import Turn
+from tests.fakes.ports import ScriptedHuman
+
+TURN = {"text": '{"mood": "good"}'}
+SCHEMA = {"type": "object", "properties": {"mood": {"enum": ["good", "bad"]}}, "required": ["mood"]}
+TEST: dict[str, Any] = {"name": "a", "input": "lovely", "recording": [TURN], "expect": {"contains": "good"}}
+
+
+def one_test(**more: Any) -> dict[str, Any]:
+    return {"prompt": "You say.", "input_schema": {"minLength": 3}, "output_schema": SCHEMA, "tests": [TEST | more]}
+
+
+def read(document: dict[str, Any], folder: Path) -> Atomic:
+    file = folder / "mood.yaml"
+    file.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    atomic = read_atomic(read_document(file))
+    require_sound(atomic)
+    return atomic
+
+
+def outcome(document: dict[str, Any], folder: Path) -> Outcome:
+    atomic, options = read(document, folder), RunOptions(runs_dir=folder / "runs")
+    assert check_atomic(atomic) == ()
+    return asyncio.run(run_test(atomic, atomic.tests[0], options, ScriptedHuman([]), lambda event: None, live=False))
+
+
+def status(document: dict[str, Any], folder: Path) -> str:
+    return outcome(document, folder).status
+
+
+CASES: dict[str, tuple[dict[str, Any], Callable[[dict[str, Any], Path], Any], Any]] = {
+    "/name": ({"prompt": "p", "name": "feeling"}, lambda d, f: read(d, f).name, "feeling"),
+    "/description": ({"prompt": "p", "description": "Says."}, lambda d, f: read(d, f).description, "Says."),
+    "/version": ({"prompt": "p", "version": 2}, lambda d, f: read(d, f).version, "2"),
+    "/tests": (one_test(), lambda d, f: len(read(d, f).tests), 1),
+    "/tests/*/name": (one_test(), lambda d, f: outcome(d, f).test, "a"),
+    "/tests/*/input": (one_test(), status, "passed"),
+    "/tests/*/recording": (one_test(), status, "passed"),
+    "/tests/*/expect": (one_test(), status, "passed"),
+    "/tests/*/vars": (
+        {**one_test(vars={"who": "bees"}), "prompt": "You say what {{ who }} feel."}, status, "passed",
+    ),
+    "/tests/*/expect/output": (one_test(expect={"output": {"mood": "bad"}, "contains": "good"}), status, "failed"),
+    "/tests/*/expect/contains": (one_test(expect={"contains": ["bad"], "matches": "good"}), status, "failed"),
+    "/tests/*/expect/matches": (one_test(expect={"contains": "good", "matches": "^good"}), status, "failed"),
+    "/tests/*/expect/schema": (
+        one_test(expect={"contains": "good", "schema": {"properties": {"mood": {"const": "bad"}}}}), status, "failed",
+    ),
+    "/tests/*/expect/error": (one_test(input="no", expect={"error": "bad_input"}), status, "passed"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("pointer", CASES)
+def test_a_key_of_an_agent_file_is_missed(pointer: str, tmp_path: Path) -> None:
+    document, look, expected = CASES[pointer]
+    assert look(copy.deepcopy(document), tmp_path) == expected
+    without = copy.deepcopy(document)
+    assert drop(without, pointer.strip("/").split("/"))
+    try:
+        seen = look(without, tmp_path)
+    except (AssertionError, InvalidInput):
+        return  # without it the file is refused
+    assert seen != expected
+
+
+def test_every_key_of_an_agent_file_is_claimed() -> None:
+    def named(kind: Any) -> set[str]:
+        return {field.alias or name for name, field in kind.model_fields.items()}
+
+    keys = {f"/{name}" for name in FOR_PEOPLE} | {f"/tests/*/{name}" for name in named(AgentTest)}
+    assert keys | {f"/tests/*/expect/{name}" for name in named(Expectation)} == CASES.keys()
+
+
+ROUTED = {"router": {"agent": "j", "input": "go"}, "routes": {"r": {"then": [{"agent": "b", "input": "no"}]}}}
+ORCHESTRATED = {"orchestrator": {"agent": "j", "input": "go", "limits": {"max_rounds": 1}}}
+PATTERNS: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "chain": ({"steps": [{"agent": "b", "input": "no"}]}, []),
+    "workflow": ({"tasks": [{"id": "x", "agent": "b", "input": "no"}]}, []),
+    "parallel": ({"branches": [{"id": name, "steps": [{"agent": "b", "input": "no"}]} for name in "xy"]}, []),
+    "graph": ({"nodes": {"x": {"agent": "b", "input": "no"}}}, []),
+    "routing": (ROUTED, ['{"route": "r"}']),
+    "evaluator_optimizer": (
+        {"producer": "b", "producer_input": "no", "evaluator": {"agent": "j", "input": "Judge."},
+         "accept": {"min_score": 1}}, [],
+    ),
+    "orchestrator_workers": ({**ORCHESTRATED, "worker_template": {"agent": "b"}}, ['[{"task": "no"}]']),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_the_contract_of_a_file_holds_in_every_pattern(pattern: str, world: World) -> None:
+    config, turns = PATTERNS[pattern]
+    for takes, gives, said in ((30, "good", "does not fit its input_schema"), (1, "blue", "invalid_output")):
+        file = {"prompt": "You say.", "input_schema": {"type": "string", "minLength": takes}, "output_schema": SCHEMA}
+        (world.folder / "mood.yaml").write_text(yaml.safe_dump({**file, "name": "mood", "tests": []}), "utf-8")
+        world.turns = [Turn(text) for text in turns] + [Turn(f'{{"mood": "{gives}"}}')] * 9
+        agents = {"b": {"$ref": "mood.yaml"}, "j": {"prompt": "You judge."}}
+        ran = world.run(yaml.safe_dump({"agents": agents, "pattern": {"type": pattern, "config": config}}))
+        assert ran.error is not None
+        assert said in f"{ran.error.message}"

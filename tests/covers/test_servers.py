@@ -1,0 +1,109 @@
+"""What the fields of MCP servers do: seen by the server that is started or reached, and by the model that is asked."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+import yaml
+
+from strands_cli.errors import NotEquipped
+from tests.covers.kit import Ran, World, covers
+from tests.fakes.model_server import Turn
+from tests.servers.conftest import PROGRAM, tool
+
+SERVER = "/tools/mcp/*"
+
+
+def run(world: World, settings: dict[str, Any], *calls: str, more: dict[str, Any] | None = None, **script: Any) -> Ran:
+    """Run an agent that makes these calls, beside a server that is a program."""
+    (world.folder / "docs.json").write_text(json.dumps({"tools": [tool("read"), tool("write")], **script}))
+    # `env` alone prints its environment and ends.
+    arguments = [sys.executable, str(PROGRAM), "docs.json", "docs.log"]
+    server = {"id": "docs", "command": "env", "args": arguments, **settings}
+    server = {name: value for name, value in server.items() if value is not None}
+    world.turns = [*(Turn(calls=[(name, {})]) for name in calls), Turn("done")]
+    return world.run(yaml.safe_dump({"tools": {"mcp": [server]}, **(more or {})}), yes=True)
+
+
+def log(world: World) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (world.folder / "docs.log").read_text().splitlines()]
+
+
+@covers(f"{SERVER}/id")
+def test_a_server_is_known_by_its_id(world: World) -> None:
+    run(world, {}, more={"agents": {"a": {"prompt": "You help.", "tools": ["mcp:docs/write"]}}})
+    assert world.tools(0) == ["write"]
+
+
+@covers(f"{SERVER}/command", f"{SERVER}/args")
+def test_a_server_is_this_program_with_these_arguments(world: World) -> None:
+    run(world, {}, "read")
+    assert [line["called"] for line in log(world) if "called" in line] == ["read"]
+
+
+@covers(f"{SERVER}/env")
+def test_a_server_has_these_environment_variables(world: World) -> None:
+    run(world, {"env": {"SHELF": "bees"}})
+    assert log(world)[0]["started"]["SHELF"] == "bees"
+
+
+@covers(f"{SERVER}/prefix")
+def test_a_prefix_stands_before_the_names(world: World) -> None:
+    run(world, {"prefix": "d"})
+    assert world.tools(0) == ["d_read", "d_write"]
+
+
+@covers(f"{SERVER}/tools/allow")
+def test_only_these_tools_are_offered(world: World) -> None:
+    run(world, {"tools": {"allow": ["read"]}})
+    assert world.tools(0) == ["read"]
+
+
+@covers(f"{SERVER}/tools/deny")
+def test_these_tools_are_not_offered(world: World) -> None:
+    run(world, {"tools": {"deny": ["read"]}})
+    assert world.tools(0) == ["write"]
+
+
+@covers(f"{SERVER}/startup_timeout")
+def test_a_server_has_so_long_to_start(world: World) -> None:
+    ran = run(world, {"startup_timeout": 0.25}, silent=1)
+    assert isinstance(ran.error, NotEquipped)
+    assert "did not answer within 0.25 s" in ran.error.message
+
+
+@covers(f"{SERVER}/url", f"{SERVER}/headers")
+def test_a_server_is_reached_there_with_these_headers(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHELF_KEY", "a-key-for-the-shelf")
+    heard: list[tuple[str, str | None]] = []
+
+    class Shelf(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            heard.append((self.path, self.headers["X-Key"]))
+            self.send_error(403)
+
+        def log_message(self, *_words: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Shelf) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/shelf"
+        settings = {"command": None, "args": None, "url": address, "headers": {"X-Key": "${secrets.SHELF_KEY}"}}
+        run(world, settings, more={"env": {"secrets": [{"key": "SHELF_KEY"}]}})
+        server.shutdown()
+    assert heard[0] == ("/shelf", "a-key-for-the-shelf")
+
+
+@covers("/context_policy/retrieval/mcp_servers")
+def test_every_agent_has_the_servers_for_retrieval(world: World) -> None:
+    more = {
+        "agents": {"a": {"prompt": "You help.", "tools": []}},
+        "context_policy": {"retrieval": {"mcp_servers": ["docs"]}},
+    }
+    run(world, {}, more=more)
+    assert world.tools(0) == ["read", "write"]

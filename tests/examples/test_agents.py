@@ -1,0 +1,29 @@
+"""Every agent among the examples keeps its contract and passes its tests, offline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from strands_cli.spec.agent_file import is_agent_file
+from tests.cli.strands import EXAMPLES, Folder
+
+AGENTS = sorted(
+    f"examples/{path.relative_to(EXAMPLES).as_posix()}"
+    for path in EXAMPLES.rglob("*.yaml")
+    if is_agent_file(yaml.safe_load(path.read_text("utf-8")))
+)
+
+
+def test_agents_pass_their_tests(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.work.mkdir()
+    folder.site.mkdir()
+    folder.examples()
+    assert AGENTS
+    checked = folder.strands("atomic", "validate", *AGENTS)
+    assert (checked.code, checked.out.count(": ok\n")) == (0, len(AGENTS)), checked.err
+    ran = folder.strands("atomic", "test", *AGENTS, "--json").document
+    assert ran["failed"] == ran["error"] == ran["skipped"] == 0, ran
+    assert {one["file"] for one in ran["tests"]} == set(AGENTS), "each has a test"

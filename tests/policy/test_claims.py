@@ -1,0 +1,94 @@
+"""What nobody vouches for may ask for more care, and never for less, whatever rules there are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from strands_cli.policy import CAPABILITIES, Request, Rule, decide
+from strands_cli.policy.claims import NOTHING_SAID, Said, tightened
+from tests.policy.test_decide import requests, rules, strength
+
+HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint", "title")
+# What a server or a careless author may write where true or false is meant.
+garbage: st.SearchStrategy[Any] = st.sampled_from(
+    [True, False, None, "true", "false", "", 0, 1, [], {}, {"a": 1}, float("nan"), "\x00"]
+)
+words = st.dictionaries(st.sampled_from(HINTS), garbage)
+abilities = st.none() | garbage | st.dictionaries(st.sampled_from([*CAPABILITIES, "flying"]), garbage)
+claimed = st.builds(
+    lambda hints, confirms, when, able: Said(
+        hints, {"requires_confirmation": confirms, "read_only_when": when, "capabilities": able}
+    ),
+    words, garbage, garbage, abilities,
+)  # fmt: skip
+
+
+def told(request: Request, said: Said) -> Request:
+    return replace(request, annotations=said.annotations, claims=said.claims)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(rules, max_size=5), requests, claimed)
+def test_a_claim_of_somebody_nobody_vouches_for_only_tightens(some: list[Rule], request: Request, said: Said) -> None:
+    known = Said(request.annotations, request.claims)
+    assert strength(some, told(request, tightened(known, said))) >= strength(some, request)
+
+
+@settings(deadline=None)
+@given(requests, claimed)
+def test_a_claim_alone_is_never_the_reason_for_a_yes(request: Request, said: Said) -> None:
+    unknown = replace(told(request, tightened(NOTHING_SAID, said)), read_only_now=False)
+    assert decide([], unknown).effect == "ask"
+
+
+@settings(deadline=None)
+@given(words.map(lambda hints: {**hints, "readOnlyHint": None}) | words)
+def test_a_hint_that_is_absent_or_nonsense_is_not_a_safe_one(hints: dict[str, Any]) -> None:
+    if decide([], Request(("x",), hints)).effect == "allow":
+        assert hints.get("readOnlyHint") is True
+        assert hints.get("destructiveHint") in (None, False)
+
+
+@settings(deadline=None)
+@given(abilities)
+def test_only_a_tool_that_is_known_to_leave_the_network_alone_passes_where_the_network_is_denied(able: Any) -> None:
+    closed = Rule("deny", "*", "workflow", "f.yaml:1", capabilities=("network",))
+    decision = decide([closed], Request(("x",), {"readOnlyHint": True}, {"capabilities": able}))
+    says = able.get("network") if isinstance(able, dict) else None
+    assert (decision.effect == "allow") == (says is False or says == [])
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "effect", "rule"),
+    [
+        ({}, {"readOnlyHint": True}, "ask", "what the tool may do is unknown"),
+        ({"readOnlyHint": True}, {"destructiveHint": True}, "ask", "the tool says both read-only and destructive"),
+        ({"readOnlyHint": True}, {"readOnlyHint": False}, "ask", "the tool is not read-only"),
+        ({"readOnlyHint": True}, {}, "allow", "the tool is read-only"),
+        ({"destructiveHint": True}, {"destructiveHint": False}, "ask", "the tool is destructive"),
+    ],
+)
+def test_a_claim_is_weighed_beside_what_is_known(known: Any, said: Any, effect: str, rule: str) -> None:
+    both = tightened(Said(known, {}), Said(said, {}))
+    decision = decide([], Request(("x",), both.annotations, both.claims))
+    assert (decision.effect, decision.rule) == (effect, rule)
+
+
+def test_a_claimed_ability_adds_to_the_known_ones_and_takes_none_away() -> None:
+    known = Said({}, {"capabilities": {"network": ["a.example"], "subprocess": False}})
+    both = tightened(known, Said({}, {"capabilities": {"network": [], "subprocess": True}}))
+    assert both.claims["capabilities"] == {"network": ["a.example"], "subprocess": True}
+
+
+@pytest.mark.parametrize("path", ["strands_cli.tools.shell", "strands_cli.tools.shell.shell", "strands_tools.shell",
+                                  "strands_tools.shell:shell", "strands_cli.tools.sh*"])  # fmt: skip
+def test_a_rule_may_name_a_tool_by_its_older_paths(path: str) -> None:
+    request = Request(("shell", "native:shell", "dist/shell"))
+    assert Rule("deny", path, "managed", "p:1").matches(request)
+    assert not Rule("deny", "*", "workflow", "p:1", unless=(path,)).matches(request)
+    assert not Rule("deny", path.replace("sh", "x"), "managed", "p:1").matches(request)

@@ -1,0 +1,99 @@
+"""Servers and what stands around them: imports, workflows as tools, tools that are loaded again, plugins that watch."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import subprocess
+import sys
+from functools import partial
+from typing import Any
+
+import yaml
+
+from strands_cli import app
+from strands_cli.planning.options import RunOptions
+from tests.fakes.model_server import Turn
+from tests.servers.conftest import Site, tool
+
+
+def imported(program: str, site: Site) -> list[str]:
+    """Return which of the packages of servers a program has imported in the end."""
+    shown = "import sys; print([name for name in ('mcp', 'strands', 'anyio') if name in sys.modules])"
+    ran = subprocess.run(
+        [sys.executable, "-c", f"{program}\n{shown}"], cwd=site.world.folder, capture_output=True, text=True, check=True
+    )
+    found: list[str] = yaml.safe_load(ran.stdout.splitlines()[-1])
+    return found
+
+
+def test_planning_a_workflow_with_servers_imports_nothing_of_theirs(site: Site) -> None:
+    site.add()
+    (site.world.folder / "flow.yaml").write_text(yaml.safe_dump(site.world.document(site.text())))
+    planned = "from strands_cli import app\nassert app.plan('flow.yaml').agents['a'].tools"
+    assert imported(planned, site) == []
+
+
+def test_a_workflow_that_is_a_tool_has_servers_of_its_own(site: Site) -> None:
+    site.add("inner", calls={"read": {"text": "a page"}})
+    steps = [{"tool": "mcp:inner/read", "input": {"text": "x"}}]
+    part = site.world.document(site.text(pattern={"type": "chain", "config": {"steps": steps}}))
+    (site.world.folder / "part.yaml").write_text(yaml.safe_dump(part))
+    inner = site.servers.pop()
+    site.run(("part", {}), more={"agents": {"a": {"prompt": "You help.", "tools": ["workflow:./part.yaml"]}}})
+    site.servers.append(inner)
+    assert "a page" in site.results()[0]
+    assert site.called("inner") == [("read", {"text": "x"})]
+    assert site.alive() == []
+
+
+def test_a_server_goes_on_where_tools_are_loaded_again(site: Site) -> None:
+    from strands_cli.session.carry import carry_out
+    from strands_cli.session.record import begin_record
+    from tests.fakes.ports import ScriptedHuman
+
+    site.add()
+    site.world.turns = [Turn(calls=[("read", {})]), Turn(calls=[("write", {})]), Turn("done")]
+    file = site.world.folder / "flow.yaml"
+    file.write_text(yaml.safe_dump(site.world.document(site.text())))
+    options = RunOptions(yes=True, reload=True, runs_dir=site.world.folder / "runs")
+    planned = app.plan(file, options)
+
+    async def go() -> Any:
+        begin = partial(begin_record, planned, options)
+        return await carry_out(planned, options, ScriptedHuman([]), lambda _: None, begin)
+
+    assert asyncio.run(go()).response == "done"
+    assert [name for name, _ in site.called()] == ["read", "write"]
+    assert len(site.started()) == 1
+
+
+def test_two_agents_share_a_server(site: Site) -> None:
+    site.add(tools=[tool("read")])
+    agents = {name: {"prompt": "You help.", "tools": ["mcp:docs"]} for name in ("a", "b")}
+    steps = [{"agent": "a", "input": "one"}, {"agent": "b", "input": "two"}]
+    site.world.turns = [Turn(calls=[("read", {})]), Turn("x"), Turn(calls=[("read", {})]), Turn("y")]
+    ran = site.world.run(site.text(agents=agents, pattern={"type": "chain", "config": {"steps": steps}}), yes=True)
+    assert ran.error is None, ran.error
+    assert len(site.called()) == 2
+    assert len(site.started()) == 1
+
+
+def test_a_run_that_is_stopped_while_its_servers_start_leaves_none(site: Site) -> None:
+    from strands_cli import Workflow
+
+    site.add(silent=True, stubborn=True)
+    site.add("other")
+    file = site.world.folder / "flow.yaml"
+    file.write_text(yaml.safe_dump(site.world.document(site.text())))
+
+    async def go() -> None:
+        run = asyncio.create_task(Workflow.from_file(file).run_async(yes=True, runs_dir=site.world.folder / "runs"))
+        while not (site.started() and site.started("other")):
+            await asyncio.sleep(0.01)
+        run.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await run
+
+    asyncio.run(go())
+    assert site.alive() == []

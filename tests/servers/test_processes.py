@@ -1,0 +1,223 @@
+"""Servers that are processes: started once, told what they need and no more, and gone when the run is over."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from strands_cli.agents.mcp import process as mcp_process
+from strands_cli.agents.mcp import server as mcp_server
+from strands_cli.errors import ExitCode
+from tests.servers.conftest import Site, lives, tool
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's own ending of children")
+
+
+def test_a_server_is_started_once_and_its_tools_are_called(site: Site) -> None:
+    site.add(calls={"read": {"text": "a page"}})
+    two = {"type": "chain", "config": {"steps": [{"agent": "a", "input": "one"}, {"agent": "a", "input": "two"}]}}
+    ran = site.run(("read", {"text": "x"}), more={"pattern": two})
+    assert ran.error is None, ran.error
+    assert "a page" in str(site.world.requests[1]["messages"])
+    assert site.called() == [("read", {"text": "x"})]
+    assert len(site.started()) == 1
+    assert site.alive() == []
+
+
+def test_a_server_gets_only_what_it_is_told(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WIKI_KEY", "hush-hush-7")
+    monkeypatch.setenv("UNRELATED", "x")
+    site.add(settings={"env": {"TOKEN": "Bearer ${secrets.WIKI_KEY}", "PLAIN": "p"}}, calls={"read": {"text": "k"}})
+    ran = site.run(("read", {}), more={"env": {"secrets": [{"key": "WIKI_KEY"}]}})
+    assert ran.error is None, ran.error
+    environment = site.started()[0]["started"]
+    assert (environment["TOKEN"], environment["PLAIN"]) == ("Bearer hush-hush-7", "p")
+    assert environment["PATH"] == os.environ["PATH"]
+    assert not {"OPENAI_API_KEY", "UNRELATED", "WIKI_KEY"} & environment.keys()
+    assert site.started()[0]["folder"] == str(site.world.folder)
+
+
+def test_a_secret_that_a_server_says_reaches_nobody(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WIKI_KEY", "hush-hush-7")
+    site.add(settings={"env": {"TOKEN": "${secrets.WIKI_KEY}"}}, calls={"read": {"text": "it is hush-hush-7"}})
+    site.run(("read", {}), more={"env": {"secrets": [{"key": "WIKI_KEY"}]}})
+    assert "hush-hush-7" not in str(site.world.requests)
+    assert "it is" in site.results()[0]
+
+
+@pytest.mark.parametrize("script", [{"stubborn": True}, {"child": True}], ids=["stubborn", "with a child"])
+def test_nothing_of_a_server_is_left(site: Site, script: dict[str, bool]) -> None:
+    site.add(**script)
+    assert site.run(("read", {})).error is None
+    assert site.log()
+    wait_until(lambda: site.alive() == [])
+
+
+def test_servers_are_stopped_when_the_run_fails(site: Site) -> None:
+    from tests.fakes.model_server import Turn
+
+    site.add()
+    site.world.turns = [Turn(status=400)]
+    ran = site.world.run(site.text())
+    assert ran.error is not None
+    assert len(site.started()) == 1
+    assert site.alive() == []
+
+
+def test_a_server_that_never_answers_is_named_with_its_last_words(site: Site) -> None:
+    site.add(settings={"startup_timeout": 0.3}, silent=True, stderr=["loading", "no licence: key-4711"], stubborn=True)
+    site.add("other")
+    began = time.monotonic()
+    ran = site.run()
+    assert ran.error is not None
+    assert ran.error.exit_code == ExitCode.NOT_EQUIPPED
+    assert "'docs' did not answer within 0.3 s" in ran.error.message
+    assert "no licence: key-4711" in ran.error.message
+    assert site.world.requests == []
+    assert site.alive() == []
+    assert time.monotonic() - began < 20
+
+
+def test_every_server_that_does_not_start_is_named(site: Site) -> None:
+    for name in ("one", "two"):
+        site.add(name, {"args": ["-c", "import sys; sys.exit('no database')"]})
+    ran = site.run()
+    assert ran.error is not None
+    assert [found.code for found in ran.error.findings] == ["server-fault", "server-fault"]
+    assert "'one'" in ran.error.findings[0].message
+    assert "no database" in ran.error.findings[0].message
+
+
+def test_a_server_that_dies_is_said_so_and_started_again(site: Site) -> None:
+    site.add(calls={"write": {"die": 3}})
+    ran = site.run(("write", {}), ("read", {"text": "b"}))
+    assert ran.error is None, ran.error
+    died, read = site.results()
+    assert "unavailable" in died
+    assert "may have had its effect" in died
+    assert "exit code 3" in died
+    assert "read done" in read
+    assert site.called() == [("write", {}), ("read", {"text": "b"})]
+    assert len(site.started()) == 2
+    assert site.alive() == []
+
+
+def test_a_server_that_dies_again_and_again_is_left_alone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp_server, "MAX_RESTARTS", 1)
+    site.add(calls={"write": {"die": 1}})
+    ran = site.run(("write", {}), ("write", {}), ("write", {}))
+    assert ran.error is None, ran.error
+    assert len(site.started()) == 2
+    assert "has died 2 times" in site.results()[-1]
+
+
+def test_what_a_program_prints_beside_the_protocol_is_no_harm(site: Site) -> None:
+    site.add(stdout=["Welcome!", "{not json"])
+    ran = site.run(("read", {}))
+    assert ran.error is None, ran.error
+    assert "read done" in site.results()[0]
+
+
+def test_a_flood_in_one_message_is_cut_off(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp_process, "MAX_MESSAGE_BYTES", 200_000)
+    site.add(calls={"read": {"bytes": 400_000}})
+    ran = site.run(("read", {}))
+    assert ran.error is None, ran.error
+    assert "a message of more than 200,000 bytes" in site.results()[0]
+    assert site.alive() == []
+
+
+def test_a_large_result_is_capped(site: Site) -> None:
+    site.add(calls={"read": {"bytes": 300_000}})
+    site.run(("read", {}))
+    assert "[output cut: at most 65536 of 300000 bytes are shown]" in site.results()[0]
+
+
+def test_a_list_without_end_is_a_flood(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp_server, "MAX_PAGES", 8)
+    site.add(endless=True)
+    ran = site.run()
+    assert ran.error is not None
+    assert "'docs' cannot be used: it lists more than" in ran.error.message
+    assert site.alive() == []
+
+
+def test_a_program_that_is_not_there_is_found_before_anything_starts(site: Site) -> None:
+    site.add("good")
+    site.add("bad", {"command": "no-such-program-here"})
+    ran = site.run()
+    assert ran.error is not None
+    assert ran.error.exit_code == ExitCode.NOT_EQUIPPED
+    assert [found.code for found in ran.error.findings] == ["tool-unmet"]
+    assert site.log("good") == []
+
+
+WAITS = {"calls": {"read": {"sleep": 600}}}
+
+
+def _begun(site: Site, strands: str, script: dict[str, object]) -> subprocess.Popen[bytes]:
+    """Return a run in a process of its own, once its server is inside a call."""
+    site.add(**script)  # type: ignore[arg-type]
+    (site.world.folder / "rec.yaml").write_text("recording: 1\nsteps: {steps.0: [{calls: [{read: {}}]}]}\n")
+    runtime = {"provider": "replay", "recording": "rec.yaml"}
+    file = site.world.folder / "flow.yaml"
+    file.write_text(yaml.safe_dump({**site.world.document(site.text()), "runtime": runtime}))
+    run = subprocess.Popen([strands, "run", str(file), "--yes"], cwd=site.world.folder, stderr=subprocess.DEVNULL)
+    wait_until(lambda: bool(site.called()))
+    return run
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 30) -> None:
+    """Look until something holds; the world outside tells nobody when it does."""
+    end = time.monotonic() + seconds
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert holds()
+
+
+STRANDS = str(Path(sys.executable).with_name("strands"))
+
+
+@linux
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["SIGTERM", "SIGKILL"])
+def test_no_server_outlives_the_process_of_its_run(site: Site, number: int) -> None:
+    run = _begun(site, STRANDS, {**WAITS, "stubborn": True})
+    server = site.started()[0]["pid"]
+    assert lives(server)
+    run.send_signal(number)
+    assert run.wait(30) in (143, -9)
+    wait_until(lambda: not lives(server))
+
+
+@linux
+def test_ctrl_c_stops_the_servers(site: Site) -> None:
+    run = _begun(site, STRANDS, WAITS)
+    run.send_signal(signal.SIGINT)
+    assert run.wait(30) == 130
+    assert site.alive() == []
+
+
+def test_two_servers_with_tools_of_one_name_are_a_clash(site: Site) -> None:
+    site.add("one")
+    site.add("two")
+    ran = site.run()
+    assert ran.error is not None
+    assert ran.error.exit_code == ExitCode.INVALID
+    assert "two tools of one agent have one name" in ran.error.message
+    assert site.alive() == []
+
+
+def test_a_prefix_tells_them_apart(site: Site) -> None:
+    site.add("one", {"prefix": "one"}, tools=[tool("read")])
+    site.add("two", {"prefix": "two-"}, tools=[tool("read")])
+    site.run(("one_read", {}), ("two-read", {}))
+    assert site.world.tools(0) == ["one_read", "two-read"]
+    assert [site.called(name) for name in ("one", "two")] == [[("read", {})], [("read", {})]]

@@ -1,0 +1,206 @@
+"""Servers made with the `mcp` package, each in a process of its own: one on its pipes, one over HTTP on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from strands_cli.agents.mcp import server as mcp_server
+from strands_cli.errors import ExitCode
+from tests.servers.conftest import Site
+
+SERVER = """
+import json, os, sys
+try:
+    from mcp.server.mcpserver import MCPServer
+except ImportError:
+    from mcp.server.fastmcp import FastMCP as MCPServer
+from mcp.types import ToolAnnotations
+
+server = MCPServer("library")
+
+@server.tool(annotations=ToolAnnotations(readOnlyHint=True))
+def find(title: str, limit: int = 3) -> str:
+    "Find a book."
+    return f"{limit} books like {title}"
+
+@server.tool()
+def count() -> dict[str, int]:
+    "Count the books."
+    return {"books": 7}
+
+@server.tool()
+def flood() -> str:
+    "Say too much."
+    return "x" * 500_000
+
+@server.tool()
+def end() -> str:
+    "End the server."
+    os._exit(4)
+"""
+STDIO = SERVER + 'server.run("stdio")\n'
+HTTP = (
+    SERVER
+    + """
+import socket, uvicorn
+from starlette.responses import PlainTextResponse
+inner = server.streamable_http_app()
+
+async def app(scope, receive, send):
+    if scope["type"] == "http":
+        headers = {name.decode(): value.decode() for name, value in scope["headers"]}
+        print(json.dumps({"path": scope["path"], "headers": headers}), file=sys.stderr, flush=True)
+        if headers.get("x-key") != "a-key-for-books":
+            return await PlainTextResponse("no", 401)(scope, receive, send)
+        if scope["path"] == "/moved":
+            return await PlainTextResponse("", 307, {"location": "/mcp"})(scope, receive, send)
+    await inner(scope, receive, send)
+
+listening = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+print(listening.getsockname()[1], flush=True)
+uvicorn.Server(uvicorn.Config(app, log_level="critical")).run([listening])
+"""
+)
+
+
+def test_a_server_of_the_mcp_package_is_used(site: Site) -> None:
+    (site.world.folder / "library.py").write_text(STDIO)
+    site.servers.append({"id": "library", "command": sys.executable, "args": ["library.py"], "prefix": "lib"})
+    ran = site.run(("lib_find", {"title": "bees"}), ("lib_count", {}), ("lib_find", {"limit": 1}), ("lib_end", {}))
+    assert ran.error is None, ran.error
+    found, counted, wrong, ended = site.results()
+    assert "3 books like bees" in found
+    assert '"books":7' in counted.replace(" ", "")
+    assert "invalid_input" in wrong
+    assert "exit code 4" in ended
+
+
+Serve = Callable[..., tuple[str, subprocess.Popen[str]]]
+
+
+@pytest.fixture(scope="module")
+def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
+    folder = tmp_path_factory.mktemp("library")
+    (folder / "library.py").write_text(HTTP)
+    begun: list[subprocess.Popen[str]] = []
+
+    def serve(port: int = 0) -> tuple[str, subprocess.Popen[str]]:
+        log = (folder / "log").open("a")
+        with log:
+            process = subprocess.Popen(
+                [sys.executable, "library.py", str(port)], cwd=folder, stdout=subprocess.PIPE, stderr=log, text=True,
+                env={**os.environ, "LOG": str(folder / "log")},
+            )  # fmt: skip
+        begun.append(process)
+        assert process.stdout is not None
+        return f"http://127.0.0.1:{int(process.stdout.readline())}/mcp", process
+
+    serve.log = folder / "log"  # type: ignore[attr-defined]
+    yield serve
+    for process in begun:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def library(serving: Serve) -> str:
+    return serving()[0]
+
+
+def at(site: Site, url: str, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> dict[str, Any]:
+    monkeypatch.setenv("LIBRARY_KEY", "a-key-for-books")
+    site.servers.append({"id": "library", "url": url, "headers": {"X-Key": "${secrets.LIBRARY_KEY}"}, **settings})
+    return {"env": {"secrets": [{"key": "LIBRARY_KEY"}]}}
+
+
+def seen(serving: Serve) -> list[dict[str, Any]]:
+    log: Path = serving.log  # type: ignore[attr-defined]
+    return [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
+
+
+def test_a_server_over_http_is_used_with_its_headers(
+    site: Site, serving: Serve, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = at(site, library, monkeypatch)
+    ran = site.run(("find", {"title": "bees"}), ("count", {}), more=more)
+    assert ran.error is None, ran.error
+    assert "3 books like bees" in site.results()[0]
+    assert '"books":7' in site.results()[1].replace(" ", "")
+    assert {request["headers"].get("x-key") for request in seen(serving)} == {"a-key-for-books"}
+    assert "a-key-for-books" not in str(site.world.requests)
+
+
+@pytest.mark.parametrize(
+    ("headers", "path", "says"),
+    [({"X-Key": "wrong"}, "/mcp", "HTTP 401"), (None, "/moved", "redirects are not followed")],
+)
+def test_a_server_that_refuses_is_named(
+    site: Site, library: str, headers: Any, path: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = at(site, library.replace("/mcp", path), monkeypatch, **({"headers": headers} if headers else {}))
+    ran = site.run(more=more)
+    assert ran.error is not None
+    assert ran.error.exit_code == ExitCode.NOT_EQUIPPED
+    assert "the MCP server 'library' does not start" in ran.error.message
+    assert says in ran.error.message
+
+
+def test_nobody_at_the_address_is_said_so(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    more = at(site, "http://127.0.0.1:9/mcp", monkeypatch)
+    ran = site.run(more=more)
+    assert ran.error is not None
+    assert ran.error.exit_code == ExitCode.NOT_EQUIPPED
+    assert "'library' does not start" in ran.error.message
+
+
+def test_a_server_that_never_answers_over_http_is_given_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    import socket
+    import time
+
+    began = time.monotonic()
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        more = at(site, f"http://127.0.0.1:{silent.getsockname()[1]}/mcp", monkeypatch, startup_timeout=0.4)
+        ran = site.run(more=more)
+    assert ran.error is not None
+    assert "did not answer within 0.4 s" in ran.error.message
+    assert time.monotonic() - began < mcp_server.GIVE_UP_S, "the connection was not broken off"
+
+
+def test_a_flood_over_http_is_cut_off(site: Site, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from strands_cli.agents.mcp import http as mcp_http
+
+    monkeypatch.setattr(mcp_http, "MAX_MESSAGE_BYTES", 100_000)
+    more = at(site, library, monkeypatch)
+    ran = site.run(("flood", {}), ("find", {"title": "bees"}), more=more)
+    assert ran.error is None, ran.error
+    assert "more than 100,000 bytes" in site.results()[0]
+    assert "3 books like bees" in site.results()[1]
+
+
+def test_a_server_over_http_that_dies_is_found_again(
+    site: Site, serving: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, _ = serving()
+    plain = site.world.answer
+
+    def answer(request: dict[str, Any]) -> Any:
+        if len(site.world.requests) == 2:
+            serving(int(url.partition(":")[2].partition(":")[2].partition("/")[0]))
+        return plain(request)
+
+    site.world.answer = answer  # type: ignore[method-assign]
+    more = at(site, url, monkeypatch)
+    ran = site.run(("end", {}), ("find", {"title": "bees"}), more=more)
+    assert ran.error is None, ran.error
+    assert "unavailable" in site.results()[0]
+    assert "3 books like bees" in site.results()[1]
