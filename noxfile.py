@@ -88,6 +88,14 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session
+def site(session: nox.Session) -> None:
+    """Build the documentation site into site/, and fail on a page that no shelf has and a link that leads nowhere."""
+    session.install("--require-hashes", "-r", "constraints/docs.txt")
+    # The theme's notice to its maintainers' other products is no message about these pages.
+    session.run("mkdocs", "build", "--strict", *session.posargs, env={"NO_MKDOCS_2_WARNING": "1"})
+
+
+@nox.session
 def wheels(session: nox.Session) -> None:
     """Build a wheel of every distribution, install them in a clean environment, list and run."""
     install(session)
@@ -130,7 +138,7 @@ def packages(session: nox.Session, name: str) -> None:
 
 @nox.session
 def lock(session: nox.Session) -> None:
-    """Write constraints/dev.txt and run.txt anew, keeping what still fits; `nox -s lock -- --upgrade` takes the newest.
+    """Write the files of constraints/ anew, keeping what still fits; `nox -s lock -- --upgrade` takes the newest.
 
     The files hold names, versions and hashes for Python 3.11 to 3.14 on every platform, and no index address.
     """
@@ -143,3 +151,6 @@ def lock(session: nox.Session) -> None:
     run = ["--group=run", "-c", "constraints/dev.txt", "-o", "constraints/run.txt"]
     for choice in (dev, run):
         session.run("uv", "pip", "compile", *sources, *common, *choice)
+    # The site needs nothing of ours, and no test needs the site.
+    docs = ["--group=docs", "-c", "constraints/dev.txt", "-o", "constraints/docs.txt"]
+    session.run("uv", "pip", "compile", *common, *docs)

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from examples_reference import examples_page
+from marked_reference import hooks_page, manifest_page
 from workflow_reference import workflow_page
 
 from strands_cli import errors
@@ -109,7 +111,8 @@ def command_tree(path: str, command: Any) -> Iterator[tuple[str, Any]]:
 def parameter_row(parameter: Any) -> str | None:
     """Return the table row of one parameter, None for those that say nothing."""
     if parameter.param_type_name == "argument":
-        words = (parameter.metavar or parameter.name or "").upper()
+        # A bar would end the cell.
+        words = (parameter.metavar or parameter.name or "").upper().replace("|", "` or `")
     else:
         words = ", ".join([*parameter.opts, *parameter.secondary_opts])
     text = " ".join((getattr(parameter, "help", None) or "").split()).replace("|", "\\|")
@@ -149,9 +152,12 @@ def tool_rows(path: Path) -> Iterator[str]:
 
 
 def pages() -> dict[Path, str]:
-    """Return every generated page with the text it must have."""
+    """Return every page that is made from the code, or partly, with the text it must have."""
     texts = {"findings.md": findings_page(), "cli.md": commands_page(), "tools.md": tools_page()}
     texts |= {"workflow.md": workflow_page(), "workflow.schema.json": schema_text()}
+    texts["examples.md"] = examples_page()
+    for name, fill in (("hooks.md", hooks_page), ("manifest.md", manifest_page)):
+        texts[name] = fill((REFERENCE / name).read_text(encoding="utf-8"))
     return {REFERENCE / name: text for name, text in texts.items()}
 
 

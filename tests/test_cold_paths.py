@@ -90,6 +90,7 @@ COLD = {
     "validate": ["validate", str(QUICKSTART)],
     "plan": ["plan", str(QUICKSTART)],
     "plan json": ["plan", "--format", "json", str(QUICKSTART)],
+    "explain": ["explain", str(QUICKSTART)],
     "schema": ["schema"],
     "new": ["new", "first"],
     "list-supported": ["list-supported"],

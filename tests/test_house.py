@@ -214,9 +214,9 @@ def test_a_lock_fits_every_direct_dependency(lock: str) -> None:
         if lock == "dev.txt":
             wanted += [
                 entry
-                for group in metadata.get("dependency-groups", {}).values()
+                for name, group in metadata.get("dependency-groups", {}).items()
                 for entry in group
-                if isinstance(entry, str)
+                if isinstance(entry, str) and name != "docs"  # it has a lock of its own
             ]
         for requirement in map(Requirement, wanted):
             assert requirement.specifier, f"{place.name}: {requirement} has no lower bound"
@@ -226,6 +226,16 @@ def test_a_lock_fits_every_direct_dependency(lock: str) -> None:
             assert requirement.specifier.contains(pins[canonicalize_name(requirement.name)]), (
                 f"{requirement}: nox -s lock"
             )
+
+
+def test_the_lock_of_the_site_fits_and_agrees_with_the_development_environment() -> None:
+    pins, dev = locked("docs.txt"), locked("dev.txt")
+    groups = tomllib.loads((CLONE / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
+    for requirement in map(Requirement, groups["docs"]):
+        assert requirement.specifier.contains(pins[canonicalize_name(requirement.name)]), "nox -s lock"
+    assert {name: pins[name] for name in pins.keys() & dev.keys()} == {
+        name: dev[name] for name in pins.keys() & dev.keys()
+    }
 
 
 def test_what_a_run_needs_is_part_of_the_development_environment() -> None:

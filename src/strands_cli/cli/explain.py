@@ -1,4 +1,4 @@
-"""The command `explain`: why policy says what it says of a tool, and what a finding's code means."""
+"""The command `explain`: what a workflow does, why policy says what it says of a tool, what a finding's code means."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def register(program: typer.Typer) -> None:
 
 def explain(
     what: Annotated[
-        str, typer.Argument(metavar="policy|CODE", help="`policy`, the code of a finding, or an exit code.")
+        str, typer.Argument(metavar="SPEC|CODE|policy", help="A workflow, a finding's code, an exit code, or `policy`.")
     ],
     ref: Annotated[str | None, typer.Argument(metavar="REF", help="With `policy`: the tool, by any reference.")] = None,
     spec: Annotated[str | None, typer.Argument(metavar="SPEC", help="With `policy`: a workflow that uses it.")] = None,
@@ -36,14 +36,12 @@ def explain(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Explain what policy says of a tool, or what a finding's code or an exit code means; runs and imports nothing.
+    """Explain a workflow, a finding's code, an exit code, or what policy says of a tool; runs and imports nothing.
 
-    Example: strands explain policy native:file_write report.yaml
+    Example: strands explain report.yaml
     """
     if what != POLICY_WORD:
-        if ref is not None or spec is not None or policy is not None or given is not None:
-            raise UsageError(f"only `explain {POLICY_WORD}` takes more than a code", fix="strands explain policy REF")
-        explain_code(what, as_json=as_json)
+        _explain_alone(what, more=ref is not None or given is not None, policy=policy, as_json=as_json)
         return
     if ref is None:
         raise UsageError("Missing argument 'REF'", fix="name the tool: strands explain policy native:NAME")
@@ -52,6 +50,20 @@ def explain(
         print_json(document)
     else:
         print_result("\n".join(map(one_line, _page(document))))
+
+
+def _explain_alone(what: str, *, more: bool, policy: Path | None, as_json: bool) -> None:
+    """Explain a code or a workflow; a code that exists is one everywhere, whatever files there are."""
+    from strands_cli.cli.explain_spec import explain_spec, is_spec
+    from strands_cli.codes import CODES
+
+    reads_spec = what not in CODES and not what.isdecimal() and is_spec(what)
+    if more or (policy is not None and not reads_spec):
+        raise UsageError(f"only `explain {POLICY_WORD}` takes more than one word", fix="strands explain policy REF")
+    if reads_spec:
+        explain_spec(what, policy, as_json=as_json)
+    else:
+        explain_code(what, as_json=as_json)
 
 
 def explain_code(code: str, *, as_json: bool) -> None:

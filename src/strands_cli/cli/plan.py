@@ -120,7 +120,7 @@ def _tool_lines(tool: PlannedTool) -> list[str]:
     line = f"  tool    {tool.name}  {tool.ref}  {_origin(tool)}  {tool.decision.effect}: {tool.decision.rule}"
     lines = [line, *(f"            {rule.effect} {rule.pattern}: {rule.words}" for rule in tool.conditional)]
     lines += [f"            skill {name}: {_short(', '.join(files))}" for name, files in skills_of(tool).items()]
-    return [*lines, *(f"    {inner}" for part in _parts_of(tool) for inner in _tool_lines(part))]
+    return [*lines, *(f"    {inner}" for part in parts_of(tool) for inner in _tool_lines(part))]
 
 
 def _origin(tool: PlannedTool) -> str:
@@ -138,7 +138,7 @@ def skills_of(tool: PlannedTool) -> dict[str, list[str]]:
     return {folder.id: list(folder.texts) for folder in getattr(tool.own, "folders", ())}
 
 
-def _parts_of(tool: PlannedTool) -> list[PlannedTool]:
+def parts_of(tool: PlannedTool) -> list[PlannedTool]:
     """Return what a tool is made of where the workflow makes it, each part once; agents are shown by themselves."""
     parts = tool.own.parts if tool.own is not None and not tool.ref.startswith("agent:") else ()
     return list({part.identity: part for part in parts}.values())
@@ -222,7 +222,7 @@ def _tool_document(tool: PlannedTool) -> dict[str, Any]:
             {"effect": rule.effect, "pattern": rule.pattern, "rule": rule.words} for rule in tool.conditional
         ],
         **({"server": tool.server.id, "known_after_start": tool.member is None} if tool.server is not None else {}),
-        **({"made_of": [_tool_document(part) for part in _parts_of(tool)]} if tool.is_composed else {}),
+        **({"made_of": [_tool_document(part) for part in parts_of(tool)]} if tool.is_composed else {}),
         **({"skills": skills} if (skills := skills_of(tool)) else {}),
     }
 

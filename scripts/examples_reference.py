@@ -1,0 +1,70 @@
+"""The reference page of the examples: each file with what the comment on its first lines says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+CLONE = Path(__file__).resolve().parent.parent
+EXAMPLES = CLONE / "examples"
+TITLES = {"": "To begin with", "atomic": "Agents in files of their own", "mcp": "MCP servers"}
+
+INTRODUCTION = """# Examples
+
+Each of these workflows runs offline from the recording beside it, while its tools, gates, templates and files are real:
+
+```console
+$ strands run --quiet examples/inputs/types.yaml
+A table for eight is laid on Friday.
+```
+
+Where one needs more words on the command line, the first lines of the file say them. The tests validate, plan and run
+every one, and hold that each field of the [workflow format](workflow.md) occurs in some example.
+
+This page is made from `examples/` by `python scripts/make_reference.py`.
+"""
+
+
+def examples_page() -> str:
+    """Return the page of all examples as Markdown, a table for each folder."""
+    parts = [INTRODUCTION]
+    for folder, names in groupby(example_names(), key=group_of):
+        rows = [f"| [{name}](../../examples/{name}) | {shows(EXAMPLES / name)} |" for name in names]
+        title = TITLES.get(folder, folder.replace("-", " ").capitalize())
+        parts.append("\n".join([f"## {title}\n", "| file | what it shows |", "| --- | --- |", *rows]) + "\n")
+    return "\n".join(parts)
+
+
+def example_names() -> list[str]:
+    """Return the names of the examples below their folder, by group; recordings are none."""
+    paths = (path for path in EXAMPLES.rglob("*.yaml") if not path.name.endswith(".recording.yaml"))
+    names = (path.relative_to(EXAMPLES).as_posix() for path in paths)
+    return sorted(names, key=lambda name: (group_of(name), name))
+
+
+def group_of(name: str) -> str:
+    """Return the folder that a file is grouped under, nothing for those at the top."""
+    folder, _, rest = name.partition("/")
+    return folder if rest else ""
+
+
+def shows(path: Path) -> str:
+    """Return the text of the comment that a file begins with, for a cell of a table.
+
+    Raises:
+        SystemExit: it begins with no comment.
+    """
+    text = " ".join(comment(path))
+    if not text:
+        raise SystemExit(f"{path.relative_to(CLONE)}: the first line must be a comment that says what it shows")
+    return text.removesuffix(":").rstrip(".").replace("|", "\\|") + "."
+
+
+def comment(path: Path) -> Iterator[str]:
+    """Yield the lines of the comment at the top, but for the commands, which are indented."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            return
+        if not line.startswith("#  "):
+            yield line.removeprefix("#").strip()

@@ -1,0 +1,128 @@
+"""The tables of pages written by hand that the code makes: hooks and manifest fields, each between two marks."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from types import ModuleType
+from typing import Any
+
+from strands_cli.catalog import manifest
+from strands_cli.hooks import specs
+
+# What the checks of a manifest do not say: what each field is for. Every field of the model has its line here.
+MEANINGS: dict[str, dict[str, str]] = {
+    "manifest": {
+        "manifest_version": f"the version of the manifest, {manifest.MANIFEST_VERSION}",
+        "api": f"the calling contracts the tools speak, `min` to `max`; this release speaks {manifest.CONTRACT}, which "
+        "is also meant where there is none",
+        "distribution": "the name of the distribution; a manifest that names another one is refused",
+        "tools": "one object for each tool; a class, suite or provider has one for each of its members",
+    },
+    "tool": {
+        "name": "the tool's name, that of its entry point; for a member of a class, suite or provider the member's own",
+        "entry": "the value of the entry point, `package.module` or `package.module:attribute`",
+        "kind": "`module` (a `TOOL_SPEC` and its function), `function` (`@tool`), `agent_tool`, or, for members: "
+        "`class`, `suite`, `provider`",
+        "description": "what the model reads",
+        "input_schema": "JSON Schema of the input, which is an object",
+        "output_schema": "JSON Schema of the result",
+        "annotations": "the hints of the table below; an absent one is unknown, and unknown is never treated as safe",
+        "strands_cli": "the words of the table below: the same object as under `strands_cli` of a `TOOL_SPEC`",
+        "requires": "what must be there, as in the table below; the tool is listed as `unmet` where it is not",
+        "config_schema": "JSON Schema of the `config` a workflow may give it, which is an object; a text with "
+        '`"format": "secret-name"` names a declared secret',
+        "examples": "example calls, for people",
+        "family": "group name that `list-tools --family` chooses by",
+        "category": "group name that `list-tools --category` chooses by",
+        "deprecated": "that it is going away, as in the table below",
+    },
+    "annotations": {
+        "title": "a name for people",
+        "readOnlyHint": "it changes nothing",
+        "destructiveHint": "it may undo or overwrite what is there",
+        "idempotentHint": "calling it again with the same input changes nothing more",
+        "openWorldHint": "it meets what others write, as on the network",
+    },
+    "strands_cli": {
+        "requires_confirmation": "each call asks a person",
+        "read_only_when": "JSON Schema over the input; a call that matches only reads",
+        "capabilities": "`network`, `filesystem`, `subprocess`, `env`, `secrets`: what it can do",
+        "resources": "what a call touches, see [Resources](#resources)",
+        "timeout_s": "the longest time for one call, in seconds",
+        "max_output_bytes": "where its result is cut",
+        "engines": "for a tool whose walls depend on the machine: the function that lists them, see below",
+    },
+    "requires": {
+        "distributions": "distributions, as PEP 508 writes them",
+        "modules": "modules that can be found",
+        "python": "a specifier of Python's version",
+        "os": "`linux`, `macos`, `windows`: one of them",
+        "env": "names of environment variables that are set",
+    },
+    "deprecated": {"since": "the version", "replacement": "what to use instead"},
+}
+
+
+def marked(page: str, name: str, table: str) -> str:
+    """Return a page with the table between its two marks.
+
+    Raises:
+        SystemExit: the page does not have the two marks, once each.
+    """
+    opening, closing = f"<!-- made from the code: {name} -->\n", "<!-- end -->\n"
+    before, found, rest = page.partition(opening)
+    _, ended, after = rest.partition(closing)
+    if not found or not ended or opening in after:
+        raise SystemExit(f"a page lacks the marks of '{name}': {opening.strip()} ... {closing.strip()}")
+    return f"{before}{opening}\n{table}\n{closing}{after}"
+
+
+def hooks_page(page: str) -> str:
+    """Return the page of hooks with the table of all hooks."""
+    return marked(page, "hooks", _table(["hook", "arguments", "gives", "what it is for"], _hook_rows(specs)))
+
+
+def _hook_rows(module: ModuleType) -> Iterator[list[str]]:
+    for name in specs.NAMES:
+        hook = getattr(module, name)
+        signature = inspect.signature(hook)
+        arguments = [f"`{one.name}`: {_words(one.annotation)}" for one in signature.parameters.values()]
+        gives = "" if signature.return_annotation == "None" else _words(signature.return_annotation)
+        yield [f"`{name}`", "; ".join(arguments), gives, " ".join((inspect.getdoc(hook) or "").split())]
+
+
+def _words(annotation: str) -> str:
+    """Return a type for a table, where a bar would end the cell."""
+    return re.sub(r"\s*\|\s*", " or ", annotation)
+
+
+def manifest_page(page: str) -> str:
+    """Return the page of the manifest with the table of its fields."""
+    for name, fields in _parts().items():
+        if fields.keys() != MEANINGS[name].keys():
+            raise SystemExit(f"marked_reference.py: the meanings of '{name}' are not those of {sorted(fields)}")
+    for name, fields in _parts().items():
+        page = marked(page, name, _table(["field", "type", "meaning"], _field_rows(name, fields)))
+    return page
+
+
+def _parts() -> dict[str, Mapping[str, Any]]:
+    return {
+        "manifest": manifest._TOP_FIELDS, "tool": manifest._TOOL_FIELDS, "annotations": manifest._HINTS,
+        "strands_cli": manifest._STRANDS_CLI, "requires": manifest._REQUIRES, "deprecated": manifest._DEPRECATED,
+    }  # fmt: skip
+
+
+def _field_rows(name: str, fields: Mapping[str, Any]) -> Iterator[list[str]]:
+    needed = {"tool": manifest._NEEDED, "manifest": ("manifest_version", "distribution", "tools")}.get(name, ())
+    for field, kind in fields.items():
+        is_number = isinstance(kind, tuple) and float in kind
+        words = "a number" if is_number else manifest._type_words(kind)
+        yield [f"`{field}`", f"{words}{', required' if field in needed else ''}", MEANINGS[name][field]]
+
+
+def _table(titles: list[str], rows: Iterator[list[str]]) -> str:
+    lines = [titles, ["---"] * len(titles), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in lines)

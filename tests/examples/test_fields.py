@@ -1,0 +1,78 @@
+"""Every field of the workflow format occurs in an example, but for those that say here why not."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cli.strands import EXAMPLES
+from tests.covers.kit import pointers_of_format
+from tests.examples.kit import WORKFLOWS
+
+DOCUMENTS = [yaml.safe_load((EXAMPLES / name).read_text("utf-8")) for name in WORKFLOWS]
+# A step has the same fields wherever one may stand, so one example of each field is enough, and one of each place.
+PLACES = (
+    "steps/*", "tasks/*", "routes/*/then/*", "branches/*/steps/*", "nodes/*", "reduce", "writeup",
+    "router/review_router", "router", "evaluator", "orchestrator",
+    "review_gate", "decomposition_review", "reduce_review",
+)  # fmt: skip
+FIELDS = (
+    "agent", "input", "vars", "tool_overrides/*/tool", "tool_overrides/*/as", "tool_overrides/*/config", "tool",
+    "type", "prompt", "context_display", "default", "timeout_seconds", "validation/pattern",
+)  # fmt: skip
+STEP = re.compile(f"/pattern/config/({'|'.join(map(re.escape, PLACES))})/({'|'.join(map(re.escape, FIELDS))})")
+LEFT_OUT = {
+    "/inputs/required/*/default": "a required input never takes its default, and a warning says so",
+    "/pattern/config/worker_template/tools/*/as": "as in every other list of tools",
+    "/pattern/config/worker_template/tools/*/config": "as in every other list of tools",
+}
+
+
+def occurs(node: Any, tokens: list[str]) -> bool:
+    """Return whether a document has what a pointer names, `*` for any name or index."""
+    if not tokens:
+        return True
+    token, *rest = tokens
+    if token == "*":
+        parts = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+        return any(occurs(part, rest) for part in parts)
+    if isinstance(node, str):
+        return token in ("tool", "type") and not rest  # the short forms of a tool and of an input
+    return isinstance(node, dict) and token in node and occurs(node[token], rest)
+
+
+def is_shown(pointer: str) -> bool:
+    return any(occurs(document, pointer.strip("/").split("/")) for document in DOCUMENTS)
+
+
+def missing(pointers: set[str]) -> list[str]:
+    """Return what no example has: fields, and of the steps places and fields."""
+    steps = {pointer: found for pointer in pointers if (found := STEP.fullmatch(pointer))}
+    places = {f"/pattern/config/{found[1]}" for found in steps.values()}
+    fields = {found[2]: [f"/pattern/config/{place}/{found[2]}" for place in PLACES] for found in steps.values()}
+    alone = [pointer for pointer in (pointers - steps.keys()) | places if not is_shown(pointer)]
+    return sorted([*alone, *(name for name, anywhere in fields.items() if not any(map(is_shown, anywhere)))])
+
+
+def test_every_field_of_the_format_occurs_in_an_example() -> None:
+    assert missing(pointers_of_format() - LEFT_OUT.keys()) == []
+
+
+def test_what_is_left_out_is_a_field_that_no_example_has() -> None:
+    assert pointers_of_format() >= LEFT_OUT.keys()
+    assert [pointer for pointer in LEFT_OUT if is_shown(pointer)] == []
+
+
+@pytest.mark.parametrize("pointer", ["/runtime/none", "/pattern/config/reduce/none", "/agents/*/tools/*/none"])
+def test_a_field_that_no_example_has_is_missed(pointer: str) -> None:
+    assert missing({pointer}) == [pointer]
+
+
+def test_a_place_and_a_field_of_steps_are_missed_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = {"pattern": {"config": {"steps": [{"agent": "a", "vars": {}}]}}}
+    monkeypatch.setattr(f"{__name__}.DOCUMENTS", [chain])
+    asked = {"/pattern/config/reduce/vars", "/pattern/config/steps/*/vars", "/pattern/config/steps/*/input"}
+    assert missing(asked) == ["/pattern/config/reduce", "input"]
