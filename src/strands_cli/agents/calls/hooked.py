@@ -13,13 +13,13 @@ from strands_cli.agents.calls.bounded import Raised, bounded
 from strands_cli.agents.calls.invoke import AsksPersonError
 from strands_cli.agents.calls.results import Result, error_result, well_formed
 from strands_cli.agents.loading.declared import LoadedTool
-from strands_cli.engine.scope import StepScope
 from strands_cli.hooks.manager import Hooks
 from strands_cli.hooks.values import HookContext, ToolCall, Wrapper
 from strands_cli.policy import Decision, Request, Rule, decide
 
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord
+    from strands_cli.engine.scope import StepScope
     from strands_cli.planning.plan import PlannedTool
 
 # How long the plugins of one hook may take together over one call.

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from strands_cli.agents.calls.results import Result, error_of, error_result, well_formed
 from strands_cli.agents.calls.skills import load_skill
-from strands_cli.agents.loading.declared import LoadedTool, declared_spec, hold_against_manifest
-from strands_cli.agents.loading.forms import RawTool
+from strands_cli.agents.loading.declared import LoadedTool
 from strands_cli.engine.inside import render, run_agent, run_workflow
 from strands_cli.engine.ports import AgentRunner, ToolCaller
 from strands_cli.engine.results import StepResult, json_of, text_of
@@ -21,7 +20,7 @@ from strands_cli.planning.own import AgentAsTool, Composite, InnerCall, Skills, 
 if TYPE_CHECKING:
     from strands_cli.agents.loading.load import Toolbox
     from strands_cli.engine.scope import StepScope
-    from strands_cli.planning.plan import PlannedAgent, PlannedTool
+    from strands_cli.planning.plan import PlannedAgent
 
 
 class Passes(Protocol):
@@ -122,22 +121,6 @@ def prompt_of(agent: PlannedAgent, arguments: Mapping[str, Any]) -> str:
     is_object = schema is not None and (schema.get("type") == "object" or "properties" in schema)
     said = arguments if is_object else arguments["input"]
     return said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-
-
-def own_tool(planned: PlannedTool) -> LoadedTool:
-    """Return a tool that the workflow makes; nothing is imported for it.
-
-    Raises:
-        NotEquipped: no provider would accept its name, or its schema cannot be used.
-    """
-    if planned.record is None:
-        raise TypeError(f"{planned.ref} is not made in the workflow")
-    raw = RawTool(planned.record.name, declared_spec(planned.record), _refuse)
-    return hold_against_manifest(planned, [raw])[0]
-
-
-async def _refuse(tool_use: Mapping[str, Any], *_others: Any) -> Any:
-    raise RunFailed(f"{tool_use['name']} is made of other tools; only the gate of its workflow can call it")
 
 
 def _stopped_at(where: str, call: InnerCall, result: Mapping[str, Any]) -> Result:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.agents.calls.output import output_schema_of
 from strands_cli.agents.loading.forms import RawTool
 from strands_cli.agents.schema.schemas import SchemaFaultError, require_schema
-from strands_cli.errors import Denied, NotEquipped, did_you_mean
+from strands_cli.errors import Denied, NotEquipped, RunFailed, did_you_mean
 from strands_cli.planning.configured import settled
 from strands_cli.planning.plan import PlannedTool
 
@@ -159,6 +159,22 @@ def declared_spec(record: ToolRecord) -> dict[str, Any]:
         "strands_cli": dict(record.strands_cli or {}),
     }
     return {name: value for name, value in spec.items() if value is not None}
+
+
+def own_tool(planned: PlannedTool) -> LoadedTool:
+    """Return a tool that the workflow makes; nothing is imported for it.
+
+    Raises:
+        NotEquipped: no provider would accept its name, or its schema cannot be used.
+    """
+    if planned.record is None:
+        raise TypeError(f"{planned.ref} is not made in the workflow")
+    raw = RawTool(planned.record.name, declared_spec(planned.record), _refuse)
+    return hold_against_manifest(planned, [raw])[0]
+
+
+async def _refuse(tool_use: Mapping[str, Any], *_others: Any) -> Any:
+    raise RunFailed(f"{tool_use['name']} is made of other tools; only the gate of its workflow can call it")
 
 
 def differences(record: ToolRecord, loaded: Mapping[str, Any]) -> list[str]:

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.agents.calls.hooked import told_of_load, wrapped
-from strands_cli.agents.calls.own import own_tool
-from strands_cli.agents.loading.declared import LoadedTool, hold_against_manifest
+from strands_cli.agents.loading.declared import LoadedTool, hold_against_manifest, own_tool
 from strands_cli.agents.loading.forms import Closer, NotAToolError, RawTool, close_all, read_tools, spec_tool
 from strands_cli.agents.loading.given import GivenTools
 from strands_cli.agents.loading.kept import Tell, current_directory, kept_process, told_when_slow
