@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from strands_cli.catalog.source_reader import SourceTool, from_tool_spec
+from strands_cli.children import run_within
 
 IMPORT_SECONDS = 60.0
 MAX_PRINTED = 2_000
@@ -65,11 +62,11 @@ def load_apart(
     """
     with tempfile.TemporaryDirectory() as folder:
         result, printed, errors = (Path(folder) / name for name in ("described.json", "stdout", "stderr"))
-        # -P: not from the current directory. Files, not pipes: a grandchild may hold a pipe open for ever.
+        # -P: not from the current directory.
         program = [sys.executable, "-P", "-B", "-m", "strands_cli.authoring.describe_child"]
         arguments = [str(result), str(source.resolve()), module, attribute or "", "measure" if measure else ""]
         with printed.open("wb") as out, errors.open("wb") as err:
-            code = _run([*program, *arguments], out, err, seconds)
+            code = run_within(seconds, [*program, *arguments], out, err)
         if code is None:
             raise LoadFailure(f"importing '{module}' took more than {seconds:g} seconds", timed_out=True)
         if not result.is_file():
@@ -78,28 +75,6 @@ def load_apart(
         with printed.open("rb") as out:
             said = out.read(MAX_PRINTED).decode("utf-8", "replace")
     return _loaded(document, said)
-
-
-def _run(command: list[str], out: IO[bytes], err: IO[bytes], seconds: float) -> int | None:
-    """Return the exit code, or None where the time was over; whatever the child has started ends with it."""
-    child = subprocess.Popen(  # noqa: S603 - our own module; the plugin's code is what the author asks to run
-        command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
-    )
-    try:
-        return child.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        _end(child)
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if hasattr(os, "killpg"):
-            os.killpg(child.pid, signal.SIGKILL)
-        elif child.poll() is None:
-            child.kill()
-    child.wait()
 
 
 def _last_line(errors: Path, code: int) -> str:

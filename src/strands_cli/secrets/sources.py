@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from strands_cli.children import end_group
+
 COMMAND_SECONDS = 20.0
 MAX_BYTES = 64 * 1024
 # What only a client of the service can read, which is handed in from above.
@@ -172,7 +174,7 @@ def _output_of(secret: SecretReference, environ: Mapping[str, str]) -> bytes:
         try:
             printed, _ = process.communicate(timeout=COMMAND_SECONDS)
         except BaseException as error:
-            _end(process.pid)
+            end_group(process.pid)
             if not isinstance(error, subprocess.TimeoutExpired):
                 raise
             message = f"the program of the secret '{secret.name}' took longer than {COMMAND_SECONDS:g} s"
@@ -180,18 +182,6 @@ def _output_of(secret: SecretReference, environ: Mapping[str, str]) -> bytes:
     if process.returncode != 0:
         raise SecretFault(f"the program of the secret '{secret.name}' ended with {process.returncode}", fix)
     return printed
-
-
-def _end(group: int) -> None:
-    """End a program and what it has started, which would hold its output open."""
-    import contextlib
-    import signal
-
-    with contextlib.suppress(OSError):
-        if hasattr(os, "killpg"):
-            os.killpg(group, signal.SIGKILL)
-        else:
-            os.kill(group, signal.SIGTERM)
 
 
 def _require_package(secret: SecretReference, package: str, kept: str) -> None:

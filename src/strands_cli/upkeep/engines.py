@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import re
-import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Container, Iterator
@@ -16,6 +12,7 @@ from typing import IO, Any
 
 from strands_cli.catalog import Catalog, ToolRecord
 from strands_cli.catalog.scan import search_path
+from strands_cli.children import run_within
 from strands_cli.hooks.values import Check
 
 SECONDS = 30.0
@@ -109,9 +106,11 @@ def _ask(record: ToolRecord) -> list[Engine]:
     if reference is None:
         raise EngineFault("`engines` is not of the form package.module:function")
     program = [sys.executable, "-I", "-B", "-c", _PROGRAM, json.dumps(search_path()), *reference.groups()]
-    # Files, not pipes: a grandchild may hold a pipe open for ever.
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        code = _run(program, out, err)
+        try:
+            code = run_within(SECONDS, program, out, err)
+        except OSError as error:
+            raise EngineFault(f"its self-test cannot be started: {error.strerror}") from error
         if code is None:
             raise EngineFault(f"its self-test took more than {SECONDS:g} seconds")
         if code != 0:
@@ -130,27 +129,6 @@ def _engine(tool: str, part: Any) -> Engine:
     if not sound or not all(words in WORDS for words in layers.values()):
         raise ValueError(part)
     return Engine(tool, name, available, reason, tuple(layers.items()))
-
-
-def _run(command: list[str], out: IO[bytes], err: IO[bytes]) -> int | None:
-    """Return the exit code, or None where the time was over; whatever the child has started ends with it."""
-    try:
-        child = subprocess.Popen(  # noqa: S603 - this interpreter, and a tool that is installed
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
-        )
-    except OSError as error:
-        raise EngineFault(f"its self-test cannot be started: {error.strerror}") from error
-    try:
-        return child.wait(SECONDS)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if hasattr(os, "killpg"):
-                os.killpg(child.pid, signal.SIGKILL)
-            elif child.poll() is None:
-                child.kill()
-        child.wait()
 
 
 def _last_line(err: IO[bytes]) -> str:

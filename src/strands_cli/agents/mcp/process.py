@@ -18,6 +18,7 @@ from mcp.types import JSONRPCMessage
 from pydantic import TypeAdapter
 
 from strands_cli.agents.mcp.link import MAX_MESSAGE_BYTES, Link, Streams
+from strands_cli.children import end_group
 
 # What a server gets of our environment; everything else, keys above all, only if its `env` says so.
 INHERITED = (
@@ -97,7 +98,7 @@ async def _read(process: asyncio.subprocess.Process, to_session: Any, link: Link
                 line = await stdout.readline()
             except ValueError:
                 link.fault = f"it sent a message of more than {MAX_MESSAGE_BYTES:,} bytes"
-                _signal(process, signal.SIGKILL)
+                end_group(process.pid)
                 break
             if not line:
                 break
@@ -141,10 +142,10 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     with contextlib.suppress(OSError):
         _pipe(process.stdin).close()
     if not await _is_over(process, END_S):
-        _signal(process, signal.SIGTERM)
+        end_group(process.pid, signal.SIGTERM)
         await _is_over(process, TERM_S)
     # Also where it is over: what it has started may not be.
-    _signal(process, getattr(signal, "SIGKILL", signal.SIGTERM))
+    end_group(process.pid)
     await _is_over(process, TERM_S)
     # A pipe that somebody else still holds would keep it open, and nothing public closes it.
     getattr(process, "_transport").close()  # noqa: B009
@@ -156,11 +157,3 @@ async def _is_over(process: asyncio.subprocess.Process, seconds: float) -> bool:
         while process.returncode is None:
             await anyio.sleep(_LOOK_S)
     return process.returncode is not None
-
-
-def _signal(process: asyncio.subprocess.Process, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, number)
-        elif process.returncode is None:
-            process.kill()
