@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
-from strands_cli.errors import ArtifactError, UsageError
+from strands_cli.authoring.new_file import require_name, write_new
+from strands_cli.spec.schema import agent_schema
 
 SCHEMA = "agent.schema.json"
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _TEXT = """\
 # yaml-language-server: $schema={schema}
 name: {name}
@@ -49,22 +48,7 @@ def make_agent(name: str, directory: Path, *, force: bool = False) -> list[Path]
         UsageError: the name is none.
         ArtifactError: the file exists and `force` is not given, or cannot be written.
     """
-    if not _NAME.fullmatch(name):
-        fix = "begin with a letter; then letters, digits, '_' and '-'"
-        raise UsageError(f"{name!r} cannot be the name of an agent", fix=fix)
-    file, schema = directory / f"{name}.yaml", directory / SCHEMA
-    if file.exists() and not force:
-        raise ArtifactError(f"{file} exists", fix="choose another name, or overwrite with --force")
+    require_name(name, "an agent")
     # In quotes, since YAML reads some words as something else than text.
-    texts = {file: _TEXT.format(schema=SCHEMA, name=json.dumps(name))}
-    if not schema.exists():
-        from strands_cli.spec.schema import agent_schema
-
-        texts[schema] = json.dumps(agent_schema(), indent=2, ensure_ascii=False) + "\n"
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        for path, text in texts.items():
-            path.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise ArtifactError(f"{error.filename or directory} cannot be written: {error.strerror}") from error
-    return list(texts)
+    texts = {f"{name}.yaml": _TEXT.format(schema=SCHEMA, name=json.dumps(name))}
+    return write_new(texts, directory, (SCHEMA, agent_schema), force=force)

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from strands_cli.errors import ArtifactError, UsageError, did_you_mean
+from strands_cli.authoring.new_file import require_name, write_new
+from strands_cli.errors import UsageError, did_you_mean
 from strands_cli.provider_table import PROVIDERS
+from strands_cli.spec.schema import workflow_schema
 
 PURPOSES = {
     "chain": "Steps one after another; each sees what those before it said.",
@@ -23,7 +25,6 @@ PURPOSES = {
 }
 SCHEMA = "workflow.schema.json"
 _TOKEN = re.compile(r"\{\{(schema|purpose|name|runtime)\}\}")
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 # What YAML reads as something else than text.
 _YAML_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
 
@@ -59,21 +60,7 @@ def make_workflow(new: NewWorkflow, directory: Path, *, force: bool = False) -> 
         UsageError: the name is none, there is no such provider, or it needs a model.
         ArtifactError: a file exists and `force` is not given, or cannot be written.
     """
-    texts = {directory / name: text for name, text in workflow_files(new).items()}
-    if standing := [str(path) for path in texts if path.exists() and not force]:
-        raise ArtifactError(f"{', '.join(standing)} exists", fix="choose another name, or overwrite with --force")
-    schema = directory / SCHEMA
-    if not schema.exists():
-        from strands_cli.spec.schema import workflow_schema
-
-        texts[schema] = json.dumps(workflow_schema(), indent=2, ensure_ascii=False) + "\n"
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        for path, text in texts.items():
-            path.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise ArtifactError(f"{error.filename or directory} cannot be written: {error.strerror}") from error
-    return list(texts)
+    return write_new(workflow_files(new), directory, (SCHEMA, workflow_schema), force=force)
 
 
 def workflow_files(new: NewWorkflow) -> dict[str, str]:
@@ -82,9 +69,7 @@ def workflow_files(new: NewWorkflow) -> dict[str, str]:
     Raises:
         UsageError: the name is none, there is no such provider, or it needs a model.
     """
-    if not _NAME.fullmatch(new.name):
-        fix = "begin with a letter; then letters, digits, '_' and '-'"
-        raise UsageError(f"{new.name!r} cannot be the name of a workflow", fix=fix)
+    require_name(new.name, "a workflow")
     name = json.dumps(new.name) if new.name.lower() in _YAML_WORDS else new.name
     words = {"schema": SCHEMA, "purpose": PURPOSES[new.pattern], "name": name, "runtime": _runtime(new)}
     made = {f"{new.name}.yaml": _filled("head", words) + _template(new.pattern)}

@@ -13,8 +13,6 @@ from strands_cli.errors import Finding, InvalidInput, UsageError, Where, did_you
 from strands_cli.planning.call_inputs import check_call_input
 from strands_cli.planning.options import RunOptions
 from strands_cli.planning.own import (
-    NO_CAPABILITIES,
-    OWNER,
     AgentAsTool,
     Composite,
     InnerCall,
@@ -22,6 +20,7 @@ from strands_cli.planning.own import (
     WorkflowAsTool,
     annotations_of,
     depth_of,
+    own_record,
 )
 from strands_cli.planning.plan import PlannedAgent, PlannedTool
 from strands_cli.policy import Policy, Request, Rule, decide
@@ -112,7 +111,9 @@ class OwnTools:
         own = self._once(self._here(composite.id), where, lambda: self._composite(composite, at))
         if own is None:
             return ()
-        record = _record(composite.id, "composite", composite.description, composite.input_schema, own)
+        record = own_record(
+            "composite", composite.id, composite.description, composite.input_schema, annotations_of(own.parts)
+        )
         return self._planned(entry, record, own, where)
 
     def _composite(self, composite: CompositeTool, pointer: str) -> Composite | None:
@@ -150,7 +151,8 @@ class OwnTools:
             fix = "leave `memory` out, or give it what it has to know with each call"
             self._report("no-effect", message, where, fix, "warning")
         own = AgentAsTool(agent)
-        record = _record(agent_id, "agent", _about(agent), agent_input_schema(agent), own, notes=self._has_notes)
+        said = _annotations(own, notes=self._has_notes)
+        record = own_record("agent", agent_id, _about(agent), agent_input_schema(agent), said)
         return self._planned(entry, record, own, where)
 
     def workflow(self, path: str, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
@@ -163,7 +165,8 @@ class OwnTools:
             return ()
         spec = own.plan.spec
         about, takes, notes = spec.description or spec.name, workflow_input_schema(spec), spec.context_policy.notes
-        record = _record(Path(path).stem, "workflow", about, takes, own, notes=notes is not None)
+        said = _annotations(own, notes=notes is not None)
+        record = own_record("workflow", Path(path).stem, about, takes, said)
         return self._planned(entry, record, own, where)
 
     def _file(self, path: str, where: Where) -> Path | None:
@@ -263,26 +266,9 @@ class OwnTools:
         self.resolver.findings.append(Finding(code, message, where, fix, severity))
 
 
-def _record(
-    name: str, kind: str, description: str, schema: Mapping[str, Any], own: Own, *, notes: bool = False
-) -> ToolRecord:
-    """Return the description of a tool that the workflow makes; one whose agents leave `notes` writes."""
-    annotations = {} if notes else annotations_of(own.parts)
-    return ToolRecord(
-        name=name,
-        distribution=OWNER,
-        version=None,
-        entry=f"{kind}:{name}",
-        entry_name=name,
-        module="",
-        attribute=None,
-        path="",
-        kind=kind,
-        description=description,
-        input_schema=schema,
-        annotations=annotations,
-        strands_cli={"capabilities": NO_CAPABILITIES},
-    )
+def _annotations(own: Own, *, notes: bool) -> dict[str, Any]:
+    """Return what the parts of a tool say together; one whose agents leave `notes` writes."""
+    return {} if notes else annotations_of(own.parts)
 
 
 def agent_input_schema(agent: PlannedAgent) -> Mapping[str, Any]:

@@ -70,7 +70,7 @@ def with_lock(plan: Plan, catalog: Catalog, required_by: str | None = None) -> P
     servers = servers_in(tools_of(plan))
     pinned: dict[str, LockedServer] = {}
     if servers and not any(finding.code.startswith("lock-") for finding in findings):
-        found, pinned = check_servers(servers, plan.base_dir, required_by, _spec_word(plan))
+        found, pinned = check_servers(servers, plan.base_dir, _spec_word(plan))
         findings += found
     return replace(plan, findings=tuple(dict.fromkeys((*plan.findings, *findings))), locked=locked, pinned=pinned)
 
@@ -82,7 +82,7 @@ def servers_in(tools: Iterable[PlannedTool]) -> list[McpServer]:
 
 
 def check_servers(
-    servers: Iterable[McpServer], folder: Path, required_by: str | None = None, spec: str = ""
+    servers: Iterable[McpServer], folder: Path, spec: str = ""
 ) -> tuple[list[Finding], dict[str, LockedServer]]:
     """Return why these servers may not be started by the lock of a folder, and what it has of them, by their ids.
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.catalog import ToolRecord
+
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool
     from strands_cli.spec.document import Document
@@ -82,6 +84,27 @@ class Skills:
 
 
 Own = Composite | AgentAsTool | WorkflowAsTool | Skills
+
+
+def own_record(
+    kind: str, name: str, description: str, schema: Mapping[str, Any], annotations: Mapping[str, Any], **claims: Any
+) -> ToolRecord:
+    """Return a tool that the workflow makes as the catalog would describe it; it has no capabilities of its own."""
+    return ToolRecord(
+        name=name,
+        distribution=OWNER,
+        version=None,
+        entry=f"{kind}:{name}",
+        entry_name=name,
+        module="",
+        attribute=None,
+        path="",
+        kind=kind,
+        description=description,
+        input_schema=schema,
+        annotations=annotations,
+        strands_cli={"capabilities": NO_CAPABILITIES, **claims},
+    )
 
 
 def depth_of(own: Own) -> int:

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.catalog import ToolRecord
 from strands_cli.errors import Finding, Where
-from strands_cli.planning.own import NO_CAPABILITIES, OWNER, Skills
+from strands_cli.planning.own import Skills, own_record
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.policy import Request, decide
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 TOOL = "Skill"
 # A file has at most 128 KiB; as JSON, and with the list of files, it may be longer.
 _OUTPUT_BYTES = 512 * 1024
+_READS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 
 
 def planned_skills(resolver: ToolResolver) -> tuple[PlannedTool, ...]:
@@ -33,7 +33,10 @@ def planned_skills(resolver: ToolResolver) -> tuple[PlannedTool, ...]:
     resolver.findings += findings
     if not folders:
         return ()
-    tool = PlannedTool(TOOL, TOOL, _record(folders), _UNDECIDED, sources=_SOURCES, own=Skills(folders), depth=1)
+    record = own_record(
+        "skill", TOOL, description_of(folders), _schema(folders), _READS, max_output_bytes=_OUTPUT_BYTES
+    )
+    tool = PlannedTool(TOOL, TOOL, record, _UNDECIDED, sources=_SOURCES, own=Skills(folders), depth=1)
     return (resolver.settle(tool, resolver.document.where("/skills", key=True)),)
 
 
@@ -50,29 +53,6 @@ def skill_files(tools: tuple[PlannedTool, ...]) -> dict[str, str]:
     """Return the texts of the skills among a workflow's tools, by the names under which a run keeps files."""
     folders = (folder for tool in tools if isinstance(tool.own, Skills) for folder in tool.own.folders)
     return {place: text for folder in folders for place, text in folder.files.items()}
-
-
-def _record(folders: tuple[SkillFolder, ...]) -> ToolRecord:
-    return ToolRecord(
-        name=TOOL,
-        distribution=OWNER,
-        version=None,
-        entry=f"skill:{TOOL}",
-        entry_name=TOOL,
-        module="",
-        attribute=None,
-        path="",
-        kind="skill",
-        description=description_of(folders),
-        input_schema=_schema(folders),
-        annotations={
-            "readOnlyHint": True,
-            "destructiveHint": False,
-            "idempotentHint": True,
-            "openWorldHint": False,
-        },
-        strands_cli={"capabilities": NO_CAPABILITIES, "max_output_bytes": _OUTPUT_BYTES},
-    )
 
 
 def description_of(folders: tuple[SkillFolder, ...]) -> str:

@@ -172,9 +172,7 @@ class _Reader:
             try:
                 made = make_rule(effect, pattern, self._level, self._origin(place), **narrowing)
             except PatternError as error:
-                # A rule says the version by a key of its own.
-                fix = "narrow the rule with `version`" if "@" in pattern.partition("(")[0] else _SEE
-                self._report(place, f"the pattern {pattern!r} {error}", fix)
+                self._report(place, f"the pattern {pattern!r} {error}", _fix_of_pattern(pattern))
                 continue
             if self._is_tools(place, made.tools):
                 yield made
@@ -193,8 +191,7 @@ class _Reader:
     def _is_tools(self, place: str, pattern: str) -> bool:
         if _TOOLS.fullmatch(pattern):
             return True
-        fix = "narrow the rule with `version`" if "@" in pattern else _SEE
-        self._report(place, f"{pattern!r} cannot be a tool's name or a glob of names", fix)
+        self._report(place, f"{pattern!r} cannot be a tool's name or a glob of names", _fix_of_pattern(pattern))
         return False
 
     def _distributions(self, pointer: str, rule: dict[str, Any]) -> tuple[str, ...]:
@@ -263,3 +260,8 @@ class _Reader:
 def _shown(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+def _fix_of_pattern(pattern: str) -> str:
+    """Return what to do about a pattern that is none; a rule says the version by a key of its own."""
+    return "narrow the rule with `version`" if "@" in pattern.partition("(")[0] else _SEE

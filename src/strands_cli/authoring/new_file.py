@@ -1,0 +1,53 @@
+"""Writes a new YAML file that somebody begins with, and beside it the schema that editors check it with."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from strands_cli.errors import ArtifactError, UsageError
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+
+
+def require_name(name: str, what: str) -> None:
+    """Check that a name can be that of `what` and of its file.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    if not _NAME.fullmatch(name):
+        fix = "begin with a letter; then letters, digits, '_' and '-'"
+        raise UsageError(f"{name!r} cannot be the name of {what}", fix=fix)
+
+
+def write_new(
+    files: Mapping[str, str], directory: Path, schema: tuple[str, Callable[[], dict[str, Any]]], *, force: bool
+) -> list[Path]:
+    """Write files and their schema, and return what was written; a schema that lies there is left as it is.
+
+    Args:
+        files: Name -> text.
+        directory: Where they go; it is made.
+        schema: The name of the schema's file, and what makes it.
+        force: Whether files that exist are overwritten.
+
+    Raises:
+        ArtifactError: one exists and `force` is not given, or cannot be written.
+    """
+    texts = {directory / name: text for name, text in files.items()}
+    if standing := [str(path) for path in texts if path.exists() and not force]:
+        raise ArtifactError(f"{', '.join(standing)} exists", fix="choose another name, or overwrite with --force")
+    name, made = schema
+    if not (directory / name).exists():
+        texts[directory / name] = json.dumps(made(), indent=2, ensure_ascii=False) + "\n"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for path, text in texts.items():
+            path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise ArtifactError(f"{error.filename or directory} cannot be written: {error.strerror}") from error
+    return list(texts)
