@@ -34,7 +34,7 @@ from strands_cli import app
 from strands_cli.agents import assemble
 from strands_cli.config import load_settings
 from strands_cli.engine.ports import Answer, Question
-from strands_cli.planning.options import RunOptions
+from strands_cli.planning.run_options import RunOptions
 
 STEPS = 12
 EFFECTS = 2 * STEPS  # a row for each step and one for its model call

@@ -15,13 +15,13 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from strands_cli.agents.calls.gate import Contract, Gate
-from strands_cli.agents.calls.invoke import invoke_function
-from strands_cli.agents.loading.declared import LoadedTool, hold_against_manifest
-from strands_cli.agents.loading.forms import RawTool
-from strands_cli.engine.outside import OutsideRun
+from strands_cli.engine.standalone import OutsideRun
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.policy import Decision
+from strands_cli.tools.forms import RawTool
+from strands_cli.tools.gate import Contract, Gate
+from strands_cli.tools.invocation import invoke_function
+from strands_cli.tools.manifest_check import LoadedTool, hold_against_manifest
 
 CALLS = 500
 SCHEMA = {

@@ -45,7 +45,7 @@ def spent() -> list[float]:
     """Return the CPU milliseconds of one check after the other."""
     from strands_cli import app
     from strands_cli.catalog import discover_catalog
-    from strands_cli.planning import lock
+    from strands_cli.planning import lock_check as lock
 
     gc.set_threshold(50_000, 20, 20)  # as the command does (cli/__init__.py)
     with tempfile.TemporaryDirectory() as name:
@@ -98,9 +98,9 @@ def write_lock(name: str) -> None:
     """Write the lock of a folder that `lay_out` has filled."""
     from strands_cli.catalog import discover_catalog
     from strands_cli.config import load_settings
-    from strands_cli.lock.write import render_lock
-    from strands_cli.planning.folder import plan_folder
-    from strands_cli.planning.lock import lock_of
+    from strands_cli.lock.lock_writer import render_lock
+    from strands_cli.planning.lock_check import lock_of
+    from strands_cli.planning.workflow_folder import plan_folder
 
     folder = Path(name)
     catalog = discover_catalog([str(folder / "site")])

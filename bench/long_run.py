@@ -21,14 +21,14 @@ from typing import Any
 from unittest.mock import patch
 
 from strands_cli import app
-from strands_cli.agents.runner import SdkAgentRunner
+from strands_cli.agents.agent_runner import SdkAgentRunner
 from strands_cli.config import load_settings
 from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.ports import AgentAnswer, AgentRequest, Answer, Question
 from strands_cli.engine.scope import StepScope
 from strands_cli.events import Usage
-from strands_cli.planning.options import RunOptions
 from strands_cli.planning.plan import Plan
+from strands_cli.planning.run_options import RunOptions
 
 STEPS = 10_000
 

@@ -27,7 +27,7 @@ from bench.engine_alone import SYSTEM, FixedModel, Nobody
 from strands_cli import app
 from strands_cli.agents import assemble
 from strands_cli.config import load_settings
-from strands_cli.planning.options import RunOptions
+from strands_cli.planning.run_options import RunOptions
 
 AT_ONCE = 100
 LATENCY_S = 0.05

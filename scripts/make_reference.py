@@ -19,7 +19,7 @@ from workflow_reference import workflow_page
 
 from strands_cli import errors
 from strands_cli.codes import CODES, CodeEntry
-from strands_cli.spec.schema import schema_text
+from strands_cli.workflow.format_schema import schema_text
 
 CLONE = Path(__file__).resolve().parent.parent
 REFERENCE = CLONE / "docs" / "reference"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from strands_cli.spec.schema import workflow_schema
+from strands_cli.workflow.format_schema import workflow_schema
 
 ROOT = "WorkflowSpec"
 

@@ -47,7 +47,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def walls_here() -> str:
     """Return the walls that make an engine possible on this machine, empty where one of them is missing."""
     try:
-        from strands_cli.upkeep.walls import find_layers
+        from strands_cli.doctor.os_layers import find_layers
     except ImportError:  # a tool distribution is tested by itself; the whole suite asks
         return ""
     if platform.machine().lower() not in ARCHITECTURES:

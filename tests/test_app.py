@@ -21,11 +21,11 @@ from strands_cli.errors import (
     WaitingForPerson,
 )
 from strands_cli.events import Event, RunStarted, RunWarning
-from strands_cli.planning.options import RunOptions
+from strands_cli.planning.run_options import RunOptions
 from strands_cli.policy import Policy
 from strands_cli.session.carry import workspace_of
-from strands_cli.spec.document import read_document
-from strands_cli.spec.recording import load_recording
+from strands_cli.workflow.document import read_document
+from strands_cli.workflow.recording_file import load_recording
 from tests.fakes.ports import ScriptedHuman
 
 FLOW = """

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strands_cli.characters import hidden_characters, texts_of
-from strands_cli.cli.output import printable
+from strands_cli.cli.terminal.output import printable
+from strands_cli.unicode_safety import hidden_characters, texts_of
 
 
 def test_hidden_characters_are_named_once_each() -> None:

@@ -159,7 +159,7 @@ def test_generated_reference_pages_are_what_the_code_says() -> None:
 PUBLIC_MODULES = [
     "strands_cli",
     "strands_cli.api",
-    "strands_cli.builder",
+    "strands_cli.workflow.builder",
     "strands_cli.metadata",
     "strands_cli.testing",
 ]
@@ -259,8 +259,8 @@ LINT = "from importlinter.cli import lint_imports_command; lint_imports_command(
 SPOILED = {
     "engine/upward.py": ("from strands_cli.cli import main", "floors"),
     "session/upward.py": ("from strands_cli import app", "floors"),
-    "authoring/upward.py": ("from strands_cli.planning import plan", "floors"),
-    "spec/sideways.py": ("from strands_cli import catalog", "floors"),
+    "hooks/upward.py": ("from strands_cli.planning import plan", "floors"),
+    "workflow/sideways.py": ("from strands_cli import catalog", "floors"),
     "engine/sdk.py": ("def late() -> None:\n    import strands", "walls"),
     "catalog/favourite.py": ("import strands_tool_files", "no-tools-inside"),
     "attic/__init__.py": ("", "floors"),

@@ -35,14 +35,14 @@ _MODULES = (
     "strands_cli.session.planned",
     "strands_cli.session.record",
     "strands_cli.agents.assemble",
-    "strands_cli.cli.resume",
-    "strands_cli.cli.stored",
+    "strands_cli.cli.commands.resume_command",
+    "strands_cli.cli.commands.stored_runs",
     "jinja2",
     "jsonschema",
     "sqlite3",
     "strands.models.openai",
-    "strands_cli.agents.mcp.served",
-    "strands_cli.agents.mcp.process",
+    "strands_cli.tools.mcp.toolset",
+    "strands_cli.tools.mcp.stdio_transport",
 )
 
 

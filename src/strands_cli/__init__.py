@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from strands_cli.agents.calls.permission import PermissionPolicy as PermissionPolicy
     from strands_cli.api import Workflow as Workflow
     from strands_cli.catalog import discover_catalog as discover_catalog
-    from strands_cli.policy.question import PermissionQuestion as PermissionQuestion
+    from strands_cli.policy.permission_question import PermissionQuestion as PermissionQuestion
+    from strands_cli.tools.permission_policy import PermissionPolicy as PermissionPolicy
 
 __version__ = "0.1.0"
 
 # Public names and the modules they live in; imported when asked for, so that `--version` stays cheap.
 _PUBLIC = {
-    "PermissionPolicy": "strands_cli.agents.calls.permission",
-    "PermissionQuestion": "strands_cli.policy.question",
+    "PermissionPolicy": "strands_cli.tools.permission_policy",
+    "PermissionQuestion": "strands_cli.policy.permission_question",
     "Workflow": "strands_cli.api",
     "discover_catalog": "strands_cli.catalog",
 }

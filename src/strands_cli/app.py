@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from strands_cli.agents.loading.given import GivenTools
     from strands_cli.catalog import Catalog
     from strands_cli.config import Settings
     from strands_cli.engine.execute import RunResult
@@ -20,31 +19,32 @@ if TYPE_CHECKING:
     from strands_cli.errors import Finding
     from strands_cli.events import Event
     from strands_cli.hooks.manager import Hooks
-    from strands_cli.planning.options import RunOptions
     from strands_cli.planning.plan import Plan, PlannedTool
+    from strands_cli.planning.run_options import RunOptions
     from strands_cli.policy import Policy
-    from strands_cli.spec.kept import Kept
-    from strands_cli.spec.loader import Loaded
+    from strands_cli.tools.python_objects import GivenTools
+    from strands_cli.workflow.file_source import FileSnapshot
+    from strands_cli.workflow.loader import Loaded
 
     Emit = Callable[[Event], None]
 
 
-def load(source: str | Path, text: str | None = None, kept: Kept | None = None) -> Loaded:
+def load(source: str | Path, text: str | None = None, kept: FileSnapshot | None = None) -> Loaded:
     """Read a workflow (a file, `-` for standard input, or the given text) into a spec, or every finding about it."""
-    from strands_cli.spec.document import read_document
-    from strands_cli.spec.kept import NOTHING_KEPT
-    from strands_cli.spec.loader import load_spec
+    from strands_cli.workflow.document import read_document
+    from strands_cli.workflow.file_source import NO_SNAPSHOT
+    from strands_cli.workflow.loader import load_spec
 
-    return load_spec(read_document(source, text), kept or NOTHING_KEPT)
+    return load_spec(read_document(source, text), kept or NO_SNAPSHOT)
 
 
-def check(source: str | Path, text: str | None = None, kept: Kept | None = None) -> tuple[Finding, ...]:
+def check(source: str | Path, text: str | None = None, kept: FileSnapshot | None = None) -> tuple[Finding, ...]:
     """Return everything that is wrong with a workflow by itself, whatever is installed here."""
     return load(source, text, kept).findings
 
 
 def plan(
-    source: str | Path, options: RunOptions | None = None, *, text: str | None = None, kept: Kept | None = None,
+    source: str | Path, options: RunOptions | None = None, *, text: str | None = None, kept: FileSnapshot | None = None,
     catalog: Catalog | None = None, settings: Settings | None = None, hooks: Hooks | None = None,
 ) -> Plan:  # fmt: skip
     """Return what `run` would do, and in `findings` what stands in its way; `kept` are files that a run has kept.
@@ -52,7 +52,7 @@ def plan(
     Raises:
         InvalidInput: the file is not a valid workflow, so that there is nothing to plan.
     """
-    from strands_cli.planning.options import RunOptions
+    from strands_cli.planning.run_options import RunOptions
     from strands_cli.session.planned import plan_loaded
 
     return plan_loaded(load(source, text, kept), options or RunOptions(), catalog, settings, kept, hooks)

@@ -15,7 +15,7 @@ class CodeEntry(NamedTuple):
 
 # Codes are persisted names: scripts match on them. Add, never rename (tests/golden pins the set).
 CODES: dict[str, CodeEntry] = {
-    # -- the document (spec/document.py)
+    # -- the document (workflow/document.py)
     "not-yaml": CodeEntry("The text is not well-formed YAML or JSON.", "Mend the syntax at the place named."),
     "file-unreadable": CodeEntry("A file cannot be opened or read.", "Check the path and its permissions.", 2),
     "document-too-large": CodeEntry("The text is larger than 10 MB.", "Split it."),

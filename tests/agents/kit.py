@@ -12,26 +12,26 @@ from typing import Any, TypeVar
 from strands.models import Model
 
 from strands_cli import app
-from strands_cli.agents.calls.gate import Contract, Gate
-from strands_cli.agents.calls.tools import GatedToolCaller
-from strands_cli.agents.loading.load import Toolbox, load_tools
-from strands_cli.agents.runner import SdkAgentRunner
+from strands_cli.agents.agent_runner import SdkAgentRunner
 from strands_cli.catalog import discover_catalog
 from strands_cli.cli.process import DaemonThreads
 from strands_cli.config import Settings
 from strands_cli.engine.budget import Budget
 from strands_cli.engine.clock import SystemClock
 from strands_cli.engine.effects import Effect
-from strands_cli.engine.outside import MemoryJournal
 from strands_cli.engine.ports import AgentAnswer, AgentRequest, Answer, Journal, Question, Row
 from strands_cli.engine.scope import StepScope
+from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.events import Event
 from strands_cli.planning.plan import PlannedAgent, PlannedTool
-from strands_cli.planning.tools import ToolResolver
+from strands_cli.planning.resolve.tool_resolver import ToolResolver
 from strands_cli.policy import Rule
 from strands_cli.providers import ModelSettings
-from strands_cli.spec.document import read_document
-from strands_cli.spec.model import Budgets, ToolEntry
+from strands_cli.tools.gate import Contract, Gate
+from strands_cli.tools.gated_tool import GatedToolCaller
+from strands_cli.tools.tool_loading import Toolbox, load_tools
+from strands_cli.workflow.document import read_document
+from strands_cli.workflow.model import Budgets, ToolEntry
 from tests.distributions import make_distribution, manifest_of, tool
 
 YES = Rule("allow", "*", "command line", "--yes")
@@ -96,7 +96,9 @@ class Site:
     def load(self, *refs: Any, **options: Any) -> Toolbox:
         return run(load_tools(self.plan(*refs), **options))
 
-    def call(self, ref: Any, arguments: Any = None, *, host: Host | None = None, **options: Any) -> dict[str, Any]:
+    def call(
+        self, ref: Any, arguments: Any = None, *, host: RunContext | None = None, **options: Any
+    ) -> dict[str, Any]:
         """Call one tool as a step without a model does; no tool asks."""
         return calling(self.plan(ref)[0], {"text": "hi"} if arguments is None else arguments, host=host, **options)
 
@@ -105,13 +107,13 @@ def calling(
     planned: PlannedTool,
     arguments: Any,
     *,
-    host: Host | None = None,
+    host: RunContext | None = None,
     rules: Sequence[Rule] = (YES,),
     secrets: Iterable[str] = (),
     key: str = "steps.0",
 ) -> dict[str, Any]:
     """Load a planned tool and call it through the gate."""
-    host = host or Host()
+    host = host or RunContext()
 
     async def work() -> dict[str, Any]:
         toolbox = await load_tools([planned])
@@ -128,7 +130,7 @@ def gate_of(rules: Sequence[Rule] = (YES,), secrets: Iterable[str] = ()) -> Gate
     return Gate(rules, Contract(workspace={"root": "/nowhere"}, secrets={"token": "t"}), frozenset(secrets))
 
 
-class Host:
+class RunContext:
     """Stands in for a run: real effects in a journal that can be looked at, events in a list."""
 
     def __init__(
@@ -240,14 +242,14 @@ def agent_of(*tools: PlannedTool, settings: ModelSettings | None = None) -> Plan
 def asking(
     model: Model,
     *planned: PlannedTool,
-    host: Host | None = None,
+    host: RunContext | None = None,
     rules: Sequence[Rule] = (YES,),
     secrets: Iterable[str] = (),
     prompt: str = "go",
     settings: ModelSettings | None = None,
 ) -> AgentAnswer:
     """Run one agent with these tools to its end, as an agent step does."""
-    host = host or Host()
+    host = host or RunContext()
 
     async def work() -> AgentAnswer:
         toolbox = await load_tools(planned)

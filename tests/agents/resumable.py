@@ -13,12 +13,12 @@ from strands_cli.config import Settings
 from strands_cli.engine.clock import SystemClock
 from strands_cli.engine.execute import RunResult, execute
 from strands_cli.engine.journal import SqliteJournal
-from strands_cli.engine.outside import OutsideRun
 from strands_cli.engine.ports import Ports, Row
+from strands_cli.engine.standalone import OutsideRun
 from strands_cli.events import Event
 from strands_cli.outputs.artifacts import ArtifactWriter
-from strands_cli.planning.build import require_runnable
-from strands_cli.planning.options import RunOptions
+from strands_cli.planning.build_plan import require_runnable
+from strands_cli.planning.run_options import RunOptions
 from strands_cli.session.carry import workspace_of
 from tests.agents.kit import SCHEMA, Site
 

@@ -13,11 +13,11 @@ from strands_cli.agents import assemble as room
 from strands_cli.agents.assemble import assemble
 from strands_cli.catalog import discover_catalog
 from strands_cli.config import Settings
-from strands_cli.engine.outside import OutsideRun
+from strands_cli.engine.standalone import OutsideRun
 from strands_cli.errors import Denied, InvalidInput, NotEquipped
-from strands_cli.planning.options import RunOptions
 from strands_cli.planning.plan import Plan
-from tests.agents.kit import SCHEMA, Host, Site, text
+from strands_cli.planning.run_options import RunOptions
+from tests.agents.kit import SCHEMA, RunContext, Site, text
 
 WORKFLOW = """
 version: 1
@@ -124,7 +124,7 @@ def test_custom_python_of_the_workflow_runs_where_the_allowlist_names_it(site: S
     site.allowed = ("custom_words:*", "custom_words:echo")
     plan = planned(site, "[]", "[{tool: 'custom_words:echo', input: {text: hi}}]", yes=True)
     Path("lib/custom_words.py").write_text(BOX)
-    result = asyncio.run(app.run(plan, RunOptions(), OutsideRun(), Host().emit, settings=Settings(Path("runs"))))
+    result = asyncio.run(app.run(plan, RunOptions(), OutsideRun(), RunContext().emit, settings=Settings(Path("runs"))))
     assert result.response == "said hi"
 
 
@@ -132,7 +132,7 @@ def test_custom_python_that_nobody_allowed_is_never_imported(site: Site, tmp_pat
     plan = planned(site, "[]", "[{tool: 'custom_words:echo', input: {text: hi}}]", yes=True)
     Path("lib/custom_words.py").write_text(f"open({str(tmp_path / 'sentinel')!r}, 'w').close()\n")
     with pytest.raises(Denied):
-        asyncio.run(app.run(plan, RunOptions(), OutsideRun(), Host().emit, settings=Settings(Path("runs"))))
+        asyncio.run(app.run(plan, RunOptions(), OutsideRun(), RunContext().emit, settings=Settings(Path("runs"))))
     assert not (tmp_path / "sentinel").exists()
 
 

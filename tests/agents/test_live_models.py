@@ -17,10 +17,10 @@ from strands_cli.agents.assemble import assemble
 from strands_cli.config import Settings
 from strands_cli.engine.execute import RunResult
 from strands_cli.engine.journal import SqliteJournal
-from strands_cli.engine.outside import OutsideRun
+from strands_cli.engine.standalone import OutsideRun
 from strands_cli.errors import RunFailed
 from strands_cli.events import Event
-from strands_cli.planning.options import RunOptions
+from strands_cli.planning.run_options import RunOptions
 from tests.agents.kit import SCHEMA, Site
 from tests.fakes.model_server import ModelServer, Turn
 

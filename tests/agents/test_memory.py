@@ -11,7 +11,7 @@ import pytest
 
 from strands_cli.agents.memory import kept, restored
 from strands_cli.errors import InvalidInput, RunFailed, RunRecordError
-from strands_cli.planning.options import RunOptions
+from strands_cli.planning.run_options import RunOptions
 from tests.agents.kit import Site
 from tests.agents.resumable import ECHO, going, rows, said, workflow
 from tests.fakes.model_server import ModelServer, Turn

@@ -15,7 +15,7 @@ import pytest
 from strands_cli import Workflow
 from strands_cli.agents.remote_secrets import RemoteSecrets
 from strands_cli.errors import NotEquipped
-from strands_cli.secrets.sources import SecretFault, SecretReference
+from strands_cli.secrets.secret_sources import SecretFault, SecretReference
 from tests.agents.kit import READS, Site
 
 VALUE = "hunter2-hunter2-hunter2"

@@ -8,8 +8,8 @@ import pytest
 
 from strands_cli.agents.model.replay import ReplayModel
 from strands_cli.errors import RunFailed
-from strands_cli.spec.recording import RecordedCall, RecordedTurn
-from tests.agents.kit import SCHEMA, Host, Site, asking
+from strands_cli.workflow.recording_file import RecordedCall, RecordedTurn
+from tests.agents.kit import SCHEMA, RunContext, Site, asking
 
 ECHO = (
     f"TOOL_SPEC = {{'name': 'echo', 'description': 'E.', 'inputSchema': {{'json': {SCHEMA!r}}}}}\n"
@@ -31,12 +31,12 @@ def planned(site: Site) -> Any:
     return site.plan("native:echo")
 
 
-def play(planned: Any, *turns: RecordedTurn, host: Host | None = None, prompt: str = "go") -> str:
+def play(planned: Any, *turns: RecordedTurn, host: RunContext | None = None, prompt: str = "go") -> str:
     return asking(ReplayModel(turns, "steps.0"), *planned, host=host, prompt=prompt).text
 
 
 def test_turns_are_played_while_tools_run_for_real(planned: Any) -> None:
-    host = Host()
+    host = RunContext()
     assert play(planned, call(when="go"), say("done", when="echo: success"), host=host) == "done"
     assert (host.budget.usage.input_tokens, host.budget.usage.output_tokens) == (7, 3)
     assert list(host.rows("tool")) == ["steps.0/tool.0.echo"]
@@ -67,7 +67,7 @@ def test_turns_left_over_mean_that_the_run_went_another_way(planned: Any) -> Non
 
 
 def test_a_turn_for_another_request_shows_the_difference(planned: Any) -> None:
-    host = Host()
+    host = RunContext()
     with pytest.raises(RunFailed) as caught:
         play(planned, call(said="error"), say("done", when="echo: success"), host=host)
     lines = caught.value.message.splitlines()
@@ -98,16 +98,16 @@ def test_a_recorded_stop_reason_is_kept(planned: Any) -> None:
 
 
 def test_what_the_journal_answers_is_passed_over_in_the_recording(planned: Any) -> None:
-    host = Host()
+    host = RunContext()
     turns = [call(), say("done")]
     play(planned, *turns, host=host)
-    resumed = Host(journal=host.journal)
+    resumed = RunContext(journal=host.journal)
     assert play(planned, *turns, host=resumed) == "done"
 
-    only_first = Host()
+    only_first = RunContext()
     with pytest.raises(RunFailed):
         play(planned, call(), host=only_first)
-    assert play(planned, *turns, host=Host(journal=only_first.journal)) == "done"
+    assert play(planned, *turns, host=RunContext(journal=only_first.journal)) == "done"
 
 
 def test_the_model_has_no_settings_and_no_way_around_its_stream() -> None:

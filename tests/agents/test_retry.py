@@ -17,18 +17,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strands.types.exceptions import ContextWindowOverflowException, ModelThrottledException
 
-from strands_cli.agents.model.journaled import JournaledModel
+from strands_cli.agents.model.journaled_model import JournaledModel
 from strands_cli.agents.model.models import build_model, close_model
 from strands_cli.agents.model.retry import Retries, passes_by_itself, retry_after
-from strands_cli.engine.budget import Terms
+from strands_cli.engine.budget import StepLimits
 from strands_cli.engine.ports import Row
 from strands_cli.engine.scope import StepScope
 from strands_cli.errors import RunFailed
 from strands_cli.events import ModelCallFinished, ModelRetried, ModelText, Usage
 from strands_cli.prices import Price, PriceTable
 from strands_cli.providers import ModelSettings
-from strands_cli.spec.model import AgentLimits, Budgets, FailurePolicy
-from tests.agents.kit import Host, Script, run, turn_events
+from strands_cli.workflow.model import AgentLimits, Budgets, FailurePolicy
+from tests.agents.kit import RunContext, Script, run, turn_events
 from tests.fakes.model_server import ModelServer, Turn
 from tests.fakes.ports import FakeClock
 
@@ -63,9 +63,9 @@ class Asked:
 
     def __init__(self, policy: FailurePolicy = POLICY, budgets: Budgets | None = None) -> None:
         self.clock = WaitingClock()
-        self.host = Host(budgets=budgets)
+        self.host = RunContext(budgets=budgets)
         self.host.clock = self.clock  # type: ignore[assignment]
-        self.terms = Terms(AgentLimits(), policy, PRICES)
+        self.terms = StepLimits(AgentLimits(), policy, PRICES)
 
     def scope(self) -> StepScope:
         return StepScope(self.host, "steps.0", "writer", self.terms)
@@ -234,7 +234,7 @@ def test_a_listener_hears_the_text_of_both_attempts_with_the_retry_between_and_t
 
 def test_a_resumed_run_plays_the_turn_that_came_in_the_end() -> None:
     call, server, events = asked([Turn(status=500), Turn("well")])
-    again = Host(journal=call.host.journal)
+    again = RunContext(journal=call.host.journal)
 
     async def replay() -> list[Any]:
         settings = ModelSettings("openai", "m", host=server.url)
@@ -420,7 +420,7 @@ def test_a_call_that_was_answered_is_paid_for_once_by_the_table() -> None:
 
 def test_an_unpriced_model_has_an_unknown_cost() -> None:
     call = Asked()
-    call.terms = Terms(retries=POLICY)
+    call.terms = StepLimits(retries=POLICY)
     with ModelServer([Turn("well", usage=(1000, 500))]) as server:
         call.call(server.url)
     assert (call.row.cost, call.host.budget.cost) == (None, None)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from strands_cli.events import ModelText
 from strands_cli.secrets import MARK, MIN_LENGTH, RedactedStream, known_secrets, redact, redact_json
-from tests.agents.kit import Host, Script, Site, asking
+from tests.agents.kit import RunContext, Script, Site, asking
 
 SECRET = 'sk-Ab+/=?&"\\ é0123456789'
 
@@ -133,7 +133,7 @@ def test_a_turn_is_kept_and_handed_on_without_a_secret_that_was_said_in_pieces(s
         return [{"messageStart": {"role": "assistant"}}, start, *told, *end]
 
     site.install("from strands import tool\n@tool\ndef echo(text: str) -> str:\n    return text\n", entry=":echo")
-    host = Host()
+    host = RunContext()
     model = Script(calls, split)
     answer = asking(model, *site.plan("native:echo"), host=host, secrets=[secret], prompt=f"the key is {secret}")
     assert answer.text == MARK

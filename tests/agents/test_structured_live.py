@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.agents.model.structured import TOOL
+from strands_cli.agents.model.structured_output import TOOL
 from strands_cli.engine.execute import RunResult
 from strands_cli.errors import RunFailed, StrandsCliError
 from tests.agents.kit import Site

@@ -23,10 +23,10 @@ from strands.telemetry import get_tracer
 from strands.telemetry import tracer as sdk_tracer
 
 from strands_cli import Workflow
-from strands_cli.agents.tracing.export import RedactedExporter, SpanRedaction
 from strands_cli.errors import NotEquipped, RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, RunWarning
 from strands_cli.secrets import PERSONAL
+from strands_cli.telemetry.span_export import RedactedExporter, SpanRedaction
 from tests.fakes.collector import Collector, collecting
 from tests.fakes.model_server import ModelServer, Turn
 
@@ -200,7 +200,7 @@ def test_a_span_loses_its_secrets_wherever_they_stand() -> None:
 def test_a_span_that_cannot_be_redacted_is_not_sent() -> None:
     sent: list[Any] = []
 
-    class Kept(ConsoleSpanExporter):
+    class FileSnapshot(ConsoleSpanExporter):
         def export(self, spans: Any) -> SpanExportResult:
             sent.extend(spans)
             return SpanExportResult.SUCCESS
@@ -209,7 +209,7 @@ def test_a_span_that_cannot_be_redacted_is_not_sent() -> None:
         def of(self, span: ReadableSpan) -> ReadableSpan:
             raise ValueError(span)
 
-    exporter = RedactedExporter(Kept(), Broken(frozenset(), inputs=True, outputs=True), "there")
+    exporter = RedactedExporter(FileSnapshot(), Broken(frozenset(), inputs=True, outputs=True), "there")
     assert exporter.export([ReadableSpan("a"), ReadableSpan("b")]) is SpanExportResult.FAILURE
     assert (sent, exporter.lost) == ([], 2)
 
@@ -312,7 +312,7 @@ def test_runs_side_by_side_go_each_where_its_workflow_says(collector: Collector)
 
 
 def test_the_exporter_that_is_missing_is_found_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("strands_cli.planning.telemetry._has_exporter", lambda: False)
+    monkeypatch.setattr("strands_cli.planning.telemetry_destination._has_exporter", lambda: False)
     with pytest.raises(NotEquipped) as raised:
         run([], {})
     (finding,) = raised.value.findings
@@ -365,7 +365,7 @@ def test_what_sends_spans_is_not_imported_where_none_are_sent() -> None:
     Path("w.yaml").write_text(flow, encoding="utf-8")
     script = (
         "import sys; from strands_cli import Workflow; Workflow.from_file('w.yaml').run()\n"
-        "named = ('opentelemetry.exporter', 'requests', 'google.protobuf', 'strands_cli.agents.tracing.export')\n"
+        "named = ('opentelemetry.exporter', 'requests', 'google.protobuf', 'strands_cli.telemetry.span_export')\n"
         "print([name for name in sys.modules if name.startswith(named)])"
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

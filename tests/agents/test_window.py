@@ -19,7 +19,7 @@ from strands_cli.agents.window import LEAST, holds, windowed
 from strands_cli.errors import InvalidInput, RunFailed
 from tests.agents.kit import SCHEMA, Site
 from tests.agents.resumable import ECHO, RECORD, going, rows, said, workflow
-from tests.agents.test_context import AGENT, CONVERSATIONS, ONE, OVERFLOW, call, counting, paired, words
+from tests.agents.test_compaction import AGENT, CONVERSATIONS, ONE, OVERFLOW, call, counting, paired, words
 from tests.fakes.model_server import ModelServer, Turn
 
 CLONE = Path(__file__).parent.parent.parent

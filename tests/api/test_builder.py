@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strands_cli import Workflow
-from strands_cli.builder import (
+from strands_cli.errors import UsageError
+from strands_cli.workflow.builder import (
     agent,
     branch,
     call,
@@ -27,9 +28,8 @@ from strands_cli.builder import (
     step,
     task,
 )
-from strands_cli.errors import UsageError
-from strands_cli.spec.document import read_document
-from strands_cli.spec.model import AgentSpec, Chain, ChainConfig, GateStep, Runtime, WorkflowSpec
+from strands_cli.workflow.document import read_document
+from strands_cli.workflow.model import AgentSpec, Chain, ChainConfig, GateStep, Runtime, WorkflowSpec
 
 CLONE = Path(__file__).parent.parent.parent
 EXAMPLES = CLONE / "examples"
@@ -199,7 +199,7 @@ BUILT = {
     PATTERNS / "graph.yaml": in_graph,
 }
 # Everything the format knows, file by file, as the loader's own tests have it.
-FILES = sorted((CLONE / "tests" / "spec" / "workflows").glob("*.yaml"))
+FILES = sorted((CLONE / "tests" / "workflow" / "workflows").glob("*.yaml"))
 
 
 @pytest.mark.parametrize("path", BUILT, ids=lambda path: path.stem)

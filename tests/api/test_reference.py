@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli import Workflow, builder
+from strands_cli import Workflow
 from strands_cli.api import RunChoices
+from strands_cli.workflow import builder
 
 CLONE = Path(__file__).parent.parent.parent
 PAGE = (CLONE / "docs" / "reference" / "python-api.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from strands_cli.catalog.requires import satisfies, unmet
+from strands_cli.catalog.requirements import satisfies, unmet
 from strands_cli.catalog.scan import scan
 from tests.distributions import make_distribution
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from strands_cli import __version__
-from strands_cli.cli.annotations import github_line, sarif_document
 from strands_cli.cli.program import run_program
+from strands_cli.cli.terminal.annotations import github_line, sarif_document
 from strands_cli.errors import Finding, Where
-from tests.spec.spoiled import CHAIN, HEAD
+from tests.workflow.spoiled import CHAIN, HEAD
 
 SOUND = HEAD + CHAIN
 WRONG = SOUND.replace("replay}", "replay, temprature: 1}")

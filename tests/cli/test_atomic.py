@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from strands_cli.cli.program import run_program
-from strands_cli.spec.schema import agent_schema
+from strands_cli.workflow.format_schema import agent_schema
 from tests.cli.strands import Folder
 from tests.covers.kit import text_of
 from tests.fakes.model_server import ModelServer, Turn
@@ -313,7 +313,7 @@ def test_looking_at_agents_loads_no_sdk(folder: Folder) -> None:
     folder.write("mood.yaml", mood())
     command = [sys.executable, "-X", "importtime", "-m", "strands_cli", "atomic", "validate", "mood.yaml"]
     modules = {line.rpartition("|")[2].strip() for line in folder.run(command).err.splitlines()}
-    assert "strands_cli.spec.agent_file" in modules
+    assert "strands_cli.workflow.agent_file" in modules
     assert not {"strands", "mcp", "boto3", "openai"} & modules
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from strands_cli.catalog.distributions import Scan
-from strands_cli.upkeep.machine import check_program, filesystem_of
+from strands_cli.doctor.machine import check_program, filesystem_of
 from tests.cli.strands import Folder
 from tests.distributions import broken_manifest, make_distribution, manifest_of, sound, tool
 

@@ -10,11 +10,11 @@ from typing import get_args
 
 import pytest
 
-from strands_cli.authoring.new_workflow import PURPOSES
-from strands_cli.cli.new import Pattern
+from strands_cli.cli.commands.new_command import Pattern
 from strands_cli.cli.program import run_program
-from strands_cli.spec.patterns import PATTERN_TYPES
-from strands_cli.spec.schema import workflow_schema
+from strands_cli.plugins.scaffold.new_workflow import PURPOSES
+from strands_cli.workflow.format_schema import workflow_schema
+from strands_cli.workflow.patterns import PATTERN_TYPES
 from tests.cli.strands import STRANDS, Folder
 
 

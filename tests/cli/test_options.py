@@ -11,11 +11,11 @@ import pytest
 import typer
 from typer.main import get_command
 
-from strands_cli.cli.options import Manner, with_manner
+from strands_cli.cli.commands.command_options import RunFlags, with_manner
 from strands_cli.cli.program import program
 from strands_cli.errors import UsageError
 
-FIELDS = [field.name for field in dataclasses.fields(Manner)]
+FIELDS = [field.name for field in dataclasses.fields(RunFlags)]
 CARRYING = ["run", "resume", "approve", "reject", "rerun"]
 
 
@@ -38,10 +38,10 @@ def test_every_command_that_carries_a_run_has_the_same_options_in_the_same_order
 
 
 def test_what_is_typed_comes_to_the_command_as_one_value() -> None:
-    got: list[Manner] = []
+    got: list[RunFlags] = []
 
     @with_manner(without=("record",))
-    def go(*, first: str, manner: Manner, last: Annotated[int, typer.Option("--last")] = 3) -> int:
+    def go(*, first: str, manner: RunFlags, last: Annotated[int, typer.Option("--last")] = 3) -> int:
         got.append(manner)
         return last
 
@@ -52,17 +52,17 @@ def test_what_is_typed_comes_to_the_command_as_one_value() -> None:
     app.command()(go)
     words = ["x", "--out", "o", "--force", "--events", "e", "--json", "-v", "--last", "4"]
     assert get_command(app)(words, standalone_mode=False) == 4
-    assert got == [Manner(Path("o"), force=True, events="e", as_json=True, verbose=True)]
+    assert got == [RunFlags(Path("o"), force=True, events="e", as_json=True, verbose=True)]
 
 
 def test_two_results_for_one_stdout_are_refused() -> None:
-    Manner(as_json=True, events="events.jsonl").require_one_result()
+    RunFlags(as_json=True, events="events.jsonl").require_one_result()
     with pytest.raises(UsageError, match="both want stdout"):
-        Manner(as_json=True, events="-").require_one_result()
+        RunFlags(as_json=True, events="-").require_one_result()
 
 
 def test_paths_stay_what_they_are_when_the_directory_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    placed = Manner(out=Path("o"), events="e", record=Path("r")).placed()
+    placed = RunFlags(out=Path("o"), events="e", record=Path("r")).placed()
     assert (placed.out, placed.events, placed.record) == (tmp_path / "o", str(tmp_path / "e"), tmp_path / "r")
-    assert (placed.runs_dir, Manner(events="-").placed().events) == (None, "-")
+    assert (placed.runs_dir, RunFlags(events="-").placed().events) == (None, "-")

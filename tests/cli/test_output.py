@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strands_cli.cli.live import StatusView, View, duration
-from strands_cli.cli.output import fitted, json_text, one_line, printable
+from strands_cli.cli.terminal.output import fitted, json_text, one_line, printable
+from strands_cli.cli.terminal.progress import StatusView, View, duration
 from strands_cli.errors import ExitCode, Finding, Where
 from strands_cli.events import ModelText, RunStarted, StepFailed
 

@@ -11,11 +11,11 @@ from typing import Any, Protocol
 
 import pytest
 
-from strands_cli.authoring.new_plugin import NewPlugin, make_plugin
-from strands_cli.authoring.plugin_name import name_plugin
-from strands_cli.authoring.project import read_project
-from strands_cli.authoring.write import write_manifests
 from strands_cli.cli.program import run_program
+from strands_cli.plugins.check.manifest_writer import write_manifests
+from strands_cli.plugins.check.project import read_project
+from strands_cli.plugins.scaffold.new_plugin import NewPlugin, make_plugin
+from strands_cli.plugins.scaffold.plugin_name import name_plugin
 from tests.distributions import make_distribution, manifest_of, module_source, sound, tool, twin
 
 PACKAGE = "src/strands_tool_foo"

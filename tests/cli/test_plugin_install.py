@@ -285,9 +285,9 @@ def test_the_folder_one_stands_in_chooses_neither_pip_nor_index(person: Person, 
 SWAP = """
 import pathlib, sys
 from strands_cli.errors import NotEquipped
-from strands_cli.upkeep.fetch import fetch, put_in
-from strands_cli.upkeep.installer import find_installer
-from strands_cli.upkeep.wanted import read_wanted
+from strands_cli.plugins.install.fetch import fetch, put_in
+from strands_cli.plugins.install.installer import find_installer
+from strands_cli.plugins.install.requirement import read_wanted
 
 wheel, other, folder = map(pathlib.Path, sys.argv[1:])
 installer = find_installer()

@@ -12,8 +12,8 @@ from typing import Protocol
 
 import pytest
 
-from strands_cli.authoring.new_plugin import FORMS
 from strands_cli.cli.program import run_program
+from strands_cli.plugins.scaffold.new_plugin import FORMS
 from tests.cli.clean import CleanEnvironment, make_environment
 from tests.distributions import sound
 
@@ -150,7 +150,7 @@ def test_nothing_is_left_where_making_it_fails(new: New, tmp_path: Path, monkeyp
     def fail(project: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("strands_cli.authoring.new_plugin.write_manifests", fail)
+    monkeypatch.setattr("strands_cli.plugins.scaffold.new_plugin.write_manifests", fail)
     assert new("foo").code == 130
     assert list(tmp_path.iterdir()) == []
 

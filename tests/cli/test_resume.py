@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from strands_cli.engine.journal import SqliteJournal
-from strands_cli.engine.store import list_runs
+from strands_cli.engine.run_store import list_runs
 from tests.cli.strands import Folder, Ran
 from tests.fakes.model_server import ModelServer, Turn
 

@@ -7,14 +7,14 @@ from typing import Any, get_args
 
 import pytest
 
+from strands_cli.cli.commands.list_supported import REFERENCES
 from strands_cli.cli.program import run_program
-from strands_cli.cli.supported import REFERENCES
 from strands_cli.codes import CODES
 from strands_cli.errors import ExitCode
 from strands_cli.provider_table import PROVIDERS
-from strands_cli.spec.patterns import PATTERN_TYPES
-from strands_cli.spec.sandbox import Sandbox
 from strands_cli.toolref import RefKind, ToolRef
+from strands_cli.workflow.patterns import PATTERN_TYPES
+from strands_cli.workflow.templates.sandbox import Sandbox
 
 
 def document(capsys: pytest.CaptureFixture[str], *command: str) -> Any:

@@ -12,8 +12,8 @@ import jsonschema
 import pytest
 
 from strands_cli.cli.program import run_program
-from strands_cli.spec.schema import workflow_schema
-from tests.spec.spoiled import CHAIN, HEAD
+from strands_cli.workflow.format_schema import workflow_schema
+from tests.workflow.spoiled import CHAIN, HEAD
 
 SOUND = HEAD + CHAIN
 WRONG = SOUND.replace("replay}", "replay, temprature: 1}").replace("{agent: beta}", "{agent: betta}")

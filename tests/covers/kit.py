@@ -24,7 +24,7 @@ from strands_cli import Workflow
 from strands_cli.engine.execute import RunResult
 from strands_cli.errors import StrandsCliError
 from strands_cli.events import Event
-from strands_cli.spec.model import WorkflowSpec
+from strands_cli.workflow.model import WorkflowSpec
 from tests.fakes.model_server import ModelServer, Turn
 
 CLAIMED: set[str] = set()

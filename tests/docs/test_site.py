@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from scripts import marked_reference, site_pages
-from strands_cli.hooks import specs
+from strands_cli.hooks import hookspecs as specs
 from tests.docs.pages import CLONE
 
 DOCS = CLONE / "docs"

@@ -10,14 +10,14 @@ import pytest
 from strands_cli.catalog import discover_catalog
 from strands_cli.engine.budget import Budget
 from strands_cli.engine.decisions import rows_before
-from strands_cli.engine.outside import MemoryJournal
-from strands_cli.engine.record import raised_budgets
-from strands_cli.engine.rows import Row
+from strands_cli.engine.journal_rows import Row
+from strands_cli.engine.run_facts import raised_budgets
+from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import BudgetExceeded, UsageError
 from strands_cli.events import RunWarning, Usage
 from strands_cli.planning.plan import Plan
-from strands_cli.planning.steps import agents_by_key
-from strands_cli.spec.model import Budgets
+from strands_cli.planning.planned_steps import agents_by_key
+from strands_cli.workflow.model import Budgets
 from tests.engine.test_budget_limits import USE, Hanging, Slow, ended, run
 from tests.fakes.plans import found, plan_of
 from tests.fakes.ports import FakeClock, Say, ScriptedAgents, ScriptedTools

@@ -7,11 +7,11 @@ import pytest
 
 from strands_cli.engine.budget import Budget
 from strands_cli.engine.execute import execute
-from strands_cli.engine.outside import MemoryJournal
 from strands_cli.engine.ports import Journal, Ports, Row, RowKind
+from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import BudgetExceeded, ExitCode
 from strands_cli.events import Event, RunFinished, RunWarning, Usage
-from strands_cli.spec.model import Budgets
+from strands_cli.workflow.model import Budgets
 from tests.fakes.plans import chain_of
 from tests.fakes.ports import FakeClock, Say, ScriptedAgents, ScriptedHuman, ScriptedTools, Use
 

@@ -11,14 +11,14 @@ import pytest
 
 from strands_cli.engine.budget import Budget
 from strands_cli.engine.execute import execute
-from strands_cli.engine.outside import MemoryJournal
 from strands_cli.engine.ports import AgentAnswer, AgentRequest, Journal, Ports, Row
 from strands_cli.engine.scope import StepScope
+from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import BudgetExceeded, ExitCode
 from strands_cli.events import Event, RunFinished, RunWarning, Usage
 from strands_cli.planning.plan import Plan
 from strands_cli.prices import Price, PriceTable
-from strands_cli.spec.model import Budgets
+from strands_cli.workflow.model import Budgets
 from tests.fakes.plans import plan_of
 from tests.fakes.ports import FakeClock, Say, ScriptedAgents, ScriptedHuman, ScriptedTools, Use
 

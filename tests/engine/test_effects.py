@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from strands_cli.canonical import digest_of
+from strands_cli.canonical_json import digest_of
 from strands_cli.engine.effects import Effect, NeedsDecision
-from strands_cli.engine.outside import MemoryJournal
 from strands_cli.engine.ports import Row
+from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import ExitCode, RunRecordError, WaitingForPerson
 from strands_cli.events import Usage
 from tests.fakes.ports import FakeClock

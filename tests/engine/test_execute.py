@@ -11,14 +11,14 @@ import pytest
 
 from strands_cli.engine.execute import execute
 from strands_cli.engine.journal import SqliteJournal
-from strands_cli.engine.outside import MemoryJournal
 from strands_cli.engine.ports import Ports, Row
-from strands_cli.engine.record import new_run_id, options_of, recorded_calls, run_facts
+from strands_cli.engine.run_facts import new_run_id, options_of, recorded_calls, run_facts
+from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import ArtifactError, RunFailed, RunRecordError
 from strands_cli.events import ArtifactWritten, Event, RunFinished
 from strands_cli.outputs.artifacts import ArtifactWriter
-from strands_cli.planning.options import RunOptions
 from strands_cli.planning.plan import Plan
+from strands_cli.planning.run_options import RunOptions
 from tests.fakes.plans import chain_of
 from tests.fakes.ports import FakeClock, Say, ScriptedAgents, ScriptedHuman, ScriptedTools
 

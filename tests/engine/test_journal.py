@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from strands_cli.engine.journal import DATABASE, FORMAT, LARGE_OUTPUT_BYTES, SqliteJournal
-from strands_cli.engine.outside import MemoryJournal
 from strands_cli.engine.ports import Journal, Row
+from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import ExitCode, RunRecordError
 from strands_cli.events import Usage
 

@@ -11,14 +11,14 @@ import pytest
 
 from strands_cli.catalog import discover_catalog
 from strands_cli.engine.execute import RunResult, execute
-from strands_cli.engine.outside import MemoryJournal
 from strands_cli.engine.ports import AgentAnswer, AgentRequest, Answer, Ports
 from strands_cli.engine.scope import StepScope
+from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import InvalidAnswer, RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, PathEnded, RunWarning
 from strands_cli.planning.plan import Plan
-from strands_cli.spec.model import GraphConfig
-from strands_cli.spec.paths import onward_from
+from strands_cli.workflow.graph_paths import onward_from
+from strands_cli.workflow.model import GraphConfig
 from tests.distributions import sound
 from tests.fakes.plans import plan_of
 from tests.fakes.ports import FakeClock, Say, ScriptedAgents, ScriptedHuman, ScriptedTools

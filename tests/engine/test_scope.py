@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import asyncio
 
-from strands_cli.engine.outside import OutsideRun
 from strands_cli.engine.ports import Question
 from strands_cli.engine.scope import StepScope
+from strands_cli.engine.standalone import OutsideRun
 from strands_cli.errors import RunFailed
 
 

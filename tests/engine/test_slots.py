@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 
 from strands_cli.engine.execute import execute
-from strands_cli.engine.outside import MemoryJournal
 from strands_cli.engine.ports import AgentAnswer, AgentRequest, Answer, Ports
 from strands_cli.engine.scope import StepScope
+from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import WaitingForPerson
 from strands_cli.events import Event, StepFinished, StepStarted
 from tests.fakes.plans import plan_of

@@ -10,12 +10,12 @@ from typing import Any
 from strands_cli.catalog import Catalog, discover_catalog
 from strands_cli.config import Settings
 from strands_cli.errors import Finding
-from strands_cli.planning.build import build_plan
-from strands_cli.planning.options import RunOptions
+from strands_cli.planning.build_plan import build_plan
 from strands_cli.planning.plan import Plan
+from strands_cli.planning.run_options import RunOptions
 from strands_cli.policy import Policy
-from strands_cli.spec.document import read_document
-from strands_cli.spec.loader import load_spec
+from strands_cli.workflow.document import read_document
+from strands_cli.workflow.loader import load_spec
 
 AGENTS = "{writer: {prompt: You write.}, editor: {prompt: You edit.}}"
 RUNTIME = "{provider: openai, model_id: m}"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.catalog.records import ToolRecord
+from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.hooks import HookContext, ToolCall
+from strands_cli.hooks.hook_plugins import open_hooks
 from strands_cli.hooks.manager import Hooks
-from strands_cli.hooks.plugins import open_hooks
 from strands_cli.policy import Request, Rule
 from tests.distributions import make_distribution, sound
 

@@ -12,20 +12,20 @@ from typing import Any
 import pytest
 
 from strands_cli import Workflow
-from strands_cli.agents.calls import hooked
-from strands_cli.agents.calls.gate import Contract, Gate
-from strands_cli.agents.calls.tools import GatedToolCaller
-from strands_cli.agents.loading.load import load_tools
 from strands_cli.engine.ports import Answer
 from strands_cli.errors import Denied
 from strands_cli.events import ToolCallDecided
 from strands_cli.hooks import Decision, HookContext, ToolCall, hookimpl
+from strands_cli.hooks.hook_plugins import open_hooks
 from strands_cli.hooks.manager import Hooks
-from strands_cli.hooks.plugins import open_hooks
-from strands_cli.planning.options import RunOptions
+from strands_cli.planning.run_options import RunOptions
 from strands_cli.policy import Policy, Request, Rule, SwitchedOn
 from strands_cli.session.hooked import hooks_in_force
-from tests.agents.kit import YES, Host, Site, run
+from strands_cli.tools import plugin_hooks as hooked
+from strands_cli.tools.gate import Contract, Gate
+from strands_cli.tools.gated_tool import GatedToolCaller
+from strands_cli.tools.tool_loading import load_tools
+from tests.agents.kit import YES, RunContext, Site, run
 from tests.distributions import make_distribution, module_source
 
 SOURCE = module_source("echo", annotations={"readOnlyHint": True})
@@ -49,10 +49,10 @@ def hooks_with(*plugins: Any, **options: Any) -> Hooks:
     return hooks
 
 
-def call(site: Site, hooks: Hooks, host: Host | None = None, secrets: frozenset[str] = frozenset()) -> Any:
+def call(site: Site, hooks: Hooks, host: RunContext | None = None, secrets: frozenset[str] = frozenset()) -> Any:
     """Call `echo` through the gate."""
     (planned,) = site.plan("native:echo")
-    host = host or Host()
+    host = host or RunContext()
 
     async def work() -> Any:
         toolbox = await load_tools([planned], hooks=hooks)
@@ -139,7 +139,8 @@ def test_a_decider_that_blocks_does_not_hold_the_loop_up(site: Site) -> None:
     async def work() -> Any:
         toolbox = await load_tools([planned])
         gate = Gate((), Contract({"root": "/"}, {}), hooks=hooks)
-        calling = asyncio.create_task(GatedToolCaller(toolbox, gate).call_tool(planned, {"text": "hi"}, Host().scope()))
+        caller = GatedToolCaller(toolbox, gate)
+        calling = asyncio.create_task(caller.call_tool(planned, {"text": "hi"}, RunContext().scope()))
         await asyncio.sleep(0)
         plugin.went_on.set()
         return await calling
@@ -149,7 +150,7 @@ def test_a_decider_that_blocks_does_not_hold_the_loop_up(site: Site) -> None:
 
 def test_a_decider_that_never_answers_has_denied(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hooked, "ANSWER_S", 0.05)
-    host, plugin = Host(), Blocking()
+    host, plugin = RunContext(), Blocking()
     result = call(site, hooks_with(plugin), host)
     plugin.went_on.set()
     assert result["status"] == "error"
@@ -165,7 +166,7 @@ class Leaking:
 
 
 def test_no_secret_that_a_plugin_says_reaches_an_event(site: Site) -> None:
-    host = Host()
+    host = RunContext()
     result = call(site, hooks_with(Leaking()), host, frozenset({"s3cr3t-value"}))
     assert "s3cr3t" not in str(host.events) + str(result) + str(host.rows())
     assert "Leaking: you sent" in str(result)
@@ -183,7 +184,7 @@ class Hanging:
 
 
 def test_a_wrapper_that_hangs_is_a_timeout_that_names_its_plugin(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("strands_cli.agents.calls.contract.DEFAULT_TIMEOUT_S", 0.02)
+    monkeypatch.setattr("strands_cli.tools.calling_contract.DEFAULT_TIMEOUT_S", 0.02)
     assert "timeout: no answer within 0.04 s of the hook plugin Hanging" in str(call(site, hooks_with(Hanging())))
 
 
@@ -276,7 +277,7 @@ def test_what_a_tool_asks_a_person_no_wrapper_can_keep_to_itself(site: Site) -> 
     )
     site.install(source, name="asks", entry=":asks", manifest=False)
     (planned,) = site.plan("native:asks")
-    hooks, host = hooks_with(Swallowing(), Tagging("tag")), Host([Answer("answered", "yes")])
+    hooks, host = hooks_with(Swallowing(), Tagging("tag")), RunContext([Answer("answered", "yes")])
 
     async def work() -> Any:
         toolbox = await load_tools([planned], hooks=hooks)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from strands_cli.catalog import discover_catalog
-from strands_cli.catalog.records import ToolRecord
+from strands_cli.catalog.tool_record import ToolRecord
 from tests.cli.strands import Folder
 from tests.cli.test_resume import run_id
 from tests.distributions import make_distribution
@@ -179,7 +179,7 @@ def test_what_hands_over_to_a_person_waits_for_that_person(folder: Folder) -> No
 NESTED = """
 import os, sys
 sys.path[:0] = [{site!r}]
-from strands_cli.agents.loading import legacy
+from strands_cli.tools import strands_tools_compat as legacy
 with legacy.prompts_taken("strands_tools.shell"):
     from strands_tools import shell
 token = legacy._under_way.set(legacy._Call("strands_tools.use_agent", {{}}))

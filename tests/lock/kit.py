@@ -7,8 +7,8 @@ import hashlib
 from pathlib import Path
 
 from strands_cli.catalog import discover_catalog
-from strands_cli.lock.installed import lock_distributions
-from strands_cli.lock.model import Lock
+from strands_cli.lock.installed_lock import lock_distributions
+from strands_cli.lock.lock_model import Lock
 from tests.distributions import module_source, sound
 
 

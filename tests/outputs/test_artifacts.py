@@ -11,7 +11,7 @@ import pytest
 
 from strands_cli.errors import ArtifactError, ExitCode
 from strands_cli.outputs.artifacts import ArtifactWriter, collision, obstacle, place_artifact, write_artifact
-from strands_cli.planning.options import RunOptions
+from strands_cli.planning.run_options import RunOptions
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="POSIX links and modes")
 

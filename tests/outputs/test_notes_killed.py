@@ -17,9 +17,9 @@ LEAVER = """
 import asyncio, os, signal, sys
 from pathlib import Path
 from types import SimpleNamespace
-from strands_cli.agents.context import Context
+from strands_cli.agents.compaction import Context
 from strands_cli.engine.journal import SqliteJournal
-from strands_cli.engine.outside import OutsideRun
+from strands_cli.engine.standalone import OutsideRun
 from strands_cli.outputs.notes import NotesFile
 
 directory, form, deadly = Path(sys.argv[1]), sys.argv[2], sys.argv[3]

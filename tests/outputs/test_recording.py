@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from strands_cli.errors import ArtifactError
-from strands_cli.outputs.recording import turn_of, write_recording
-from strands_cli.spec.document import read_document
-from strands_cli.spec.recording import RecordedCall, RecordedTurn, load_recording
+from strands_cli.outputs.recording_writer import turn_of, write_recording
+from strands_cli.workflow.document import read_document
+from strands_cli.workflow.recording_file import RecordedCall, RecordedTurn, load_recording
 
 
 def text(*pieces: str) -> list[dict[str, Any]]:

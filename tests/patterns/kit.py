@@ -24,9 +24,9 @@ from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.ports import Answer, Journal, Ports, Question
 from strands_cli.events import Event
 from strands_cli.outputs.artifacts import ArtifactWriter
-from strands_cli.planning.build import require_runnable
-from strands_cli.planning.options import RunOptions
+from strands_cli.planning.build_plan import require_runnable
 from strands_cli.planning.plan import Plan
+from strands_cli.planning.run_options import RunOptions
 from tests.distributions import make_distribution, manifest_of, tool
 from tests.fakes.model_server import Turn
 

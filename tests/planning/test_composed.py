@@ -10,12 +10,12 @@ import pytest
 from strands_cli import app
 from strands_cli.catalog import Catalog, discover_catalog
 from strands_cli.errors import Finding
-from strands_cli.planning.lock import python_path_of, tools_of
-from strands_cli.planning.options import RunOptions
-from strands_cli.planning.own import AgentAsTool, Composite, WorkflowAsTool
+from strands_cli.planning.lock_check import python_path_of, tools_of
 from strands_cli.planning.plan import Plan, PlannedTool
+from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.workflow_tools import AgentAsTool, Composite, WorkflowAsTool
 from strands_cli.policy import Policy, make_rule
-from strands_cli.spec.kept import place_of
+from strands_cli.workflow.file_source import place_of
 from tests.distributions import sound
 from tests.fakes.plans import chain_of, found, plan_of
 

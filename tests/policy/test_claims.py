@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strands_cli.policy import CAPABILITIES, Request, Rule, decide
-from strands_cli.policy.claims import NOTHING_SAID, Said, tightened
+from strands_cli.policy.tool_claims import NOTHING_SAID, Said, tightened
 from tests.policy.test_decide import requests, rules, strength
 
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint", "title")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strands_cli.policy import Request
-from strands_cli.policy.touched import EVERYTHING, MAX_NAMES, Resource, Touched, fields_of, touched
+from strands_cli.policy.resources import EVERYTHING, MAX_NAMES, Resource, Touched, fields_of, touched
 
 READ_ONLY = {"readOnlyHint": True}
 ALL = (EVERYTHING,)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strands_cli.agents.model.turns import without_secrets
 from strands_cli.secrets import MARK, PERSONAL, RedactedStream, holds_secret, redact, redact_json
-from strands_cli.secrets.personal import without_personal
+from strands_cli.secrets.personal_data import without_personal
+from strands_cli.tools.message_json import without_secrets
 
 KINDS = frozenset({PERSONAL})
 FOUND = {

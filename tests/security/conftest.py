@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from strands_cli.catalog import discover_catalog
-from strands_cli.upkeep.engines import find_engines
+from strands_cli.doctor.sandbox_engines import find_engines
 from tests.cli.strands import Folder
 from tests.security.outside import Outside, standing
 

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from strands_cli import app
-from strands_cli.planning.options import RunOptions
+from strands_cli.planning.run_options import RunOptions
 from tests.fakes.model_server import Turn
 from tests.servers.conftest import Site, tool
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from strands_cli.agents.mcp import process as mcp_process
-from strands_cli.agents.mcp import server as mcp_server
 from strands_cli.errors import ExitCode
+from strands_cli.tools.mcp import server as mcp_server
+from strands_cli.tools.mcp import stdio_transport as mcp_process
 from tests.servers.conftest import Site, lives, tool
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's own ending of children")

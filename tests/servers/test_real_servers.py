@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from strands_cli.agents.mcp import server as mcp_server
 from strands_cli.errors import ExitCode
+from strands_cli.tools.mcp import server as mcp_server
 from tests.servers.conftest import Site
 
 SERVER = """
@@ -177,7 +177,7 @@ def test_a_server_that_never_answers_over_http_is_given_up(site: Site, monkeypat
 
 
 def test_a_flood_over_http_is_cut_off(site: Site, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from strands_cli.agents.mcp import http as mcp_http
+    from strands_cli.tools.mcp import http_transport as mcp_http
 
     monkeypatch.setattr(mcp_http, "MAX_MESSAGE_BYTES", 100_000)
     more = at(site, library, monkeypatch)

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from strands_cli.engine.journal import SqliteJournal
-from strands_cli.engine.outside import MemoryJournal
 from strands_cli.engine.ports import Row, RowKind
+from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.testing import JournalContract, check_journal
 
 CHECKS = {name for name in dir(JournalContract) if name.startswith("test_")}

@@ -266,7 +266,7 @@ def test_pytest_collects_the_class_and_reports_each_test(plugin: Plugin) -> None
     assert "exception to the contract: people wait for it" in done.stdout
     assert "What to do: put what the model shall read into the result" in done.stdout
     assert "Traceback" not in done.stdout
-    assert "standard.py" not in done.stdout.replace("testing/standard.py:", "")
+    assert "standard.py" not in done.stdout.replace("testing/standard_tests.py:", "")
 
 
 def test_it_needs_no_pytest(plugin: Plugin) -> None:

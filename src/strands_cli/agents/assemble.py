@@ -12,22 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from strands.models import Model
 
-from strands_cli.agents.calls.gate import Contract, Gate
-from strands_cli.agents.calls.own import Parts
-from strands_cli.agents.calls.tools import GatedToolCaller
-from strands_cli.agents.context import Context
-from strands_cli.agents.loading.given import GivenTools
-from strands_cli.agents.loading.kept import Tell
-from strands_cli.agents.loading.load import Toolbox, load_tools
-from strands_cli.agents.loading.reload import Reloader, with_reloading
+from strands_cli.agents.agent_runner import SdkAgentRunner, model_source
+from strands_cli.agents.compaction import Context
 from strands_cli.agents.model.models import close_model
 from strands_cli.agents.model.plugin_models import model_of
 from strands_cli.agents.remote_secrets import all_secrets
-from strands_cli.agents.runner import SdkAgentRunner, model_source
 from strands_cli.errors import InvalidInput
 from strands_cli.hooks.manager import Hooks
 from strands_cli.outputs.notes import NotesFile, place_notes
-from strands_cli.planning.own import (
+from strands_cli.planning.plan import Plan, PlannedTool, tools_of
+from strands_cli.planning.planned_steps import steps_of
+from strands_cli.planning.secret_values import require_unwritten, secrets_declared
+from strands_cli.planning.workflow_tools import (
     AgentAsTool,
     Composite,
     all_workflows_in,
@@ -35,19 +31,23 @@ from strands_cli.planning.own import (
     with_parts,
     workflows_in,
 )
-from strands_cli.planning.plan import Plan, PlannedTool, tools_of
-from strands_cli.planning.secrets import require_unwritten, secrets_declared
-from strands_cli.planning.steps import steps_of
 from strands_cli.policy import Rule
 from strands_cli.providers import PROVIDERS, value_at
 from strands_cli.secrets import PERSONAL, known_secrets
-from strands_cli.secrets.process import hide
-from strands_cli.spec.kept import Kept
-from strands_cli.spec.model import AgentStep, CallStep
-from strands_cli.spec.recording import Recording, load_recording
+from strands_cli.secrets.process_streams import hide
+from strands_cli.tools.gate import Contract, Gate
+from strands_cli.tools.gated_tool import GatedToolCaller
+from strands_cli.tools.import_guard import Tell
+from strands_cli.tools.python_objects import GivenTools
+from strands_cli.tools.reload import Reloader, with_reloading
+from strands_cli.tools.tool_loading import Toolbox, load_tools
+from strands_cli.tools.workflow_tool_calls import Parts
+from strands_cli.workflow.file_source import FileSnapshot
+from strands_cli.workflow.model import AgentStep, CallStep
+from strands_cli.workflow.recording_file import Recording, load_recording
 
 if TYPE_CHECKING:
-    from strands_cli.agents.mcp.served import Serving
+    from strands_cli.tools.mcp.toolset import Serving
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class _Assembly:
         """Return what the plan's MCP servers need, if it has any."""
         if not plan.spec.tools.mcp:
             return None
-        from strands_cli.agents.mcp.served import Serving  # half a second, for workflows with servers only
+        from strands_cli.tools.mcp.toolset import Serving  # half a second, for workflows with servers only
 
         return Serving(plan.base_dir, self.values[plan.file], self.secrets, plan.pinned)
 
@@ -261,7 +261,7 @@ def tools_of_plan(plan: Plan) -> list[PlannedTool]:
 
 
 def _recording(path: Path, files: Mapping[str, str]) -> Recording:
-    recording, findings = load_recording(Kept(texts=files).read(path))
+    recording, findings = load_recording(FileSnapshot(texts=files).read(path))
     if recording is None:
         raise InvalidInput(f"the recording {path} cannot be played", findings=findings)
     return recording

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from strands_cli.api.choices import RunChoices as RunChoices
-from strands_cli.api.choices import StoredRunChoices as StoredRunChoices
-from strands_cli.api.workflow import Workflow as Workflow
+from strands_cli.api.run_choices import RunChoices as RunChoices
+from strands_cli.api.run_choices import StoredRunChoices as StoredRunChoices
+from strands_cli.api.workflows import Workflow as Workflow
 from strands_cli.engine.execute import RunResult as RunResult
 from strands_cli.engine.ports import Answer as Answer
 from strands_cli.engine.ports import Question as Question

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from strands_cli.catalog.catalog import Catalog, discover_catalog
-from strands_cli.catalog.records import ToolRecord, ToolStatus
+from strands_cli.catalog.tool_record import ToolRecord, ToolStatus
 
 __all__ = ["Catalog", "ToolRecord", "ToolStatus", "discover_catalog"]

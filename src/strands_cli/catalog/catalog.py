@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from strands_cli.catalog.build import build_records
 from strands_cli.catalog.distributions import Distribution, Scan, normalise
-from strands_cli.catalog.records import ToolRecord
+from strands_cli.catalog.record_builder import build_records
 from strands_cli.catalog.scan import scan_installed
+from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import Finding, Where
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Catalog:
 
     def lookup(self, ref: ToolRef | str) -> ToolRecord | Finding:
         """Return what a reference stands for, or the finding that says why it stands for nothing usable."""
-        from strands_cli.catalog.resolve import lookup  # costs a listing nothing
+        from strands_cli.catalog.resolution import lookup  # costs a listing nothing
 
         return lookup(self, ref)
 
@@ -120,7 +120,7 @@ class Catalog:
             InvalidInput: It names nothing, two things or another version; `error.findings` has the one reason.
             NotEquipped: The tool is installed, but broken, or this machine lacks what it requires.
         """
-        from strands_cli.catalog.resolve import require
+        from strands_cli.catalog.resolution import require
 
         return require(self, ref)
 

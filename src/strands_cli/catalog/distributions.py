@@ -8,7 +8,7 @@ import os
 import re
 from dataclasses import dataclass, field
 
-from strands_cli.catalog.locate import read_start
+from strands_cli.catalog.module_files import read_start
 from strands_cli.errors import Finding, Where
 
 GROUP = "strands_cli.tools"

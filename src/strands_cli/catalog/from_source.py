@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from strands_cli.catalog.distributions import Scan
-from strands_cli.catalog.locate import Package, find_package, module_file, read_file
-from strands_cli.catalog.records import ToolRecord, summarise
+from strands_cli.catalog.module_files import Package, find_package, module_file, read_file
 from strands_cli.catalog.source_reader import MAX_SOURCE_BYTES, SourceError, SourceTool, read_tool
+from strands_cli.catalog.tool_record import ToolRecord, summarise
 from strands_cli.errors import Finding, Where
 
 if TYPE_CHECKING:

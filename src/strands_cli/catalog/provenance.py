@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from strands_cli.catalog.from_source import find_definition
-from strands_cli.catalog.locate import read_file
-from strands_cli.catalog.records import ToolRecord
+from strands_cli.catalog.module_files import read_file
+from strands_cli.catalog.tool_record import ToolRecord
 
 if TYPE_CHECKING:
     from strands_cli.catalog.catalog import Catalog

@@ -55,7 +55,7 @@ def scan_installed(path: Sequence[str] | None = None) -> Scan:
     seen = scan(search_path(path))
     # The three finders of a plain interpreter find nothing that the directories do not have.
     if path is None and any(hasattr(finder, "find_distributions") for finder in sys.meta_path if finder not in _OWN):
-        from strands_cli.catalog.foreign import scan_finders  # imports importlib.metadata
+        from strands_cli.catalog.other_finders import scan_finders  # imports importlib.metadata
 
         scan_finders(seen)
     return seen
@@ -86,7 +86,7 @@ def _scan_entry(directory: str, seen: Scan) -> None:
     except FileNotFoundError:
         return
     except NotADirectoryError:
-        from strands_cli.catalog.foreign import scan_archive  # few paths have archives
+        from strands_cli.catalog.other_finders import scan_archive  # few paths have archives
 
         scan_archive(directory, seen)
         return

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from strands_cli.catalog.bindings import UNKNOWN, Bindings, Foreign, Unknown, exported_names, is_from_python
 from strands_cli.catalog.docstrings import description_of, docstring_of
 from strands_cli.catalog.settled import is_plain_suite, is_settled
+from strands_cli.catalog.static_values import UNKNOWN, Bindings, Foreign, Unknown, exported_names, is_from_python
 from strands_cli.metadata import HINTS
 
 MAX_SOURCE_BYTES = 2_000_000

@@ -29,7 +29,7 @@ def _answer(arguments: list[str]) -> int:
         try:
             print(f"strands-cli {__version__}", flush=True)
         except OSError as error:
-            from strands_cli.cli.output import ReaderGone, report_error
+            from strands_cli.cli.terminal.output import ReaderGone, report_error
 
             return report_error(ReaderGone() if isinstance(error, BrokenPipeError) else error)
         return 0

@@ -17,7 +17,7 @@ from typing import Any, TextIO, TypeVar
 
 from strands_cli.engine.threads import DaemonThreads as DaemonThreads
 from strands_cli.errors import Interrupted, Terminated
-from strands_cli.secrets.process import RedactedFormatter
+from strands_cli.secrets.process_streams import RedactedFormatter
 
 Result = TypeVar("Result")
 STOP_GRACE_S = 5.0

@@ -7,26 +7,23 @@ from typing import Annotated
 
 import typer
 
-from strands_cli.cli import (
-    atomic,
-    completion,
-    doctor,
-    explain,
-    lock,
-    new,
-    plan,
-    plugins,
-    resume,
-    run,
-    runs,
-    supported,
-    tools,
-    tools_run,
-    validate,
-)
-from strands_cli.cli.completion import COMPLETING
-from strands_cli.cli.foreign import Commands
-from strands_cli.cli.output import let_go, print_result, report_error, result_lost
+from strands_cli.cli.commands import atomic_commands as atomic
+from strands_cli.cli.commands import completion, tools_run
+from strands_cli.cli.commands import doctor_command as doctor
+from strands_cli.cli.commands import explain_command as explain
+from strands_cli.cli.commands import list_supported as supported
+from strands_cli.cli.commands import lock_command as lock
+from strands_cli.cli.commands import new_command as new
+from strands_cli.cli.commands import plan_command as plan
+from strands_cli.cli.commands import plugin_group as plugins
+from strands_cli.cli.commands import resume_command as resume
+from strands_cli.cli.commands import run_command as run
+from strands_cli.cli.commands import runs_commands as runs
+from strands_cli.cli.commands import tools_commands as tools
+from strands_cli.cli.commands import validate_command as validate
+from strands_cli.cli.commands.completion import COMPLETING
+from strands_cli.cli.commands.plugin_commands import Commands
+from strands_cli.cli.terminal.output import let_go, print_result, report_error, result_lost
 
 program = typer.Typer(
     name="strands",

@@ -8,14 +8,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from strands_cli.engine.rows import Clock, Journal, Row, RowKind
+from strands_cli.engine.journal_rows import Clock, Journal, Row, RowKind
 from strands_cli.errors import BudgetExceeded
 from strands_cli.events import Usage
 from strands_cli.prices import PriceTable
-from strands_cli.spec.model import AgentLimits, FailurePolicy
+from strands_cli.workflow.model import AgentLimits, FailurePolicy
 
 if TYPE_CHECKING:
-    from strands_cli.spec.model import Budgets
+    from strands_cli.workflow.model import Budgets
 
 Result = TypeVar("Result")
 
@@ -41,7 +41,7 @@ class StepTally:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class StepLimits:
     """On what terms one step's models are called: its agent's limits, the run's retries, what models cost.
 
     `budget` is what its agent may spend in the whole run, None where nothing bounds that.

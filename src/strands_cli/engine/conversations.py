@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import RunFailed
-from strands_cli.spec.model import AgentStep
+from strands_cli.workflow.model import AgentStep
 
 if TYPE_CHECKING:
     from strands_cli.engine.ports import AgentAnswer
     from strands_cli.planning.plan import PlannedAgent
-    from strands_cli.spec.model import Step
+    from strands_cli.workflow.model import Step
 
 # Beside a step's result in its row.
 MESSAGES, RESTATED = "messages", "restated"

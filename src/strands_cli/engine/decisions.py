@@ -8,8 +8,8 @@ from typing import Any
 
 from strands_cli.engine.budget import REUSED, worked_before
 from strands_cli.engine.effects import UNDECIDED
+from strands_cli.engine.journal_rows import in_order_of_request
 from strands_cli.engine.ports import Clock, Journal, Row
-from strands_cli.engine.rows import in_order_of_request
 from strands_cli.engine.scope import misfit
 from strands_cli.errors import UsageError, did_you_mean
 

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from strands_cli.canonical import digest_of
-from strands_cli.engine.rows import Clock, Journal, Row, RowKind, RowStatus
+from strands_cli.canonical_json import digest_of
+from strands_cli.engine.journal_rows import Clock, Journal, Row, RowKind, RowStatus
 from strands_cli.errors import RunRecordError, WaitingForPerson
 from strands_cli.events import Usage
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.effects import NeedsDecision
+from strands_cli.engine.journal_rows import in_order_of_request
 from strands_cli.engine.patterns import PATTERNS
 from strands_cli.engine.ports import Ports, Row
-from strands_cli.engine.rows import in_order_of_request
 from strands_cli.engine.run import Run
-from strands_cli.engine.tracing import Traced
+from strands_cli.engine.tracing_port import Traced
 from strands_cli.errors import RunRecordError, StrandsCliError, WaitingForPerson
 from strands_cli.events import ArtifactWritten, Event, RunFinished, RunStarted, RunStatus, Usage
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from strands_cli.engine.rows import Answer, Clock, Human, Journal, Question, Row, RowKind, RowStatus
-from strands_cli.engine.tracing import UNTRACED, Tracing
+from strands_cli.engine.journal_rows import Answer, Clock, Human, Journal, Question, Row, RowKind, RowStatus
+from strands_cli.engine.tracing_port import UNTRACED, Tracing
 from strands_cli.events import Usage
 
 if TYPE_CHECKING:

@@ -8,24 +8,24 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.budget import Budget, Terms
+from strands_cli.engine.budget import Budget, StepLimits
 from strands_cli.engine.concurrency import Job, Outcome, run_jobs
 from strands_cli.engine.conversations import Conversations
 from strands_cli.engine.effects import Effect
 from strands_cli.engine.ports import AgentRequest, Ports, Question, Row, RowKind
-from strands_cli.engine.results import StepResult, describe, json_of, text_of
 from strands_cli.engine.scope import StepScope
-from strands_cli.engine.tracing import UNTRACED, traced_step
+from strands_cli.engine.step_results import StepResult, describe, json_of, text_of
+from strands_cli.engine.tracing_port import UNTRACED, traced_step
 from strands_cli.errors import RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, PathEnded, RunWarning, StepFailed, StepFinished, StepStarted
 from strands_cli.planning.plan import tools_of
-from strands_cli.planning.steps import agents_by_key
-from strands_cli.spec.model import AgentLimits, AgentStep, Budgets, CallStep, GateStep
-from strands_cli.spec.template import TemplateError, Templates
+from strands_cli.planning.planned_steps import agents_by_key
+from strands_cli.workflow.model import AgentLimits, AgentStep, Budgets, CallStep, GateStep
+from strands_cli.workflow.templates.template import TemplateError, Templates
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan
-    from strands_cli.spec.model import Step
+    from strands_cli.workflow.model import Step
 
 
 class Run:
@@ -85,12 +85,12 @@ class Run:
         for message in self.budget.warnings(kind):
             self.warn(message)
 
-    def _terms(self, step: Step) -> Terms:
+    def _terms(self, step: Step) -> StepLimits:
         """Return on what terms a step may call models."""
         agent = self.plan.agents[step.agent] if isinstance(step, AgentStep) else None
         limits = (agent.limits if agent else None) or AgentLimits()
         budget = self._agent_budgets.get(agent.id) if agent else None
-        return Terms(limits, self.plan.spec.runtime.failure_policy, self.plan.prices, budget)
+        return StepLimits(limits, self.plan.spec.runtime.failure_policy, self.plan.prices, budget)
 
     def _begin(self, scope: StepScope, step: Step) -> None:
         """Tell once that a step begins: when it has its slot, or when its answer is already there."""

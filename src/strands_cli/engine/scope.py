@@ -8,20 +8,20 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from strands_cli.engine.budget import StepTally, Terms
+from strands_cli.engine.budget import StepLimits, StepTally
 from strands_cli.engine.effects import Effect
-from strands_cli.engine.rows import Answer, Question
+from strands_cli.engine.journal_rows import Answer, Question
 from strands_cli.errors import BudgetExceeded, RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, HumanAnswered, HumanAsked, RunWarning, Usage
-from strands_cli.spec.regex import SlowPattern, fullmatch
+from strands_cli.workflow.templates.bounded_regex import SlowPattern, fullmatch
 
 if TYPE_CHECKING:
     from strands_cli.engine.budget import Budget
-    from strands_cli.engine.rows import Clock, Human, Row, RowKind
+    from strands_cli.engine.journal_rows import Clock, Human, Row, RowKind
     from strands_cli.policy import Request
 
 
-class Host(Protocol):
+class RunContext(Protocol):
     """What a scope needs of the run it belongs to."""
 
     clock: Clock
@@ -42,7 +42,7 @@ class Host(Protocol):
 
 
 @dataclass(slots=True)
-class Course:
+class StepState:
     """What has come of a step so far; whoever sees one of its calls alone shares it."""
 
     stopped: StrandsCliError | None = None
@@ -63,18 +63,18 @@ class StepScope:
     """
 
     def __init__(
-        self, run: Host, key: str, who: str, terms: Terms | None = None, outer: StepScope | None = None
+        self, run: RunContext, key: str, who: str, terms: StepLimits | None = None, outer: StepScope | None = None
     ) -> None:
         self.key = key
         self.who = who
         self.cancel: Callable[[], None] | None = None
-        self.terms = terms or Terms()
+        self.terms = terms or StepLimits()
         self.began: float | None = None
         self.retries_call = False
         self.before_asking: Callable[[], Awaitable[None]] | None = None
         self.outer = outer
         self._run = run
-        self._course = Course()
+        self._course = StepState()
         if outer is not None:
             self.before_asking = outer.before_asking
             outer._course.inner.append(self)
@@ -86,7 +86,7 @@ class StepScope:
         return inner
 
     @property
-    def host(self) -> Host:
+    def host(self) -> RunContext:
         """The run it belongs to."""
         return self._run
 

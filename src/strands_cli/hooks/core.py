@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from strands_cli.catalog.catalog import scan_tools
 from strands_cli.catalog.distributions import Scan
-from strands_cli.catalog.records import ToolRecord
-from strands_cli.hooks.specs import hookimpl
-from strands_cli.hooks.values import HookContext
+from strands_cli.catalog.tool_record import ToolRecord
+from strands_cli.hooks.hook_values import HookContext
+from strands_cli.hooks.hookspecs import hookimpl
 from strands_cli.policy import Decision, decide
 
 NAME = "core"

@@ -11,12 +11,12 @@ import pluggy
 
 from strands_cli.catalog.catalog import Catalog, join_records
 from strands_cli.catalog.distributions import Scan, normalise
-from strands_cli.catalog.locate import find_package
-from strands_cli.catalog.records import ToolRecord
+from strands_cli.catalog.module_files import find_package
+from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import Denied, Finding
 from strands_cli.hooks.core import NAME as CORE
 from strands_cli.hooks.core import Core
-from strands_cli.hooks.values import Check, HookContext, ToolCall, Wrapper
+from strands_cli.hooks.hook_values import Check, HookContext, ToolCall, Wrapper
 from strands_cli.policy import Decision, decide, strongest
 
 Tell = Callable[[str], None]

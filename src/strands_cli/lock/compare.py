@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from strands_cli.lock.files import UNREADABLE
-from strands_cli.lock.model import Lock, LockedDistribution, LockedModule, LockedServer, LockedTool
+from strands_cli.lock.file_digests import UNREADABLE
+from strands_cli.lock.lock_model import Lock, LockedDistribution, LockedModule, LockedServer, LockedTool
 
 _SHOWN, _BEFORE, _NAMES = 70, 20, 5
 
@@ -166,7 +166,7 @@ def _when(tool: LockedTool) -> str:
 
 
 def _compare_fields(owner: str, name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Difference]:
-    from strands_cli.catalog.drift import differences  # only where something has changed
+    from strands_cli.catalog.definition_diff import differences  # only where something has changed
 
     found = False
     for pointer, before, after in differences(old, new):

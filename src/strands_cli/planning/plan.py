@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.canonical import canonical_json
+from strands_cli.canonical_json import canonical_json
 from strands_cli.errors import Finding
 from strands_cli.policy import Decision, Policy, Rule
 from strands_cli.prices import PriceTable
@@ -17,9 +17,9 @@ from strands_cli.toolref import ToolRef
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord
     from strands_cli.hooks.manager import Hooks
-    from strands_cli.lock.model import LockedServer
-    from strands_cli.planning.own import Own
-    from strands_cli.spec.model import AgentBudgets, AgentLimits, AgentStep, McpServer, ToolEntry, WorkflowSpec
+    from strands_cli.lock.lock_model import LockedServer
+    from strands_cli.planning.workflow_tools import WorkflowTool
+    from strands_cli.workflow.model import AgentBudgets, AgentLimits, AgentStep, McpServer, ToolEntry, WorkflowSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class PlannedTool:
     member: str | None = None
     sources: frozenset[str] = frozenset()
     conditional: tuple[Rule, ...] = ()
-    own: Own | None = None
+    own: WorkflowTool | None = None
     depth: int = 0
     settles: Mapping[str, Any] = field(default_factory=dict)
     server: McpServer | None = None

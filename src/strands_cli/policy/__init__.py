@@ -11,9 +11,9 @@ from strands_cli.policy.decide import (
     speaking_rules,
     strongest,
 )
-from strands_cli.policy.patterns import PatternError, make_rule, parse_pattern
 from strands_cli.policy.policy import Policy, SwitchedOn, joined
 from strands_cli.policy.rule import CAPABILITIES, EFFECTS, LEVELS, SOURCES, Effect, Level, Request, Rule, names_custom
+from strands_cli.policy.tool_patterns import PatternError, make_rule, parse_pattern
 
 __all__ = [
     "CAPABILITIES",

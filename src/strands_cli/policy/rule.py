@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from strands_cli.policy.arguments import fits_any, fits_every
+from strands_cli.policy.argument_globs import fits_any, fits_every
 from strands_cli.versions import satisfies
 
 Effect = Literal["allow", "ask", "deny"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strands_cli.secrets.personal import PERSONAL
+from strands_cli.secrets.personal_data import PERSONAL
 from strands_cli.secrets.redaction import (
     MARK,
     MIN_LENGTH,

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from strands_cli.provider_table import PROVIDERS
-from strands_cli.secrets.personal import (
+from strands_cli.secrets.personal_data import (
     PERSONAL,
     may_hold_personal,
     settled_length,

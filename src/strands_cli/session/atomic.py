@@ -10,21 +10,21 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.agents.schema.schemas import SchemaFaultError, first_problem, problem_of_text
 from strands_cli.errors import Finding, InvalidAnswer, InvalidInput, StrandsCliError, UsageError, has_errors
 from strands_cli.outputs.junit import Outcome
-from strands_cli.planning.atomic import INPUT, AsWorkflow, as_workflow, at_home
-from strands_cli.spec.agent_file import STEP, AgentTest, Atomic, require_sound
-from strands_cli.spec.kept import Kept, place_of
-from strands_cli.spec.recording import VERSION
-from strands_cli.spec.regex import SlowPattern, search
+from strands_cli.planning.agent_workflow import INPUT, AsWorkflow, as_workflow, at_home
+from strands_cli.tools.schema.schemas import SchemaFaultError, first_problem, problem_of_text
+from strands_cli.workflow.agent_file import STEP, AgentTest, Atomic, require_sound
+from strands_cli.workflow.file_source import FileSnapshot, place_of
+from strands_cli.workflow.recording_file import VERSION
+from strands_cli.workflow.templates.bounded_regex import SlowPattern, search
 
 if TYPE_CHECKING:
     from strands_cli.engine.ports import Human
     from strands_cli.events import Event
-    from strands_cli.planning.options import RunOptions
     from strands_cli.planning.plan import Plan
-    from strands_cli.spec.model import AgentSpec, WorkflowSpec
+    from strands_cli.planning.run_options import RunOptions
+    from strands_cli.workflow.model import AgentSpec, WorkflowSpec
 
 # Stands in a folder only by name: its text is kept in memory, and in the record of the run.
 _TURNS = ".atomic.recording.yaml"
@@ -206,7 +206,7 @@ def _with_turns(atomic: Atomic, test: AgentTest) -> AsWorkflow:
     whole = as_workflow(atomic, recording=_TURNS)
     turns = {"recording": VERSION, "steps": {STEP: [dict(turn) for turn in test.recording or ()]}}
     texts = {**whole.kept.texts, place_of(atomic.folder / _TURNS): json.dumps(turns)}
-    return dataclasses.replace(whole, kept=Kept(whole.kept.folder, texts))
+    return dataclasses.replace(whole, kept=FileSnapshot(whole.kept.folder, texts))
 
 
 def _side_of(error: StrandsCliError) -> str | None:

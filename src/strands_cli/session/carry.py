@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.agents.assemble import Workers, assemble, toolbox_caller
 from strands_cli.engine.clock import SystemClock
 from strands_cli.engine.execute import RunResult, execute
-from strands_cli.engine.outside import OutsideRun
 from strands_cli.engine.ports import Clock, Human, Journal, Ports
-from strands_cli.engine.record import recorded_calls
-from strands_cli.engine.store import session_facts
-from strands_cli.engine.tracing import UNTRACED, Tracing
+from strands_cli.engine.run_facts import recorded_calls
+from strands_cli.engine.run_store import session_facts
+from strands_cli.engine.standalone import OutsideRun
+from strands_cli.engine.tracing_port import UNTRACED, Tracing
 from strands_cli.errors import StrandsCliError
 from strands_cli.events import Event, RunWarning
 from strands_cli.outputs.artifacts import ArtifactWriter
-from strands_cli.outputs.recording import write_recording
-from strands_cli.planning.build import require_runnable
-from strands_cli.planning.telemetry import destination_of
+from strands_cli.outputs.recording_writer import write_recording
+from strands_cli.planning.build_plan import require_runnable
+from strands_cli.planning.telemetry_destination import destination_of
 from strands_cli.policy import Policy, Rule
 from strands_cli.session.redacted import RedactedHuman, redacted, redacted_emit, redacted_errors, redacted_writer
 
 if TYPE_CHECKING:
-    from strands_cli.agents.loading.given import GivenTools
     from strands_cli.engine.journal import SqliteJournal
     from strands_cli.hooks.manager import Hooks
-    from strands_cli.planning.options import RunOptions
     from strands_cli.planning.plan import Plan, PlannedTool
+    from strands_cli.planning.run_options import RunOptions
+    from strands_cli.tools.python_objects import GivenTools
 
 Emit = Callable[[Event], None]
 
@@ -107,7 +107,7 @@ async def _tracing(planned: Plan, secrets: frozenset[str], clock: Clock, emit: E
     if destination is None:
         yield UNTRACED
         return
-    from strands_cli.agents.tracing.run_spans import (
+    from strands_cli.telemetry.run_spans import (
         open_tracing,  # what sends spans is imported only where they are sent
     )
 
@@ -146,8 +146,8 @@ async def call_alone(
 
 def workspace_of(planned: Plan) -> dict[str, Any]:
     """Return what file tools may touch: the working directory and the mounts, not what decides over the run."""
-    from strands_cli.planning.lock import tools_of
-    from strands_cli.planning.watched import custom_places, python_folders
+    from strands_cli.planning.file_watch import custom_places, python_folders
+    from strands_cli.planning.lock_check import tools_of
 
     mounts = planned.spec.env.mounts
     rules = [file for _, file in planned.policy.files]

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from strands_cli.catalog import Catalog
 from strands_cli.errors import Denied, Finding, has_errors
+from strands_cli.hooks.hook_plugins import open_hooks
 from strands_cli.hooks.manager import Hooks
-from strands_cli.hooks.plugins import open_hooks
-from strands_cli.planning.options import RunOptions
+from strands_cli.planning.run_options import RunOptions
 from strands_cli.policy import Policy, SwitchedOn
 
 _CODES = ("hook-missing", "hook-failed")

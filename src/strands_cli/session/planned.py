@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 from strands_cli.catalog import Catalog
 from strands_cli.config import Settings, load_settings
 from strands_cli.errors import InvalidInput, NotEquipped, has_errors
-from strands_cli.hooks.values import HookContext
-from strands_cli.planning.build import build_plan, folder_of, require_runnable, with_findings
-from strands_cli.planning.lock import require_locked, with_lock
-from strands_cli.planning.options import RunOptions
-from strands_cli.planning.policies import load_policy
-from strands_cli.planning.tools import plan_single_tool
+from strands_cli.hooks.hook_values import HookContext
+from strands_cli.planning.build_plan import build_plan, folder_of, require_runnable, with_findings
+from strands_cli.planning.lock_check import require_locked, with_lock
+from strands_cli.planning.policy_files import load_policy
+from strands_cli.planning.resolve.tool_resolver import plan_single_tool
+from strands_cli.planning.run_options import RunOptions
 from strands_cli.policy import Policy
 from strands_cli.session.hooked import faults_of, hooks_in_force, require_hooks
-from strands_cli.spec.document import read_document
-from strands_cli.spec.kept import NOTHING_KEPT, Kept, place_of
-from strands_cli.spec.loader import Loaded, load_spec
+from strands_cli.workflow.document import read_document
+from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot, place_of
+from strands_cli.workflow.loader import Loaded, load_spec
 
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord
@@ -34,7 +34,7 @@ def plan_loaded(
     options: RunOptions,
     catalog: Catalog | None = None,
     settings: Settings | None = None,
-    kept: Kept | None = None,
+    kept: FileSnapshot | None = None,
     hooks: Hooks | None = None,
 ) -> Plan:
     """Return the plan of a workflow that has been read, with every finding about it.
@@ -45,7 +45,7 @@ def plan_loaded(
     """
     if loaded.spec is None or has_errors(loaded.findings):
         raise InvalidInput(f"{loaded.document.file} is not a valid workflow", findings=loaded.findings)
-    settings, kept = settings or load_settings(runs_dir=options.runs_dir), kept or NOTHING_KEPT
+    settings, kept = settings or load_settings(runs_dir=options.runs_dir), kept or NO_SNAPSHOT
     policy = load_policy(settings, kept.folder or folder_of(loaded.document), options.policy)
     file = loaded.document.file
     hooks = hooks or hooks_in_force(policy, options)
@@ -108,7 +108,7 @@ def plan_again(
         RunRecordError: the plan is not the one that the run began with.
         UsageError: a budget cannot be raised so.
     """
-    from strands_cli.engine.record import kept_files, raised_budgets, require_same
+    from strands_cli.engine.run_facts import kept_files, raised_budgets, require_same
 
     require_given(journal, options.tools)
     kept = kept_files(journal)
@@ -138,7 +138,7 @@ def plan_anew(
         NotEquipped: a program gave the run tools, and they are neither given now nor installed.
         InvalidInput: the file is no longer a valid workflow.
     """
-    from strands_cli.engine.record import current_source
+    from strands_cli.engine.run_facts import current_source
 
     settings = settings or load_settings(runs_dir=options.runs_dir)
     policy = load_policy(settings, None)  # no file of a project switches hook plugins on
@@ -146,7 +146,7 @@ def plan_anew(
     catalog = catalog if catalog is not None else hooks.discover(HookContext(rules=policy.rules))
     require_given(journal, options.tools, installed=catalog.by_name)
     source, text, kept, changed = current_source(journal)
-    loaded = load_spec(read_document(source, text), kept or NOTHING_KEPT)
+    loaded = load_spec(read_document(source, text), kept or NO_SNAPSHOT)
     planned = plan_loaded(loaded, options, catalog, settings, kept, hooks)
     return planned, f"{source}: {changed}" if changed else None
 

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.config import Settings, load_settings
 from strands_cli.engine.clock import SystemClock
 from strands_cli.engine.journal import SqliteJournal
-from strands_cli.engine.record import kept_files, new_run_id, run_facts
-from strands_cli.engine.store import find_run
+from strands_cli.engine.run_facts import kept_files, new_run_id, run_facts
+from strands_cli.engine.run_store import find_run
 from strands_cli.errors import StrandsCliError, UsageError
-from strands_cli.planning.secrets import values_at_hand
+from strands_cli.planning.secret_values import values_at_hand
 from strands_cli.secrets import PERSONAL
-from strands_cli.secrets.process import hide
-from strands_cli.spec.document import read_document
-from strands_cli.spec.kept import Kept
-from strands_cli.spec.loader import load_spec
+from strands_cli.secrets.process_streams import hide
+from strands_cli.workflow.document import read_document
+from strands_cli.workflow.file_source import FileSnapshot
+from strands_cli.workflow.loader import load_spec
 
 if TYPE_CHECKING:
-    from strands_cli.agents.loading.given import GivenTools
     from strands_cli.engine.ports import Row
-    from strands_cli.planning.options import RunOptions
     from strands_cli.planning.plan import Plan
+    from strands_cli.planning.run_options import RunOptions
+    from strands_cli.tools.python_objects import GivenTools
 
 
 def begin_record(
@@ -82,7 +82,7 @@ def secrets_at_hand(journal: SqliteJournal) -> frozenset[str]:
     return frozenset().union(*(_at_hand(*one, kept) for one in files))
 
 
-def _at_hand(file: str, text: Any, folder: Path, kept: Kept) -> frozenset[str]:
+def _at_hand(file: str, text: Any, folder: Path, kept: FileSnapshot) -> frozenset[str]:
     """Return the values that one file of a run names; files that are no workflows name none."""
     if not isinstance(text, str) or ("secrets" not in text and "pii_redaction" not in text):
         return frozenset()

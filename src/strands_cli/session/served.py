@@ -8,20 +8,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.agents.assemble import secrets_of
-from strands_cli.agents.mcp.served import Serving, definitions_of
 from strands_cli.agents.remote_secrets import all_secrets
-from strands_cli.canonical import canonical_json
+from strands_cli.canonical_json import canonical_json
 from strands_cli.errors import Finding, InvalidInput
-from strands_cli.lock.model import LockedServer, LockedTool
-from strands_cli.planning.build import require_runnable
-from strands_cli.planning.lock import servers_in
-from strands_cli.planning.mcp import reached_by
-from strands_cli.planning.own import all_workflows_in, called_in, with_parts
-from strands_cli.secrets.process import hide
+from strands_cli.lock.lock_model import LockedServer, LockedTool
+from strands_cli.planning.build_plan import require_runnable
+from strands_cli.planning.lock_check import servers_in
+from strands_cli.planning.resolve.mcp_servers import reached_by
+from strands_cli.planning.workflow_tools import all_workflows_in, called_in, with_parts
+from strands_cli.secrets.process_streams import hide
+from strands_cli.tools.mcp.toolset import Serving, definitions_of
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan
-    from strands_cli.spec.model import McpServer
+    from strands_cli.workflow.model import McpServer
 
 # Where a finding stands that keeps a server from being started; others are about running the workflow.
 _OF_SERVERS = ("/tools/mcp", "/env/secrets")

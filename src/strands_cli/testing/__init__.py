@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from strands_cli.agents.model.replay import ReplayModel as ReplayModel
-    from strands_cli.testing.journal import JournalContract as JournalContract
-    from strands_cli.testing.journal import check_journal as check_journal
+    from strands_cli.testing.journal_conformance import JournalContract as JournalContract
+    from strands_cli.testing.journal_conformance import check_journal as check_journal
     from strands_cli.testing.rehearsal import Example as Example
-    from strands_cli.testing.standard import contract_exception as contract_exception
+    from strands_cli.testing.standard_tests import contract_exception as contract_exception
     from strands_cli.testing.tool_contract import ToolContract as ToolContract
 
 # Imported when asked for: the model brings the SDK, which a test of a journal does not need.
 _PUBLIC = {
     "Example": "strands_cli.testing.rehearsal",
-    "JournalContract": "strands_cli.testing.journal",
+    "JournalContract": "strands_cli.testing.journal_conformance",
     "ReplayModel": "strands_cli.agents.model.replay",
     "ToolContract": "strands_cli.testing.tool_contract",
-    "check_journal": "strands_cli.testing.journal",
-    "contract_exception": "strands_cli.testing.standard",
+    "check_journal": "strands_cli.testing.journal_conformance",
+    "contract_exception": "strands_cli.testing.standard_tests",
 }
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from strands_cli.agents.loading.alone import Alone, Outcome, load_alone, run_alone, timeout_of
+from strands_cli.testing.plugin_harness import Alone, Outcome, load_alone, run_alone, timeout_of
 from strands_cli.testing.tool_checks import check_schema, input_problem, json_of, text_of
 
 # How long a thread may take to end by itself after the plugin was closed.

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from strands_cli.agents.loading.alone import size_limit_of
-from strands_cli.agents.loading.forms import RawTool
-from strands_cli.agents.model.turns import encode
-from strands_cli.agents.schema.schemas import SchemaFaultError, first_problem, require_schema
 from strands_cli.catalog.distributions import normalise
 from strands_cli.catalog.manifest import FILE_NAME, MEMBER_NAME, TOOL_NAME, parse_manifest
-from strands_cli.characters import hidden_characters, texts_of
+from strands_cli.testing.plugin_harness import size_limit_of
+from strands_cli.tools.forms import RawTool
+from strands_cli.tools.message_json import encode
+from strands_cli.tools.schema.schemas import SchemaFaultError, first_problem, require_schema
+from strands_cli.unicode_safety import hidden_characters, texts_of
 
 MAX_DESCRIPTION = 8000
 _KINDS = ("text", "json", "image", "document", "video")

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from strands_cli.testing import tool_checks as checks
-from strands_cli.testing.on_import import check_import, module_of, top_of
-from strands_cli.testing.performed import (
+from strands_cli.testing.import_effects import check_import, module_of, top_of
+from strands_cli.testing.performed_calls import (
     cancelled,
     check_concurrent,
     check_same,
@@ -21,7 +21,7 @@ from strands_cli.testing.performed import (
     results_by_plain_agent,
 )
 from strands_cli.testing.rehearsal import Example, Rehearsal, Scene, rehearse
-from strands_cli.testing.standard import require_standard_tests, skip, standard
+from strands_cli.testing.standard_tests import require_standard_tests, skip, standard
 
 
 class ToolContract:

@@ -11,12 +11,12 @@ from typing import Any, NoReturn
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.plugin import hookimpl
 
-from strands_cli.authoring.project import PluginProject, read_project
-from strands_cli.authoring.write import AUTHORED, make_manifests, read_manifest, render
+from strands_cli.catalog.definition_diff import drift, shortened
 from strands_cli.catalog.distributions import normalise
-from strands_cli.catalog.drift import drift, shortened
 from strands_cli.catalog.manifest import parse_manifest
 from strands_cli.errors import InvalidInput
+from strands_cli.plugins.check.manifest_writer import AUTHORED, make_manifests, read_manifest, render
+from strands_cli.plugins.check.project import PluginProject, read_project
 
 OPTIONS = {"import": bool, "tools": dict}
 _IMPORT_FIX = (

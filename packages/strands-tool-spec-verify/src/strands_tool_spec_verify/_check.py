@@ -46,10 +46,10 @@ def _findings(text: str, folder: Path, capability: bool) -> list[Finding]:
     try:
         from strands_cli import app
         from strands_cli.errors import StrandsCliError, has_errors
-        from strands_cli.planning.options import RunOptions
-        from strands_cli.spec.kept import Kept
+        from strands_cli.planning.run_options import RunOptions
+        from strands_cli.workflow.file_source import FileSnapshot
 
-        kept, options = Kept(folder, is_all=True), RunOptions(as_written=True)
+        kept, options = FileSnapshot(folder, is_all=True), RunOptions(as_written=True)
     except (ImportError, TypeError) as error:
         message = "strands-cli is not installed beside this tool, or is too old"
         raise Refusal("unavailable", message, reason="no-strands-cli") from error

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.spec.model import AgentStep
+from strands_cli.workflow.model import AgentStep
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
-    from strands_cli.spec.model import EvaluatorConfig
+    from strands_cli.workflow.model import EvaluatorConfig
 
 _WORDS = {"type": "array", "items": {"type": "string"}}
 EVALUATION = {

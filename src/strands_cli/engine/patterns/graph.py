@@ -7,15 +7,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.concurrency import Job, Outcome, joined
-from strands_cli.engine.holding import Holding
+from strands_cli.engine.patterns.graph_waiting import Holding
 from strands_cli.errors import RunFailed, WaitingForPerson
-from strands_cli.spec.model import GateStep
-from strands_cli.spec.paths import onward_from, ready
+from strands_cli.workflow.graph_paths import onward_from, ready
+from strands_cli.workflow.model import GateStep
 
 if TYPE_CHECKING:
-    from strands_cli.engine.results import StepResult
     from strands_cli.engine.run import Run
-    from strands_cli.spec.model import Edge, GraphConfig
+    from strands_cli.engine.step_results import StepResult
+    from strands_cli.workflow.model import Edge, GraphConfig
 
 
 async def graph(run: Run, config: GraphConfig) -> dict[str, Any]:

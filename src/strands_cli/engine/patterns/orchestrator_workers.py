@@ -6,13 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.concurrency import Job, Outcome
-from strands_cli.engine.results import after, question_to
-from strands_cli.spec.model import AgentStep
+from strands_cli.engine.step_results import after, question_to
+from strands_cli.workflow.model import AgentStep
 
 if TYPE_CHECKING:
-    from strands_cli.engine.results import StepResult
     from strands_cli.engine.run import Run
-    from strands_cli.spec.model import OrchestratorConfig
+    from strands_cli.engine.step_results import StepResult
+    from strands_cli.workflow.model import OrchestratorConfig
 
 _TASK = {"type": "object", "properties": {"task": {"type": "string", "minLength": 1}}, "required": ["task"]}
 TASKS = {"type": "array", "items": _TASK}

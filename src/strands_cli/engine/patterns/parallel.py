@@ -6,11 +6,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.concurrency import Job, Outcome
-from strands_cli.engine.results import after
+from strands_cli.engine.step_results import after
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
-    from strands_cli.spec.model import Branch, ParallelConfig
+    from strands_cli.workflow.model import Branch, ParallelConfig
 
 
 async def parallel(run: Run, config: ParallelConfig) -> dict[str, Any]:

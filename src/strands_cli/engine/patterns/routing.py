@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.results import question_to
+from strands_cli.engine.step_results import question_to
 from strands_cli.errors import InvalidAnswer, RunFailed
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
-    from strands_cli.spec.model import RoutingConfig
+    from strands_cli.workflow.model import RoutingConfig
 
 
 async def routing(run: Run, config: RoutingConfig) -> dict[str, Any]:

@@ -1,0 +1,174 @@
+"""Runs one fresh Strands agent for one step: journaled model, gated tools, and plain reasons when it stops."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pydantic import BaseModel
+from strands import Agent
+from strands.models import Model
+from strands.tools.executors import ConcurrentToolExecutor
+from strands.types.exceptions import EventLoopException, StructuredOutputException
+
+from strands_cli.agents.compaction import CompactedHistory, Context
+from strands_cli.agents.memory import kept, restored
+from strands_cli.agents.model.journaled_model import JournaledModel
+from strands_cli.agents.model.model_errors import explain
+from strands_cli.agents.model.replay import ReplayModel
+from strands_cli.agents.model.structured_output import answer_class, require_input, unwrap
+from strands_cli.agents.window import WindowedHistory
+from strands_cli.engine.ports import AgentAnswer, AgentRequest
+from strands_cli.engine.scope import StepScope
+from strands_cli.errors import InvalidAnswer, RunFailed
+from strands_cli.planning.plan import PlannedAgent
+from strands_cli.secrets import redact
+from strands_cli.tools.gate import Gate
+from strands_cli.tools.gated_tool import GatedTool
+from strands_cli.tools.ordering import Order
+from strands_cli.tools.tool_loading import Toolbox
+from strands_cli.workflow.recording_file import Recording
+
+# How often a wrong structured answer is given back to be mended.
+MENDING_TURNS = 1
+# Given the agent's plan and the step's key, returns the model to ask; a recording has other turns for each step.
+ModelSource = Callable[[PlannedAgent, str], Model]
+
+
+class SdkAgentRunner:
+    """Implements the engine's `AgentRunner` with the SDK's own event loop."""
+
+    def __init__(self, models: ModelSource, toolbox: Toolbox, gate: Gate, context: Context | None = None) -> None:
+        self._models = models
+        self._toolbox = toolbox
+        self._gate = gate
+        self._context = context or Context()
+
+    async def run_agent(self, request: AgentRequest, scope: StepScope) -> AgentAnswer:
+        """Run the agent to its end.
+
+        Raises:
+            StrandsCliError: why it stopped; a provider's own error becomes `RunFailed`.
+        """
+        request = _without_secrets(request, self._gate.secrets)
+        require_input(request)
+        model = self._models(request.agent, scope.key)
+        schema = request.output_schema
+        journaled = JournaledModel(model, request.agent.model, scope, self._gate.secrets, schema)
+        history = self._context.history(request.agent, model, scope, self._gate.secrets, len(request.history))
+        offered = self._toolbox.offered(request.tools)
+        order = Order(scope, [loaded.planned for loaded in offered])
+        agent = Agent(
+            model=journaled,
+            tools=[GatedTool(loaded, self._gate, order, lambda: journaled.broken_inputs) for loaded in offered],
+            system_prompt=redact(await self._context.noted(request.system_prompt, scope), self._gate.secrets),
+            messages=restored(request.history),
+            name=request.agent.id,
+            callback_handler=None,
+            conversation_manager=history,
+            # The SDK's default sleeps up to two minutes in silence.
+            retry_strategy=None,
+            # It starts all calls of a turn at once; which of them wait for which is decided before the gate.
+            tool_executor=ConcurrentToolExecutor(),
+        )
+        scope.cancel = agent.cancel
+        result = await self._invoke(agent, request, scope)
+        if isinstance(model, ReplayModel):
+            model.require_played()
+        answer = await self._answer(request, result, scope)
+        if not request.agent.keeps_conversation:
+            return answer
+        restated = isinstance(history, (CompactedHistory, WindowedHistory)) and history.changed
+        added = agent.messages if restated else agent.messages[len(request.history) :]
+        return replace(answer, messages=kept(added, answer.text, structured=schema is not None), restated=restated)
+
+    async def _answer(self, request: AgentRequest, result: Any, scope: StepScope) -> AgentAnswer:
+        """Return what the agent said, which also goes to the notes."""
+        schema = request.output_schema
+        text, output = response_text(result), None
+        if schema is not None:
+            output = unwrap(schema, result.structured_output.model_dump(mode="json"))
+            text = json.dumps(output, ensure_ascii=False)
+        await self._context.leave_note(request.agent, text, scope, self._gate.secrets)
+        return AgentAnswer(text, result.stop_reason, output=output)
+
+    async def _invoke(self, agent: Agent, request: AgentRequest, scope: StepScope) -> Any:
+        wanted = _answer_model(request, scope)
+        try:
+            result = await agent.invoke_async(request.prompt, structured_output_model=wanted)
+        except StructuredOutputException as error:
+            raise scope.stopped or _no_answer(request, str(error)) from error
+        except EventLoopException as error:
+            raise scope.stopped or explain(error.original_exception, request.agent, self._gate.secrets) from error
+        except Exception as error:
+            raise scope.stopped or explain(error, request.agent, self._gate.secrets) from error
+        if scope.stopped is not None:
+            raise scope.stopped
+        if wanted is not None and result.structured_output is not None:
+            return result
+        if wanted is not None:
+            raise _no_answer(request, f"it stopped with {result.stop_reason}")
+        if result.stop_reason not in ("end_turn", "stop_sequence"):
+            raise RunFailed(
+                f"the agent '{request.agent.id}' stopped without an answer: {result.stop_reason}",
+                fix="see the events of the run with --events; the model may have refused or been cut off",
+            )
+        if not response_text(result).strip():
+            raise RunFailed(
+                f"the agent '{request.agent.id}' ended without a word: the model answered nothing",
+                fix="say in its prompt what it shall answer, or choose another model",
+            )
+        return result
+
+
+def _without_secrets(request: AgentRequest, secrets: frozenset[str]) -> AgentRequest:
+    """Return the request as a model may see it, whatever a file or a person has put into its prompts."""
+    prompt, system_prompt = redact(request.prompt, secrets), redact(request.system_prompt, secrets)
+    return replace(request, prompt=prompt, system_prompt=system_prompt)
+
+
+def _answer_model(request: AgentRequest, scope: StepScope) -> type[BaseModel] | None:
+    """Return what the SDK asks the model to fill in; after one answer to mend, the next wrong one ends the step."""
+    if request.output_schema is None:
+        return None
+    refused: list[str] = []
+
+    def refuse(problem: str) -> None:
+        refused.append(problem)
+        if len(refused) > MENDING_TURNS:
+            scope.stop(_no_answer(request, problem))
+
+    return answer_class(request.output_schema, refuse)
+
+
+def _no_answer(request: AgentRequest, problem: str) -> InvalidAnswer:
+    return InvalidAnswer(
+        f"invalid_output: the agent '{request.agent.id}' gave no answer in the form asked for: {problem}",
+        fix="describe the form in its prompt, or choose a model that can call tools",
+    )
+
+
+def response_text(result: Any) -> str:
+    """Return the text of an agent's last message, without the trailing newline that `str()` adds."""
+    return str(result).rstrip("\n")
+
+
+def model_source(
+    models: Mapping[str, Model], recordings: Mapping[str, Recording], *, below: bool = False
+) -> ModelSource:
+    """Return where models come from: one per agent for the whole run, or the turns that a recording has for a step.
+
+    With `below` the recordings are of a workflow that is a tool: they know its keys without those of the call.
+    """
+
+    def source(agent: PlannedAgent, key: str) -> Model:
+        if agent.model.provider == "replay":
+            steps, known = recordings[str(agent.recording)].steps, key
+            while below and known not in steps and "/" in known:
+                known = known.partition("/")[2]
+            return ReplayModel(steps.get(known, ()), key)
+        return models[agent.id]
+
+    return source

@@ -1,1 +1,0 @@
-"""One call of a tool: decided, made within its bounds, put into a well-formed result, and written down."""

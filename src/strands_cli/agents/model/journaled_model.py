@@ -1,0 +1,231 @@
+"""A model whose every request is one journaled effect: recorded answers are played, new ones are written down."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
+from typing import Any
+
+from strands.models import Model
+
+from strands_cli.agents.model.replay import ReplayModel
+from strands_cli.agents.model.retry import Retries
+from strands_cli.agents.model.structured_output import answered_in_text, as_written
+from strands_cli.engine.effects import Effect
+from strands_cli.engine.scope import StepScope
+from strands_cli.events import ModelCallFinished, ModelCallStarted, ModelRetried, ModelText, Usage
+from strands_cli.providers import ModelSettings
+from strands_cli.secrets import RedactedStream, redact
+from strands_cli.tools.message_json import (
+    ToolUseIds,
+    broken_inputs,
+    decode,
+    encode,
+    in_request_order,
+    request_text,
+    text_in,
+    tool_uses_in,
+    usage_in,
+    without_secrets,
+)
+from strands_cli.tools.schema.offered import offered_specs
+from strands_cli.tools.tool_results import shortened
+
+MAX_REQUEST = 2000
+MAX_REASON = 1000
+
+
+class JournaledModel(Model):
+    """Wraps one model for one step; what the SDK asks of a model goes through to the wrapped one.
+
+    Attributes:
+        label: Provider and model for people.
+        broken_inputs: Tool arguments of the last turn that were not JSON, by tool-use id.
+    """
+
+    def __init__(
+        self,
+        inner: Model,
+        settings: ModelSettings,
+        scope: StepScope,
+        secrets: Iterable[str] = (),
+        answer_schema: Mapping[str, Any] | None = None,
+        label: str = "model",
+    ) -> None:
+        self._name = label
+        self._inner = inner
+        self._answer_schema = answer_schema
+        self._settings = settings
+        self._scope = scope
+        self._secrets = secrets
+        self.broken_inputs: dict[str, str] = {}
+        self.label = f"{settings.provider}/{settings.model_id}" if settings.model_id else settings.provider
+
+    @property
+    def stateful(self) -> bool:
+        """Whether the wrapped model keeps the conversation on its server."""
+        return self._inner.stateful
+
+    @property
+    def context_window_limit(self) -> int | None:
+        """The wrapped model's context window, in tokens."""
+        return self._inner.context_window_limit
+
+    def get_config(self) -> Any:
+        """Return the wrapped model's configuration."""
+        return self._inner.get_config()
+
+    def update_config(self, **model_config: Any) -> None:
+        """Change the wrapped model's configuration."""
+        self._inner.update_config(**model_config)
+
+    async def count_tokens(self, *args: Any, **kwargs: Any) -> int:
+        """Let the wrapped model count."""
+        return await self._inner.count_tokens(*args, **kwargs)
+
+    def structured_output(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse: this older way around `stream` would leave no record; agents use the tool-based one."""
+        raise NotImplementedError("structured output goes through stream()")
+
+    async def stream(
+        self, messages: Any, tool_specs: Any = None, system_prompt: str | None = None, **kwargs: Any
+    ) -> AsyncIterator[Any]:
+        """Answer from the journal, or ask the wrapped model and write down what it streams."""
+        messages = in_request_order(messages)
+        effect = self._scope.model_effect(self._given(messages, tool_specs, system_prompt, kwargs), label=self._name)
+        if effect.recorded is not None:
+            stream = self._play(effect, kwargs.get("model_state"))
+        else:
+            stream = self._ask(effect, messages, tool_specs, system_prompt, kwargs)
+        if self._answer_schema is not None:
+            stream = answered_in_text(stream, self._answer_schema, effect.key)
+        async for event in stream:
+            yield event
+
+    def _given(self, messages: Any, tool_specs: Any, system_prompt: str | None, kwargs: Mapping[str, Any]) -> Any:
+        """Return what decides the answer: the request as the model receives it, and the model's settings."""
+        settings = self._settings
+        return {
+            "messages": messages,
+            "tools": tool_specs or [],
+            "system": kwargs.get("system_prompt_content") or system_prompt,
+            "tool_choice": kwargs.get("tool_choice"),
+            "model": {name: getattr(settings, name) for name in ModelSettings.__slots__},
+        }
+
+    async def _play(self, effect: Effect, model_state: Any) -> AsyncIterator[Any]:
+        recorded = effect.recorded
+        assert recorded is not None  # noqa: S101 - the caller looked
+        if isinstance(self._inner, ReplayModel):
+            self._inner.skip()
+        events = recorded.output["events"]
+        if isinstance(model_state, dict):
+            model_state.update(recorded.output["model_state"])
+        self._expect_tools(events)
+        for event in events:
+            yield decode(event)
+        self._emit_finished(effect.key, events, recorded.usage, seconds=0.0, replayed=True)
+
+    async def _ask(
+        self, effect: Effect, messages: Any, tool_specs: Any, system_prompt: str | None, kwargs: dict[str, Any]
+    ) -> AsyncIterator[Any]:
+        scope = self._scope
+        scope.emit(ModelCallStarted(scope.now(), effect.key, scope.who, self.label))
+        started = scope.monotonic()
+        state = kwargs.get("model_state")
+        failures: list[str] = []
+        written = [as_written(spec, self._answer_schema) for spec in tool_specs] if tool_specs else tool_specs
+        offered: Any = offered_specs(written, self._settings.provider)
+        try:
+            await effect.start()
+            events = await self._answered(
+                effect,
+                lambda: self._inner.stream(messages, offered, system_prompt, **kwargs),
+                messages,
+                state,
+                failures,
+            )
+        except BaseException:
+            scope.drop_model_call()
+            raise
+        usage = usage_in(events)
+        cost = self._cost_of(usage)
+        output = {"events": events, "model_state": encode(state) if isinstance(state, Mapping) else {}}
+        request = shortened(encode(request_text(messages)), MAX_REQUEST)
+        detail: dict[str, Any] = {"agent": scope.who, "model": self.label, "request": request}
+        if failures:
+            detail["failures"] = failures
+        await effect.finish(output, usage=usage, cost=cost, detail=detail)
+        scope.count_model_call(usage, cost)
+        self._expect_tools(events)
+        # Passed on when the turn is whole and written down: an attempt that breaks off leaves nothing with the SDK.
+        for event in events:
+            yield decode(event)
+        self._emit_finished(effect.key, events, usage, seconds=scope.monotonic() - started, replayed=False)
+
+    async def _answered(
+        self,
+        effect: Effect,
+        ask: Callable[[], AsyncIterable[Any]],
+        messages: Any,
+        state: Any,
+        failures: list[str],
+    ) -> list[Any]:
+        """Return the events of a whole turn, trying again what the failure policy lets try again.
+
+        Args:
+            effect: The call; each further attempt is noted on it.
+            ask: Sends the request.
+            messages: The request's messages.
+            state: A stateful model's state, which a broken attempt must not leave changed.
+            failures: Gets the reason of each failed attempt.
+        """
+        scope = self._scope
+        retries = Retries(scope.terms.retries)
+        before = dict(state) if isinstance(state, dict) else None
+        while True:
+            try:
+                return await self._turn(effect, ask(), messages)
+            except Exception as error:
+                reason = shortened(redact(f"{type(error).__name__}: {error}", self._secrets), MAX_REASON)
+                wait = retries.wait_after(error, scope.now())
+                if wait is None:
+                    await effect.fail(reason)
+                    raise
+            failures.append(reason)
+            scope.emit(ModelRetried(scope.now(), effect.key, scope.who, self.label, retries.failed, wait, reason))
+            if before is not None:
+                state.clear()
+                state.update(before)
+            await scope.sleep(wait)
+            effect.again()
+
+    async def _turn(self, effect: Effect, stream: AsyncIterable[Any], messages: Any) -> list[Any]:
+        """Return the events of one attempt as the journal holds them; listeners hear its text as it comes."""
+        events: list[Any] = []
+        ids = ToolUseIds(messages)
+        aloud = RedactedStream(self._secrets)
+        async for event in stream:
+            plain = encode(ids.repaired(event))
+            events.append(plain)
+            if text := text_in(plain):
+                self._say(effect, aloud.feed(text))
+        self._say(effect, aloud.rest())
+        return without_secrets(events, self._secrets)
+
+    def _say(self, effect: Effect, text: str) -> None:
+        # A summary is said to nobody.
+        if self._name == "model" and text:
+            self._scope.emit(ModelText(self._scope.now(), effect.key, text))
+
+    def _cost_of(self, usage: Usage) -> float | None:
+        price = self._scope.terms.prices.price(self._settings.provider, self._settings.model_id)
+        return price.cost(usage) if price is not None else None
+
+    def _expect_tools(self, events: list[Any]) -> None:
+        self._scope.expect_tools(tool_use["toolUseId"] for tool_use in tool_uses_in(events))
+        self.broken_inputs = broken_inputs(events)
+
+    def _emit_finished(self, key: str, events: list[Any], usage: Usage, *, seconds: float, replayed: bool) -> None:
+        scope = self._scope
+        calls = tuple(tool_use["name"] for tool_use in tool_uses_in(events))
+        scope.emit(ModelCallFinished(scope.now(), key, scope.who, self.label, usage, seconds, calls, replayed))

@@ -1,0 +1,124 @@
+"""Structured answers: a JSON Schema as the class the SDK wants, and text that is the answer already."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from strands_cli.engine.ports import AgentRequest
+from strands_cli.errors import RunFailed
+from strands_cli.tools.message_json import text_in
+from strands_cli.tools.schema.offered import offered_schema
+from strands_cli.tools.schema.schemas import first_problem, problem_of_text
+
+# The key under which an answer that is no object is given, and the name of the tool that takes answers.
+ANSWER = "answer"
+TOOL = "final_answer"
+_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)\n?\s*```", re.DOTALL)
+
+
+def answer_class(schema: Mapping[str, Any], refused: Callable[[str], None]) -> type[BaseModel]:
+    """Return a pydantic class that stands for a JSON Schema: the SDK takes nothing else.
+
+    A schema that is no object (a list of tasks) is wrapped under the key `answer`, since a tool's input is an object.
+
+    Args:
+        schema: What an answer must satisfy.
+        refused: Called with the problem of each answer that does not.
+    """
+    wrapped = wrap(schema)
+    # Neither pydantic nor the SDK follows references that are not its own; what a provider gets is made elsewhere.
+    shown = offered_schema(wrapped, "")[0] if "$ref" in json.dumps(wrapped) else dict(wrapped)
+
+    class Answer(BaseModel):
+        """Give the final answer of this step."""
+
+        model_config = ConfigDict(extra="allow")
+
+        @model_validator(mode="before")
+        @classmethod
+        def _fits(cls, value: Any) -> Any:
+            if problem := first_problem(wrapped, value):
+                refused(problem)
+                raise ValueError(problem)
+            return value
+
+        @classmethod
+        def __get_pydantic_json_schema__(cls, core_schema: Any, handler: Any) -> dict[str, Any]:
+            return shown
+
+    Answer.__name__ = TOOL
+    return Answer
+
+
+def require_input(request: AgentRequest) -> None:
+    """Check what a step says to its agent against the agent's `input_schema`, as JSON where it is JSON, else as text.
+
+    Raises:
+        RunFailed: it does not fit.
+    """
+    schema = request.agent.input_schema
+    if schema is None:
+        return
+    if problem := problem_of_text(schema, request.prompt):
+        raise RunFailed(
+            f"the input of the agent '{request.agent.id}' does not fit its input_schema: {problem}",
+            fix="mend the step's `input`; `{{ value | tojson }}` writes a value as JSON",
+        )
+
+
+def wrap(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema itself if it describes an object, else an object that holds it under `answer`."""
+    if schema.get("type") == "object" or "properties" in schema:
+        return schema
+    return {"type": "object", "properties": {ANSWER: dict(schema)}, "required": [ANSWER]}
+
+
+def as_written(spec: Any, schema: Mapping[str, Any] | None) -> Any:
+    """Return a tool spec as the SDK has it, that of the answer tool with its whole schema: the SDK loses most of it."""
+    if schema is None or spec["name"] != TOOL:
+        return spec
+    return {**spec, "inputSchema": {"json": wrap(schema)}}
+
+
+def unwrap(schema: Mapping[str, Any], answer: Any) -> Any:
+    """Return the answer as the schema describes it."""
+    return answer if wrap(schema) is schema else answer[ANSWER]
+
+
+def answer_in(text: str, schema: Mapping[str, Any]) -> Any:
+    """Return the answer that a text is (bare or fenced JSON) in wrapped form, or None where it does not fit."""
+    for candidate in (text.strip(), *(match.strip() for match in _FENCED.findall(text))):
+        try:
+            value = json.loads(candidate)
+        except ValueError:
+            continue
+        for wrapped in (value, {ANSWER: value} if wrap(schema) is not schema else value):
+            if first_problem(wrap(schema), wrapped) is None:
+                return wrapped
+    return None
+
+
+async def answered_in_text(events: AsyncIterator[Any], schema: Mapping[str, Any], key: str) -> AsyncIterator[Any]:
+    """Pass a turn's stream events on; a text that is the answer becomes a call of the answer tool.
+
+    Many local models have no tool calling, and for the others this saves the SDK's second request.
+    """
+    text, calls_tools = "", False
+    async for event in events:
+        text += text_in(event)
+        calls_tools = calls_tools or "toolUse" in event.get("contentBlockStart", {}).get("start", {})
+        answer = answer_in(text, schema) if "messageStop" in event and not calls_tools else None
+        if answer is None:
+            yield event
+            continue
+        # Some providers take only letters, digits, `_` and `-` in an id that comes back to them.
+        start = {"toolUse": {"name": TOOL, "toolUseId": re.sub(r"[^A-Za-z0-9_-]", "_", f"{key}_answer")}}
+        yield {"contentBlockStart": {"start": start}}
+        yield {"contentBlockDelta": {"delta": {"toolUse": {"input": json.dumps(answer)}}}}
+        yield {"contentBlockStop": {}}
+        yield {"messageStop": {"stopReason": "tool_use"}}

@@ -1,0 +1,292 @@
+"""One workflow in a program's hands: read or built, checked, planned, run, resumed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from strands_cli import app
+from strands_cli.api.callback_human import AnswerQuestion, ProgramHuman
+from strands_cli.api.run_choices import RunChoices, StoredRunChoices, options_of_new, tools_given
+from strands_cli.api.run_following import Emit, Listen, in_new_loop, in_own_loop, listened, reasons_in_traceback
+from strands_cli.api.stored_workflows import go_on, start_anew
+from strands_cli.engine.execute import RunResult
+from strands_cli.errors import Finding, InvalidInput
+from strands_cli.events import Event
+from strands_cli.planning.plan import Plan
+from strands_cli.planning.run_options import RunOptions
+from strands_cli.workflow.builder import AgentPart, PatternPart, workflow_text
+from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot
+
+if TYPE_CHECKING:
+    from strands_cli.workflow.loader import Loaded
+    from strands_cli.workflow.model import WorkflowSpec
+
+
+class Workflow:
+    """One workflow, read but not necessarily right: `validate` and `plan` say what is wrong, a run refuses to start.
+
+    It holds no state of runs: it may be run many times, and at the same time.
+    """
+
+    def __init__(self, loaded: Loaded, folder: FileSnapshot = NO_SNAPSHOT) -> None:
+        self._loaded = loaded
+        self._folder = folder
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Workflow:
+        """Read a YAML or JSON file.
+
+        Raises:
+            UsageError: it cannot be opened.
+            InvalidInput: it is not one well-formed document.
+        """
+        return cls(app.load(path))
+
+    @classmethod
+    def from_text(cls, text: str, *, base_dir: str | Path | None = None, name: str = "workflow") -> Workflow:
+        """Read the text of a YAML or JSON file.
+
+        Args:
+            text: The text.
+            base_dir: The directory against which paths in it are resolved; the current one by default.
+            name: What findings call it.
+
+        Raises:
+            InvalidInput: it is not one well-formed document.
+        """
+        folder = FileSnapshot(Path(base_dir).absolute() if base_dir is not None else Path.cwd())
+        return cls(app.load(f"<{name}>", text, folder), folder)
+
+    @classmethod
+    def from_spec(cls, spec: WorkflowSpec, *, base_dir: str | Path | None = None) -> Workflow:
+        """Take a `WorkflowSpec`; it is checked like a file that says the same."""
+        return cls.from_text(workflow_text(spec), base_dir=base_dir)
+
+    @classmethod
+    def build(
+        cls,
+        name: str,
+        *,
+        runtime: Mapping[str, Any],
+        agents: Mapping[str, AgentPart],
+        pattern: PatternPart,
+        base_dir: str | Path | None = None,
+        version: int | str = 1,
+        **sections: Any,
+    ) -> Workflow:
+        """Put a workflow together from what `strands_cli.workflow.builder` describes; it is checked like a file.
+
+        Args:
+            name: Its name.
+            runtime: The default model and the limits, as in a file.
+            agents: The agents by id.
+            pattern: How they work together.
+            base_dir: The directory against which paths in it are resolved; the current one by default.
+            version: Its version.
+            sections: Further sections, as in a file: `inputs`, `tools`, `outputs`, `security` and so on.
+        """
+        parts = {"version": version, "name": name, "runtime": runtime, "agents": agents, "pattern": pattern}
+        return cls.from_text(workflow_text({**parts, **sections}), base_dir=base_dir)
+
+    @property
+    def spec(self) -> WorkflowSpec:
+        """The workflow as a frozen value.
+
+        Raises:
+            InvalidInput: the document does not have the shape of a workflow.
+        """
+        if self._loaded.spec is None:
+            raise InvalidInput(f"{self._loaded.document.file} is not a valid workflow", findings=self._loaded.findings)
+        return self._loaded.spec
+
+    def validate(self) -> tuple[Finding, ...]:
+        """Return everything that is wrong with the workflow by itself, as `strands validate` prints it."""
+        return self._loaded.findings
+
+    def plan(self, inputs: Mapping[str, Any] | None = None, **choices: Unpack[RunChoices]) -> Plan:
+        """Return what a run would do; `plan.findings` says what stands in its way. Calls no model and no tool.
+
+        Raises:
+            InvalidInput: the document is not a valid workflow, so that there is nothing to plan.
+        """
+        if not choices.get("tools"):
+            return self._planned(options_of_new(inputs, choices), choices)
+        return in_own_loop(self._plan_with_tools(inputs, choices))
+
+    def run(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        answer: AnswerQuestion | None = None,
+        on_event: Listen | None = None,
+        **choices: Unpack[RunChoices],
+    ) -> RunResult:
+        """Run the workflow and wait for its end; inside a running event loop use `run_async`.
+
+        Args:
+            inputs: Values of the workflow's inputs.
+            answer: Answers questions, with text, with True or False, or with None where it cannot; a gate then
+                waits and a tool call is denied, as they do without `answer`. May be a coroutine function; else it is
+                called in the thread of the run, one question at a time. The answer to a question whose `problem` is
+                set did not match its `pattern`.
+            on_event: Is called with each event. An exception in it stops the run, which can be resumed, and is raised.
+            choices: See `RunChoices`.
+
+        Raises:
+            StrandsCliError: why it could not start or did not complete.
+        """
+        return in_new_loop("run", lambda: self.run_async(inputs, answer=answer, on_event=on_event, **choices))
+
+    async def run_async(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        answer: AnswerQuestion | None = None,
+        on_event: Listen | None = None,
+        **choices: Unpack[RunChoices],
+    ) -> RunResult:
+        """Run the workflow inside a running event loop; arguments and errors are those of `run`.
+
+        A run that is cancelled leaves its record as `interrupted`.
+        """
+        return await listened(on_event, lambda emit: self._run(inputs, answer, emit, choices))
+
+    async def stream(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        answer: AnswerQuestion | None = None,
+        **choices: Unpack[RunChoices],
+    ) -> AsyncIterator[Event | RunResult]:
+        """Run the workflow and yield its events as they come, and the result as the last value.
+
+        A loop that is left early must close the iterator (`contextlib.aclosing`), which stops the run.
+
+        Raises:
+            StrandsCliError: why it did not complete, after its last event.
+        """
+        events: asyncio.Queue[Event | None] = asyncio.Queue()
+        task = asyncio.create_task(self._run(inputs, answer, events.put_nowait, choices))
+        task.add_done_callback(lambda _: events.put_nowait(None))
+        try:
+            while (event := await events.get()) is not None:
+                yield event
+            yield await task
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    @classmethod
+    def resume(
+        cls,
+        run_id: str,
+        *,
+        answer: AnswerQuestion | None = None,
+        on_event: Listen | None = None,
+        budgets: Mapping[str, float] | None = None,
+        **choices: Unpack[StoredRunChoices],
+    ) -> RunResult:
+        """Go on with a stored run that was interrupted, failed or waits; what it has done is not done again.
+
+        The workflow, the inputs and the choices are those that its record has kept, whichever `Workflow` this is
+        called on. It works in the directory it was started in, so the program has to be there.
+
+        Args:
+            run_id: The run's id (`RunResult.run_id`, `RunStarted.run_id`, `strands runs list`).
+            answer: As in `run`; a question that waits is asked again.
+            on_event: As in `run`.
+            budgets: Limits of `runtime.budgets` to raise, by name; they count from now on.
+            choices: See `StoredRunChoices`; a run that was given tools needs them again.
+
+        Raises:
+            RunRecordError: there is no such run, another process has it, or it would not be the same run.
+            NotEquipped: it was given tools that are not given now.
+            StrandsCliError: why it could not go on or did not complete.
+        """
+        return in_new_loop(
+            "resume",
+            lambda: cls.resume_async(run_id, answer=answer, on_event=on_event, budgets=budgets, **choices),
+        )
+
+    @classmethod
+    async def resume_async(
+        cls,
+        run_id: str,
+        *,
+        answer: AnswerQuestion | None = None,
+        on_event: Listen | None = None,
+        budgets: Mapping[str, float] | None = None,
+        **choices: Unpack[StoredRunChoices],
+    ) -> RunResult:
+        """Go on with a stored run inside a running event loop; arguments and errors are those of `resume`."""
+        limits = {name: str(limit) for name, limit in (budgets or {}).items()}
+        human = ProgramHuman(answer)
+        return await listened(on_event, lambda emit: go_on(run_id, human, emit, limits, choices))
+
+    @classmethod
+    def rerun(
+        cls,
+        run_id: str,
+        from_key: str,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        answer: AnswerQuestion | None = None,
+        on_event: Listen | None = None,
+        **choices: Unpack[StoredRunChoices],
+    ) -> RunResult:
+        """Start a new run that takes over what a stored one did before a key.
+
+        It takes the workflow as its file is now; one that had no file, or has it no more, as the record has kept it.
+
+        Args:
+            run_id: The other run's id.
+            from_key: Where to begin; what was done before is taken over.
+            inputs: Values to change; the others are those of the stored run.
+            answer: As in `run`.
+            on_event: As in `run`.
+            choices: See `StoredRunChoices`.
+
+        Raises:
+            StrandsCliError: why it could not start or did not complete.
+        """
+        return in_new_loop(
+            "rerun",
+            lambda: cls.rerun_async(run_id, from_key, inputs, answer=answer, on_event=on_event, **choices),
+        )
+
+    @classmethod
+    async def rerun_async(
+        cls,
+        run_id: str,
+        from_key: str,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        answer: AnswerQuestion | None = None,
+        on_event: Listen | None = None,
+        **choices: Unpack[StoredRunChoices],
+    ) -> RunResult:
+        """Start such a run inside a running event loop; arguments and errors are those of `rerun`."""
+        human = ProgramHuman(answer)
+        return await listened(on_event, lambda emit: start_anew(run_id, from_key, inputs, human, emit, choices))
+
+    async def _run(
+        self, inputs: Mapping[str, Any] | None, answer: AnswerQuestion | None, emit: Emit, choices: RunChoices
+    ) -> RunResult:
+        with reasons_in_traceback():
+            async with tools_given(choices, emit) as given:
+                options = options_of_new(inputs, choices, given)
+                planned = self._planned(options, choices)
+                return await app.run(planned, options, ProgramHuman(answer), emit, given=given)
+
+    async def _plan_with_tools(self, inputs: Mapping[str, Any] | None, choices: RunChoices) -> Plan:
+        async with tools_given(choices, lambda event: None) as given:
+            return self._planned(options_of_new(inputs, choices, given), choices)
+
+    def _planned(self, options: RunOptions, choices: RunChoices) -> Plan:
+        document = self._loaded.document
+        catalog = choices.get("catalog")
+        with reasons_in_traceback():
+            return app.plan(document.file, options, text=document.text, catalog=catalog, kept=self._folder)

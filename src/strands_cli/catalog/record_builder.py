@@ -1,0 +1,256 @@
+"""One record for each declared tool, from its manifest, else its source, else only its name."""
+
+# Strings and os.path: a listing handles thousands of names, and Path costs it several times more.
+# ruff: noqa: PTH110, PTH118
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from strands_cli.catalog.distributions import Distribution, EntryPoint, Scan
+from strands_cli.catalog.manifest import CONTRACT, FILE_NAME, MANY, MAX_BYTES, TOOL_NAME, Manifest, parse_manifest
+from strands_cli.catalog.module_files import Package, find_package, manifest_directory, module_file, read_file
+from strands_cli.catalog.tool_record import ToolRecord, summarise
+from strands_cli.errors import Finding, Where, did_you_mean
+
+_VALUE = re.compile(r"([\w.]+)\s*(?::\s*([\w.]+)\s*)?(?:\[.*\]\s*)?")
+
+Manifests = dict[str, "tuple[Manifest | None, str | None]"]
+
+
+def build_records(distribution: Distribution, seen: Scan) -> list[ToolRecord]:
+    """Make the records of one distribution; what is wrong with it goes to `seen.findings`."""
+    manifests: Manifests = {}
+    builder = _Builder(distribution, seen, manifests)
+    records = [builder.record(entry_point) for entry_point in distribution.entry_points]
+    builder.check_leftovers()
+    return records
+
+
+class _Builder:
+    """The state of reading one distribution: its manifests, each read once."""
+
+    def __init__(self, distribution: Distribution, seen: Scan, manifests: Manifests) -> None:
+        self.distribution = distribution
+        self.seen = seen
+        self.manifests = manifests
+        # (entry, name) of each entry point; of a class, suite or provider the entry alone, its members have own names.
+        self.declared: set[tuple[str, str | None]] = set()
+
+    def record(self, entry_point: EntryPoint) -> ToolRecord:
+        """Make the record of one entry point."""
+        value = _VALUE.fullmatch(entry_point.value)
+        module, attribute = (value[1], value[2]) if value else ("", None)
+        entry = _plain(f"{module}:{attribute}" if attribute else module) or entry_point.value
+        if not _is_reference(module, attribute):
+            message = f"the entry point '{entry_point.name}' of '{self.distribution.name}' is not 'module:attribute'"
+            bare = self._bare(entry_point.name, entry, module, attribute)
+            return self._broken(
+                bare, "bad-entry-point", f"{message}: {entry_point.value[:80]!r}", self._line(entry_point)
+            )
+        self.declared |= {(entry, entry_point.name), (entry, None)}
+        package = find_package(module.partition(".")[0], self.seen.listings, self.distribution.directory)
+        location = (package.directory or package.file) if package else None
+        bare = self._bare(entry_point.name, entry, module, attribute, location)
+        if not TOOL_NAME.fullmatch(entry_point.name):
+            return self._misnamed(bare, self._line(entry_point))
+        if package is None or not self._has_module(package, module):
+            return self._moduleless(bare, self._line(entry_point))
+        return self._described(bare, package)
+
+    def check_leftovers(self) -> None:
+        """Report tools that a manifest lists and no entry point declares: nothing would ever load them."""
+        for manifest, _ in self.manifests.values():
+            for index, tool in enumerate(manifest.tools if manifest else ()):
+                identity = (_plain(tool["entry"]), None if tool["kind"] in MANY else tool["name"])
+                if manifest and identity not in self.declared:
+                    message = f"no entry point declares the manifest's tool '{tool['name']}' ({tool['entry']})"
+                    where = Where(manifest.file, pointer=f"/tools/{index}/entry")
+                    self.seen.findings.append(Finding("manifest-untrue", message, where))
+
+    def _line(self, entry_point: EntryPoint) -> Where:
+        return Where(os.path.join(self.distribution.record, "entry_points.txt"), entry_point.line)
+
+    def _bare(
+        self, name: str, entry: str, module: str, attribute: str | None, location: str | None = None
+    ) -> ToolRecord:
+        owner = self.distribution
+        return ToolRecord(
+            name=name,
+            distribution=owner.name,
+            version=owner.version,
+            entry=entry,
+            entry_name=name,
+            module=module,
+            attribute=attribute,
+            path=owner.directory,
+            location=location,
+        )
+
+    def _broken(self, record: ToolRecord, code: str, message: str, where: Where, fix: str | None = None) -> ToolRecord:
+        self.seen.findings.append(Finding(code, message, where, fix))
+        return replace(record, status="broken", reason=message)
+
+    def _misnamed(self, record: ToolRecord, where: Where) -> ToolRecord:
+        proper = re.sub(r"[^a-z0-9_]+", "_", record.name.lower()).strip("_")
+        fix = f"rename it, for example to '{proper}'" if TOOL_NAME.fullmatch(proper) else None
+        message = f"'{record.name}' of '{record.distribution}' is not a tool name (lower-case letters, digits and '_')"
+        return self._broken(record, "bad-tool-name", message, where, fix)
+
+    def _moduleless(self, record: ToolRecord, where: Where) -> ToolRecord:
+        message = f"the tool '{record.name}' of '{record.distribution}' names the module '{record.module}', which is "
+        top = record.module.partition(".")[0]
+        if os.path.exists(top) or os.path.exists(f"{top}.py"):
+            message += "only found in the current directory, which is never searched"
+            return self._broken(record, "missing-module", message, where, "run from another directory")
+        fix = f"reinstall it: pip install --force-reinstall {record.distribution}"
+        return self._broken(record, "missing-module", message + "not there", where, fix)
+
+    def _has_module(self, package: Package, module: str) -> bool:
+        # A namespace package is a folder and no file; it is there if it was found.
+        return module_file(package, module) is not None or (package.file is None and module == package.name)
+
+    def _described(self, record: ToolRecord, package: Package) -> ToolRecord:
+        manifest, fault = self._manifest(package, record.module)
+        if fault is not None:
+            return replace(record, status="broken", reason=fault)
+        if manifest is None:
+            return _from_source(record, package, self.seen)
+        matching = [tool for tool in manifest.tools if _plain(tool["entry"]) == record.entry]
+        same_name = [tool for tool in matching if tool["name"] == record.name and tool["kind"] not in MANY]
+        if not manifest.low <= CONTRACT <= manifest.high:
+            return self._other_contract(record, manifest)
+        if same_name:
+            return self._required(_filled(record, same_name[0], manifest))
+        if matching and all(tool["kind"] in MANY for tool in matching):
+            return self._required(_joined(record, matching, manifest))
+        return self._undescribed(record, package, manifest, bool(matching))
+
+    def _manifest(self, package: Package, module: str) -> tuple[Manifest | None, str | None]:
+        folder = manifest_directory(package, module)
+        if folder is None:
+            return None, None
+        if folder not in self.manifests:
+            self.manifests[folder] = self._read_manifest(f"{folder}{os.sep}{FILE_NAME}")
+        return self.manifests[folder]
+
+    def _read_manifest(self, file: str) -> tuple[Manifest | None, str | None]:
+        try:
+            raw = read_file(file, MAX_BYTES)
+        except OSError as error:
+            message = f"the manifest cannot be read ({error.strerror})"
+            self.seen.findings.append(Finding("bad-manifest", message, Where(file)))
+            return None, message
+        if raw is None:
+            return None, None
+        manifest, findings = parse_manifest(raw, file, self.distribution.name)
+        self.seen.findings.extend(findings)
+        fault = next((found.message for found in findings if found.severity == "error"), None)
+        return manifest, fault if manifest is None else None
+
+    def _other_contract(self, record: ToolRecord, manifest: Manifest) -> ToolRecord:
+        message = f"'{record.distribution}' speaks calling contract {manifest.contracts}, this strands-cli {CONTRACT}"
+        finding = Finding("manifest-version", message, Where(manifest.file, pointer="/api"))
+        if finding not in self.seen.findings:
+            self.seen.findings.append(finding)
+        lacking = _lacking(record, [f"a strands-cli that speaks calling contract {manifest.contracts}"])
+        return replace(lacking, manifest=manifest.file, members=None)
+
+    def _undescribed(self, record: ToolRecord, package: Package, manifest: Manifest, renamed: bool) -> ToolRecord:
+        where = Where(manifest.file, pointer="/tools")
+        if renamed:
+            message = f"the manifest gives the entry of '{record.name}' another name"
+            return self._broken(record, "manifest-untrue", message, where)
+        close = did_you_mean(record.entry, [tool["entry"] for tool in manifest.tools])
+        message = f"the manifest does not describe '{record.name}' ({record.entry})"
+        fix = f"its nearest entry is {close!r}" if close else None
+        self.seen.findings.append(Finding("manifest-untrue", message, where, fix, severity="warning"))
+        return _from_source(record, package, self.seen)
+
+    def _required(self, record: ToolRecord) -> ToolRecord:
+        if not record.requires:
+            return record
+        from strands_cli.catalog.requirements import unmet  # most tools require nothing
+
+        return _lacking(record, unmet(record.requires, self.seen))
+
+
+def _plain(reference: str) -> str:
+    return "".join(reference.split())
+
+
+def _is_reference(module: str, attribute: str | None) -> bool:
+    dotted = f"{module}.{attribute}" if attribute else module
+    return bool(module) and all(part.isidentifier() for part in dotted.split("."))
+
+
+def _lacking(record: ToolRecord, missing: list[str]) -> ToolRecord:
+    if not missing:
+        return record
+    return replace(record, status="unmet", reason="needs " + "; ".join(missing), missing=tuple(missing))
+
+
+def _filled(record: ToolRecord, tool: Mapping[str, Any], manifest: Manifest) -> ToolRecord:
+    # Made anew: `replace` looks at every field, which a thousand tools pay for.
+    return ToolRecord(
+        name=record.name,
+        distribution=record.distribution,
+        version=record.version,
+        entry=record.entry,
+        entry_name=record.entry_name,
+        module=record.module,
+        attribute=record.attribute,
+        path=record.path,
+        location=record.location,
+        kind=tool["kind"],
+        description=tool.get("description"),
+        input_schema=tool.get("input_schema"),
+        output_schema=tool.get("output_schema"),
+        annotations=tool.get("annotations", {}),
+        strands_cli=tool.get("strands_cli", {}),
+        requires=tool.get("requires", {}),
+        config_schema=tool.get("config_schema"),
+        examples=tuple(tool.get("examples", ())),
+        family=tool.get("family"),
+        category=tool.get("category"),
+        deprecated=tool.get("deprecated"),
+        manifest=manifest.file,
+    )
+
+
+def _joined(record: ToolRecord, tools: list[Mapping[str, Any]], manifest: Manifest) -> ToolRecord:
+    """Make one record of a class, suite or provider from what the manifest says of each member."""
+    members = tuple(replace(_filled(record, tool, manifest), name=tool["name"], parent=record.name) for tool in tools)
+    first = tools[0]
+    return replace(
+        record,
+        kind=first["kind"],
+        description=summarise(members),
+        requires=_merged_requires(tools),
+        config_schema=first.get("config_schema"),
+        family=first.get("family"),
+        category=first.get("category"),
+        manifest=manifest.file,
+        members=members,
+    )
+
+
+def _merged_requires(tools: list[Mapping[str, Any]]) -> dict[str, Any]:
+    # One entry point is loaded as a whole, so it needs what any of its members needs.
+    merged: dict[str, Any] = {}
+    for tool in tools:
+        for word, wanted in tool.get("requires", {}).items():
+            if isinstance(wanted, list):
+                merged[word] = list(dict.fromkeys([*merged.get(word, ()), *wanted]))
+            else:
+                merged[word] = ",".join(dict.fromkeys([*merged.get(word, "").split(","), wanted])).strip(",")
+    return merged
+
+
+def _from_source(record: ToolRecord, package: Package, seen: Scan) -> ToolRecord:
+    from strands_cli.catalog.from_source import describe  # parses Python; tools with a manifest need none of it
+
+    return describe(record, package, seen)

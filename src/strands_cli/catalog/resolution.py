@@ -1,0 +1,221 @@
+"""From a reference to the record it stands for, or the one finding that says why it stands for none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Protocol
+
+from strands_cli.catalog.distributions import Scan, normalise
+from strands_cli.catalog.module_files import Package, find_package, module_file
+from strands_cli.catalog.source_reader import SourceError
+from strands_cli.catalog.tool_record import ToolRecord
+from strands_cli.errors import Finding, InvalidInput, NotEquipped, did_you_mean
+from strands_cli.toolref import LEGACY_PACKAGE, ToolRef, ToolRefError
+from strands_cli.versions import satisfies
+
+LEGACY_DISTRIBUTION = "strands-agents-tools"
+CONVENTION = "strands-tool-"
+
+_ELSEWHERE = {
+    "mcp": "a tool of an MCP server",
+    "agent": "an agent of the workflow",
+    "workflow": "a workflow file",
+    "custom": "custom Python, which the allowlist decides on",
+}
+_PREFIXES = ("native", "mcp", "agent", "workflow")
+_NOT_EQUIPPED = frozenset({"tool-broken", "tool-unmet"})
+
+
+class Installed(Protocol):
+    """What resolving needs to know of the installed tools."""
+
+    @property
+    def tools(self) -> tuple[ToolRecord, ...]:
+        """All of them, sorted by name."""
+
+    @property
+    def seen(self) -> Scan:
+        """The scan that found them."""
+
+    @property
+    def by_name(self) -> dict[str, list[ToolRecord]]:
+        """All claimants of each name."""
+
+    def version_of(self, distribution: str) -> str | None:
+        """The version of any installed distribution."""
+
+
+def require(catalog: Installed, ref: ToolRef | str) -> ToolRecord:
+    """Return what a reference stands for, or raise the finding of `lookup`.
+
+    Raises:
+        InvalidInput: The reference has to change.
+        NotEquipped: This machine has to.
+    """
+    found = lookup(catalog, ref)
+    if isinstance(found, ToolRecord):
+        return found
+    kind = NotEquipped if found.code in _NOT_EQUIPPED else InvalidInput
+    raise kind(found.message, findings=[found], fix=found.fix)
+
+
+def lookup(catalog: Installed, ref: ToolRef | str) -> ToolRecord | Finding:
+    """Return the record that a reference stands for, or why there is none."""
+    if isinstance(ref, str):
+        try:
+            ref = ToolRef.parse(ref)
+        except ToolRefError as error:
+            return Finding("bad-tool-ref", str(error))
+    if ref.kind in _ELSEWHERE:
+        return _elsewhere(catalog, ref)
+    claimants = catalog.by_name.get(ref.name, [])
+    if ref.kind == "legacy" and not claimants:
+        return _legacy(catalog, ref)
+    if ref.distribution:
+        claimants = [record for record in claimants if record.distribution == normalise(ref.distribution)]
+    if not claimants:
+        return _unknown(catalog, ref)
+    sound = [record for record in claimants if record.status != "broken"]
+    if len(sound) > 1:
+        return _ambiguous(ref, sound)
+    return _checked(ref, (sound or claimants)[0])
+
+
+def _checked(ref: ToolRef, record: ToolRecord) -> ToolRecord | Finding:
+    if record.status == "broken":
+        return Finding("tool-broken", f"'{ref}' is installed but cannot be used: {record.reason}")
+    if ref.specifier and not _in_version(record.version, ref.specifier):
+        message = f"'{ref}' asks for {ref.specifier}, but {record.distribution} {record.version or '?'} is installed"
+        return Finding("tool-version", message, None, f"pip install '{record.distribution}{ref.specifier}'")
+    if ref.member:
+        return _member(ref, record)
+    return _met(ref, record)
+
+
+def _met(ref: ToolRef, record: ToolRecord) -> ToolRecord | Finding:
+    # Not the status: a conflict that the reference has settled by naming the distribution may hide what is missing.
+    if record.missing:
+        return Finding("tool-unmet", f"'{ref}' cannot work on this machine: it needs {'; '.join(record.missing)}")
+    return record
+
+
+def _in_version(version: str | None, specifier: str) -> bool:
+    try:
+        return version is not None and satisfies(version, specifier)
+    except ValueError:
+        return False
+
+
+def _member(ref: ToolRef, record: ToolRecord) -> ToolRecord | Finding:
+    if record.members is None:  # only loading tells which members there are
+        return replace(record, name=ref.member or "", parent=record.name, members=(), kind="unknown")
+    found = next((member for member in record.members if member.name == ref.member), None)
+    if found is not None:
+        standing = _met(ref, record)
+        return found if isinstance(standing, ToolRecord) else standing
+    if not record.members:
+        return Finding("unknown-tool", f"'{ref}' names a part of '{record.name}', which is a single tool")
+    close = did_you_mean(ref.member or "", [member.name for member in record.members])
+    known = ", ".join(member.name for member in record.members)
+    fix = f"did you mean 'native:{record.name}.{close}'?" if close else f"it has: {known}"
+    return Finding("unknown-tool", f"'{ref}' names a tool that '{record.name}' does not have", None, fix)
+
+
+def _ambiguous(ref: ToolRef, claimants: list[ToolRecord]) -> Finding:
+    owners = list(dict.fromkeys(record.distribution for record in claimants))
+    if len(owners) == 1:
+        entries = ", ".join(record.entry for record in claimants)
+        return Finding("tool-conflict", f"'{owners[0]}' declares '{ref.name}' more than once ({entries})")
+    tail = f".{ref.member}" if ref.member else ""
+    choices = " or ".join(f"'native:{owner}/{ref.name}{tail}'" for owner in owners)
+    message = f"'{ref}' is provided by {' and '.join(owners)}"
+    return Finding("tool-conflict", message, None, f"name the one you mean: {choices}")
+
+
+def _unknown(catalog: Installed, ref: ToolRef) -> Finding:
+    owner = normalise(ref.distribution) if ref.distribution else None
+    if owner:
+        message = f"'{ref}' names a tool that '{owner}' does not provide"
+        if owner not in catalog.seen.records:
+            return Finding("unknown-tool", f"{message}: it is not installed", None, f"pip install {owner}")
+        names = [record.name for record in catalog.tools if record.distribution == owner]
+        close = did_you_mean(ref.name, names)
+        fix = f"did you mean 'native:{owner}/{close}'?" if close else _its_tools(names)
+        return Finding("unknown-tool", message, None, fix)
+    message = f"'{ref}' names a tool that no installed distribution provides"
+    return Finding("unknown-tool", message, None, _suggestion(catalog, ref))
+
+
+def _its_tools(names: list[str]) -> str | None:
+    return f"it has: {', '.join(names)}" if names else None
+
+
+def _suggestion(catalog: Installed, ref: ToolRef) -> str:
+    prefix = "native:" if ref.kind == "native" else ""
+    folded = ref.name.replace("-", "_").lower()
+    close = folded if folded in catalog.by_name else did_you_mean(folded, catalog.by_name)
+    if close:
+        return f"did you mean '{prefix}{close}'? It comes with {catalog.by_name[close][0].distribution}"
+    owner = next((r for r in catalog.tools for member in r.members or () if member.name == ref.name), None)
+    if owner:
+        return f"did you mean 'native:{owner.name}.{ref.name}'?"
+    usual = f"{CONVENTION}{folded.replace('_', '-')}"
+    # Several first-party tools share a distribution whose name no convention tells, and the core keeps no list of them.
+    return (
+        f"where names follow the convention it comes with: pip install {usual}; "
+        "first-party tools come with: pip install 'strands-cli[tools]'"
+    )
+
+
+def _elsewhere(catalog: Installed, ref: ToolRef) -> Finding:
+    message = f"'{ref}' names {_ELSEWHERE[ref.kind]}, not an installed tool"
+    fix = None
+    if ref.kind == "custom":
+        head, tail = ref.module or "", ref.attribute or ""
+        parents = catalog.by_name.get(head, [])
+        prefix = did_you_mean(head, _PREFIXES)
+        if any(member.name == tail for record in parents for member in record.members or ()):
+            fix = f"did you mean 'native:{head}.{tail}'?"
+        elif prefix and ":" in str(ref):
+            fix = f"did you mean '{prefix}:{tail}'?"
+    return Finding("not-in-catalog", message, None, fix)
+
+
+def _legacy(catalog: Installed, ref: ToolRef) -> ToolRecord | Finding:
+    """Take the module of an installed `strands-agents-tools`, which declares no entry points."""
+    copies = catalog.seen.records.get(LEGACY_DISTRIBUTION)
+    if not copies:
+        message = f"'{ref}' names a tool of {LEGACY_DISTRIBUTION}, which is not installed, and the catalog has none"
+        fix = f"pip install {CONVENTION}{ref.name.replace('_', '-')}, or pip install {LEGACY_DISTRIBUTION}"
+        return Finding("unknown-tool", message, None, fix)
+    package = find_package(LEGACY_PACKAGE, catalog.seen.listings, copies[0][0])
+    module = ref.module or LEGACY_PACKAGE
+    if package is None or module_file(package, module) is None:
+        return Finding("unknown-tool", f"'{ref}' names a module that {LEGACY_DISTRIBUTION} does not have")
+    bare = ToolRecord(
+        name=ref.name,
+        distribution=LEGACY_DISTRIBUTION,
+        version=catalog.version_of(LEGACY_DISTRIBUTION),
+        entry=module,
+        entry_name=ref.name,
+        module=module,
+        attribute=None,
+        path=copies[0][0],
+        location=package.directory,
+    )
+    return _described_legacy(ref, bare, package)
+
+
+def _described_legacy(ref: ToolRef, bare: ToolRecord, package: Package) -> ToolRecord | Finding:
+    from strands_cli.catalog.from_source import filled, read_record  # parses Python; legacy references are few
+
+    named = replace(bare, entry=f"{bare.module}:{ref.attribute}", attribute=ref.attribute)
+    try:
+        # A module with a TOOL_SPEC is the tool; of a `@tool` function or class the attribute is.
+        for record in (bare, named):
+            told = read_record(record, package)
+            if told.name == ref.name:
+                return filled(record, told)
+    except SourceError as error:
+        return Finding("tool-broken", f"'{ref}' is installed but cannot be used: {error}")
+    return filled(named, told)

@@ -1,0 +1,267 @@
+"""The commands under `atomic`: agents by themselves, listed, described, checked, run; `test` is in its own module."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from strands_cli.cli.commands import atomic_test
+from strands_cli.cli.commands.command_options import ALLOW, MODEL, PROVIDER, VAR, VARS_FILE, YES, RunFlags, with_manner
+from strands_cli.cli.commands.run_execution import execute, json_on_failure, print_outcome, result_document
+from strands_cli.cli.commands.runs_commands import JSON, table
+from strands_cli.cli.commands.validate_command import Format, report_checked
+from strands_cli.cli.terminal.output import one_line, print_json, print_result, say, say_findings
+from strands_cli.errors import ExitCode, Finding, StrandsCliError, UsageError, has_errors
+
+if TYPE_CHECKING:
+    from strands_cli.workflow.agent_file import Atomic
+
+FILE = Annotated[Path, typer.Argument(metavar="FILE", help="File with one agent.")]
+# What no agent is kept in, and what would take long to walk.
+_LEFT_OUT = frozenset({"node_modules", "__pycache__", "site-packages"})
+_SUFFIXES = (".yaml", ".yml", ".json")
+_LARGEST = 1_000_000
+_MAX_INPUT = 10 * 1024 * 1024
+
+atomic_app = typer.Typer(
+    name="atomic",
+    help="Run, test and describe single agents that workflows use by $ref.\n\n"
+    "Example: strands atomic test agents/*.yaml",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+def register(program: typer.Typer) -> None:
+    """Add these commands to the program."""
+    atomic_app.command("list")(list_agents)
+    atomic_app.command("describe")(describe)
+    atomic_app.command("validate")(validate)
+    atomic_app.command("run")(run)
+    atomic_test.register(atomic_app)
+    atomic_app.command("new")(new)
+    program.add_typer(atomic_app)
+
+
+def list_agents(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where to look, folders in it included.")] = Path(),
+    as_json: JSON = False,
+) -> None:
+    """List the files that hold one agent.
+
+    Example: strands atomic list agents
+    """
+    if not directory.is_dir():
+        raise UsageError(f"{directory} is no directory", fix="name one that holds files of agents")
+    found, findings = _agents_below(directory)
+    if as_json:
+        print_json({"agents": [_row(one) for one in found], "findings": [one.as_dict() for one in findings]})
+        return
+    say_findings(findings)
+    if not found:
+        say(f"no file below {directory} holds one agent")
+        return
+    rows = [(one.name, str(len(one.tests)), one.document.file, _first_line(one.description)) for one in found]
+    print_result(table(("AGENT", "TESTS", "FILE", "DESCRIPTION"), rows))
+
+
+def _agents_below(directory: Path) -> tuple[list[Atomic], list[Finding]]:
+    from strands_cli.workflow.agent_file import is_agent_file, is_single_step, read_atomic
+    from strands_cli.workflow.document import read_document
+
+    found: list[Atomic] = []
+    findings: list[Finding] = []
+    for path in _files_below(directory):
+        try:
+            document = read_document(path)
+        except StrandsCliError:
+            continue  # a file that is no YAML is nobody's agent
+        value = document.value
+        if is_agent_file(value) or (isinstance(value, dict) and "agents" in value and is_single_step(value)):
+            found.append(read_atomic(document))
+            findings += found[-1].findings
+    return found, findings
+
+
+def _files_below(directory: Path) -> Iterator[Path]:
+    """Yield files that could hold an agent, sorted; links to folders are not followed."""
+    for folder, folders, names in os.walk(directory):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _LEFT_OUT)
+        for name in sorted(names):
+            path = Path(folder) / name
+            if path.suffix in _SUFFIXES and path.is_file() and path.stat().st_size <= _LARGEST:
+                yield path
+
+
+def _first_line(text: str | None) -> str:
+    return (text or "").strip().partition("\n")[0]
+
+
+def _row(one: Atomic) -> dict[str, Any]:
+    return {
+        "name": one.name, "description": one.description, "version": one.version, "file": one.document.file,
+        "form": "workflow" if one.is_workflow else "agent", "tests": [test.name for test in one.tests],
+    }  # fmt: skip
+
+
+def describe(file: FILE, as_json: JSON = False) -> None:
+    """Show one agent: what it does, what it takes and gives, its model and its tools.
+
+    Example: strands atomic describe agents/summary.yaml
+    """
+    from strands_cli.session.atomic import load_sound
+
+    atomic = _read(file)
+    spec, agent = load_sound(atomic)
+    runtime = spec.runtime if atomic.is_workflow else None
+    provider, model = agent.provider or (runtime and runtime.provider), agent.model_id or (runtime and runtime.model_id)
+    tools = None if agent.tools is None else [entry.tool for entry in agent.tools]
+    facts = {**_row(atomic), "provider": provider, "model_id": model, "tools": tools, "prompt": agent.prompt,
+             "input_schema": agent.input_schema, "output_schema": agent.output_schema}  # fmt: skip
+    if as_json:
+        print_json(facts)
+        return
+    print_result("\n".join(_described(facts)))
+
+
+def _described(facts: dict[str, Any]) -> Iterator[str]:
+    version = f" (version {facts['version']})" if facts["version"] else ""
+    yield f"{facts['name']}{version}: {_first_line(facts['description']) or 'without a description'}"
+    model = " ".join(filter(None, (facts["provider"], facts["model_id"]))) or "that of the workflow, or of --provider"
+    everything = "those of the workflow" if facts["tools"] is None else ", ".join(facts["tools"]) or "none"
+    lines = {"file": facts["file"], "model": model, "tools": everything,
+             "takes": _schema_line(facts["input_schema"]), "gives": _schema_line(facts["output_schema"]),
+             "tests": "; ".join(facts["tests"]) or "none"}  # fmt: skip
+    yield from (one_line(f"{name + ':':7} {text}") for name, text in lines.items())
+    yield from ("", *(f"  {line}" for line in (facts["prompt"] or "").rstrip().splitlines()))
+
+
+def _schema_line(schema: Any) -> str:
+    return "any text" if schema is None else json.dumps(schema, ensure_ascii=False)
+
+
+def validate(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files with one agent each.")],
+    output: Annotated[Format, typer.Option("--format", help="How findings are written.")] = "text",
+) -> int:
+    """Check files of agents: shape, templates, schemas, and whether their tests fit their contract.
+
+    Example: strands atomic validate agents/*.yaml
+    """
+    return report_checked([(name, *_check(name)) for name in dict.fromkeys(files)], output)
+
+
+def _check(name: str) -> tuple[tuple[Finding, ...], ExitCode]:
+    from strands_cli.session.atomic import check_atomic
+
+    try:
+        findings = check_atomic(_read(Path(name)))
+    except StrandsCliError as error:
+        return error.findings, error.exit_code
+    return findings, ExitCode.INVALID if has_errors(findings) else ExitCode.OK
+
+
+def _read(file: Path) -> Atomic:
+    from strands_cli.workflow.agent_file import read_atomic
+    from strands_cli.workflow.document import read_document
+
+    return read_atomic(read_document(file))
+
+
+@with_manner()
+def run(
+    *,
+    file: FILE,
+    given: Annotated[
+        str | None, typer.Option("--input", metavar="TEXT", help="Text or JSON; @FILE reads it, @- from stdin.")
+    ] = None,
+    var: VAR = [],  # noqa: B006 - Typer reads the default
+    vars_file: VARS_FILE = [],  # noqa: B006
+    provider: PROVIDER = None,
+    model: MODEL = None,
+    allow: ALLOW = [],  # noqa: B006
+    yes: YES = False,
+    manner: RunFlags,
+) -> int:
+    """Run one agent once; input and answer must fit its schemas.
+
+    It is a run like any other: recorded, within its limits, and resumed in the same way.
+
+    Example: strands atomic run agents/summary.yaml --input @report.txt
+    """
+    from strands_cli import app
+    from strands_cli.cli.commands.input_options import read_given, read_values
+    from strands_cli.planning.run_options import RunOptions
+    from strands_cli.session.atomic import plan_atomic
+
+    known: dict[str, Any] = {"run": None, "status": "failed"}
+    with json_on_failure(known if manner.as_json else None):
+        manner.require_one_result()
+        options = RunOptions(
+            given=read_given(var), values=read_values(vars_file), provider=provider, model=model, allow=tuple(allow),
+            yes=yes, detach=manner.detach, out_dir=manner.out or Path("artifacts"), force=manner.force,
+            record=manner.record, runs_dir=manner.runs_dir, locked=manner.locked, policy=manner.policy,
+            no_plugins=manner.no_plugins, trace_hooks=manner.trace_hooks, tell=say,
+        )  # fmt: skip
+        planned = plan_atomic(_read(file), _input_of(given), options)
+        result = execute(planned, options, known, manner, lambda human, emit: app.run(planned, options, human, emit))
+        if manner.as_json:
+            structured = any(agent.output_schema is not None for agent in planned.agents.values())
+            output = json.loads(result.response) if structured else None
+            print_json({**result_document(planned, result), "output": output})
+        else:
+            print_outcome(planned, result, manner)
+    return ExitCode.OK
+
+
+def _input_of(given: str | None) -> str:
+    """Return the input as it was typed, or what stands in the file that it names.
+
+    Raises:
+        UsageError: there is none, or the file cannot be read.
+    """
+    if given is None:
+        raise UsageError("Missing option '--input'", fix="give the agent text, JSON, or @FILE")
+    if not given.startswith("@"):
+        return given
+    try:
+        raw = sys.stdin.buffer.read(_MAX_INPUT + 1) if given == "@-" else _bytes_of(Path(given[1:]))
+        text = raw.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{given[1:]} is not UTF-8", fix="save it as UTF-8") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"{given[1:]!r} cannot be read: {reason}", fix="--input TEXT needs no @") from error
+    if len(raw) > _MAX_INPUT:
+        raise UsageError(f"{given[1:]} is larger than 10 MB", fix="give the agent less")
+    return text
+
+
+def _bytes_of(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(_MAX_INPUT + 1)
+
+
+def new(
+    path: Annotated[Path, typer.Argument(metavar="NAME", help="The agent's name, or the path of its file.")],
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")] = False,
+) -> None:
+    """Write the file of a new agent: a contract, a test that passes, and the line by which editors find its schema.
+
+    Example: strands atomic new agents/summary
+    """
+    import shlex
+
+    from strands_cli.plugins.scaffold.new_agent import make_agent
+
+    if path.suffix not in ("", ".yaml"):
+        raise UsageError(f"{path} is no name of a YAML file", fix=f"write {path.with_suffix('.yaml')}")
+    made = make_agent(path.stem if path.suffix else path.name, path.parent, force=force)
+    lines = [*(f"made {file}" for file in made), "next:", f"  strands atomic test {shlex.quote(str(made[0]))}"]
+    print_result("\n".join(lines))

@@ -1,0 +1,128 @@
+"""The command `atomic test`: the tests in files of agents, offline from their recordings or with a live model."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from strands_cli.cli.commands.command_options import ALLOW, MODEL, PROVIDER, YES
+from strands_cli.cli.commands.run_execution import json_on_failure
+from strands_cli.cli.commands.runs_commands import JSON
+from strands_cli.cli.terminal.output import print_json, print_result, say, say_findings
+from strands_cli.errors import ArtifactError, ExitCode, InvalidInput, UsageError, has_errors
+
+if TYPE_CHECKING:
+    from strands_cli.outputs.junit import Outcome
+    from strands_cli.planning.run_options import RunOptions
+    from strands_cli.workflow.agent_file import Atomic
+
+
+def register(app: typer.Typer) -> None:
+    """Add `test` to the commands of `atomic`."""
+    app.command("test")(run_tests)
+
+
+def run_tests(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files with one agent each.")],
+    live: Annotated[bool, typer.Option("--live", help="Ask the agent's model rather than play recordings.")] = False,
+    provider: PROVIDER = None,
+    model: MODEL = None,
+    allow: ALLOW = [],  # noqa: B006 - Typer reads the default
+    yes: YES = False,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML, for CI.")] = None,
+    as_json: JSON = False,
+) -> int:
+    """Run the tests in files of agents, each as a run of its own whose record is not kept.
+
+    Tools that a test calls are called for real, under the same rules as in any run. Exit code 10: a test failed.
+
+    Example: strands atomic test agents/*.yaml --junit agents.xml
+    """
+    with json_on_failure({"tests": []} if as_json else None):
+        if (provider or model) and not live:
+            raise UsageError("--provider and --model choose a live model", fix="add --live")
+        atomics = [_sound(path) for path in dict.fromkeys(files)]
+        for atomic in atomics:
+            if not atomic.tests:
+                say(f"{atomic.document.file}: no tests")
+        began = time.time()
+        outcomes = _run_all(atomics, _options(provider, model, allow, yes), live=live, quiet=as_json)
+        if junit is not None:
+            _write_junit(junit, outcomes, began)
+        counts = {
+            word: sum(one.status == word for one in outcomes) for word in ("passed", "failed", "error", "skipped")
+        }
+        if as_json:
+            print_json({"tests": [one.as_dict() for one in outcomes], **counts})
+        else:
+            print_result(", ".join(f"{count} {word}" for word, count in counts.items() if count) or "no tests")
+        return ExitCode.RUN_FAILED if counts["failed"] or counts["error"] else ExitCode.OK
+
+
+def _sound(path: Path) -> Atomic:
+    from strands_cli.session.atomic import check_atomic
+    from strands_cli.workflow.agent_file import read_atomic
+    from strands_cli.workflow.document import read_document
+
+    atomic = read_atomic(read_document(path))
+    findings = check_atomic(atomic)
+    if has_errors(findings):
+        raise InvalidInput(f"{path} is not a valid agent", findings=findings)
+    say_findings(findings)
+    return atomic
+
+
+def _options(provider: str | None, model: str | None, allow: Sequence[str], yes: bool) -> RunOptions:
+    from strands_cli.planning.run_options import RunOptions
+
+    return RunOptions(provider=provider, model=model, allow=tuple(allow), yes=yes, tell=say)
+
+
+def _run_all(atomics: Sequence[Atomic], options: RunOptions, *, live: bool, quiet: bool) -> list[Outcome]:
+    """Run all tests one after another under one handling of signals, and say how each ended."""
+    import dataclasses
+
+    from strands_cli.cli.process import own_streams, run_to_end
+    from strands_cli.cli.terminal.terminal_human import TerminalHuman
+    from strands_cli.session.atomic import run_test
+
+    outcomes: list[Outcome] = []
+
+    async def go(runs_dir: Path) -> None:
+        each = dataclasses.replace(options, runs_dir=runs_dir)
+        for atomic in atomics:
+            for one in atomic.tests:
+                outcomes.append(await run_test(atomic, one, each, TerminalHuman("nobody"), _nothing, live=live))
+                if not quiet:
+                    _tell(outcomes[-1])
+
+    with tempfile.TemporaryDirectory(prefix="strands-atomic-") as place, own_streams(say):
+        run_to_end(lambda: go(Path(place)))
+    return outcomes
+
+
+def _nothing(_event: Any) -> None:
+    """Take an event; what counts of a test is how it ended."""
+
+
+def _tell(outcome: Outcome) -> None:
+    say(f"{outcome.status:7} {outcome.agent}: {outcome.test} ({outcome.seconds:.2f} s)")
+    for problem in outcome.problems:
+        say("\n".join(f"        {line}" for line in problem.splitlines()))
+
+
+def _write_junit(path: Path, outcomes: Sequence[Outcome], at: float) -> None:
+    import platform
+
+    from strands_cli.outputs.junit import junit_text
+    from strands_cli.secrets.process_streams import shown
+
+    try:
+        path.write_text(shown(junit_text(outcomes, at=at, host=platform.node() or "localhost")), encoding="utf-8")
+    except OSError as error:
+        raise ArtifactError(f"{path} cannot be written: {error.strerror}", fix="name another file") from error

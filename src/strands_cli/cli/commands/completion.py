@@ -1,0 +1,31 @@
+"""The command `completion`: what a shell needs to complete commands and options."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Literal
+
+import typer
+
+from strands_cli.cli.terminal.output import print_response
+
+VARIABLE = "_STRANDS_COMPLETE"
+# The script sets the variable when it asks for completions. Typer's preparation for that takes 40 ms.
+COMPLETING = VARIABLE in os.environ
+
+
+def register(program: typer.Typer) -> None:
+    """Add `completion` to the program."""
+    program.command()(completion)
+
+
+def completion(
+    shell: Annotated[Literal["bash", "zsh", "fish", "powershell", "pwsh"], typer.Argument(help="Your shell.")],
+) -> None:
+    """Print the script that completes commands, options and their values in a shell.
+
+    Example: strands completion bash > ~/.bash_completion
+    """
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]
+
+    print_response(get_completion_script(prog_name="strands", complete_var=VARIABLE, shell=shell))

@@ -1,0 +1,88 @@
+"""The command `doctor`: whether everything that a run needs is in order here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from strands_cli.cli.terminal.output import print_json, print_result
+from strands_cli.errors import ExitCode
+
+if TYPE_CHECKING:
+    from strands_cli.doctor.diagnosis import Examination
+    from strands_cli.doctor.os_layers import Found
+
+
+def register(program: typer.Typer) -> None:
+    """Add `doctor` to the program."""
+    program.command(name="doctor")(doctor)
+
+
+def doctor(
+    no_engines: Annotated[bool, typer.Option("--no-engines", help="Run no tool's self-test of its engines.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print every line as JSON.")] = False,
+) -> int:
+    """Look at Python, the SDK, providers, tools, policy, lock and disk; exit 18 if something will not work.
+
+    No tool is imported into this process, nothing is sent, and no key is shown. The table at the end says which walls
+    this machine has, and which each platform has.
+
+    Example: strands doctor --json
+    """
+    from strands_cli.config import load_settings
+    from strands_cli.doctor.diagnosis import examine
+
+    found = examine(load_settings(), Path.cwd(), with_engines=not no_engines)
+    ok = not any(check.status == "failed" for _, check in found.lines)
+    if as_json:
+        print_json(_document(found, ok=ok))
+    else:
+        _print_lines(found)
+        _print_layers(found.layers)
+    return ExitCode.OK if ok else ExitCode.NOT_EQUIPPED
+
+
+def _print_lines(found: Examination) -> None:
+    from strands_cli.doctor.diagnosis import CORE
+
+    width = max(len(check.name) for _, check in found.lines)
+    for plugin, check in found.lines:
+        said = " ".join(check.message.split()) + (f"  [{plugin}]" if plugin != CORE else "")
+        print_result(f"{check.status:8} {check.name:{width}}  {said}")
+        if check.fix and check.status != "ok":
+            print_result(f"{'':8} {'':{width}}  fix: {' '.join(check.fix.split())}")
+
+
+def _print_layers(layers: tuple[Found, ...]) -> None:
+    rows = [("layer", "here", "Linux", "macOS", "Windows", "keeps")]
+    for found in layers:
+        layer = found.layer
+        keeps = layer.keeps + (f" ({found.detail})" if found.detail else "")
+        rows.append((layer.name, found.here, layer.linux, layer.macos, layer.windows, keeps))
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    print_result("")
+    for row in rows:
+        print_result("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[5]]))
+
+
+def _document(found: Examination, *, ok: bool) -> dict[str, Any]:
+    from strands_cli.doctor.diagnosis import CORE
+
+    checks = [
+        {"plugin": None if plugin == CORE else plugin, "name": check.name, "status": check.status,
+         "message": check.message, "fix": check.fix}
+        for plugin, check in found.lines
+    ]  # fmt: skip
+    layers = [
+        {"layer": one.layer.name, "keeps": one.layer.keeps, "here": one.here, "detail": one.detail,
+         "linux": one.layer.linux, "macos": one.layer.macos, "windows": one.layer.windows}
+        for one in found.layers
+    ]  # fmt: skip
+    engines = [
+        {"tool": one.tool, "engine": one.name, "available": one.available, "reason": one.reason,
+         "layers": dict(one.layers)}
+        for one in found.engines
+    ]  # fmt: skip
+    return {"ok": ok, "checks": checks, "layers": layers, "engines": engines}

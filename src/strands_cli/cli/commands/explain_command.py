@@ -1,0 +1,220 @@
+"""The command `explain`: what a workflow does, why policy says what it says of a tool, what a finding's code means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from strands_cli.cli.commands.command_options import POLICY
+from strands_cli.cli.terminal.output import one_line, print_json, print_result, say_findings
+from strands_cli.errors import StrandsCliError, UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from strands_cli.planning.policy_explanation import Explanation
+    from strands_cli.policy import Decision, Rule
+
+POLICY_WORD = "policy"
+
+
+def register(program: typer.Typer) -> None:
+    """Add `explain` to the program."""
+    program.command(name="explain")(explain)
+
+
+def explain(
+    what: Annotated[
+        str, typer.Argument(metavar="SPEC|CODE|policy", help="A workflow, a finding's code, an exit code, or `policy`.")
+    ],
+    ref: Annotated[str | None, typer.Argument(metavar="REF", help="With `policy`: the tool, by any reference.")] = None,
+    spec: Annotated[str | None, typer.Argument(metavar="SPEC", help="With `policy`: a workflow that uses it.")] = None,
+    policy: POLICY = None,
+    given: Annotated[
+        str | None, typer.Option("--input", metavar="JSON", help="With `policy`: the arguments of a call.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Explain a workflow, a finding's code, an exit code, or what policy says of a tool; runs and imports nothing.
+
+    Example: strands explain report.yaml
+    """
+    if what != POLICY_WORD:
+        _explain_alone(what, more=ref is not None or given is not None, policy=policy, as_json=as_json)
+        return
+    if ref is None:
+        raise UsageError("Missing argument 'REF'", fix="name the tool: strands explain policy native:NAME")
+    document = policy_document(ref, spec, policy, given)
+    if as_json:
+        print_json(document)
+    else:
+        print_result("\n".join(map(one_line, _page(document))))
+
+
+def _explain_alone(what: str, *, more: bool, policy: Path | None, as_json: bool) -> None:
+    """Explain a code or a workflow; a code that exists is one everywhere, whatever files there are."""
+    from strands_cli.cli.commands.explain_workflow import explain_spec, is_spec
+    from strands_cli.codes import CODES
+
+    reads_spec = what not in CODES and not what.isdecimal() and is_spec(what)
+    if more or (policy is not None and not reads_spec):
+        raise UsageError(f"only `explain {POLICY_WORD}` takes more than one word", fix="strands explain policy REF")
+    if reads_spec:
+        explain_spec(what, policy, as_json=as_json)
+    else:
+        explain_code(what, as_json=as_json)
+
+
+def explain_code(code: str, *, as_json: bool) -> None:
+    """Print what a code means and what to do.
+
+    Raises:
+        UsageError: there is no such code.
+    """
+    from strands_cli.codes import CODES
+
+    if code.isdecimal():
+        _explain_exit(code, as_json=as_json)
+        return
+    entry = CODES.get(code)
+    if entry is None:
+        guess = did_you_mean(code, CODES)
+        fix = f"did you mean '{guess}'?" if guess else "see docs/reference/findings.md"
+        raise UsageError(f"there is no code '{code}'", fix=fix)
+    if as_json:
+        print_json({"code": code, **entry._asdict()})
+    else:
+        print_result(f"{code}  (exit code {entry.exit_code})\n  {entry.meaning}\n  fix: {entry.remedy}")
+
+
+def _explain_exit(code: str, *, as_json: bool) -> None:
+    """Print what an exit code means and which findings lead to it."""
+    from strands_cli.codes import CODES
+    from strands_cli.errors import exit_code_meanings
+
+    meanings = {number.value: meaning for number, meaning in exit_code_meanings().items()}
+    if int(code) not in meanings:
+        raise UsageError(f"there is no exit code {code}", fix=f"one of: {', '.join(map(str, meanings))}")
+    found = sorted(name for name, entry in CODES.items() if entry.exit_code == int(code))
+    if as_json:
+        print_json({"exit_code": int(code), "meaning": meanings[int(code)], "findings": found})
+        return
+    listed = f"\n  findings: {', '.join(found)}" if found else ""
+    print_result(f"exit code {code}\n  {meanings[int(code)]}{listed}")
+
+
+def policy_document(ref: str, spec: str | None, policy_file: Path | None, given: str | None = None) -> dict[str, Any]:
+    """Return everything that policy says of a reference, as one JSON document.
+
+    A policy file that is wrong is part of the answer: nothing runs then.
+
+    Raises:
+        StrandsCliError: the text is no reference, or the workflow is none.
+    """
+    from strands_cli import app
+    from strands_cli.cli.commands.tools_commands import hooked_catalog
+    from strands_cli.cli.commands.tools_run import read_arguments
+    from strands_cli.config import load_settings
+    from strands_cli.planning.lock_check import tools_of
+    from strands_cli.planning.policy_explanation import explain_policy
+    from strands_cli.planning.policy_files import load_policy, policy_places
+    from strands_cli.planning.run_options import RunOptions
+    from strands_cli.tools.call_arguments import as_called
+
+    settings, (catalog, hooks) = load_settings(), hooked_catalog()
+    arguments = read_arguments(given) if given is not None else None
+    folder = Path(spec).absolute().parent if spec not in (None, "-") else Path.cwd()
+    places = [{"level": level, "file": str(path)} for level, path in policy_places(settings, folder, policy_file)]
+    try:
+        policy = load_policy(settings, folder, policy_file)
+    except StrandsCliError as error:
+        say_findings(error.findings)
+        denied = {"effect": "deny", "rule": error.message}
+        broken = {"name": ref, "load": denied, "call": denied, "rules": [], "changes": ["mending the policy file"]}
+        return {"tools": [broken], "files": places, "findings": [found.as_dict() for found in error.findings]}
+    say_findings(policy.findings)
+    planned = (
+        app.plan(spec, RunOptions(policy=policy_file), catalog=catalog, settings=settings, hooks=hooks)
+        if spec
+        else None
+    )
+    rules, tools = (planned.rules, tools_of(planned)) if planned else (policy.rules, ())
+    found = explain_policy(ref, rules, catalog, settings, tools, arguments, hooks, as_called)
+    read = {file for _, file in policy.files}
+    return {
+        "tools": [_document(one) for one in found],
+        "files": [{**place, "read": place["file"] in read} for place in places],
+        "findings": [finding.as_dict() for finding in policy.findings],
+    }
+
+
+def _document(found: Explanation) -> dict[str, Any]:
+    request = found.request
+    return {
+        "name": found.name,
+        "names": list(request.names),
+        "note": found.note,
+        "distribution": request.distribution,
+        "version": request.version,
+        "sources": sorted(request.sources),
+        "capabilities": dict(request.capabilities),
+        "load": _decision(found.load),
+        "call": _decision(found.call),
+        "rules": [
+            *(_rule(rule, "always" if not rule.arguments else "for this call") for rule in found.speaking),
+            *(_rule(rule, "depends on the arguments") for rule in found.conditional),
+        ],
+        "changes": list(found.changes),
+    }
+
+
+def _decision(decision: Decision) -> dict[str, Any]:
+    return {"effect": decision.effect, "rule": decision.rule}
+
+
+def _rule(rule: Rule, holds: str) -> dict[str, Any]:
+    narrowed = {
+        "unless": list(rule.unless), "distribution": list(rule.distribution), "version": rule.version,
+        "source": list(rule.sources), "capability": list(rule.capabilities),
+    }  # fmt: skip
+    return {
+        "effect": rule.effect,
+        "pattern": rule.pattern,
+        "level": rule.level,
+        "origin": rule.origin,
+        "reason": rule.reason,
+        "holds": holds,
+        **{key: value for key, value in narrowed.items() if value},
+    }
+
+
+def _page(document: dict[str, Any]) -> Iterable[str]:
+    for tool in document["tools"]:
+        yield from _tool_lines(tool)
+        yield ""
+    yield "policy files, the strongest first:"
+    for place in document["files"]:
+        read = "" if place.get("read", True) else "  (there is none)"
+        yield f"  {place['level']:8} {place['file']}{read}"
+
+
+def _tool_lines(tool: dict[str, Any]) -> Iterable[str]:
+    where = f"{tool['distribution']} {tool['version'] or '?'}" if tool.get("distribution") else ""
+    sources = ", ".join(tool.get("sources", ()))
+    yield "  ".join(filter(None, (tool["name"], where, f"from {sources}" if sources else "")))
+    if tool.get("note"):
+        yield f"  note    {tool['note']}"
+    yield f"  load    {tool['load']['effect']}: {tool['load']['rule']}"
+    yield f"  call    {tool['call']['effect']}: {tool['call']['rule']}"
+    for rule in tool["rules"]:
+        narrowed = [f"{key} {_words(rule[key])}" for key in
+                    ("unless", "distribution", "version", "source", "capability") if key in rule]  # fmt: skip
+        said = " ".join([f"{rule['effect']} {rule['pattern']}", *narrowed])
+        reason = f": {rule['reason']}" if rule["reason"] else ""
+        yield f"  rule    {said}  ({rule['level']}, {rule['origin']}{reason}; {rule['holds']})"
+    yield from (f"  change  {sentence}" for sentence in tool["changes"])
+
+
+def _words(value: Any) -> str:
+    return value if isinstance(value, str) else ", ".join(value)

@@ -1,0 +1,264 @@
+"""`explain SPEC`: a workflow in plain sentences for a person, from its plan; nothing runs and nothing is imported."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.cli.commands.plan_command import bound_words, edges_of, model_words, parts_of, step_tools
+from strands_cli.cli.terminal.output import error_document, one_line, print_json, print_result
+from strands_cli.cli.terminal.workflow_summary import about_document
+from strands_cli.errors import StrandsCliError, has_errors
+
+if TYPE_CHECKING:
+    from strands_cli.planning.egress import Outgoing
+    from strands_cli.planning.plan import Plan, PlannedAgent, PlannedStep, PlannedTool
+
+SUFFIXES = (".yaml", ".yml", ".json")
+_BUDGETS = {
+    "max_tokens": "at most {:,} tokens", "max_cost_usd": "at most {:g} US dollars", "max_duration_s": "at most {:g} s",
+    "max_steps": "at most {:,} steps", "max_model_calls": "at most {:,} model calls",
+    "max_tool_calls": "at most {:,} tool calls",
+}  # fmt: skip
+_LIMITS = {
+    "turns": "{:,} model calls", "tokens": "{:,} tokens", "tool_calls": "{:,} tool calls",
+    "cost_usd": "{:g} US dollars", "duration_s": "{:g} s",
+}  # fmt: skip
+# What `edges_of` says beside a condition.
+_LABELS = {"else": "otherwise", "revise": "while no draft is accepted"}
+_TEXT = 160
+
+
+def is_spec(what: str) -> bool:
+    """Return whether a word of the command line names a workflow: by its ending, as a file, or as standard input."""
+    return what == "-" or what.lower().endswith(SUFFIXES) or Path(what).is_file()
+
+
+def explain_spec(spec: str, policy: Path | None, *, as_json: bool) -> None:
+    """Print what a workflow does, and what keeps it from running here.
+
+    Raises:
+        StrandsCliError: it is no valid workflow.
+    """
+    from strands_cli import app
+    from strands_cli.planning.run_options import RunOptions
+
+    try:
+        planned = app.plan(spec, RunOptions(policy=policy))
+    except StrandsCliError as error:
+        if as_json:
+            problem = error_document(error)
+            print_json({"file": spec, "error": problem, "findings": problem.pop("findings")})
+        raise
+    sections = sections_of(planned)
+    if as_json:
+        print_json(_document(planned, sections))
+        return
+    lines = [f"{planned.spec.name}  ({planned.file})"]
+    for title, sentences in sections.items():
+        lines += ["", title, *(f"  {sentence}" for sentence in sentences)]
+    print_result("\n".join(map(one_line, lines)))
+
+
+def _document(planned: Plan, sections: dict[str, list[str]]) -> dict[str, Any]:
+    return {
+        "workflow": planned.spec.name,
+        "file": planned.file,
+        "pattern": planned.spec.pattern.type,
+        "sections": [{"title": title, "sentences": sentences} for title, sentences in sections.items()],
+        "findings": [finding.as_dict() for finding in planned.findings],
+    }
+
+
+def sections_of(planned: Plan) -> dict[str, list[str]]:
+    """Return the sentences about a plan by the question that they answer."""
+    found = {
+        "What it is for": _purpose(planned),
+        "Who works": _workers(planned),
+        "What happens": _events(planned),
+        "Where a person is asked": list(dict.fromkeys(_questions(planned))) or ["Nowhere."],
+        "What limits it": _limits(planned),
+        "What it writes": _writes(planned),
+        "What leaves this machine": _leaving(planned),
+        "What to look at first": [_problem(finding) for finding in planned.findings],
+    }
+    return {title: list(sentences) for title, sentences in found.items() if sentences}
+
+
+def _purpose(planned: Plan) -> list[str]:
+    about = about_document(planned.spec)
+    said = " ".join(filter(None, (about["title"] and f"{about['title']}.", about["description"])))
+    sentences = [" ".join(said.split()) or "The workflow does not say."]
+    fixed = planned.spec.inputs.values
+    for name, declared in planned.spec.inputs.declared().items():
+        is_needed = name in planned.spec.inputs.required and name not in fixed
+        usual = planned.inputs.get(name)
+        how = "must be given" if is_needed else f"{_short(usual)} unless given" if usual is not None else "may be given"
+        meaning = f": {declared.description}" if declared.description else ""
+        sentences.append(f"Input {name} ({declared.type}, {how}){meaning}")
+    return sentences
+
+
+def _workers(planned: Plan) -> list[str]:
+    sentences: list[str] = []
+    for agent in planned.agents.values():
+        sentences += [f"The agent {agent.id} {_model(agent)}.", *(f"  {text}" for text in _agent_tools(agent))]
+        if agent.keeps_conversation:
+            sentences.append("  It remembers its earlier steps of the run.")
+    if tools := step_tools(planned):
+        sentences += ["Steps call tools themselves:", *(f"  {text}" for tool in tools for text in _tool(tool))]
+    return sentences
+
+
+def _model(agent: PlannedAgent) -> str:
+    if agent.model.provider == "replay":
+        return "answers from a recording, without a model"
+    return f"speaks to the model {model_words(agent)}"
+
+
+def _agent_tools(agent: PlannedAgent) -> Iterator[str]:
+    if not agent.tools:
+        yield "It has no tools."
+    for tool in agent.tools:
+        yield from _tool(tool)
+
+
+def _tool(tool: PlannedTool) -> Iterator[str]:
+    """Yield what may be done with a tool, and below it the same of the tools that it is made of."""
+    where = f"MCP server {tool.server.id}" if tool.server is not None else tool.qualified
+    words = {"allow": "may be called without asking", "ask": "asks a person before each call", "deny": "is denied"}
+    also = "".join(f"; {rule.effect} for some calls ({rule.words})" for rule in tool.conditional)
+    yield f"Tool {tool.name} ({where}) {words[tool.decision.effect]}: {tool.decision.rule}{also}."
+    yield from (f"  {text}" for part in parts_of(tool) for text in _tool(part))
+
+
+def _events(planned: Plan) -> list[str]:
+    before: dict[str, list[str]] = {}
+    for first, then, label in edges_of(planned):
+        condition = f" ({_LABELS.get(label) or f'if {_short(label)}'})" if label else ""
+        before.setdefault(then, []).append(f"{first}{condition}")
+    # Any edge of a graph leads on by itself; everywhere else all of them must be done.
+    word = " or " if planned.spec.pattern.type == "graph" else " and "
+    start = planned.steps[0].key if planned.steps else None
+    waits = {
+        key: f"{'first, and again ' if key == start else ''}after {word.join(keys)}, " for key, keys in before.items()
+    }
+    return [*_arrangement(planned.spec.pattern), *(_event(step, waits.get(step.key, "")) for step in planned.steps)]
+
+
+def _arrangement(pattern: Any) -> Iterator[str]:
+    """Yield what kind of workflow it is, and what its pattern says of repetition."""
+    config = pattern.config
+    yield f"{pattern.type}: {(type(config).__doc__ or '').partition(chr(10))[0]}"
+    match pattern.type:
+        case "routing" if config.default is not None:
+            yield f"Where the router gives no valid route, it is {config.default}."
+        case "evaluator_optimizer":
+            accept = config.accept
+            yield f"A draft is accepted from a score of {accept.min_score:g}; at most {accept.max_iters} are written."
+        case "graph":
+            yield f"One node runs at most {config.max_iterations} times."
+        case "orchestrator_workers":
+            limits = config.orchestrator.limits
+            if words := _listed(limits, {"max_workers": "{} workers in a round", "max_rounds": "{} rounds"}):
+                yield f"At most {', '.join(words)}."
+
+
+def _event(step: PlannedStep, waits: str) -> str:
+    acts = {
+        "agent": f"the agent {step.who} works on: {_short(step.input)}",
+        "call": f"the tool {step.who} is called with {_short(step.input)}",
+        "gate": f"a person is asked: {_short(step.input)}",
+    }
+    about = f" ({step.about})" if step.about else ""
+    return f"{step.key}: {waits}{acts[step.kind]}{about}"
+
+
+def _questions(planned: Plan) -> Iterator[str]:
+    from strands_cli.planning.planned_steps import steps_of
+    from strands_cli.planning.workflow_tools import called_in, with_parts
+    from strands_cli.workflow.model import GateStep
+
+    for key, _, step in steps_of(planned.spec):
+        if isinstance(step, GateStep):
+            late = f" after {step.timeout_seconds:g} s" if step.timeout_seconds is not None else ""
+            default = f"; without an answer{late} it is {_short(step.default)}" if step.default is not None else ""
+            yield f"At {key}: {_short(step.prompt)}{default}"
+    for tool in with_parts(called_in(planned)):
+        if tool.decision.effect == "ask":
+            yield f"Before each call of {tool.name}: {tool.decision.rule}. To allow it beforehand: --allow {tool.name}"
+        elif any(rule.effect == "ask" for rule in tool.conditional):
+            yield f"Before some calls of {tool.name}, depending on their arguments."
+
+
+def _limits(planned: Plan) -> list[str]:
+    runtime = planned.spec.runtime
+    sentences = [f"The run: {', '.join([bound_words(planned.bounds), *_listed(runtime.budgets, _BUDGETS, 3)])}."]
+    for agent in planned.agents.values():
+        if agent.limits is not None and (words := _listed(agent.limits, _LIMITS)):
+            sentences.append(f"One step of {agent.id}: at most {', '.join(words)}.")
+        if agent.budgets is not None and (words := _listed(agent.budgets, _BUDGETS)):
+            sentences.append(f"All steps of {agent.id}: {', '.join(words)}.")
+    sentences.append(f"A model call that fails is {_times(runtime.failure_policy.retries)}.")
+    return sentences
+
+
+def _listed(values: Any, words: dict[str, str], first: int | None = None) -> list[str]:
+    chosen = list(words.items())[:first]
+    return [text.format(value) for name, text in chosen if (value := getattr(values, name)) is not None]
+
+
+def _times(number: int) -> str:
+    return {0: "not tried again", 1: "tried again once"}.get(number, f"tried again up to {number} times")
+
+
+def _writes(planned: Plan) -> list[str]:
+    from strands_cli.planning.egress import find_writers
+
+    paths = [artifact.path for artifact in planned.spec.outputs.artifacts]
+    sentences = [f"At its end: {', '.join(paths)}, in the folder of --out."] if paths else []
+    notes = planned.spec.context_policy.notes
+    sentences += [f"Notes that agents keep: {notes.file}"] if notes is not None else []
+    for name, is_said in find_writers(planned):
+        unsaid = f"The tool {name} does not say whether it writes files."
+        sentences.append(f"The tool {name} can write files." if is_said else unsaid)
+    return [*sentences, "The record of the run, in the folder of runs."]
+
+
+def _leaving(planned: Plan) -> list[str]:
+    from strands_cli.planning.egress import find_outgoing
+
+    known = list(dict.fromkeys(_way_out(way) for way in find_outgoing(planned, os.environ)))
+    unplanned = ["What cannot be planned is not counted here: see below."] if has_errors(planned.findings) else []
+    return [*(known or ["Nothing that is known of."]), *unplanned]
+
+
+def _way_out(way: Outgoing) -> str:
+    near = " (this machine or a private network)" if way.is_near else ""
+    hosts = "any address" if "*" in (way.hosts or ()) else ", ".join(way.hosts or ())
+    match way.kind:
+        case "model":
+            return f"What {way.who} reads and writes goes to the model of {way.what}{hosts and f' at {hosts}'}{near}."
+        case "secret":
+            return f"The secret {way.who} is asked for at {way.what}; its value is not shown."
+        case "trace":
+            return f"Traces go to {hosts}{near}."
+        case "server" if way.hosts is None:
+            return f"The MCP server {way.who} is a program ({_short(way.what)}): it may send what it is given."
+        case "server":
+            return f"What is given to the MCP server {way.who} goes to {hosts}{near}."
+    if way.hosts is None:
+        return f"The tool {way.who} does not say whether it reaches the network."
+    return f"The tool {way.who} can reach {hosts}{near}."
+
+
+def _problem(finding: Any) -> str:
+    fix = f" Way out: {finding.fix}" if finding.fix else ""
+    return f"{'It cannot run here' if finding.severity == 'error' else 'Note'}: {finding.message}.{fix}"
+
+
+def _short(value: Any) -> str:
+    text = " ".join((value if isinstance(value, str) else repr(value)).split())
+    return text if len(text) <= _TEXT else f"{text[:_TEXT]}..."

@@ -1,0 +1,99 @@
+"""Inputs as people type them: `--var`, `--vars-file`, and the questions of `--ask`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.cli.terminal.output import say
+from strands_cli.errors import Finding, UsageError
+from strands_cli.planning.run_options import RunOptions
+
+if TYPE_CHECKING:
+    from strands_cli.planning.plan import Plan
+    from strands_cli.workflow.model import InputSpec
+
+
+def read_given(words: Sequence[str]) -> dict[str, str]:
+    """Read `NAME=VALUE` words; the last of equal names wins.
+
+    Raises:
+        UsageError: a word has no name or no `=`; all of them are reported.
+    """
+    bad = [word for word in words if "=" not in word or not word.partition("=")[0].strip()]
+    if bad:
+        findings = [
+            Finding("bad-var", f"--var {word!r} is not NAME=VALUE", fix="write --var NAME=VALUE") for word in bad
+        ]
+        raise UsageError("the inputs cannot be read", findings=findings)
+    return {name.strip(): value for name, _, value in (word.partition("=") for word in words)}
+
+
+def read_values(files: Sequence[Path]) -> dict[str, Any]:
+    """Read inputs from YAML or JSON files, later files over earlier ones.
+
+    Raises:
+        UsageError: a file cannot be read, or is not a mapping of names to values.
+    """
+    values: dict[str, Any] = {}
+    for file in files:
+        from strands_cli.errors import InvalidInput
+        from strands_cli.workflow.document import read_document
+
+        try:
+            document = read_document(file)
+        except InvalidInput as error:  # exit code 3 speaks of the workflow's file
+            raise UsageError(f"{file} does not hold inputs", findings=error.findings) from error
+        findings = list(document.findings)
+        if not isinstance(document.value, dict):
+            findings.insert(0, Finding("bad-var", "a file of inputs maps names to values", document.where("")))
+        if findings:
+            raise UsageError(f"{file} does not hold inputs", findings=findings)
+        values |= document.value
+    return values
+
+
+def ask_for_missing(planned: Plan, options: RunOptions) -> RunOptions:
+    """Ask on the terminal for every required input that has no value, until each answer has its type.
+
+    Raises:
+        UsageError: there is no terminal to ask on, or the input ended.
+    """
+    missing = {name: spec for name, spec in planned.spec.inputs.required.items() if name not in planned.inputs}
+    if not missing:
+        return options
+    from strands_cli.cli.terminal.terminal_human import is_interactive
+
+    if not is_interactive():
+        raise UsageError("--ask needs a terminal", fix=f"pass --var {next(iter(missing))}=VALUE")
+    answers = {name: _ask(name, spec) for name, spec in missing.items()}
+    return dataclasses.replace(options, given={**options.given, **answers})
+
+
+def _ask(name: str, spec: InputSpec) -> str:
+    from strands_cli.cli.terminal.keyboard import Keyboard
+
+    about = f", {spec.description}" if spec.description else ""
+    choices = f" [{' | '.join(map(str, spec.enum))}]" if spec.enum else ""
+    while True:
+        typed = Keyboard().read_line(f"{name} ({spec.type}){about}{choices}: ")
+        if typed is None:
+            say("")
+            raise UsageError(f"the input '{name}' has no value", fix=f"pass --var {name}=VALUE")
+        problem = _problem(name, spec, typed) if typed else "an answer is needed"
+        if problem is None:
+            return typed
+        say(f"  {problem}")
+
+
+def _problem(name: str, spec: InputSpec, typed: str) -> str | None:
+    """Return what is wrong with an answer, in the words in which a run would refuse it."""
+    from strands_cli.planning.run_inputs import resolve_inputs
+    from strands_cli.workflow.document import Document
+    from strands_cli.workflow.model import Inputs
+
+    nowhere = Document("", "", None, {})
+    _, findings = resolve_inputs(Inputs(required={name: spec}), {name: typed}, {}, nowhere)
+    return findings[0].message if findings else None

@@ -1,0 +1,129 @@
+"""The command `list-supported`: what this version can do, read off the code that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, get_args
+
+import typer
+
+from strands_cli.cli.terminal.output import print_json, print_result
+
+Rows = list[dict[str, Any]]
+# One example of each form that `toolref` reads; a test parses them.
+REFERENCES = {
+    "foo": "the workflow's own names first, then the installed tools",
+    "native:foo@>=1.2,<2": "an installed tool, of a version",
+    "native:strands-tool-foo/foo": "the tool of one distribution",
+    "native:db.query": "one tool of a class, suite or provider",
+    "strands_tools.foo": "the installed tool, else that of the older collection",
+    "package.module:attr": "your own Python, where the allowlist names it",
+    "mcp:server/tool": "a tool of an MCP server",
+    "agent:researcher": "another agent of the workflow, as a tool",
+    "workflow:./sub.yaml": "another workflow, as a tool",
+}
+
+
+def register(program: typer.Typer) -> None:
+    """Add `list-supported` to the program."""
+    program.command("list-supported")(list_supported)
+
+
+def list_supported(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """List what this version knows: patterns, steps, providers, tool references, template filters, exit codes.
+
+    Example: strands list-supported
+    """
+    sections = {name.replace("_", " "): rows() for name, rows in _SECTIONS.items()}
+    if as_json:
+        print_json(dict(zip(_SECTIONS, sections.values(), strict=True)))
+        return
+    lines: list[str] = []
+    for title, rows in sections.items():
+        if not any(row["description"] for row in rows):
+            lines += ["", title, f"  {', '.join(str(row['name']) for row in rows)}"]
+            continue
+        width = max(len(str(row["name"])) for row in rows)
+        lines += ["", title, *(f"  {row['name']!s:{width}}  {row['description']}".rstrip() for row in rows)]
+    print_result("\n".join(lines[1:]))
+
+
+def _patterns() -> Rows:
+    from strands_cli.workflow import patterns
+
+    kinds = [kind for kind in vars(patterns).values() if {"type", "config"} <= _fields(kind).keys()]
+    by_name = {get_args(_fields(kind)["type"].annotation)[0]: kind for kind in kinds}
+    return [
+        {"name": name, "description": _first_line(_fields(by_name[name])["config"].annotation)}
+        for name in patterns.PATTERN_TYPES
+    ]
+
+
+def _steps() -> Rows:
+    from strands_cli.workflow.model import AgentStep, CallStep, GateStep
+
+    names = {"agent": AgentStep, "hitl": GateStep, "tool": CallStep}
+    return [{"name": name, "description": _first_line(kind)} for name, kind in names.items()]
+
+
+def _providers() -> Rows:
+    from strands_cli.provider_table import PROVIDERS
+
+    return [
+        {
+            "name": provider.name,
+            "description": f"{provider.title}{_needs(provider.extra, provider.keys)}",
+            "extra": provider.extra,
+            "keys": list(provider.keys),
+        }
+        for provider in PROVIDERS.values()
+    ]
+
+
+def _needs(extra: str | None, keys: tuple[str, ...]) -> str:
+    words = [*([f"pip install 'strands-cli[{extra}]'"] if extra else []), *([" or ".join(keys)] if keys else [])]
+    return f" ({'; '.join(words)})" if words else ""
+
+
+def _tool_references() -> Rows:
+    return [{"name": form, "description": meaning} for form, meaning in REFERENCES.items()]
+
+
+def _template_filters() -> Rows:
+    from strands_cli.workflow.templates.sandbox import Sandbox
+
+    return [{"name": name, "description": ""} for name in sorted(Sandbox().filters)]
+
+
+def _secret_sources() -> Rows:
+    from strands_cli.workflow.model import Secret
+
+    return [{"name": name, "description": ""} for name in get_args(_fields(Secret)["source"].annotation)]
+
+
+def _exit_codes() -> Rows:
+    from strands_cli.errors import exit_code_meanings
+
+    return [{"name": code.value, "description": meaning} for code, meaning in exit_code_meanings().items()]
+
+
+def _fields(kind: Any) -> dict[str, Any]:
+    fields: dict[str, Any] = getattr(kind, "model_fields", {})
+    return fields
+
+
+def _first_line(thing: Any) -> str:
+    return (thing.__doc__ or "").split("\n")[0]
+
+
+_SECTIONS: dict[str, Callable[[], Rows]] = {
+    "patterns": _patterns,
+    "steps": _steps,
+    "providers": _providers,
+    "tool_references": _tool_references,
+    "template_filters": _template_filters,
+    "secret_sources": _secret_sources,
+    "exit_codes": _exit_codes,
+}

@@ -1,0 +1,238 @@
+"""The command `lock`: write down what the workflows of a folder use, show what has changed since, or check it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from strands_cli.cli.terminal.output import print_json, print_result, say
+from strands_cli.errors import ArtifactError, Denied, ExitCode, Finding, UsageError, Where, did_you_mean
+
+if TYPE_CHECKING:
+    from strands_cli.lock.compare import Difference
+    from strands_cli.lock.lock_model import Lock, LockedServer
+    from strands_cli.planning.plan import Plan
+
+
+def register(program: typer.Typer) -> None:
+    """Add `lock` to the program."""
+    program.command(name="lock")(lock)
+
+
+def lock(
+    spec: Annotated[
+        str | None, typer.Argument(metavar="[SPEC]", help="A workflow or a folder; the current one if not given.")
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 21 if anything differs.")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Write nothing; show what differs.")] = False,
+    update: Annotated[
+        str | None, typer.Option("--update", metavar="NAME", help="Renew one distribution or server, leave the others.")
+    ] = None,
+    mcp: Annotated[
+        bool, typer.Option("--mcp", help="Start the MCP servers of the workflows, to lock what their tools are.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> int:
+    """Lock the tools of every workflow in a folder: versions, files and definitions, in strands.lock beside them.
+
+    Where that file stands, `plan` and `run` refuse what is not as it was locked.
+
+    Example: strands lock report.yaml --diff
+    """
+    from strands_cli.cli.commands.run_execution import json_on_failure
+
+    if check + diff + (update is not None) > 1:
+        raise UsageError("--check, --diff and --update cannot be combined", fix="choose one")
+    if update is not None and update.startswith("mcp:") and not mcp:
+        raise UsageError(f"{update} has to be started to see what its tools are", fix="add --mcp")
+    with json_on_failure({"file": None} if as_json else None):
+        folder, named = _place(spec)
+        now = _lock_now(folder, named, mcp=mcp, keeping=not (check or diff))
+        if check or diff:
+            return _show(folder, now, check=check, as_json=as_json)
+        return _write(folder, now, update, as_json=as_json)
+
+
+def _place(spec: str | None) -> tuple[Path, Path | None]:
+    """Return the folder that the lock is for, and the workflow in it that was named."""
+    if spec == "-":
+        raise UsageError("a lock stands beside a file; standard input has none", fix="name the workflow's file")
+    if spec is None or Path(spec).is_dir():
+        return Path(spec or "."), None
+    return Path(spec).parent, Path(spec)
+
+
+def _lock_now(folder: Path, named: Path | None, *, mcp: bool, keeping: bool) -> Lock:
+    """Return the lock as it would be written now; say what of the folder it does not cover.
+
+    Args:
+        folder: The folder.
+        named: A workflow in it.
+        mcp: Whether MCP servers are started.
+        keeping: Whether it is to be written: a server that nobody has looked at is then left out.
+    """
+    from strands_cli.config import load_settings
+    from strands_cli.hooks.hook_values import HookContext
+    from strands_cli.planning.lock_check import lock_of
+    from strands_cli.planning.policy_files import load_policy
+    from strands_cli.planning.run_options import RunOptions
+    from strands_cli.planning.workflow_folder import plan_folder
+    from strands_cli.session.hooked import hooks_in_force, require_hooks
+
+    settings = load_settings()
+    policy = load_policy(settings, None)
+    hooks = hooks_in_force(policy, RunOptions(tell=say))
+    catalog = hooks.discover(HookContext(rules=policy.rules))
+    require_hooks(hooks, catalog)
+    planned = plan_folder(folder, catalog, settings, named, hooks)
+    for line in planned.unread:
+        say(f"warning: {line}")
+    now = lock_of(planned.plans, catalog)
+    for distribution in now.distributions.values():
+        if unknown := [tool.name for tool in distribution.tools.values() if tool.after_load]:
+            pinned = "its files are locked, not what it tells a model"
+            say(f"warning: {', '.join(unknown)} of {distribution.name} shows only when it is loaded: {pinned}")
+    return now._replace(servers=_servers_now(folder, planned.plans, mcp=mcp, keeping=keeping))
+
+
+def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, keeping: bool) -> dict[str, LockedServer]:
+    """Return the MCP servers: as they are once started, or as the lock that stands there has them."""
+    from strands_cli.planning.lock_check import servers_in, tools_of
+
+    if not any(servers_in(tools_of(plan)) for plan in plans):
+        return {}
+    from strands_cli.session.served import lock_servers, unasked_servers
+
+    if mcp:
+        from strands_cli.cli.process import run_to_end
+
+        return run_to_end(lambda: lock_servers(plans))
+    from strands_cli.lock.lock_reader import lock_file, read_lock
+
+    try:
+        old = read_lock(lock_file(folder))
+    except Denied:  # whoever reads it next says so
+        old = None
+    known = old.servers if old is not None else {}
+    now = {
+        name: one._replace(tools=known[name].tools) if name in known else one
+        for name, one in unasked_servers(plans).items() if name in known or not keeping
+    }  # fmt: skip
+    if unseen := sorted({*unasked_servers(plans)} - {*known}):
+        say(f"warning: {', '.join(unseen)}: what an MCP server has shows only when it is started (lock it: --mcp)")
+    return now
+
+
+def _show(folder: Path, now: Lock, *, check: bool, as_json: bool) -> int:
+    """Show what differs from the lock that stands there."""
+    from strands_cli.lock.compare import compare_locks
+    from strands_cli.lock.lock_reader import lock_file, read_lock
+
+    file = lock_file(folder)
+    old = read_lock(file)
+    if old is None:
+        message = f"there is no {file.name} in {folder}"
+        raise Denied(message, findings=[Finding("lock-missing", message, Where(str(file)), "make it: strands lock")])
+    found = compare_locks(old, now)
+    if as_json:
+        print_json(_document(file, now, found, written=False))
+    else:
+        print_result("\n".join(_lines(found)) if found else f"{file}: nothing differs, {_counted(now)}")
+    if found and check:
+        if not as_json:
+            say("after you have read the change: strands lock --update NAME")
+        return ExitCode.DENIED
+    return ExitCode.OK
+
+
+def _write(folder: Path, now: Lock, update: str | None, *, as_json: bool) -> int:
+    """Write the lock, and say what is in it that was not in the one before."""
+    from strands_cli.lock.compare import compare_locks
+    from strands_cli.lock.lock_reader import lock_file, read_lock
+    from strands_cli.lock.lock_writer import render_lock
+
+    file = lock_file(folder)
+    old: Lock | None = None
+    try:
+        old = read_lock(file)
+    except Denied:
+        if update is not None:  # which needs the rest of the old one; a whole new one is the way out
+            raise
+    wanted = now if update is None else _updated(old, now, update)
+    written = _replace(file, render_lock(wanted))
+    found = compare_locks(old, wanted) if old is not None else []
+    if as_json:
+        print_json(_document(file, wanted, found, written=written))
+    else:
+        end = f"wrote {file}: {_counted(wanted)}" if written else f"{file} is as it should be: {_counted(wanted)}"
+        print_result("\n".join([*_lines(found), end]))
+    return ExitCode.OK
+
+
+def _updated(old: Lock | None, now: Lock, name: str) -> Lock:
+    """Return the old lock with one distribution, or one reference of custom Python, as it is now."""
+    from strands_cli.catalog.distributions import normalise
+    from strands_cli.lock.lock_model import Lock
+
+    old = old or Lock()
+    known = dict.fromkeys((*now.names, *old.names))
+    wanted = name if name in known else normalise(name)
+    if wanted not in known:
+        guess = did_you_mean(name, known)
+        fix = f"did you mean '{guess}'?" if guess else f"there are: {', '.join(known) or 'none'}"
+        raise UsageError(f"neither the lock nor a workflow here has '{name}'", fix=fix)
+    parts = {
+        part: {key: one for key, one in {**getattr(old, part), wanted: getattr(now, part).get(wanted)}.items() if one}
+        for part in ("distributions", "modules", "servers")
+    }
+    return old._replace(**parts)
+
+
+def _replace(file: Path, text: str) -> bool:
+    """Write a file whole or not at all; return whether there was anything to write."""
+    raw = text.encode()
+    try:
+        if file.is_file() and file.read_bytes() == raw:
+            return False
+        draft = file.with_name(f"{file.name}.{os.getpid()}.tmp")
+        try:
+            draft.write_bytes(raw)
+            draft.replace(file)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise ArtifactError(f"{file} cannot be written: {error.strerror}", fix="mend its permissions") from error
+    return True
+
+
+def _lines(found: Sequence[Difference]) -> list[str]:
+    return [f"{'unlisted' if one.unlisted else 'changed'}: {one.message}" for one in found]
+
+
+def _counted(lock: Lock) -> str:
+    tools = sum(len(distribution.tools) for distribution in lock.distributions.values())
+    tools += sum(len(server.tools) for server in lock.servers.values())
+    counts = [(len(lock.distributions), "distribution"), (len(lock.servers), "MCP server"), (tools, "tool"),
+              (len(lock.modules), "custom module")]  # fmt: skip
+    return ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for n, word in counts if n) or "no tools"
+
+
+def _document(file: Path, lock: Lock, found: Sequence[Difference], *, written: bool) -> dict[str, Any]:
+    return {
+        "file": str(file),
+        "written": written,
+        "distributions": [
+            {"name": one.name, "version": one.version, "editable": one.editable, "tools": sorted(one.tools)}
+            for one in lock.distributions.values()
+        ],
+        "modules": sorted(lock.modules),
+        "servers": [
+            {"name": one.name, "reached_by": one.reached_by, "tools": sorted(one.tools)}
+            for one in lock.servers.values()
+        ],
+        "differences": [one.as_dict() for one in found],
+    }

@@ -1,0 +1,46 @@
+"""The command `new`: a workflow to start from, which runs as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from strands_cli.cli.terminal.output import print_result
+from strands_cli.errors import UsageError
+
+# Spelled out, so that `--help` imports nothing; a test holds it against the templates.
+Pattern = Literal[
+    "chain", "workflow", "routing", "parallel", "evaluator_optimizer", "orchestrator_workers", "graph"
+]  # fmt: skip
+
+
+def register(program: typer.Typer) -> None:
+    """Add `new` to the program."""
+    program.command("new")(new)
+
+
+def new(
+    path: Annotated[Path, typer.Argument(metavar="NAME", help="The workflow's name, or the path of its file.")],
+    pattern: Annotated[Pattern, typer.Option(help="How its steps follow each other.")] = "chain",
+    provider: Annotated[str | None, typer.Option(help="Who serves the model; else a recording plays.")] = None,
+    model: Annotated[str | None, typer.Option(help="The provider's name of the model.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
+) -> None:
+    """Write a new workflow of a pattern, with the line by which editors find its schema.
+
+    Without a provider it plays a recording that is written beside it, and so runs at once and offline.
+
+    Example: strands new report --pattern parallel
+    """
+    import shlex  # `--help` needs neither this nor what follows
+
+    from strands_cli.plugins.scaffold.new_workflow import NewWorkflow, make_workflow
+
+    if path.suffix not in ("", ".yaml", ".yml"):
+        raise UsageError(f"{path} is no name of a YAML file", fix=f"write {path.with_suffix('.yaml')}")
+    name = path.stem if path.suffix else path.name
+    made = make_workflow(NewWorkflow(name, pattern, provider, model), path.parent, force=force)
+    lines = [*(f"made {file}" for file in made), "next:", f"  strands run {shlex.quote(str(made[0]))}"]
+    print_result("\n".join(lines))

@@ -1,0 +1,319 @@
+"""The command `plan`: what `run` would do, as text, JSON or a Mermaid diagram."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from strands_cli.cli.commands.command_options import (
+    ALLOW,
+    FORCE,
+    LOCKED,
+    MODEL,
+    NO_PLUGINS,
+    OUT,
+    POLICY,
+    PROVIDER,
+    SPEC,
+    TRACE_HOOKS,
+    VAR,
+    VARS_FILE,
+    YES,
+)
+from strands_cli.cli.commands.input_options import read_given, read_values
+from strands_cli.cli.terminal.output import error_document, one_line, print_json, print_result, say, say_findings
+from strands_cli.cli.terminal.workflow_summary import about_document, about_lines
+from strands_cli.errors import ExitCode, StrandsCliError
+from strands_cli.planning.run_options import RunOptions
+
+if TYPE_CHECKING:
+    from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool
+
+
+def register(program: typer.Typer) -> None:
+    """Add `plan` to the program."""
+    program.command(name="plan")(plan)
+
+
+def plan(
+    spec: SPEC,
+    output: Annotated[Literal["text", "json", "mermaid"], typer.Option("--format", help="How it is shown.")] = "text",
+    var: VAR = [],  # noqa: B006 - Typer reads the default
+    vars_file: VARS_FILE = [],  # noqa: B006
+    out: OUT = Path("artifacts"),
+    force: FORCE = False,
+    provider: PROVIDER = None,
+    model: MODEL = None,
+    allow: ALLOW = [],  # noqa: B006
+    yes: YES = False,
+    policy: POLICY = None,
+    locked: LOCKED = False,
+    no_plugins: NO_PLUGINS = False,
+    trace_hooks: TRACE_HOOKS = False,
+) -> int:
+    """Show what a run would do, without calling a model or importing a tool.
+
+    Example: strands plan report.yaml --var topic=bees
+    """
+    try:
+        options = RunOptions(
+            given=read_given(var), values=read_values(vars_file), provider=provider, model=model, allow=tuple(allow),
+            yes=yes, out_dir=out, force=force, locked=locked, policy=policy, no_plugins=no_plugins,
+            trace_hooks=trace_hooks, tell=say,
+        )  # fmt: skip
+        from strands_cli import app
+
+        planned = app.plan(spec, options)
+    except StrandsCliError as error:
+        if output == "json":
+            problem = error_document(error)
+            print_json({"file": spec, "error": problem, "findings": problem.pop("findings")})
+        raise
+    if output == "json":
+        print_json(plan_document(planned))
+    else:
+        print_result(plan_mermaid(planned) if output == "mermaid" else plan_text(planned))
+    return _report(planned, quiet=output == "json")
+
+
+def _report(planned: Plan, *, quiet: bool) -> int:
+    """Say the findings (the JSON document has them) and return the exit code that `run` would give."""
+    from strands_cli.planning.build_plan import require_runnable
+
+    if not quiet:
+        say_findings(planned.findings)
+    try:
+        require_runnable(planned)
+    except StrandsCliError as error:
+        return error.exit_code
+    return ExitCode.OK
+
+
+def plan_text(planned: Plan) -> str:
+    """Return the plan for a person."""
+    spec = planned.spec
+    lines = [f"workflow  {spec.name} ({spec.pattern.type})  {planned.file}"]
+    lines += about_lines(spec)
+    said = {name: f"  ({text})" for name, text in about_document(spec)["inputs"].items()}
+    lines += [f"input     {name} = {_short(value)}{said.get(name, '')}" for name, value in planned.inputs.items()]
+    for agent in planned.agents.values():
+        lines.append(f"agent     {agent.id}: {model_words(agent)}")
+        lines += [line for tool in agent.tools for line in _tool_lines(tool)]
+    for step in planned.steps:
+        mark = "" if step.rendered else "  (rendered when it runs)"
+        lines.append(f"step      {step.key}  {step.kind}  {step.who}{mark}")
+        lines += [f"            ({step.about})"] if step.about else []
+        lines += [f"            {line}" for line in _short(step.input, 400).splitlines()]
+    if of_steps := step_tools(planned):
+        lines += ["tools that steps name themselves", *(line for tool in of_steps for line in _tool_lines(tool))]
+    lines += [f"artifact  {artifact.path}" for artifact in spec.outputs.artifacts]
+    lines.append(f"bounds    {bound_words(planned.bounds)}")
+    return "\n".join(map(one_line, lines))
+
+
+def _tool_lines(tool: PlannedTool) -> list[str]:
+    line = f"  tool    {tool.name}  {tool.ref}  {_origin(tool)}  {tool.decision.effect}: {tool.decision.rule}"
+    lines = [line, *(f"            {rule.effect} {rule.pattern}: {rule.words}" for rule in tool.conditional)]
+    lines += [f"            skill {name}: {_short(', '.join(files))}" for name, files in skills_of(tool).items()]
+    return [*lines, *(f"    {inner}" for part in parts_of(tool) for inner in _tool_lines(part))]
+
+
+def _origin(tool: PlannedTool) -> str:
+    """Return where a tool comes from; what an MCP server has is known once it is started."""
+    if tool.server is None:
+        return tool.qualified
+    from strands_cli.planning.resolve.mcp_servers import reached_by
+
+    known = "" if tool.member is not None else "; its tools are known after start"
+    return f"(MCP server {reached_by(tool.server)}{known})"
+
+
+def skills_of(tool: PlannedTool) -> dict[str, list[str]]:
+    """Return the files of each skill that a tool gives, by the skill's id."""
+    return {folder.id: list(folder.texts) for folder in getattr(tool.own, "folders", ())}
+
+
+def parts_of(tool: PlannedTool) -> list[PlannedTool]:
+    """Return what a tool is made of where the workflow makes it, each part once; agents are shown by themselves."""
+    parts = tool.own.parts if tool.own is not None and not tool.ref.startswith("agent:") else ()
+    return list({part.identity: part for part in parts}.values())
+
+
+def step_tools(planned: Plan) -> list[PlannedTool]:
+    """Return the tools of tool-call steps and of `tool_overrides`."""
+    overrides = [tool for group in planned.override_tools.values() for tool in group]
+    return [*planned.call_tools.values(), *overrides]
+
+
+def model_words(agent: PlannedAgent) -> str:
+    """Return an agent's model and its settings in words."""
+    model = agent.model
+    name = f"{model.provider}/{model.model_id}" if model.model_id else model.provider
+    settings = {"host": model.host, "region": model.region, "temperature": model.temperature, "top_p": model.top_p}
+    settings["max_tokens"] = model.max_tokens
+    return " ".join([name, *(f"{key}={value}" for key, value in settings.items() if value is not None)])
+
+
+def bound_words(bounds: Bounds) -> str:
+    """Return the bounds of a run in words."""
+    named = {"steps": bounds.steps, "model calls": bounds.model_calls, "tool calls": bounds.tool_calls}
+    return ", ".join(
+        f"{what} unbounded" if n is None else f"at most {n} {what[:-1] if n == 1 else what}"
+        for what, n in named.items()
+    )
+
+
+def _short(value: Any, limit: int = 120) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= limit else f"{text[:limit]}..."
+
+
+def plan_document(planned: Plan) -> dict[str, Any]:
+    """Return the plan as one JSON document."""
+    return {
+        "workflow": planned.spec.name,
+        "file": planned.file,
+        "about": about_document(planned.spec),
+        "pattern": planned.spec.pattern.type,
+        "digest": planned.digest,
+        "inputs": dict(planned.inputs),
+        "agents": [_agent_document(agent) for agent in planned.agents.values()],
+        "steps": [
+            {"key": step.key, "kind": step.kind, "who": step.who, "about": step.about, "input": step.input,
+             "rendered": step.rendered,
+             "tools": list(step.tools)}
+            for step in planned.steps
+        ],
+        "step_tools": [_tool_document(tool) for tool in step_tools(planned)],
+        "artifacts": [artifact.path for artifact in planned.spec.outputs.artifacts],
+        "bounds": {
+            "steps": planned.bounds.steps,
+            "model_calls": planned.bounds.model_calls,
+            "tool_calls": planned.bounds.tool_calls,
+        },
+        "findings": [finding.as_dict() for finding in planned.findings],
+    }  # fmt: skip
+
+
+def _agent_document(agent: PlannedAgent) -> dict[str, Any]:
+    model = agent.model
+    names = ("provider", "model_id", "region", "host", "temperature", "top_p", "max_tokens")
+    return {
+        "id": agent.id,
+        "model": {name: getattr(model, name) for name in names},
+        "tools": [_tool_document(tool) for tool in agent.tools],
+    }
+
+
+def _tool_document(tool: PlannedTool) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "ref": tool.ref,
+        "distribution": tool.distribution,
+        "version": tool.record.version if tool.record else None,
+        "permission": tool.decision.effect,
+        "rule": tool.decision.rule,
+        "conditional": [
+            {"effect": rule.effect, "pattern": rule.pattern, "rule": rule.words} for rule in tool.conditional
+        ],
+        **({"server": tool.server.id, "known_after_start": tool.member is None} if tool.server is not None else {}),
+        **({"made_of": [_tool_document(part) for part in parts_of(tool)]} if tool.is_composed else {}),
+        **({"skills": skills} if (skills := skills_of(tool)) else {}),
+    }
+
+
+def plan_mermaid(planned: Plan) -> str:
+    """Return the plan as a Mermaid flowchart: the order of steps, and for graphs and DAGs their edges."""
+    lines = ["flowchart TD"]
+    for step in planned.steps:
+        opening, closing = ("{{", "}}") if step.kind == "gate" else ("[[", "]]") if step.kind == "call" else ("[", "]")
+        lines.append(f'  {_node(step.key)}{opening}"{_label(step.key)}: {_label(step.who)}"{closing}')
+    lines += _parts_mermaid(planned)
+    for before, after, text in edges_of(planned):
+        # Quoted, since a condition may hold the braces that Mermaid reads as shapes.
+        label = f'|"{_label(text)}"|' if text else ""
+        lines.append(f"  {_node(before)} -->{label} {_node(after)}")
+    return "\n".join(lines)
+
+
+def _parts_mermaid(planned: Plan) -> list[str]:
+    """Return the tools that the workflow makes, and a dotted line to each from whatever may call it."""
+    nodes: dict[str, str] = {}
+    lines: dict[str, None] = {}
+
+    def draw(caller: str, tools: Iterable[PlannedTool], within: str) -> None:
+        for tool in (tool for tool in tools if tool.own is not None):
+            name = _node(f"{within}tool:{tool.ref}")
+            lines[f"  {caller} -.-> {name}"] = None
+            if name not in nodes:
+                nodes[name] = f'  {name}[["{_label(tool.ref)}"]]'
+                inner = f"{within}{tool.ref}/" if tool.ref.startswith("workflow:") else within
+                draw(name, tool.own.parts if tool.own is not None else (), inner)
+
+    from strands_cli.planning.plan import tools_of
+    from strands_cli.planning.planned_steps import steps_of
+    from strands_cli.workflow.model import AgentStep, CallStep
+
+    for key, _, step in steps_of(planned.spec):
+        if isinstance(step, CallStep):
+            draw(_node(key), filter(None, [planned.call_tools.get(step.tool)]), "")
+        elif isinstance(step, AgentStep):
+            draw(_node(key), tools_of(step, planned.agents, planned.override_tools), "")
+    return [*nodes.values(), *lines]
+
+
+def _node(key: str) -> str:
+    # Hexadecimal for what Mermaid would read, so that two keys never share a node.
+    return "n_" + re.sub(r"[^A-Za-z0-9]", lambda match: f"_{ord(match[0]):x}_", key)
+
+
+def _label(text: str) -> str:
+    return re.sub(r"[\"|<>&#`\n\\]", lambda match: f"#{ord(match[0])};", text)
+
+
+def edges_of(planned: Plan) -> list[tuple[str, str, str]]:
+    """Return (before, after, label) by step keys."""
+    config: Any = planned.spec.pattern.config
+    keys = [step.key for step in planned.steps]
+    match planned.spec.pattern.type:
+        case "workflow":
+            return [(f"tasks.{dep}", f"tasks.{task.id}", "") for task in config.tasks for dep in task.deps]
+        case "graph":
+            return _graph_edges(config)
+        case "parallel":
+            ends = [f"branches.{branch.id}.steps.{len(branch.steps) - 1}" for branch in config.branches]
+            to_reduce = [(end, "reduce", "") for end in ends] if config.reduce is not None else []
+            return [*_within(keys), *to_reduce]
+        case "routing":
+            first = "router.review" if "router.review" in keys else "router"
+            review = [("router", first, "")] if first != "router" else []
+            routes = [(first, f"routes.{name}.steps.0", name) for name, route in config.routes.items() if route.then]
+            return [*review, *routes, *_within(keys)]
+        case "evaluator_optimizer":
+            return [*_in_order(keys), (keys[-1], keys[0], "revise")]
+        case _:
+            return _in_order(keys)
+
+
+def _in_order(keys: list[str]) -> list[tuple[str, str, str]]:
+    return [(before, after, "") for before, after in itertools.pairwise(keys)]
+
+
+def _within(keys: list[str]) -> list[tuple[str, str, str]]:
+    """Return the edges between steps of one sequence: keys that differ in their last number only."""
+    pairs = itertools.pairwise(keys)
+    return [(a, b, "") for a, b in pairs if ".steps." in a and a.rpartition(".")[0] == b.rpartition(".")[0]]
+
+
+def _graph_edges(config: Any) -> list[tuple[str, str, str]]:
+    edges: list[tuple[str, str, str]] = []
+    for edge in config.edges:
+        before = f"nodes.{edge.from_}#N"
+        edges += [(before, f"nodes.{target}#N", "") for target in edge.to or ()]
+        edges += [(before, f"nodes.{choice.to}#N", choice.when) for choice in edge.choose or ()]
+    return edges

@@ -1,0 +1,89 @@
+"""Commands of hook plugins: asked for only where a word is none of the program's own commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from typer.core import TyperCommand, TyperGroup
+
+from strands_cli.cli.terminal.output import say, say_findings
+from strands_cli.errors import NotEquipped, RunFailed, StrandsCliError, did_you_mean
+
+if TYPE_CHECKING:
+    from strands_cli.hooks.manager import Hooks
+
+
+class Commands(TyperGroup):
+    """The program's commands, and behind them those of hook plugins."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command of a word; the program's own always win."""
+        try:
+            return super().resolve_command(ctx, args)
+        except Exception as unknown:
+            word, *rest = args
+            hooks = None if word.startswith("-") else open_of_person()
+            if hooks is None:
+                raise
+            commands = hooks.commands()
+            if word not in commands:
+                say_findings(hooks.findings)
+                _suggest(unknown, word, [*self.commands, *commands])
+                raise
+            reference, plugin = commands[word]
+        # Its arguments are its own matter, `--help` among them: nothing of them is parsed here.
+        return word, TyperCommand(word, callback=lambda: run_foreign(hooks, word, reference, plugin, rest)), []
+
+
+def open_of_person() -> Hooks | None:
+    """Return the hook plugins that the policy files switch on; None where they switch on none, or one is wrong."""
+    from strands_cli.config import load_settings
+    from strands_cli.planning.policy_files import load_policy
+
+    try:
+        policy = load_policy(load_settings(), None)
+    except StrandsCliError:
+        return None
+    if not policy.hooks:
+        return None
+    from strands_cli.planning.run_options import RunOptions
+    from strands_cli.session.hooked import hooks_in_force
+
+    return hooks_in_force(policy, RunOptions(tell=say))
+
+
+def run_foreign(hooks: Hooks, name: str, reference: str, plugin: str, arguments: list[str]) -> int:
+    """Run a plugin's command and return its exit code.
+
+    Raises:
+        Denied: a hook plugin that is switched on cannot be used.
+        NotEquipped: the command cannot be imported.
+        RunFailed: it raised, or gave what is no exit code.
+    """
+    from strands_cli.hooks.hook_plugins import import_named
+    from strands_cli.session.hooked import require_hooks
+
+    require_hooks(hooks)
+    who = f"the command '{name}' of the hook plugin {plugin}"
+    try:
+        command = import_named(reference)
+    except Exception as error:
+        said = f"{who} ({reference}) cannot be imported: {type(error).__name__}: {error}"
+        raise NotEquipped(said, fix=f"upgrade {plugin}") from error
+    try:
+        code = command(list(arguments))
+    except StrandsCliError:
+        raise
+    except Exception as error:
+        raise RunFailed(f"{who} failed: {type(error).__name__}: {error}", fix=f"ask the author of {plugin}") from error
+    if code is not None and not isinstance(code, int):
+        raise RunFailed(f"{who} gave {type(code).__name__}, not an exit code", fix=f"ask the author of {plugin}")
+    return int(code or 0)
+
+
+def _suggest(unknown: Any, word: str, names: Iterable[str]) -> None:
+    """Let an error suggest the commands of plugins as well as ours."""
+    message = getattr(unknown, "message", "").partition(" Did you mean")[0]
+    guess = did_you_mean(word, names)
+    unknown.message = f"{message} Did you mean {guess!r}?" if guess else message

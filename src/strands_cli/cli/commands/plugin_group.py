@@ -1,0 +1,63 @@
+"""The commands under `plugin`: manifest here, the others in modules of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from strands_cli.cli.commands import plugin_check, plugin_install, plugin_list, plugin_new, plugin_verify
+from strands_cli.cli.terminal.output import print_result, say_findings
+from strands_cli.errors import UsageError
+
+plugin_app = typer.Typer(
+    name="plugin",
+    help="Make, check, install and verify plugins.\n\nExample: strands plugin check packages/strands-tool-foo",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+EXIT_FINDINGS = 3
+
+
+def register(program: typer.Typer) -> None:
+    """Add these commands to the program."""
+    plugin_new.register(plugin_app)
+    plugin_app.command("manifest")(manifest)
+    plugin_check.register(plugin_app)
+    plugin_install.register(plugin_app)
+    plugin_list.register(plugin_app)
+    plugin_verify.register(plugin_app)
+    program.add_typer(plugin_app)
+
+
+def manifest(
+    directory: Annotated[Path, typer.Argument(help="The plugin's project directory.")] = Path(),
+    write: Annotated[bool, typer.Option("--write", help="Write strands_tools.json into the package.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit 3 where the committed one differs from the code.")
+    ] = False,
+) -> None:
+    """Make a plugin's manifest from its code; without an option, print it.
+
+    Literal source is only read. A spec that is computed is imported, in a child process.
+
+    Example: strands plugin manifest --check packages/strands-tool-foo
+    """
+    from strands_cli.plugins.check import manifest_writer as writer  # `--help` needs none of it
+    from strands_cli.plugins.check.project import read_project
+
+    if write and check:
+        raise UsageError("--write and --check cannot be combined", fix="check after writing, in a second command")
+    project = read_project(directory)
+    if write:
+        print_result("\n".join(str(file) for file in writer.write_manifests(project)))
+    elif check:
+        findings = writer.check_manifests(project)
+        say_findings(findings)
+        if findings:
+            raise typer.Exit(EXIT_FINDINGS)
+        print_result(f"{project.name}: the manifest says what the code says")
+    else:
+        print_result("".join(writer.render(document) for document in writer.make_manifests(project).values()))

@@ -1,0 +1,243 @@
+"""The commands `plugin install`, `upgrade` and `uninstall`: what would change is shown before it happens."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from strands_cli.cli.terminal.output import print_result, printable, say, write_error
+from strands_cli.errors import Denied, ExitCode, Finding, Interrupted, InvalidInput, UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from strands_cli.catalog import Catalog
+    from strands_cli.config import Settings
+    from strands_cli.plugins.install.installer import Installer
+    from strands_cli.plugins.install.preview import Proposal
+    from strands_cli.plugins.install.requirement import Wanted
+
+YES = Annotated[bool, typer.Option("--yes", "-y", help="Go on without asking.")]
+FORCE = Annotated[bool, typer.Option("--force", help="Also a distribution without tools and hooks.")]
+WHAT = Annotated[str, typer.Argument(metavar="NAME|FILE", help="NAME, NAME==1.2, a wheel, or a project folder.")]
+OURS = "strands-cli"
+_DESCRIPTION = 100
+
+
+def register(plugin_app: typer.Typer) -> None:
+    """Add these commands to the plugin commands."""
+    plugin_app.command("install")(install)
+    plugin_app.command("upgrade")(upgrade)
+    plugin_app.command("uninstall")(uninstall)
+
+
+def install(what: WHAT, yes: YES = False, force: FORCE = False) -> int:
+    """Install a plugin into this environment, after showing its tools and what they ask for.
+
+    It is downloaded first and read without importing it; what is then installed is what was shown, by its hash.
+
+    Example: strands plugin install ./strands_tool_foo-1.0-py3-none-any.whl
+    """
+    from strands_cli.plugins.install.requirement import read_wanted
+
+    return _put_in(read_wanted(what), yes=yes, force=force, anew=False)
+
+
+def upgrade(what: WHAT, yes: YES = False, force: FORCE = False) -> int:
+    """Upgrade an installed plugin, after showing what its tools would say and ask for that they do not now.
+
+    Example: strands plugin upgrade strands-tool-foo
+    """
+    from strands_cli.plugins.install.requirement import read_wanted
+
+    return _put_in(read_wanted(what), yes=yes, force=force, anew=True)
+
+
+def _put_in(wanted: Wanted, *, yes: bool, force: bool, anew: bool) -> int:
+    from strands_cli.catalog import discover_catalog
+    from strands_cli.catalog.distributions import normalise
+    from strands_cli.config import load_settings
+    from strands_cli.hooks.hook_plugins import open_hooks
+    from strands_cli.planning.policy_files import load_policy
+    from strands_cli.plugins.install.fetch import fetch, put_in, require_same
+    from strands_cli.plugins.install.installer import find_installer
+    from strands_cli.plugins.install.preview import propose, require_allowed
+
+    settings, catalog = load_settings(), discover_catalog()
+    if wanted.name is not None:
+        if anew:
+            _require_installed(wanted.name, catalog)
+        elif not wanted.specifier and (version := catalog.version_of(wanted.name)):
+            print_result(f"{wanted.name} {version} is installed already (strands plugin upgrade {wanted.name})")
+            return ExitCode.OK
+    policy = load_policy(settings, Path.cwd())
+    hooks = open_hooks(hook.word for hook in policy.hooks)
+    if hooks.findings:
+        raise Denied("nothing is installed while a hook plugin is missing or broken", findings=hooks.findings)
+    if wanted.name is not None:
+        require_allowed(normalise(wanted.name), policy.rules)
+    installer = find_installer()
+    with tempfile.TemporaryDirectory(prefix="strands-") as folder:
+        fetched = fetch(wanted, installer, Path(folder), lambda reason: _may_build(reason, yes=yes))
+        if wanted.name is None:
+            require_allowed(fetched.name, policy.rules)
+        if anew:
+            _require_installed(fetched.name, catalog)
+        if fetched.is_indexed and fetched.version == catalog.version_of(fetched.name):
+            print_result(f"{fetched.name} {fetched.version} is installed already")
+            return ExitCode.OK
+        proposal = propose(fetched, catalog, policy.rules, hooks)
+        for line in _shown(proposal):
+            say(line)
+        _require_fit(proposal, force=force)
+        _agree(f"install {fetched.name} {fetched.version} with {installer.kind}?", yes=yes)
+        put_in(fetched, installer, Path(folder), lacks=bool(proposal.requires))
+        require_same(fetched, installer)
+    print_result(f"installed {fetched.name} {fetched.version}")
+    _say_what_is_next(fetched.name, hooks_too=bool(proposal.hooks))
+    return ExitCode.OK
+
+
+def _require_fit(proposal: Proposal, *, force: bool) -> None:
+    from strands_cli.plugins.install.preview import require_one_allowed
+
+    name = proposal.fetched.name
+    if name == OURS:
+        raise UsageError("strands-cli is no plugin of itself", fix="pip install --upgrade strands-cli")
+    if proposal.refused:
+        raise InvalidInput(
+            f"'{name}' is not installed", findings=[one for one in proposal.findings if one.code == "plugin-replaces"]
+        )
+    require_one_allowed(proposal)
+    if not proposal.tools and not proposal.hooks and not force:
+        message = f"'{name}' provides neither tools nor hooks"
+        finding = Finding("plugin-empty", message, None, f"pip install {name}, or pass --force")
+        raise InvalidInput(message, findings=[finding])
+
+
+def _require_installed(name: str, catalog: Catalog) -> None:
+    if catalog.version_of(name) is None:
+        known = sorted({record.distribution for record in catalog.tools})
+        guess = did_you_mean(name, known)
+        fix = f"did you mean '{guess}'?" if guess else f"strands plugin install {name}"
+        raise UsageError(f"'{name}' is not installed", fix=fix)
+
+
+def _shown(proposal: Proposal) -> Iterator[str]:
+    """Yield what a person should know; foreign text stands on one line each, so that it cannot look like ours."""
+    from strands_cli.plugins.install.preview import asked_for
+
+    fetched = proposal.fetched
+    before = f" (installed is {proposal.installed})" if proposal.installed else ""
+    yield f"{fetched.name} {fetched.version}{before}: {_line(proposal.summary)}"
+    for tool in proposal.tools:
+        yield f"  tool {tool.record.ref_name}: {_line(tool.record.description or 'known after load')}"
+        yield f"    {_line(asked_for(tool.record), 300)}"
+        if tool.record.requires:
+            needs = "; ".join(f"{word} {_words(value)}" for word, value in tool.record.requires.items())
+            yield f"    requires {_line(needs, 300)}"
+        if tool.decision.effect == "deny":
+            yield f"    denied: {tool.decision.rule}"
+    yield from (f"  hook plugin {name}: off until a policy file switches it on" for name in proposal.hooks)
+    yield from (f"  program {_line(name)}" for name in proposal.programs)
+    yield from (f"  {_line(name)}: Python may run code of it at every start" for name in proposal.start_files)
+    yield from (f"  also installs {_line(text)}" for text in proposal.requires)
+    if proposal.installed:
+        yield from (f"  changes: {change.message}" for change in proposal.changes)
+        if not proposal.changes and proposal.tools:
+            yield "  changes: no tool says anything else than before"
+    yield from (f"  {line}" for finding in proposal.findings if finding.code != "plugin-replaces"
+                for line in str(finding).splitlines())  # fmt: skip
+
+
+def _line(text: str, width: int = _DESCRIPTION) -> str:
+    plain = printable(" ".join(text.split()))
+    return plain if len(plain) <= width else plain[: width - 1] + "…"
+
+
+def _words(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+def _may_build(reason: str, *, yes: bool) -> bool:
+    """Say whether a wheel may be built, which runs code that nobody has been shown."""
+    from strands_cli.cli.terminal.terminal_human import is_interactive
+
+    if not yes and is_interactive():
+        say(reason)
+        return _answers_yes("build it, which runs code of its author?")
+    return yes
+
+
+def _answers_yes(question: str) -> bool:
+    write_error(f"{question} [y/N] ")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _agree(question: str, *, yes: bool) -> None:
+    """Ask, unless that was answered beforehand.
+
+    Raises:
+        UsageError: nobody is there to ask.
+        Interrupted: the answer is no.
+    """
+    from strands_cli.cli.terminal.terminal_human import is_interactive
+
+    if yes:
+        return
+    if not is_interactive():
+        raise UsageError("nobody is there to ask, so nothing was changed", fix="read what is shown, then pass --yes")
+    if not _answers_yes(question):
+        raise Interrupted("nothing was changed")
+
+
+def _say_what_is_next(name: str, *, hooks_too: bool) -> None:
+    from strands_cli.plugins.install.installer import owned_by_a_program
+
+    if Path("strands.lock").exists():
+        say(f"a lock stands here: read the change (strands lock --diff), then: strands lock --update {name}")
+    if hooks_too:
+        say(f"its hooks are off; a policy file of the person or the operator switches them on: hooks: [{name}]")
+    if program := owned_by_a_program():
+        say(f"warning: {program} made this environment for strands-cli alone; its next upgrade leaves {name} out")
+
+
+def uninstall(name: Annotated[str, typer.Argument(metavar="NAME", help="The distribution.")], yes: YES = False) -> int:
+    """Uninstall a plugin, after saying which workflows of this folder name its tools.
+
+    Example: strands plugin uninstall strands-tool-foo
+    """
+    from strands_cli.catalog import discover_catalog
+    from strands_cli.catalog.distributions import normalise
+    from strands_cli.config import load_settings
+    from strands_cli.plugins.install.installer import find_installer
+    from strands_cli.plugins.install.listing import list_plugins
+    from strands_cli.plugins.install.requirement import read_wanted
+
+    wanted = read_wanted(name)
+    if wanted.name is None or wanted.specifier or wanted.extras:
+        raise UsageError(f"'{name}' is not the name of a distribution", fix="strands plugin list")
+    catalog, plain = discover_catalog(), normalise(wanted.name)
+    known = {plugin.name: plugin for plugin in list_plugins(catalog)}
+    if plain not in known:
+        guess = did_you_mean(plain, known)
+        said = "is no plugin; use pip" if plain in catalog.seen.records else "is not installed"
+        raise UsageError(f"'{plain}' {said}", fix=f"did you mean '{guess}'?" if guess else "strands plugin list")
+    installer: Installer = find_installer()
+    count = known[plain].tool_count
+    say(f"{plain} {known[plain].version or '?'}: {count} tool{'' if count == 1 else 's'}")
+    _say_who_uses(plain, catalog, load_settings())
+    _agree(f"uninstall {plain} with {installer.kind}?", yes=yes)
+    installer.uninstall(plain)
+    print_result(f"uninstalled {plain}")
+    return ExitCode.OK
+
+
+def _say_who_uses(name: str, catalog: Catalog, settings: Settings) -> None:
+    from strands_cli.plugins.install.usage import workflows_naming
+
+    for path, tools in workflows_naming(name, Path.cwd(), catalog, settings).items():
+        say(f"warning: {path.name} uses {', '.join(tools)} and will not run without")

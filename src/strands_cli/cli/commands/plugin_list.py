@@ -1,0 +1,83 @@
+"""The command `plugin list`: which installed distributions provide tools or hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from strands_cli.cli.terminal.output import print_json, print_result, say_findings
+from strands_cli.errors import StrandsCliError
+
+if TYPE_CHECKING:
+    from strands_cli.hooks.manager import Hooks
+    from strands_cli.plugins.install.listing import Plugin
+    from strands_cli.policy import Policy
+
+
+def register(plugin_app: typer.Typer) -> None:
+    """Add `list` to the plugin commands."""
+    plugin_app.command("list")(list_installed)
+
+
+def list_installed(as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False) -> None:
+    """List the distributions that provide tools or hooks: version, source, tools, and whether their hooks are on.
+
+    Tools are not imported; hook plugins that are switched on are.
+
+    Example: strands plugin list --json
+    """
+    from strands_cli.hooks.hook_plugins import open_hooks
+    from strands_cli.hooks.hook_values import HookContext
+    from strands_cli.plugins.install.listing import list_plugins
+
+    policy, findings = _policy()
+    hooks = open_hooks(hook.word for hook in policy.hooks)
+    catalog = hooks.discover(HookContext(rules=policy.rules))
+    plugins = list_plugins(catalog, policy.hooks)
+    given = _given(hooks)
+    if as_json:
+        found = [finding.as_dict() for finding in (*findings, *catalog.findings)]
+        listed = [{**plugin.as_dict(), **given.get(plugin.name, _NOTHING)} for plugin in plugins]
+        print_json({"plugins": listed, "findings": found})
+        return
+    say_findings((*findings, *catalog.findings))
+    print_result("\n".join(_table(plugins, given)) if plugins else "no plugin is installed")
+
+
+_NOTHING: dict[str, list[str]] = {"providers": [], "commands": []}
+
+
+def _policy() -> tuple[Policy, tuple[Any, ...]]:
+    from strands_cli.config import load_settings
+    from strands_cli.planning.policy_files import load_policy
+    from strands_cli.policy import Policy
+
+    try:
+        return load_policy(load_settings(), Path.cwd()), ()
+    except StrandsCliError as error:  # a list is no run: it says so and goes on
+        return Policy(), error.findings
+
+
+def _given(hooks: Hooks) -> dict[str, dict[str, list[str]]]:
+    """Return the providers and commands that each distribution's hook plugins give."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for word, named in (("providers", hooks.providers()), ("commands", hooks.commands())):
+        for name, (_, plugin) in sorted(named.items()):
+            found.setdefault(plugin.partition(":")[0], {"providers": [], "commands": []})[word].append(name)
+    return found
+
+
+def _table(plugins: Sequence[Plugin], given: dict[str, dict[str, list[str]]]) -> list[str]:
+    rows = [("distribution", "version", "source", "tools", "hooks", "status")]
+    for one in plugins:
+        hooks = ("on" if one.hooks_on else "off") if one.hooks else "-"
+        tools = str(one.tool_count) if one.tools else "-"
+        rows.append((one.name, one.version or "?", ",".join(one.sources) or "-", tools, hooks, one.status))
+    widths = [max(len(row[column]) for row in rows) for column in range(6)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    for name, parts in given.items():
+        lines += [f"{name} gives the {word} {', '.join(names)}" for word, names in parts.items() if names]
+    return lines

@@ -1,0 +1,62 @@
+"""The command `plugin new`: a distribution to start from, whose tests pass as they are."""
+
+from __future__ import annotations
+
+import enum
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from strands_cli.cli.terminal.output import print_result, say, say_findings
+
+
+class Form(enum.StrEnum):
+    """What the entry point of a new plugin loads to."""
+
+    module = "module"
+    function = "function"
+    class_ = "class"
+    provider = "provider"
+
+
+def register(plugin_app: typer.Typer) -> None:
+    """Add `new` to the plugin commands."""
+    plugin_app.command("new")(new)
+
+
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The tool's name, such as word_count.")],
+    form: Annotated[Form, typer.Option(help="What the tool is in Python.")] = Form.module,
+    directory: Annotated[Path, typer.Option(help="Where to make the project's directory.")] = Path(),
+    author: Annotated[str | None, typer.Option(metavar="TEXT", help="Who answers for it.")] = None,
+) -> None:
+    """Make a plugin project, strands-tool-NAME: a tool that works, its manifest, an example, and tests that pass.
+
+    A module needs no dependency at all; the other forms depend on the SDK.
+
+    Example: strands plugin new word_count
+    """
+    import shlex  # `--help` needs neither this nor what follows
+
+    from strands_cli.plugins.check.check_plugin import check_twins
+    from strands_cli.plugins.check.project import read_project
+    from strands_cli.plugins.scaffold.new_plugin import NewPlugin, make_plugin
+    from strands_cli.plugins.scaffold.plugin_name import name_plugin
+
+    wanted = NewPlugin(name_plugin(name), form.value, author)
+    made = make_plugin(wanted, directory)
+    if wanted.name.tool not in (name, name.removeprefix("strands-tool-")):
+        say(f"the tool is called '{wanted.name.tool}'")
+    say_findings(list(check_twins(read_project(made))))
+    example = json.dumps({"text": "three small words"})
+    place = shlex.quote(str(made))
+    lines = [
+        f"made {made}",
+        "next:",
+        f"  python -m pip install -e {place}",
+        f"  strands tools run {wanted.ref} --input '{example}'",
+        f"  python -m pytest {place}",
+    ]
+    print_result("\n".join(lines))

@@ -1,0 +1,66 @@
+"""The command `plugin verify`: whether installed files are those that were installed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from strands_cli.cli.terminal.output import print_json, print_result, say_findings
+from strands_cli.errors import ExitCode, Finding, InvalidInput, did_you_mean
+
+if TYPE_CHECKING:
+    from strands_cli.catalog import Catalog
+
+
+def register(plugin_app: typer.Typer) -> None:
+    """Add `verify` to the plugin commands."""
+    plugin_app.command("verify")(verify)
+
+
+def verify(
+    names: Annotated[list[str], typer.Argument(metavar="[NAME]...", help="Distributions; all plugins if none.")] = [],  # noqa: B006 - Typer's way to say that there may be none
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> int:
+    """Compare installed files with the RECORD of their distribution; exit 3 if one is changed, missing or added.
+
+    Example: strands plugin verify strands-tool-calculator
+    """
+    from strands_cli.catalog import discover_catalog
+    from strands_cli.plugins.install.listing import list_plugins
+    from strands_cli.plugins.install.verify import verify_distribution
+
+    catalog = discover_catalog()
+    wanted = [_installed(name, catalog) for name in names] or [plugin.name for plugin in list_plugins(catalog)]
+    done = [verify_distribution(name, catalog) for name in dict.fromkeys(wanted)]
+    ok = all(one.ok for one in done)
+    if as_json:
+        distributions = [
+            {"name": one.name, "version": one.version, "ok": one.ok, "files": one.compared,
+             "findings": [finding.as_dict() for finding in one.findings]}
+            for one in done
+        ]  # fmt: skip
+        print_json({"ok": ok, "distributions": distributions})
+    else:
+        for one in done:
+            say_findings(one.findings)
+            verdict = f"{one.compared} files are as they were installed" if one.ok else "not as it was installed"
+            print_result(f"{one.name} {one.version or '?'}: {verdict if one.compared else 'nothing to compare'}")
+    return ExitCode.OK if ok else ExitCode.INVALID
+
+
+def _installed(name: str, catalog: Catalog) -> str:
+    """Return the normalised name of an installed distribution, also of one without tools.
+
+    Raises:
+        InvalidInput: it is not installed.
+    """
+    from strands_cli.catalog.distributions import normalise
+
+    plain = normalise(name)
+    if plain not in catalog.seen.records:
+        guess = did_you_mean(plain, catalog.seen.records)
+        message = f"no distribution '{name}' is installed"
+        finding = Finding("unknown-distribution", message, None, f"did you mean '{guess}'?" if guess else None)
+        raise InvalidInput(message, findings=[finding])
+    return plain

@@ -1,0 +1,195 @@
+"""Commands that go on with a stored run: resume, approve, reject, rerun."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from strands_cli.cli.commands.command_options import RUN, RunFlags, with_manner
+from strands_cli.cli.commands.stored_runs import Act, go_on, start_anew
+from strands_cli.cli.terminal.output import say
+from strands_cli.errors import RunFailed, UsageError, WaitingForPerson
+
+if TYPE_CHECKING:
+    from strands_cli.engine.journal import SqliteJournal
+
+KEY = Annotated[str | None, typer.Argument(metavar="KEY", help="The question; not needed where only one waits.")]
+VAR = Annotated[list[str], typer.Option("--var", metavar="NAME=VALUE", help="Change an input; may be repeated.")]
+NO_RESUME = Annotated[bool, typer.Option("--no-resume", help="Record the answer and leave the run as it is.")]
+
+
+def register(program: typer.Typer) -> None:
+    """Add these commands to the program."""
+    for verb in (resume, approve, reject, rerun):
+        program.command()(verb)
+
+
+@with_manner()
+def resume(
+    *,
+    run: RUN,
+    redo: Annotated[list[str], typer.Option(metavar="KEY", help="Do a call again that was cut off.")] = [],  # noqa: B006
+    skip: Annotated[list[str], typer.Option(metavar="KEY", help="Do not; take --result for it.")] = [],  # noqa: B006
+    result: Annotated[list[str], typer.Option(metavar="JSON", help="The result for --skip, in order.")] = [],  # noqa: B006
+    fail: Annotated[list[str], typer.Option(metavar="KEY", help="Let the run fail with this call.")] = [],  # noqa: B006
+    budget: Annotated[list[str], typer.Option(metavar="NAME=LIMIT", help="Raise a limit of the run.")] = [],  # noqa: B006
+    force_stale: Annotated[
+        bool, typer.Option("--force-stale", help="Accepted and not needed: no lock outlives its process.")
+    ] = False,
+    manner: RunFlags,
+) -> int:
+    """Go on with a run that was interrupted, failed or waits; what it has done is not done again.
+
+    Example: strands resume 20261121-033012-a1b2c3 --budget max_tokens=50000
+    """
+    if force_stale and not manner.quiet:
+        say("--force-stale is not needed: the lock of a run goes with the process that holds it")
+
+    async def decide(journal: SqliteJournal) -> bool:
+        from strands_cli.engine import decisions
+        from strands_cli.engine.clock import SystemClock
+
+        again = [decisions.cut_off_call(journal, key) for key in redo]
+        skipped = [decisions.cut_off_call(journal, key) for key in skip]
+        failed = [decisions.cut_off_call(journal, key) for key in fail]
+        for call in again:
+            await decisions.redo(journal, call)
+        for call, value in zip(skipped, results_of(skip, result), strict=True):
+            await decisions.skip(journal, SystemClock(), call, value)
+        if failed:
+            raise RunFailed(decisions.give_up(journal, SystemClock(), failed))
+        return True
+
+    return go_on(run, manner, decide, budgets=read_limits(budget))
+
+
+@with_manner(without=("record",))
+def approve(
+    *,
+    run: RUN,
+    key: KEY = None,
+    answer: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What to answer, where a yes is not enough.")
+    ] = None,
+    no_resume: NO_RESUME = False,
+    manner: RunFlags,
+) -> int:
+    """Answer a question of a waiting run, and go on with it unless others wait.
+
+    Example: strands approve 20261121-033012-a1b2c3 steps.1 --answer "ship it"
+    """
+    return go_on(run, manner, answering(run, key, answer, manner, no_resume=no_resume))
+
+
+@with_manner(without=("record",))
+def reject(
+    *,
+    run: RUN,
+    key: KEY = None,
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; the run's record and the model get it.")] = "",
+    no_resume: NO_RESUME = False,
+    manner: RunFlags,
+) -> int:
+    """Refuse what a waiting run asks: a gate fails its step, and a tool call is not made and its model told so.
+
+    Example: strands reject 20261121-033012-a1b2c3 steps.1 --reason stale
+    """
+
+    async def refuse(journal: SqliteJournal) -> bool:
+        from strands_cli.engine.clock import SystemClock
+        from strands_cli.engine.decisions import chosen_question, give_answer
+
+        question = chosen_question(journal, key)
+        text = "no" if question.detail.get("kind") == "approval" else ""
+        await give_answer(journal, SystemClock(), question, text, reason)
+        if not manner.quiet:
+            say(f"{question.key}: rejected")
+        return not no_resume
+
+    return go_on(run, manner, refuse)
+
+
+@with_manner()
+def rerun(
+    *,
+    run: RUN,
+    from_key: Annotated[str, typer.Option("--from", metavar="KEY", help="Where to begin; what is before is reused.")],
+    var: VAR = [],  # noqa: B006
+    manner: RunFlags,
+) -> int:
+    """Start a new run from one key of another, with the workflow as its file is now and the same inputs.
+
+    Example: strands rerun 20261121-033012-a1b2c3 --from steps.2 --var tone=formal
+    """
+    return start_anew(run, from_key, var, manner)
+
+
+def answering(run: str, key: str | None, answer: str | None, manner: RunFlags, *, no_resume: bool = False) -> Act:
+    """Return what `approve` does: record an answer; the run goes on unless other questions wait."""
+
+    async def act(journal: SqliteJournal) -> bool:
+        from strands_cli.engine.clock import SystemClock
+        from strands_cli.engine.decisions import approving_text, chosen_question, give_answer, open_questions
+
+        question = chosen_question(journal, key)
+        text = approving_text(question, answer)
+        await give_answer(journal, SystemClock(), question, text)
+        if not manner.quiet:
+            say(f"{question.key}: {text}")
+        waiting = open_questions(journal)
+        if waiting and not no_resume:
+            listed = ", ".join(row.key for row in waiting)
+            raise WaitingForPerson(f"the run {run} waits for {len(waiting)} more: {listed}")
+        return not no_resume
+
+    return act
+
+
+def resume_as_before(spec: str | None, run: str, response: str | None, manner: RunFlags) -> int:
+    """Do what `run --resume RUN --hitl-response TEXT` of the older CLI did.
+
+    Raises:
+        UsageError: a workflow is named too.
+    """
+    if spec is not None:
+        raise UsageError(
+            f"--resume goes on with a stored run, which has its workflow: {spec}", fix="leave the file out"
+        )
+
+    async def as_it_is(journal: SqliteJournal) -> bool:
+        return True
+
+    return go_on(run, manner, as_it_is if response is None else answering(run, None, response, manner))
+
+
+def results_of(skip: Sequence[str], results: Sequence[str]) -> list[Any]:
+    """Read the results that stand for skipped calls, one for each.
+
+    Raises:
+        UsageError: there are more or fewer, or one is not JSON.
+    """
+    if len(skip) != len(results):
+        raise UsageError(f"{len(skip)} --skip and {len(results)} --result", fix="give each --skip its --result JSON")
+    values = []
+    for text in results:
+        try:
+            values.append(json.loads(text))
+        except ValueError as error:
+            fix = "quote a text twice: --result '\"done\"'"
+            raise UsageError(f"--result {text!r} is not JSON: {error}", fix=fix) from error
+    return values
+
+
+def read_limits(words: Sequence[str]) -> dict[str, str]:
+    """Read `NAME=LIMIT` words.
+
+    Raises:
+        UsageError: a word has no `=`.
+    """
+    bad = [word for word in words if "=" not in word]
+    if bad:
+        raise UsageError(f"--budget {bad[0]!r} is not NAME=LIMIT", fix="write --budget max_tokens=50000")
+    return {name: value for name, _, value in (word.partition("=") for word in words)}

@@ -1,0 +1,168 @@
+"""Carry a planned run through: signals, streams, the view, the person, and what is said at its end."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Coroutine, Iterator
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.cli.terminal.output import error_document, one_line, print_json, print_response, say, say_findings
+from strands_cli.errors import StrandsCliError
+
+if TYPE_CHECKING:
+    from strands_cli.cli.commands.command_options import RunFlags
+    from strands_cli.cli.terminal.progress import View
+    from strands_cli.cli.terminal.terminal_human import TerminalHuman
+    from strands_cli.engine.execute import RunResult
+    from strands_cli.outputs.trace import RunTrace
+    from strands_cli.planning.plan import Plan, PlannedTool
+    from strands_cli.planning.run_options import RunOptions
+
+# Takes who answers and who listens.
+Go = Callable[["TerminalHuman", Callable[[Any], None]], Coroutine[Any, Any, "RunResult"]]
+
+
+@contextlib.contextmanager
+def json_on_failure(known: dict[str, Any] | None) -> Iterator[None]:
+    """Print one JSON document also where the work ends in an error: what is `known` by then, and the error."""
+    try:
+        yield
+    except BaseException as error:
+        if known is not None:
+            print_json({**known, "error": error_document(error)})
+        raise
+
+
+def execute(planned: Plan, options: RunOptions, known: dict[str, Any], manner: RunFlags, go: Go) -> RunResult:
+    """Carry a plan out under signal handling and with stdin and stdout kept from its tools.
+
+    Args:
+        planned: What to run.
+        options: How.
+        known: Gets the run's id and status as soon as they are known.
+        manner: What is shown of it, and where events go.
+        go: What carries the plan out.
+
+    Raises:
+        StrandsCliError: why it did not complete.
+    """
+    from strands_cli.cli.process import own_streams, run_to_end
+    from strands_cli.cli.terminal.keyboard import Keyboard
+    from strands_cli.cli.terminal.progress import event_writer, open_view
+    from strands_cli.cli.terminal.terminal_human import choose_human
+    from strands_cli.outputs.trace import RunTrace
+    from strands_cli.planning.build_plan import require_runnable
+
+    require_runnable(planned)
+    human = choose_human(detach=options.detach)
+    if not manner.quiet:
+        say_findings(planned.findings)
+        if human.mode == "nobody":
+            warn_of_questions(planned)
+    with open_view(quiet=manner.quiet, verbose=manner.verbose) as view, own_streams(view.hear) as streams:
+        human.view, human.keyboard = view, Keyboard(streams.stdin)
+        if planned.hooks is not None:
+            planned.hooks.tell = view.line  # what plugins say must not tear the status line
+        trace = [RunTrace()] if manner.trace else []
+        listeners: list[Callable[[Any], None]] = [view, *trace, *event_writer(manner.events, streams.stdout)]
+
+        def emit(event: Any) -> None:
+            for listener in listeners:
+                listener(event)
+
+        try:
+            return run_to_end(lambda: go(human, emit), verbose=manner.verbose)
+        except StrandsCliError as error:
+            known |= explain_stop(error, view, options)
+            raise
+        finally:
+            known |= {"run": view.run_id or known["run"], "status": view.ended or "failed"}
+            view.pause()
+            repeat_denials(view)
+            for one in trace:
+                leave_trace(one, options, manner)
+            view.go_on()  # what tools have printed and nobody has read yet comes when their streams are closed
+
+
+def leave_trace(trace: RunTrace, options: RunOptions, manner: RunFlags) -> None:
+    """Write the trace of a run, also of one that failed; that it cannot be written does not undo the run."""
+    from strands_cli.outputs.trace import write_trace
+
+    try:
+        path = write_trace(trace, options.beside / options.out_dir)
+    except StrandsCliError as error:
+        say(one_line(f"warning: the trace is not written: {error.message}"))
+        return
+    if path is not None and not manner.quiet:
+        say(one_line(f"trace {options.out_dir / path.name}"))
+
+
+def explain_stop(error: StrandsCliError, view: View, options: RunOptions) -> dict[str, Any]:
+    """Say where the record of a run is that did not complete, and how it goes on; return its open questions."""
+    if view.run_id is None:
+        return {}
+    from strands_cli.cli.commands.next_commands import explain_ending, way_on
+    from strands_cli.config import load_settings
+
+    runs_dir = load_settings(runs_dir=options.runs_dir).runs_dir
+    view.line(f"record {runs_dir / view.run_id}")
+    if view.ended in ("failed", "interrupted"):
+        view.line(way_on(view.run_id, runs_dir))
+    questions = explain_ending(error, runs_dir, view.run_id)
+    return {"questions": questions} if questions else {}
+
+
+def tools_of(planned: Plan) -> list[PlannedTool]:
+    """Return every tool that an agent or a step of the plan may call."""
+    agents = [tool for agent in planned.agents.values() for tool in agent.tools]
+    overrides = [tool for group in planned.override_tools.values() for tool in group]
+    return [*agents, *overrides, *planned.call_tools.values()]
+
+
+def warn_of_questions(planned: Plan) -> None:
+    """Say before the first call which tools would ask, where nobody can be asked."""
+    asking = {tool.name: tool for tool in tools_of(planned) if tool.decision.effect == "ask"}
+    for name, tool in asking.items():
+        # GET and HEAD of the HTTP tools, for example.
+        only_reads = tool.record is not None and "read_only_when" in tool.record.strands_cli
+        which = "that do not only read will be denied" if only_reads else "will be denied"
+        if tool.server is not None and tool.member is None:  # rules may speak of some of its tools
+            which = "that no rule allows will be denied"
+        rule = tool.decision.rule
+        said = f"warning: calls of '{name}' {which}: {rule}, and nobody is there to ask (allow: --allow {name})"
+        say(one_line(said))
+
+
+def repeat_denials(view: View) -> None:
+    """Say once more at the end which calls were denied; also with `--quiet`, since something was not done."""
+    for tool, rule in view.denied.items():
+        say(one_line(f"denied: {tool}: {rule}"))
+
+
+def print_outcome(planned: Plan, result: RunResult, manner: RunFlags) -> None:
+    """Print the result: files on stderr, the last response on stdout; or all of it as one JSON document."""
+    if manner.as_json:
+        print_json(result_document(planned, result))
+        return
+    if not manner.quiet:
+        for artifact in result.artifacts:
+            say(one_line(f"wrote {artifact['path']} ({artifact['size']} bytes)"))
+    if manner.events != "-":
+        print_response(result.response)
+
+
+def result_document(planned: Plan, result: RunResult) -> dict[str, Any]:
+    """Return the JSON of a completed run."""
+    usage = result.usage
+    return {
+        "run": result.run_id,
+        "workflow": planned.spec.name,
+        "status": result.status,
+        "response": result.response,
+        "artifacts": [dict(artifact) for artifact in result.artifacts],
+        "usage": {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens},
+        "model_calls": result.model_calls,
+        "tool_calls": result.tool_calls,
+        "cost_usd": result.cost_usd,
+        "seconds": round(result.seconds, 3),
+    }

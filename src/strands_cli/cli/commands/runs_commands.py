@@ -1,0 +1,286 @@
+"""Commands on stored runs: runs list, show, cancel, delete, prune; `sessions` is the older word for `runs`."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+import typer
+
+from strands_cli.cli.commands.command_options import RUN, RUNS_DIR
+from strands_cli.cli.commands.resume_command import resume
+from strands_cli.cli.terminal.output import one_line, print_json, print_result, say
+from strands_cli.errors import ExitCode, RunRecordError, UsageError, did_you_mean
+from strands_cli.events import RunStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from strands_cli.engine.journal import SqliteJournal
+    from strands_cli.engine.ports import Row
+    from strands_cli.engine.run_store import StoredRun
+
+RUNS = Annotated[list[str], typer.Argument(metavar="RUN...", help="The runs' ids.")]
+STATUS = Annotated[list[str], typer.Option("--status", metavar="S", help="Only runs that stand so; may be repeated.")]
+JSON = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+# What `prune` takes unless it is told: runs that nobody can want to go on with by accident.
+ENDED = ["completed", "failed", "cancelled"]
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+
+
+def register(program: typer.Typer) -> None:
+    """Add these commands to the program."""
+    program.add_typer(group("runs", "List, show, cancel and delete stored runs."))
+    older = group("sessions", "Older word for `runs`.")
+    older.command("cleanup")(prune_runs)
+    older.command("resume")(resume)
+    program.add_typer(older, hidden=True)
+
+
+def group(name: str, says: str) -> typer.Typer:
+    """Return the commands under one word."""
+    says = f"{says}\n\nExample: strands {name} list --status waiting"
+    app = typer.Typer(name=name, help=says, no_args_is_help=True, rich_markup_mode=None)
+    for word, verb in (("list", list_runs), ("show", show_run), ("cancel", cancel_runs), ("delete", delete_runs),
+                       ("prune", prune_runs)):  # fmt: skip
+        app.command(word)(verb)
+    return app
+
+
+def list_runs(
+    status: STATUS = [],  # noqa: B006 - Typer reads the default
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="At most so many, the newest first.")] = None,
+    runs_dir: RUNS_DIR = None,
+    as_json: JSON = False,
+) -> None:
+    """List stored runs, the newest first.
+
+    Example: strands runs list --status waiting --status interrupted
+    """
+    chosen, problems = _chosen(runs_dir, status)
+    chosen = chosen[:limit]
+    if as_json:
+        print_json({"runs": [document_of(run) for run in chosen], "problems": problems})
+        return
+    for problem in problems:
+        say(f"warning: {problem}")
+    if not chosen:
+        say("no runs")
+        return
+    rows = [(run.id, run.status, moment(run.started_at), lasted(run), run.workflow) for run in chosen]
+    print_result(table(("RUN", "STATUS", "STARTED", "LASTED", "WORKFLOW"), rows))
+
+
+def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None:
+    """Show one run: how it stands, every effect in its record, and what it waits for.
+
+    Example: strands runs show 20261121-033012-a1b2c3
+    """
+    from strands_cli.cli.commands.next_commands import command, is_step, questions_of, ways_on
+    from strands_cli.engine.journal import SqliteJournal
+    from strands_cli.engine.journal_rows import in_order_of_request
+    from strands_cli.engine.run_store import find_run, run_in
+
+    place = _runs_dir(runs_dir)
+    directory = find_run(place, run)
+    with contextlib.closing(SqliteJournal.open(directory, hold=False)) as journal:
+        stored = run_in(directory, journal)
+        rows = in_order_of_request(journal.rows())
+        questions, ways = questions_of(journal), ways_on(journal, run, place)
+        inputs, origin, given = inputs_of(journal), journal.get("rerun_of"), journal.get("given") or {}
+    if as_json:
+        effects = [effect_of(row) for row in rows]
+        shown = {
+            **document_of(stored),
+            "inputs": inputs,
+            "rerun_of": origin,
+            "given": given,
+            "effects": effects,
+            "questions": questions,
+        }
+        print_json(shown)
+        return
+    facts = {"run": run, "workflow": f"{stored.workflow} ({stored.pattern})", "file": stored.file,
+             "status": stored.status, "reason": stored.reason, "started": moment(stored.started_at),
+             "lasted": lasted(stored), "record": directory,
+             "rerun of": f"{origin['run']} from {origin['from']}" if origin else None,
+             "given": listed_tools(given) if given else None}  # fmt: skip
+    lines = [one_line(f"{name + ':':10} {value}") for name, value in facts.items() if value is not None]
+    cells = [(row.key, row.kind, standing(row), str(row.attempt), seconds_of(row), str(row.usage.total_tokens or ""))
+               for row in rows]  # fmt: skip
+    lines += ["", table(("KEY", "KIND", "STATUS", "ATTEMPT", "SECONDS", "TOKENS"), cells)] if cells else []
+    for question in questions:
+        lines += ["", f"waits: {question['key']}", *(f"  {line}" for line in question["prompt"].splitlines())]
+    if stored.status != "completed" and any(is_step(row) and row.status == "done" for row in rows):
+        lines += ["", f"responses of the steps that are done: {command('runs', 'show', run, '--json', runs_dir=place)}"]
+    print_result("\n".join([*lines, *([""] if ways else []), *ways]))
+
+
+def inputs_of(journal: SqliteJournal) -> Any:
+    """Return what a run was given, as it may be shown; its record has to keep it unchanged."""
+    from strands_cli.secrets import redact_json
+    from strands_cli.session.record import secrets_at_hand
+
+    return redact_json(journal.get("inputs"), secrets_at_hand(journal))
+
+
+def listed_tools(given: Mapping[str, str]) -> str:
+    """Return the tools that only the program that began a run can give again, for a person."""
+    named = ", ".join(f"{name} (of {place})" for name, place in given.items())
+    return f"{named}; the run goes on in that program, with Workflow.resume"
+
+
+def cancel_runs(runs: RUNS, runs_dir: RUNS_DIR = None) -> None:
+    """Stop runs for good: a process that works on one is asked to end, and nobody can resume it.
+
+    Example: strands runs cancel 20261121-033012-a1b2c3
+    """
+    from strands_cli.engine.clock import SystemClock
+    from strands_cli.engine.run_store import cancel_run, find_run
+
+    directories = [find_run(_runs_dir(runs_dir), run) for run in runs]
+    for directory in directories:
+        cancel_run(directory, SystemClock())
+        say(f"{directory.name}: cancelled")
+
+
+def delete_runs(runs: RUNS, runs_dir: RUNS_DIR = None) -> None:
+    """Delete the records of runs; files that the runs have written stay.
+
+    Example: strands runs delete 20261121-033012-a1b2c3
+    """
+    from strands_cli.engine.run_store import delete_run, find_run
+
+    directories = [find_run(_runs_dir(runs_dir), run) for run in runs]
+    for directory in directories:
+        delete_run(directory)
+        say(f"{directory.name}: deleted")
+
+
+def prune_runs(
+    older_than: Annotated[
+        str, typer.Option(metavar="AGE", help="Minimal age: 12h, 30d, 4w; by when it began.")
+    ] = "30d",
+    status: STATUS = [],  # noqa: B006
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be deleted.")] = False,
+    runs_dir: RUNS_DIR = None,
+    as_json: JSON = False,
+) -> int:
+    """Delete the records of old runs that have ended; others only where --status names them.
+
+    Example: strands runs prune --older-than 7d --status completed --dry-run
+    """
+    from strands_cli.engine.run_store import delete_run
+
+    before = time.time() - age_in_seconds(older_than)
+    chosen, problems = _chosen(runs_dir, status or ENDED)
+    deleted = []
+    for run in (run for run in chosen if run.started_at <= before and run.status != "running"):
+        try:
+            if not dry_run:
+                delete_run(run.directory)
+            deleted.append(run.id)
+        except RunRecordError as error:
+            problems.append(error.message)
+    if as_json:
+        print_json({"deleted": deleted, "dry_run": dry_run, "problems": problems})
+    else:
+        for problem in problems:
+            say(f"warning: {problem}")
+        verb = "would be deleted" if dry_run else "deleted"
+        count = f"{len(deleted)} {'run' if len(deleted) == 1 else 'runs'} {verb}"
+        print_result("\n".join([*(f"{run}: {verb}" for run in deleted), count]))
+    return ExitCode.RUN_RECORD if problems else ExitCode.OK
+
+
+def _runs_dir(given: Path | None) -> Path:
+    from strands_cli.config import load_settings
+
+    return load_settings(runs_dir=given).runs_dir
+
+
+def _chosen(runs_dir: Path | None, statuses: Sequence[str]) -> tuple[list[StoredRun], list[str]]:
+    from strands_cli.engine import run_store as store
+
+    known = get_args(RunStatus)
+    for status in statuses:
+        if status not in known:
+            guess = did_you_mean(status, known)
+            fix = f"did you mean '{guess}'?" if guess else f"there are: {', '.join(known)}"
+            raise UsageError(f"there is no status '{status}'", fix=fix)
+    runs, problems = store.list_runs(_runs_dir(runs_dir))
+    return [run for run in runs if not statuses or run.status in statuses], problems
+
+
+def document_of(run: StoredRun) -> dict[str, Any]:
+    """Return a run as scripts see it; times are ISO 8601 in UTC."""
+    return {
+        "id": run.id, "workflow": run.workflow, "status": run.status, "started_at": moment(run.started_at),
+        "ended_at": moment(run.ended_at) if run.ended_at is not None else None, "pattern": run.pattern,
+        "file": run.file, "reason": run.reason, "record": str(run.directory),
+    }  # fmt: skip
+
+
+def effect_of(row: Row) -> dict[str, Any]:
+    """Return one effect as scripts see it: of a finished step with its response, of others without what was said."""
+    from strands_cli.cli.commands.next_commands import is_step
+    from strands_cli.engine.budget import REUSED
+
+    said = {}
+    if row.status == "done" and is_step(row) and isinstance(row.output, dict):
+        said = {"response": row.output.get("response", row.output.get("text")), "output": row.output.get("output")}
+    decided = {word: row.detail[word] for word in ("decision", "rule") if word in row.detail}
+    return {
+        "key": row.key, "kind": row.kind, "status": row.status, "attempt": row.attempt,
+        "started_at": moment(row.started_at), "ended_at": moment(row.ended_at) if row.ended_at is not None else None,
+        "tokens": row.usage.total_tokens, "cost_usd": row.cost, "reused": bool(row.detail.get(REUSED)),
+        **said, **decided,
+    }  # fmt: skip
+
+
+def standing(row: Row) -> str:
+    """Return how an effect stands; `reused` is done, and paid for by the run that this one was made from."""
+    from strands_cli.engine.budget import REUSED
+
+    return "reused" if row.detail.get(REUSED) else row.status
+
+
+def age_in_seconds(text: str) -> float:
+    """Read an age such as `30d`.
+
+    Raises:
+        UsageError: it is none.
+    """
+    found = re.fullmatch(r"(\d+)([smhdw]?)", text)
+    if found is None:
+        raise UsageError(f"--older-than {text!r} is no age", fix="write a number with s, m, h, d or w: 30d")
+    return int(found[1]) * _SECONDS[found[2] or "d"]
+
+
+def moment(seconds: float) -> str:
+    """Return a time as ISO 8601 in UTC."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def lasted(run: StoredRun) -> str:
+    """Return how long a run took from its beginning to its end, waiting included."""
+    from strands_cli.cli.terminal.progress import duration
+
+    return duration(max(0.0, run.ended_at - run.started_at)) if run.ended_at is not None else ""
+
+
+def seconds_of(row: Row) -> str:
+    """Return how long an effect took."""
+    return f"{max(0.0, row.ended_at - row.started_at):.1f}" if row.ended_at is not None else ""
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return rows as aligned columns; the last one is not padded."""
+    rows = [[one_line(cell) for cell in row] for row in rows]
+    widths = [max(len(row[place]) for row in (head, *rows)) for place in range(len(head))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+                     for row in (head, *rows))  # fmt: skip

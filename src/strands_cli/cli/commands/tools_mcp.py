@@ -1,0 +1,61 @@
+"""The option `--mcp` of `tools list`: what the MCP servers of a workflow have, once they are started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.cli.terminal.output import one_line, print_json, print_result, say
+
+if TYPE_CHECKING:
+    from strands_cli.planning.plan import Plan
+
+MAX_LINE = 100
+
+
+def list_served(spec: str, *, as_json: bool = False) -> None:
+    """Start the servers of a workflow, print what each has, and stop them.
+
+    Raises:
+        StrandsCliError: one cannot be started, or must not be.
+    """
+    from strands_cli import app
+    from strands_cli.cli.process import run_to_end
+    from strands_cli.planning.run_options import RunOptions
+    from strands_cli.session.served import ask_servers
+
+    plan = app.plan(spec, RunOptions(tell=say))
+    found = run_to_end(lambda: ask_servers(plan))
+    rows = list(_rows(plan, found))
+    if as_json:
+        print_json({"tools": rows, "findings": []})
+        return
+    if not rows:
+        say("no tools: the workflow has no MCP servers, or they have none")
+    width = max((len(row["ref"]) for row in rows), default=0)
+    for row in rows:
+        print_result(one_line(f"{row['ref'].ljust(width)}  {row['status']}  {_summary(row)}"))
+
+
+def _rows(plan: Plan, found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[dict[str, Any]]:
+    from strands_cli.planning.resolve.mcp_servers import is_offered, model_name, reached_by
+
+    for server in plan.spec.tools.mcp:
+        for name, definition in found[server.id].items():
+            yield {
+                "name": model_name(server, name),
+                "ref": f"mcp:{server.id}/{name}",
+                "status": "available" if is_offered(server, name) else "filtered",
+                "description": definition.get("description"),
+                "distribution": f"mcp:{server.id}",
+                "version": None,
+                "source": {"server": server.id, "reached_by": reached_by(server)},
+                "input_schema": definition.get("input_schema"),
+                "output_schema": definition.get("output_schema"),
+                "annotations": definition.get("annotations") or {},
+            }
+
+
+def _summary(row: Mapping[str, Any]) -> str:
+    text = " ".join(str(row["description"] or "").split())
+    return text if len(text) <= MAX_LINE else f"{text[: MAX_LINE - 3].rstrip()}..."

@@ -1,0 +1,141 @@
+"""The command `tools run`: one tool call by hand, through the same gate as a run's calls."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from strands_cli.cli.commands.command_options import NO_PLUGINS, POLICY, TRACE_HOOKS
+from strands_cli.cli.terminal.output import json_text, print_json, print_response, say, say_findings
+from strands_cli.errors import ExitCode, StrandsCliError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_EXAMPLE = 'write --input \'{"name": "value"}\''
+
+
+def register(tools_app: typer.Typer) -> None:
+    """Add `run` to the tools commands."""
+    tools_app.command(name="run")(run_tool)
+
+
+def run_tool(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The tool: short name or reference.")],
+    given: Annotated[str, typer.Option("--input", metavar="JSON", help="The input; `-` reads standard input.")] = "{}",
+    policy: POLICY = None,
+    locked: Annotated[bool, typer.Option("--locked", help="Refuse what this folder's strands.lock lacks.")] = False,
+    no_plugins: NO_PLUGINS = False,
+    trace_hooks: TRACE_HOOKS = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Stay, and call it again whenever it has changed.")] = False,
+) -> int:
+    """Call one installed tool. Typing this command is the approval: what would ask is allowed, what is denied stays so.
+
+    Example: strands tools run calculator --input '{"expression": "6 * 7"}'
+    """
+    from strands_cli.cli.commands.watch import is_to_watch, watch_tool
+
+    if watch and is_to_watch(as_json=as_json):
+        return watch_tool(name, policy, given)
+    try:
+        result = call(name, given, policy, locked=locked, no_plugins=no_plugins, trace_hooks=trace_hooks)
+    except StrandsCliError as error:
+        if as_json:
+            print_json(failure_document(error))
+        raise
+    if as_json:
+        print_json(result_document(result))
+    elif result["status"] == "success":
+        print_response(shown(result))
+    else:
+        say(shown(result))
+    return ExitCode.OK if result["status"] == "success" else ExitCode.RUN_FAILED
+
+
+def call(
+    name: str,
+    given: str,
+    policy_file: Path | None = None,
+    *,
+    locked: bool = False,
+    no_plugins: bool = False,
+    trace_hooks: bool = False,
+) -> Mapping[str, Any]:
+    """Make the call with stdin and stdout kept from the tool.
+
+    Raises:
+        StrandsCliError: there is no such tool, or it cannot be called here.
+    """
+    arguments = read_arguments(sys.stdin.read() if given == "-" else given)
+    from strands_cli import app
+    from strands_cli.cli.process import own_streams, run_to_end
+    from strands_cli.cli.terminal.keyboard import Keyboard
+    from strands_cli.cli.terminal.terminal_human import choose_human
+    from strands_cli.config import load_settings
+    from strands_cli.planning.policy_files import load_policy
+    from strands_cli.planning.run_options import RunOptions
+    from strands_cli.session.hooked import hooks_in_force
+
+    settings = load_settings()
+    policy = load_policy(settings, Path.cwd(), policy_file)
+    say_findings(policy.findings)
+    hooks = hooks_in_force(policy, RunOptions(no_plugins=no_plugins, trace_hooks=trace_hooks, tell=say))
+    planned = app.plan_tool(name, policy=policy, settings=settings, locked=locked, hooks=hooks)
+    person = choose_human(detach=False)
+    with own_streams(lambda line: say(f"  | {line}")) as streams:
+        person.keyboard = Keyboard(streams.stdin)
+        return run_to_end(lambda: app.run_tool(planned, arguments, policy, person, say, hooks))
+
+
+def read_arguments(text: str) -> Any:
+    """Read the input of a call.
+
+    Raises:
+        UsageError: it is not a JSON object.
+    """
+    try:
+        arguments = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"--input is not JSON: {error}", fix=_EXAMPLE) from error
+    if not isinstance(arguments, dict):
+        raise UsageError("--input is not a JSON object", fix=_EXAMPLE)
+    return arguments
+
+
+def _refuse_constant(word: str) -> Any:
+    raise ValueError(f"{word} is no JSON")
+
+
+def shown(result: Mapping[str, Any]) -> str:
+    """Return a result for a person: its text; where it has none, its JSON or the kinds of its other parts."""
+    texts = [block["text"] for block in result["content"] if "text" in block]
+    if texts:
+        return "\n".join(texts)
+    return "\n".join(
+        json_text(block["json"], indent=2) if "json" in block else f"[{', '.join(sorted(block))}]"
+        for block in result["content"]
+    )
+
+
+def result_document(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the whole result `{"status", "content"}`, with `error` where there is one."""
+    document: dict[str, Any] = {"status": result["status"], "content": result["content"]}
+    for block in result["content"]:
+        if isinstance(block.get("json"), dict) and "error" in block["json"]:
+            document["error"] = block["json"]["error"]
+    return document
+
+
+def failure_document(error: StrandsCliError) -> dict[str, Any]:
+    """Return the same shape for a call that was never made; the code is that of the first finding."""
+    findings = error.findings
+    code = findings[0].code if findings else "denied" if error.exit_code == ExitCode.DENIED else "unavailable"
+    message = findings[0].message if findings else error.message
+    details = {"exit_code": int(error.exit_code), "findings": [finding.as_dict() for finding in findings]}
+    failure = {"code": code, "message": message, "retryable": False, "details": details}
+    return {"status": "error", "content": [{"text": f"{code}: {message}"}], "error": failure}

@@ -1,0 +1,88 @@
+"""`--log json`: stderr as one JSON object a line and nothing else, for whatever collects the logs of a machine."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Iterator
+
+from strands_cli.cli.terminal import output
+from strands_cli.cli.terminal.progress import View, line_for
+from strands_cli.events import Event, HumanAsked, ModelText, RunFinished, RunWarning, StepFailed, StepFinished
+
+DRAIN_S = 0.5
+_END = b"\0strands: that was all\0\n"
+
+
+class LogView(View):
+    """Writes each event as one line, in place of the lines for a person."""
+
+    def _show(self, event: Event) -> None:
+        if isinstance(event, ModelText) and not self._verbose:
+            return
+        told = event.as_dict()
+        if isinstance(event, StepFinished) and not self._verbose:
+            del told["text"]
+        output.write_log(_message(event), level=_level(event), event=told)
+
+    def hear(self, text: str) -> None:
+        """Take a line that a tool has printed."""
+        if not self._quiet:
+            output.write_log(text, level="info", source="stdout")
+
+
+def _message(event: Event) -> str:
+    """Return what a person would read, in one line."""
+    if isinstance(event, HumanAsked):
+        return f"asks {event.key}: {event.prompt}"
+    return " ".join((line_for(event) or type(event).__name__).split())
+
+
+def _level(event: Event) -> str:
+    if isinstance(event, StepFailed) or (isinstance(event, RunFinished) and event.status == "failed"):
+        return "error"
+    return "warning" if isinstance(event, RunWarning) else "info"
+
+
+@contextlib.contextmanager
+def json_stderr() -> Iterator[None]:
+    """Write everything that goes to stderr as JSON from now on, until the process ends.
+
+    What we say is written as it is said. What others write there (tools, their child processes, C libraries, Python's
+    own warnings) comes through a pipe, one object for each of its lines. So stderr is no terminal, and nobody is asked.
+    """
+    try:
+        sys.stderr.flush()
+        real = os.dup(2)
+    except (OSError, ValueError, AttributeError):  # a stderr that is closed takes no log
+        yield
+        return
+    reading, writing = os.pipe()
+    output.speak_json(open(real, "w", encoding="utf-8", errors="backslashreplace", closefd=False))  # noqa: SIM115
+    os.dup2(writing, 2)
+    os.close(writing)
+    drained = threading.Event()
+    listener = threading.Thread(target=_listen, args=(reading, drained), daemon=True, name="strands-stderr")
+    listener.start()
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.flush()
+            os.write(2, b"\n" + _END)
+            os.dup2(real, 2)
+            drained.wait(DRAIN_S)
+
+
+def _listen(reading: int, drained: threading.Event) -> None:
+    """Write each line that comes; a process that a tool has left behind may go on after the end."""
+    rest = b""
+    while piece := os.read(reading, 65536):
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            if line + b"\n" == _END:
+                drained.set()
+            elif text := line.decode("utf-8", "replace").strip():
+                output.write_log(text, level="info", source="stderr")

@@ -1,0 +1,131 @@
+"""The person at the terminal, as the engine's port `Human`; or nobody, in a pipe; or later, with `--detach`."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+import threading
+from typing import TYPE_CHECKING, Literal
+
+from strands_cli.cli.terminal.keyboard import Keyboard
+from strands_cli.cli.terminal.output import say
+from strands_cli.engine.ports import Answer, Question
+
+if TYPE_CHECKING:
+    from strands_cli.cli.terminal.progress import View
+
+Mode = Literal["terminal", "nobody", "later"]
+_YES, _NO = ("y", "yes"), ("n", "no", "")
+
+
+def is_interactive() -> bool:
+    """Return whether somebody is there to ask: stdin and stderr are terminals."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def choose_human(*, detach: bool) -> TerminalHuman:
+    """Return who answers; with `--detach` nobody is asked even at a terminal."""
+    return TerminalHuman("later" if detach else "terminal" if is_interactive() else "nobody")
+
+
+class TerminalHuman:
+    """Puts one question at a time on stderr and reads the answer from the keyboard.
+
+    `keyboard` and `view` are set before the run begins.
+    """
+
+    def __init__(self, mode: Mode) -> None:
+        self.mode = mode
+        self.view: View | None = None
+        self.keyboard = Keyboard()
+        self._one_at_a_time = asyncio.Lock()
+
+    async def ask(self, question: Question) -> Answer:
+        """Ask until the answer fits, or say that it must wait, or that nobody is there."""
+        if self.mode == "later":
+            return Answer("waiting")
+        if self.mode == "nobody":
+            return _unanswered(question)
+        async with self._one_at_a_time:
+            if self.view is not None:
+                self.view.pause()
+            try:
+                return await self._ask_here(question)
+            finally:
+                if self.view is not None:
+                    self.view.go_on()
+
+    async def _ask_here(self, question: Question) -> Answer:
+        self.keyboard.forget_typed()
+        # Indented throughout, so that no text from a model can pass for a question of ours.
+        first, *more = question.prompt.splitlines() or [""]
+        say("\n".join([f"\n? {first}", *(f"  {line}" for line in [*more, *question.context.splitlines()])]))
+        if question.problem:
+            say(f"  {question.problem}")
+        while True:
+            try:
+                async with asyncio.timeout(question.timeout_s):
+                    typed = await self._read_line(_hint(question))
+            except TimeoutError:
+                return _after_timeout(question)
+            if typed is None:
+                say("")
+                return _unanswered(question)
+            answer = accepted(question, typed)
+            if answer is not None:
+                return Answer("answered", answer)
+            say(f"  {_wanted(question)}")
+
+    async def _read_line(self, hint: str) -> str | None:
+        """Read in a thread that lets go of the keyboard when this is cancelled."""
+        give_up = threading.Event()
+        reading = asyncio.ensure_future(asyncio.to_thread(self.keyboard.read_line, hint, give_up))
+        try:
+            return await asyncio.shield(reading)
+        except asyncio.CancelledError:
+            give_up.set()
+            await reading  # until then it could take what is typed for the next question
+            raise
+
+
+def _unanswered(question: Question) -> Answer:
+    # What is asked can wait for its answer; whether a call may be made is decided when nobody is there.
+    return Answer("nobody" if question.kind == "approval" else "waiting")
+
+
+def _after_timeout(question: Question) -> Answer:
+    if question.default is None:
+        say(f"\n  no answer within {question.timeout_s:g} s")
+        return Answer("waiting")
+    say(f"\n  no answer within {question.timeout_s:g} s; taking the default: {question.default}")
+    return Answer("answered", question.default, by="default")
+
+
+def accepted(question: Question, typed: str) -> str | None:
+    """Return the answer that a typed line stands for, or None where it does not fit."""
+    text = typed.strip()
+    if question.kind == "approval":
+        return "yes" if text.lower() in _YES else "no" if text.lower() in _NO else None
+    if not text and question.default is not None:
+        return question.default
+    if question.kind == "interrupt" and not text:  # a tool would take an empty line for whatever it likes
+        return None
+    if question.pattern is not None and re.fullmatch(question.pattern, text) is None:
+        return None
+    return text
+
+
+def _wanted(question: Question) -> str:
+    if question.kind == "approval":
+        return "answer yes or no"
+    return f"the answer must match {question.pattern}" if question.pattern else "the tool needs an answer"
+
+
+def _hint(question: Question) -> str:
+    if question.kind == "approval":
+        return "  [y/N] "
+    default = f"{question.default}" if question.default is not None else ""
+    within = f"within {question.timeout_s:g} s" if question.timeout_s is not None else ""
+    extra = ", ".join(part for part in (default, within) if part)
+    return f"  answer [{extra}]: " if extra else "  answer: "

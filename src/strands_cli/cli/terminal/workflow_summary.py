@@ -1,0 +1,33 @@
+"""What a workflow says of itself to people, as lines and as JSON; nothing of it reaches a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from strands_cli.workflow.model import WorkflowSpec
+
+
+def about_document(spec: WorkflowSpec) -> dict[str, Any]:
+    """Return title, description, tags, labels and the descriptions of inputs; null or empty where there are none."""
+    metadata = spec.metadata
+    return {
+        "title": metadata.name,
+        "description": "\n\n".join(filter(None, (spec.description, metadata.description))) or None,
+        "tags": list(spec.tags),
+        "labels": dict(metadata.labels),
+        "inputs": {name: told.description for name, told in spec.inputs.declared().items() if told.description},
+    }
+
+
+def about_lines(spec: WorkflowSpec) -> Iterator[str]:
+    """Yield the lines of a plan that say what a workflow is for."""
+    about = about_document(spec)
+    if about["title"]:
+        yield f"title     {about['title']}"
+    if about["description"]:
+        yield f"about     {' '.join(about['description'].split())}"
+    if about["tags"]:
+        yield f"tags      {', '.join(about['tags'])}"
+    yield from (f"label     {name} = {value}" for name, value in about["labels"].items())

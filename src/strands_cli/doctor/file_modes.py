@@ -1,0 +1,103 @@
+"""Who else can change what a run obeys, or read what it must not show: owners and modes of files (POSIX only)."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from strands_cli.config import PROJECT_POLICY, Settings
+from strands_cli.errors import StrandsCliError
+from strands_cli.hooks.hook_values import Check
+
+NAME = "permissions"
+# A folder of data may hold thousands of files that could be workflows, and large ones.
+_MOST, _LARGEST = 200, 1_000_000
+
+
+def check_modes(settings: Settings, folder: Path, path: list[str], platform: str = sys.platform) -> Iterator[Check]:
+    """Look at the owner and the mode of everything that a run obeys or keeps.
+
+    The policy files of the operator and the person are not among them: reading them says the same, before each run.
+
+    Args:
+        settings: This machine's settings.
+        folder: Where one stands: its workflows, policy and lock.
+        path: The directories that plugins are imported from.
+        platform: As `sys.platform`; on Windows there are no such modes, and one line says so.
+    """
+    if platform == "win32":
+        yield Check(NAME, "ok", "not looked at: this system has no modes of files")
+        return
+    looked, bad = 0, []
+    for what, place, private in _places(settings, folder, path):
+        problem = _problem(place, private=private)
+        looked += problem is not None
+        if problem:
+            bad.append(Check(NAME, "warning", f"{what} {place}: {problem}", _fix(place, private=private)))
+    yield from bad
+    if not bad:
+        yield Check(NAME, "ok", f"{looked} files and folders looked at; no other user can change them")
+
+
+def _places(settings: Settings, folder: Path, path: list[str]) -> Iterator[tuple[str, Path, bool]]:
+    """Yield what is looked at: what it is, where, and whether others must not even read it."""
+    from strands_cli.lock.lock_reader import lock_file
+
+    yield "the records of runs in", settings.runs_dir, False
+    yield "the folder", folder, False
+    yield "the policy file", folder / PROJECT_POLICY, False
+    yield "the lock", lock_file(folder), False
+    for directory in path:
+        yield "plugins are imported from", Path(directory), False
+    for file, secrets in _workflows(folder):
+        yield "the workflow", file, False
+        for name, place in secrets:
+            yield f"the file of the secret '{name}',", place, True
+
+
+def _workflows(folder: Path) -> Iterator[tuple[Path, list[tuple[str, Path]]]]:
+    """Yield the workflows of a folder with the files of their secrets; what is no sound workflow is left out.
+
+    Only the first 200 files by name are looked at, and none larger than 1 MB.
+    """
+    from strands_cli.planning.workflow_folder import SUFFIXES, is_workflow
+    from strands_cli.workflow.document import read_document
+    from strands_cli.workflow.loader import load_spec
+
+    try:
+        named = sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES)
+        files = [file for file in named[:_MOST] if file.is_file() and file.stat().st_size <= _LARGEST]
+    except OSError:
+        return
+    for file in files:
+        try:
+            document = read_document(file)
+            spec = load_spec(document).spec if is_workflow(document) else None
+        except StrandsCliError:
+            continue
+        if spec is not None:
+            kept = [secret for secret in spec.env.secrets if secret.source == "file"]
+            yield file, [(one.name or one.key, folder / Path(one.path or "").expanduser()) for one in kept]
+
+
+def _problem(place: Path, *, private: bool) -> str | None:
+    """Return who else can do what to a place: empty if nobody, None if there is nothing."""
+    try:
+        found = place.stat()
+    except OSError:
+        return None
+    is_shared = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
+    if found.st_uid not in (0, os.geteuid()):
+        return f"it belongs to another user (uid {found.st_uid})"
+    if found.st_mode & stat.S_IWOTH and not is_shared:
+        return "every user can write to it"
+    if private and found.st_mode & (stat.S_IRGRP | stat.S_IROTH):
+        return "other users can read it"
+    return ""
+
+
+def _fix(place: Path, *, private: bool) -> str:
+    return f"chmod 600 {place}" if private else f"chmod o-w {place}, and chown it if it is not yours"

@@ -1,0 +1,186 @@
+"""What `strands doctor` looks at of the machine: Python, the program, the SDK, disk, terminal, environment."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from strands_cli.catalog.distributions import Scan
+from strands_cli.config import Settings
+from strands_cli.errors import did_you_mean
+from strands_cli.hooks.hook_values import Check
+from strands_cli.versions import satisfies
+
+PROGRAM = "strands"
+OURS = "strands-cli"
+# Every variable of that prefix that this program or the SDK reads.
+VARIABLES = (
+    "STRANDS_CUSTOM_TOOL_ALLOWLIST",
+    "STRANDS_DEBUG",
+    "STRANDS_PRICES",
+    "STRANDS_RUNS_DIR",
+    "STRANDS_USER_AGENT_EXTRA",
+)
+# Locks of SQLite are not kept there, or not by all machines that mount it.
+_SHARED = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "afs", "ceph", "lustre", "gfs")
+_LOW, _FULL = 500_000_000, 20_000_000
+
+
+def check_python() -> Iterator[Check]:
+    """Say which Python this is, and on what."""
+    import platform
+
+    where = f"{platform.python_implementation()} {platform.python_version()} on {platform.platform()}"
+    yield Check("python", "ok", f"{where}, {sys.executable}")
+
+
+def check_program(seen: Scan, environ: Mapping[str, str]) -> Iterator[Check]:
+    """Say which strands-cli this is, and whether another one is found first on PATH."""
+    import strands_cli
+
+    home = Path(strands_cli.__file__).parent
+    yield Check(OURS, "ok", f"{strands_cli.__version__} in {home}")
+    mine = Path(sys.executable).parent
+    found = [place for entry in environ.get("PATH", "").split(os.pathsep) if entry and (place := _program_in(entry))]
+    others = [place for place in dict.fromkeys(found) if place.parent.resolve() != mine.resolve()]
+    if not found:
+        yield Check("PATH", "warning", f"no '{PROGRAM}' is on PATH; this one is in {mine}", f"add {mine} to PATH")
+    elif found[0] in others:
+        message = f"'{PROGRAM}' is {found[0]}{_whose(found[0])}, another one than this, which is in {mine}"
+        yield Check("PATH", "warning", message, f"put {mine} first on PATH, or remove the other")
+    elif whose := _whose(found[0]):
+        message = f"'{PROGRAM}' is {found[0]}{whose}: it has taken the place of this one"
+        yield Check("PATH", "warning", message, f"uninstall the other and reinstall {OURS}, or: python -m strands_cli")
+    elif others:
+        message = f"this '{PROGRAM}' is found first; there is another: {others[0]}{_whose(others[0])}"
+        yield Check("PATH", "ok", message)
+    else:
+        yield Check("PATH", "ok", f"'{PROGRAM}' is {found[0]}")
+    copies = seen.records.get(OURS, [])
+    if len(copies) > 1:
+        message = f"strands-cli is installed {len(copies)} times: {', '.join(site for site, _ in copies)}"
+        yield Check(OURS, "warning", message, "uninstall all but one")
+
+
+def _program_in(entry: str) -> Path | None:
+    found = shutil.which(PROGRAM, path=entry)
+    return Path(found).absolute() if found else None
+
+
+def _whose(program: Path) -> str:
+    """Return whose a program of our name is, ` (...)`, as far as its place or its first lines tell; else nothing.
+
+    Known to have one: npm's @strands-agents/cli, and strands-agents-builder, which puts its own over ours.
+    """
+    parts = program.resolve().parts
+    if "node_modules" in parts:
+        inner = parts[len(parts) - parts[::-1].index("node_modules") :]
+        name = "/".join(inner[:2]) if inner[0].startswith("@") else inner[0]
+        return f" (of the npm package {name})"
+    try:
+        with program.open("rb") as file:
+            start = file.read(4096).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    imported = re.search(r"^from (\w+)\S* import ", start, re.MULTILINE)
+    return f" (of the Python package {imported[1]})" if imported and imported[1] != "strands_cli" else ""
+
+
+def check_dependencies(seen: Scan) -> Iterator[Check]:
+    """Say whether the SDK, and all that strands-cli needs, is installed in a version that it supports."""
+    from importlib.metadata import PackageNotFoundError, requires
+
+    from packaging.requirements import Requirement
+
+    try:
+        wanted = [Requirement(text) for text in requires(OURS) or ()]
+    except PackageNotFoundError:
+        yield Check("dependencies", "warning", "strands-cli runs without being installed", f"pip install {OURS}")
+        return
+    bad = []
+    for requirement in wanted:
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+            continue
+        version = seen.version(requirement.name)
+        fits = version is not None and satisfies(version, str(requirement.specifier) or ">=0")
+        if requirement.name == "strands-agents" and fits:
+            yield Check("strands-agents", "ok", f"{version}, supported is {requirement.specifier}")
+        elif not fits:
+            bad.append(f"{requirement.name}{requirement.specifier} ({version or 'not installed'})")
+    if bad:
+        yield Check("dependencies", "failed", f"needed and not there: {', '.join(bad)}", f"pip install '{OURS}'")
+    else:
+        yield Check("dependencies", "ok", "all are installed in versions that are supported")
+
+
+def check_runs(settings: Settings) -> Iterator[Check]:
+    """Say whether records of runs can be kept: the directory, its filesystem, free space."""
+    place = settings.runs_dir
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    fix = "mend its permissions, or choose another: STRANDS_RUNS_DIR or --runs-dir"
+    if not place.is_dir():
+        yield Check("runs", "failed", f"{place} is not a directory, so {settings.runs_dir} cannot be", fix)
+        return
+    if not os.access(place, os.W_OK | os.X_OK):
+        yield Check("runs", "failed", f"{place} cannot be written to", fix)
+        return
+    kind = filesystem_of(place)
+    if kind is not None and kind.startswith(_SHARED):
+        message = f"{settings.runs_dir} is on a network filesystem ({kind}), which may not keep locks"
+        yield Check("runs", "warning", message, "choose a local directory: STRANDS_RUNS_DIR")
+    else:
+        yield Check("runs", "ok", f"{settings.runs_dir} ({kind or 'filesystem not known'})")
+    yield _free(place)
+
+
+def _free(place: Path) -> Check:
+    free = shutil.disk_usage(place).free
+    message = f"{free / 1e9:.1f} GB free in {place}"
+    if free < _FULL:
+        return Check("disk", "failed", message, "make room")
+    return Check("disk", "warning" if free < _LOW else "ok", message, "make room" if free < _LOW else None)
+
+
+def filesystem_of(place: Path, mounts: Path = Path("/proc/self/mounts")) -> str | None:
+    """Return the kind of filesystem that a directory is on, None where this system does not tell (Linux does)."""
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return None
+    real, best, kind = os.path.realpath(place), "", None
+    for line in lines:
+        words = line.split(" ")
+        if len(words) < 3:
+            continue
+        point = words[1].replace("\\040", " ")
+        if (real == point or real.startswith(point.rstrip("/") + "/")) and len(point) >= len(best):
+            best, kind = point, words[2]
+    return kind
+
+
+def check_terminal(environ: Mapping[str, str]) -> Iterator[Check]:
+    """Say whether text of any language can be shown, and whether somebody can be asked."""
+    encoding = (getattr(sys.stdout, "encoding", None) or "none").lower()
+    talks = sys.stdin.isatty() and sys.stderr.isatty()
+    asked = "questions are put here" if talks else "nobody can be asked here"
+    message = f"{encoding}, {asked}, TERM={environ.get('TERM', '')}"
+    if encoding.replace("-", "") == "utf8":
+        yield Check("terminal", "ok", message)
+    else:
+        yield Check("terminal", "warning", f"{message}: other letters are shown escaped", "export LANG=C.UTF-8")
+
+
+def check_variables(environ: Mapping[str, str]) -> Iterator[Check]:
+    """Say which variables that look like ours are none of ours: they do nothing."""
+    named = sorted(name for name in environ if name.startswith("STRANDS_"))
+    for name in (name for name in named if name not in VARIABLES):
+        guess = did_you_mean(name, VARIABLES)
+        yield Check("environment", "warning", f"nothing reads {name}", f"did you mean {guess}?" if guess else None)
+    known = [name for name in named if name in VARIABLES]
+    if known == named:
+        yield Check("environment", "ok", f"set: {', '.join(known)}" if known else "no variable of ours is set")

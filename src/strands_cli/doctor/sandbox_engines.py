@@ -1,0 +1,137 @@
+"""Which engines of installed tools work here: each tool's own self-test, run in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from typing import IO, Any
+
+from strands_cli.catalog import Catalog, ToolRecord
+from strands_cli.catalog.scan import search_path
+from strands_cli.hooks.hook_values import Check
+from strands_cli.subprocesses import run_within
+
+SECONDS = 30.0
+MAX_ANSWER = 64 * 1024
+WORDS = ("enforced", "best effort", "not available")
+_REFERENCE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)")
+# What the plugin prints goes where nobody reads it; only the answer itself reaches the file. Its threads end with it.
+_PROGRAM = """
+import json, os, sys
+answer = os.dup(1)
+os.dup2(2, 1)
+sys.path[:] = json.loads(sys.argv[1])
+import importlib
+text = json.dumps(getattr(importlib.import_module(sys.argv[2]), sys.argv[3])(), allow_nan=False)
+with open(answer, "w", encoding="utf-8") as file:
+    file.write(text)
+os._exit(0)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """One engine of a tool, as its self-test found it just now; `reason` says why it is not available."""
+
+    tool: str
+    name: str
+    available: bool
+    reason: str
+    layers: tuple[tuple[str, str], ...]
+
+
+class EngineFault(Exception):
+    """A tool's self-test gave no answer; the message is one line."""
+
+
+def find_engines(catalog: Catalog, denied: Container[tuple[str, str]] = ()) -> tuple[list[Engine], list[Check]]:
+    """Run the self-test of every usable tool that names one in its manifest (`strands_cli.engines`).
+
+    Args:
+        catalog: The installed tools.
+        denied: Tools, as distribution and name, that policy keeps from being imported; theirs is not run.
+
+    Returns:
+        The engines, in the order in which each tool would choose, and a line for each tool.
+    """
+    engines: list[Engine] = []
+    lines: list[Check] = []
+    for record in _with_engines(catalog):
+        name = f"engines of {record.name}"
+        if (record.distribution, record.ref_name) in denied:
+            lines.append(Check(name, "ok", "not tested: policy denies it"))
+            continue
+        try:
+            found = _ask(record)
+        except EngineFault as fault:
+            lines.append(Check(name, "failed", f"{record.distribution}: {fault}", "reinstall it, or tell its author"))
+            continue
+        engines += found
+        lines.append(_line(name, found))
+    return engines, lines
+
+
+def _with_engines(catalog: Catalog) -> Iterator[ToolRecord]:
+    seen: set[tuple[str, str]] = set()
+    for tool in catalog.tools:
+        for record in (tool, *(tool.members or ())):
+            named = (record.strands_cli or {}).get("engines")
+            if isinstance(named, str) and tool.usable and (record.distribution, named) not in seen:
+                seen.add((record.distribution, named))
+                yield record
+
+
+def _line(name: str, found: list[Engine]) -> Check:
+    chosen = next((engine for engine in found if engine.available), None)
+    others = [f"{engine.name} not available: {engine.reason}" for engine in found if not engine.available]
+    if chosen is None:
+        said = "; ".join(others) or "it has none"
+        return Check(name, "warning", f"the tool runs nothing here; {said}", "leave the tool out on this machine")
+    weak = [f"{layer} {words}" for layer, words in chosen.layers if words != "enforced"]
+    told = [f"{chosen.name} passed its self-test" + (f" ({', '.join(weak)})" if weak else ""), *others]
+    return Check(name, "ok", "; ".join(told))
+
+
+def _ask(record: ToolRecord) -> list[Engine]:
+    """Run one tool's self-test.
+
+    Raises:
+        EngineFault: It raises, exits, hangs, or answers with something else.
+    """
+    reference = _REFERENCE.fullmatch(record.strands_cli["engines"])
+    if reference is None:
+        raise EngineFault("`engines` is not of the form package.module:function")
+    program = [sys.executable, "-I", "-B", "-c", _PROGRAM, json.dumps(search_path()), *reference.groups()]
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        try:
+            code = run_within(SECONDS, program, out, err)
+        except OSError as error:
+            raise EngineFault(f"its self-test cannot be started: {error.strerror}") from error
+        if code is None:
+            raise EngineFault(f"its self-test took more than {SECONDS:g} seconds")
+        if code != 0:
+            raise EngineFault(f"its self-test ended with {code}: {_last_line(err)}")
+        out.seek(0)
+        raw = out.read(MAX_ANSWER + 1)
+    try:
+        return [_engine(record.name, part) for part in json.loads(raw)]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise EngineFault("its self-test answered something else than a list of engines") from None
+
+
+def _engine(tool: str, part: Any) -> Engine:
+    name, available, reason, layers = part["engine"], part["available"], part["reason"], part["layers"]
+    sound = isinstance(name, str) and isinstance(reason, str) and type(available) is bool
+    if not sound or not all(words in WORDS for words in layers.values()):
+        raise ValueError(part)
+    return Engine(tool, name, available, reason, tuple(layers.items()))
+
+
+def _last_line(err: IO[bytes]) -> str:
+    err.seek(0)
+    lines = err.read(MAX_ANSWER).decode("utf-8", "replace").strip().splitlines()
+    return lines[-1][:300] if lines else "it said nothing"

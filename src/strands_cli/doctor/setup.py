@@ -1,0 +1,158 @@
+"""What `strands doctor` looks at of what is set up: providers, tools, policy, lock, hook plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from strands_cli.catalog import Catalog, ToolRecord
+from strands_cli.config import Settings
+from strands_cli.errors import Finding, StrandsCliError
+from strands_cli.hooks.hook_values import Check
+from strands_cli.policy import Rule
+from strands_cli.providers import PROVIDERS, ModelSettings, Provider, check_extra, check_provider, has_key
+
+_SHOWN = 5
+
+
+def check_providers(environ: Mapping[str, str]) -> Iterator[Check]:
+    """Say of each provider whether its client is installed and its key is there; never the key."""
+    absent: list[str] = []
+    ready = False
+    for provider in PROVIDERS.values():
+        if provider.model_class is None:
+            continue
+        missing = list(check_extra(provider))
+        keyed = has_key(provider, ModelSettings(provider.name), environ)
+        if missing and keyed:
+            yield Check(f"provider {provider.name}", "warning", f"a key is there; {missing[0].message}", missing[0].fix)
+        elif missing:
+            absent.append(provider.name)
+        else:
+            check = _equipped(provider, environ)
+            ready = ready or check.message.endswith("ready")
+            yield check
+    if absent:
+        yield Check("providers", "ok", f"not installed: {', '.join(absent)}")
+    if not ready:
+        fix = "docs/how-to/live-model.md; workflows with a recording run without"
+        yield Check("providers", "warning", "no model provider with a key is ready", fix)
+
+
+def _equipped(provider: Provider, environ: Mapping[str, str]) -> Check:
+    if not provider.keys and not provider.aws:
+        return _in_order(provider, "client installed; no key is looked for")
+    found = check_provider(ModelSettings(provider.name), environ)
+    lacking = [finding for finding in found if finding.code == "missing-api-key"]
+    if not lacking:
+        return _in_order(provider, "client installed, key there: ready")
+    return _in_order(provider, f"client installed, no key ({' or '.join(provider.keys) or 'AWS credentials'})")
+
+
+def _in_order(provider: Provider, message: str) -> Check:
+    return Check(f"provider {provider.name}", "ok", message)
+
+
+def check_tools(catalog: Catalog) -> Iterator[Check]:
+    """Say which installed tools cannot be used, and why."""
+    bad = [record for record in catalog.tools if not record.usable]
+    for record in bad:
+        message = f"'{record.name}' of {record.distribution}: {record.status}, {record.reason}"
+        yield Check("tools", "failed" if record.status == "broken" else "warning", message)
+    if len(bad) < len(catalog.tools):
+        yield Check("tools", "ok", f"{len(catalog.tools) - len(bad)} can be used (strands list-tools)")
+        if needed := sorted({words for record in catalog.tools if record.usable for words in _conditions(record)}):
+            yield Check("tools", "ok", f"what they require is there: {', '.join(needed)}")
+    elif not bad:
+        yield Check("tools", "warning", "none is installed", "pip install 'strands-cli[tools]'")
+    reasons = {record.reason for record in bad}
+    for finding in catalog.findings:
+        if finding.code not in ("tool-conflict",) and finding.message not in reasons:
+            yield _found("tools", finding)
+
+
+def _conditions(record: ToolRecord) -> Iterator[str]:
+    """Yield what a tool requires of a machine, in its manifest's words."""
+    requires = record.requires or {}
+    if "python" in requires:
+        yield f"Python {requires['python']}"
+    yield from requires.get("distributions", ())
+    yield from (f"the module {name}" for name in requires.get("modules", ()))
+    yield from (f"the variable {name}" for name in requires.get("env", ()))
+    if systems := requires.get("os"):
+        yield f"the system {' or '.join(systems)}"
+
+
+def denied_tools(catalog: Catalog, rules: Sequence[Rule]) -> set[tuple[str, str]]:
+    """Return the tools, as distribution and name, that policy keeps from being imported."""
+    from strands_cli.planning.resolve.tool_resolver import bare_tool, decided, is_denied_by_policy
+
+    denied = set()
+    for tool in catalog.tools:
+        for record in (tool, *(tool.members or ())):
+            if is_denied_by_policy(decided(bare_tool(record.name, record.ref_name, record, catalog), rules)):
+                denied.add((record.distribution, record.ref_name))
+    return denied
+
+
+def check_policies(settings: Settings, folder: Path) -> Iterator[Check]:
+    """Say which policy files are in force, and what is wrong with them."""
+    from strands_cli.planning.policy_files import load_policy, policy_places
+
+    stands = [(level, path) for level, path in policy_places(settings, folder) if _is_there(path)]
+    try:
+        policy = load_policy(settings, folder)
+    except StrandsCliError as error:
+        yield from (_found("policy", finding) for finding in error.findings)
+        return
+    for level, path in stands:
+        count = sum(rule.level == level for rule in policy.rules)
+        yield Check("policy", "ok", f"{level}: {path}, {count} rule{'' if count == 1 else 's'}")
+    yield from (_found("policy", finding) for finding in policy.findings)
+    if not stands:
+        yield Check("policy", "ok", "no policy file: what is installed may be used, and asks by what it says of itself")
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists() or path.is_symlink()
+    except OSError:
+        return True
+
+
+def check_lock(folder: Path, catalog: Catalog, settings: Settings) -> Iterator[Check]:
+    """Say whether the lock of a folder is what is installed."""
+    from strands_cli.lock.lock_reader import lock_file, read_lock
+
+    file = lock_file(folder)
+    try:
+        lock = read_lock(file)
+        if lock is None:
+            yield Check("lock", "ok", f"no {file.name} here")
+            return
+        from strands_cli.lock.compare import compare_locks
+        from strands_cli.planning.lock_check import lock_of
+        from strands_cli.planning.workflow_folder import plan_folder
+
+        now = lock_of(plan_folder(folder, catalog, settings).plans, catalog)
+    except StrandsCliError as error:
+        reason = error.findings[0].message if error.findings else error.message
+        yield Check("lock", "failed", f"{file}: {reason}", error.fix)
+        return
+    found = compare_locks(lock, now)
+    for difference in found[:_SHOWN]:
+        yield Check("lock", "failed", difference.message, "strands lock --diff")
+    if not found:
+        yield Check("lock", "ok", f"{file.name}: nothing differs")
+
+
+def check_hooks(findings: Sequence[Finding], plugins: Sequence[str]) -> Iterator[Check]:
+    """Say which hook plugins are switched on, and which of them cannot be used."""
+    yield from (_found("hook plugins", finding) for finding in findings)
+    if not findings:
+        yield Check("hook plugins", "ok", ", ".join(plugins) if plugins else "none is switched on")
+
+
+def _found(name: str, finding: Finding) -> Check:
+    place = f" ({finding.where})" if finding.where else ""
+    return Check(name, "failed" if finding.severity == "error" else "warning", f"{finding.message}{place}", finding.fix)

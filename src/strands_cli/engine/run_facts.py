@@ -1,0 +1,195 @@
+"""What is stored about a run besides its effects: enough to go on with it without the workflow file."""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.engine.journal_rows import in_order_of_request
+from strands_cli.engine.ports import Clock, Journal, Row
+from strands_cli.errors import RunRecordError, UsageError, did_you_mean
+from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.workflow_tools import all_workflows_in
+from strands_cli.workflow.file_source import FileSnapshot
+
+if TYPE_CHECKING:
+    from strands_cli.planning.plan import Plan, PlannedAgent
+
+
+KEPT_OPTIONS = ("provider", "model", "allow", "yes", "detach", "out_dir", "force", "locked", "policy")
+
+
+def new_run_id(clock: Clock) -> str:
+    """Return an id that sorts by time: `20261121-033012-a1b2c3` (UTC)."""
+    return time.strftime("%Y%m%d-%H%M%S", time.gmtime(clock.now())) + "-" + secrets.token_hex(3)
+
+
+def run_facts(plan: Plan, options: RunOptions, run_id: str, clock: Clock) -> dict[str, Any]:
+    """Return the facts that a new run's journal begins with."""
+    kept = {name: getattr(options, name) for name in KEPT_OPTIONS}
+    return {
+        "id": run_id,
+        "workflow": plan.spec.name,
+        "pattern": plan.spec.pattern.type,
+        "file": plan.file,
+        "base_dir": str(plan.base_dir),
+        "text": plan.text,
+        "files": dict(plan.files),
+        "directory": str(Path.cwd()),
+        "inputs": dict(plan.inputs),
+        "options": {
+            **kept,
+            "allow": list(options.allow),
+            "out_dir": str(options.out_dir),
+            "policy": str(options.policy.absolute()) if options.policy else None,
+        },
+        "models": models_of(plan),
+        "tools": tools_of(plan),
+        "plan_digest": plan.digest,
+        "started_at": clock.now(),
+        "status": "running",
+    }
+
+
+def options_of(journal: Journal) -> RunOptions:
+    """Return the options a run was started with; its inputs are given as values, as they were resolved then."""
+    kept = journal.get("options") or {}
+    known = {name: kept[name] for name in KEPT_OPTIONS if name in kept}
+    known |= {"allow": tuple(kept.get("allow", ())), "out_dir": Path(kept.get("out_dir", "artifacts"))}
+    known |= {"policy": Path(kept["policy"]) if kept.get("policy") else None}
+    return RunOptions(values=journal.get("inputs") or {}, **known)
+
+
+def kept_files(journal: Journal) -> FileSnapshot:
+    """Return the run's folder and the texts of its files as they were when it began."""
+    return FileSnapshot(Path(journal.get("base_dir")), journal.get("files") or {})
+
+
+def current_source(journal: Journal) -> tuple[str, str | None, FileSnapshot | None, str | None]:
+    """Return what a new run of the same workflow is planned from, in the run's own directory.
+
+    Returns:
+        The file, its text and named files where they are no longer on disk, and what has changed since.
+    """
+    file, text = journal.get("file"), journal.get("text")
+    if file.startswith("<"):
+        return file, text, kept_files(journal), None
+    try:
+        now = Path(file).read_text(encoding="utf-8").removeprefix("\ufeff")
+    except (OSError, ValueError):
+        return file, text, kept_files(journal), "cannot be read any more; the run takes what the old one kept"
+    return file, None, None, None if now == text else "has changed since; the new run takes it as it is now"
+
+
+def require_same(plan: Plan, journal: Journal) -> None:
+    """Check that a plan is the one the run began with.
+
+    Raises:
+        RunRecordError: it is not; the message says what has changed.
+    """
+    if plan.digest == journal.get("plan_digest"):
+        return
+    changes = []
+    for what, now in (("model", models_of(plan)), ("tools", tools_of(plan))):
+        before = journal.get(f"{what.rstrip('s')}s") or {}
+        changes += [
+            f"the {what} of '{name}' was {_shown(before.get(name))} and is {_shown(now.get(name))}"
+            for name in {**before, **now} if before.get(name) != now.get(name)
+        ]  # fmt: skip
+    what_changed = "; ".join(changes) or "its inputs, or what comes of its workflow, are not what they were"
+    raise RunRecordError(
+        f"the run cannot go on, since it would not be the same run: {what_changed}",
+        fix=f"restore what it began with, or start a new run: strands rerun {journal.get('id')} --from KEY",
+    )
+
+
+def _shown(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def raised_budgets(plan: Plan, journal: Journal, given: Mapping[str, str]) -> Plan:
+    """Return a plan with the budgets that were raised, now and at earlier resumes; the record keeps them.
+
+    Args:
+        plan: The plan as the workflow has it.
+        journal: The run's record.
+        given: Limits to raise now, as text: by name of `runtime.budgets`, or `agents.NAME.LIMIT` where LIMIT is one of
+            the agent's `limits` or `budgets`.
+
+    Raises:
+        UsageError: no such limit, not a number, or not more than it is.
+    """
+    raised: dict[str, float] = journal.get("budgets") or {}
+    for name, value in raised.items():
+        plan = _with_limit(plan, name, value)
+    for name, text in given.items():
+        raised[name] = _raised(name, text, plan)
+        plan = _with_limit(plan, name, raised[name])
+    if given:
+        journal.put(budgets=raised)
+    return plan
+
+
+def _limits_of(plan: Plan) -> dict[str, float | None]:
+    """Return every limit that can be raised, by the name that raises it."""
+    limits = {name: value for name, value in plan.spec.runtime.budgets if name.startswith("max_")}
+    for agent in plan.agents.values():
+        for part in (agent.limits, agent.budgets):
+            limits |= {f"agents.{agent.id}.{name}": value for name, value in part or ()}
+    return limits
+
+
+def _with_limit(plan: Plan, name: str, value: float) -> Plan:
+    agent_id, _, limit = name.removeprefix("agents.").rpartition(".")
+    if not agent_id:
+        budgets = plan.spec.runtime.budgets.model_copy(update={name: value})
+        runtime = plan.spec.runtime.model_copy(update={"budgets": budgets})
+        return dataclasses.replace(plan, spec=plan.spec.model_copy(update={"runtime": runtime}))
+    agent = plan.agents[agent_id]
+    part = "budgets" if limit.startswith("max_") else "limits"
+    changed = dataclasses.replace(agent, **{part: getattr(agent, part).model_copy(update={limit: value})})
+    return dataclasses.replace(plan, agents={**plan.agents, agent_id: changed})
+
+
+def _raised(name: str, text: str, plan: Plan) -> float:
+    limits = _limits_of(plan)
+    if name not in limits:
+        guess = did_you_mean(name, limits)
+        fix = f"did you mean {guess}?" if guess else f"there are: {', '.join(limits)}"
+        raise UsageError(f"there is no budget '{name}'", fix=fix)
+    try:
+        value = float(text) if name.endswith(("cost_usd", "duration_s")) else int(text)
+    except ValueError:
+        raise UsageError(f"--budget {name}={text}: that is no number", fix=f"write --budget {name}=1000") from None
+    limit = limits[name]
+    if not 0 < value < float("inf") or (limit is not None and value <= limit):
+        raise UsageError(f"--budget {name}={text} does not raise the limit of {limit or 0:g}", fix="give a larger one")
+    return value
+
+
+def models_of(plan: Plan) -> dict[str, str]:
+    """Return each agent's provider and model, for whoever asks what has changed since."""
+    named = {agent.id: agent for agent in plan.agents.values()} | _agents_of_parts(plan)
+    return {name: f"{agent.model.provider}/{agent.model.model_id or ''}" for name, agent in named.items()}
+
+
+def tools_of(plan: Plan) -> dict[str, list[str]]:
+    """Return each agent's tools with the distributions they come from."""
+    named = {agent.id: agent for agent in plan.agents.values()} | _agents_of_parts(plan)
+    return {name: [f"{tool.name} of {tool.qualified}" for tool in agent.tools] for name, agent in named.items()}
+
+
+def _agents_of_parts(plan: Plan) -> dict[str, PlannedAgent]:
+    """Return the agents of the workflows that are tools of a plan, each with its file."""
+    parts = all_workflows_in(plan)
+    return {f"{agent.id} of {part.file}": agent for part in parts for agent in part.agents.values()}
+
+
+def recorded_calls(rows: Iterable[Row]) -> list[tuple[str, Mapping[str, Any], str]]:
+    """Return what a recording is made of: key, output and end of the request of each model call that was answered."""
+    done = [row for row in in_order_of_request(rows) if row.status == "done"]
+    return [(row.key, row.output, row.detail["request"]) for row in done]

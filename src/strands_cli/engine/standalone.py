@@ -1,0 +1,117 @@
+"""Calls outside a run: what a step's scope needs where there is no plan and nothing is recorded."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from strands_cli.engine.budget import Budget
+from strands_cli.engine.clock import SystemClock
+from strands_cli.engine.effects import Effect
+from strands_cli.engine.ports import Answer, Clock, Human, Question, Row, RowKind
+from strands_cli.engine.scope import StepScope
+from strands_cli.errors import RunFailed, RunRecordError
+from strands_cli.events import Event
+from strands_cli.workflow.model import Budgets
+
+
+class MemoryJournal:
+    """A journal that lasts as long as the process; each write is durable for that long.
+
+    Like any other it keeps what was written and not the objects that were given: everything goes through JSON.
+    """
+
+    def __init__(self) -> None:
+        self._rows: dict[str, Row] = {}
+        self._facts: dict[str, Any] = {}
+
+    def row(self, key: str) -> Row | None:
+        """Return the newest row of this key, or None."""
+        row = self._rows.get(key)
+        return _copied(row) if row is not None else None
+
+    def rows(self, kind: RowKind | None = None) -> Iterator[Row]:
+        """Yield rows in the order in which their effects first started."""
+        return (_copied(row) for row in list(self._rows.values()) if kind is None or row.kind == kind)
+
+    async def write(self, row: Row) -> None:
+        """Store a row; raise `RunRecordError` where it is not JSON."""
+        self._rows[row.key] = _copied(row)
+
+    def note(self, row: Row) -> None:
+        """Store a row; raise `RunRecordError` where it is not JSON."""
+        self._rows[row.key] = _copied(row)
+
+    def get(self, name: str) -> Any:
+        """Return one fact, or None."""
+        return _json_copy(self._facts.get(name))
+
+    def put(self, **facts: Any) -> None:
+        """Store facts."""
+        self._facts |= _json_copy(facts)
+
+    def close(self) -> None:
+        """Keep everything: there is nothing to let go."""
+
+
+def _copied(row: Row) -> Row:
+    return dataclasses.replace(row, output=_json_copy(row.output), detail=_json_copy(dict(row.detail)))
+
+
+def _json_copy(value: Any) -> Any:
+    try:
+        return json.loads(json.dumps(value))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RunRecordError(f"what is no JSON cannot be recorded: {error}") from error
+
+
+class OutsideRun:
+    """Stands in for a run: its scope makes calls that nobody is asked about and nothing remembers.
+
+    Args:
+        person: Who answers what a tool asks in the middle of its work.
+    """
+
+    def __init__(self, person: Human | None = None) -> None:
+        self.clock: Clock = SystemClock()
+        self.human: Human = self
+        self._person = person
+        self.journal = MemoryJournal()
+        self.budget = Budget(Budgets(), self.clock)
+
+    def scope(self) -> StepScope:
+        """Return the scope for one call."""
+        return StepScope(self, "call", "you")
+
+    def emit(self, event: Event) -> None:
+        """Nobody listens."""
+
+    def effect(self, *, key: str, kind: RowKind, given: Any, repeatable: bool, retried: bool = False) -> Effect:
+        """Open an effect in the journal that is forgotten afterwards."""
+        return Effect(self.journal, self.clock, key=key, kind=kind, given=given, repeatable=repeatable, retried=retried)
+
+    def count_step(self) -> None:
+        """Count a step; outside a run there is none."""
+        self.budget.count_step()
+
+    def done_below(self, key: str) -> list[Row]:
+        """Return nothing: outside a run no tool is made of others."""
+        return []
+
+    async def ask(self, question: Question) -> Answer:
+        """Say that nobody is there: whoever calls a tool by hand has answered by doing so.
+
+        Raises:
+            RunFailed: the tool itself asks, and without an answer it cannot go on: outside a run nothing waits.
+        """
+        if question.kind != "interrupt":
+            return Answer("nobody")
+        answer = await self._person.ask(question) if self._person is not None else Answer("nobody")
+        if answer.outcome == "answered":
+            return answer
+        raise RunFailed(
+            f"{question.prompt}; nobody has answered, and outside a run nothing waits for an answer",
+            fix="call it at a terminal, or in a workflow, whose run waits until it is approved",
+        )

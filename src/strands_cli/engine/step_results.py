@@ -1,0 +1,63 @@
+"""What comes of steps and tool calls: results as later templates see them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.workflow.model import CallStep, GateStep
+
+if TYPE_CHECKING:
+    from strands_cli.events import StepKind
+    from strands_cli.workflow.model import AgentStep, Step
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What later templates see of a step: `steps[0].response`, `.agent`, `.index`, `.output`, `.status`.
+
+    `status` is `completed`, `failed` (then `response` is the error) or `skipped`.
+    """
+
+    response: str
+    agent: str = ""
+    index: int = 0
+    output: Any = None
+    status: str = "completed"
+
+
+def describe(step: Step) -> tuple[StepKind, str]:
+    """Return what kind of step it is and who acts in it."""
+    if isinstance(step, GateStep):
+        return "gate", "person"
+    if isinstance(step, CallStep):
+        return "call", step.tool
+    return "agent", step.agent
+
+
+def after(step: Step, result: StepResult) -> dict[str, Any]:
+    """Return the names that a step leaves to those that follow it."""
+    names = {"last_response": result.response}
+    return {**names, "hitl_response": result.response} if isinstance(step, GateStep) else names
+
+
+def question_to(step: AgentStep, prompt: str) -> str:
+    """Return the template of what a step says to its agent: its input, else the agent's prompt as it is written."""
+    if step.input is not None:
+        return step.input
+    return prompt if "{{" in prompt else "{% raw %}" + prompt + "{% endraw %}"
+
+
+def text_of(result: Mapping[str, Any]) -> str:
+    """Return the text blocks of a tool result, or its JSON where it has no text."""
+    texts = [str(block["text"]) for block in result["content"] if "text" in block]
+    if texts:
+        return "\n".join(texts).rstrip("\n")
+    return "\n".join(json.dumps(block["json"], ensure_ascii=False) for block in result["content"] if "json" in block)
+
+
+def json_of(result: Mapping[str, Any]) -> Any:
+    """Return the first JSON block of a tool result, or None."""
+    return next((block["json"] for block in result["content"] if "json" in block), None)

@@ -1,0 +1,155 @@
+"""The one place that loads hook plugins: those that configuration names, one by one, each failure contained."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pluggy
+
+from strands_cli.catalog.distributions import EntryPoint, Scan, normalise, read_entry_points
+from strands_cli.catalog.scan import scan_installed, search_path
+from strands_cli.errors import Finding, did_you_mean
+from strands_cli.hooks import hookspecs as specs
+from strands_cli.hooks.core import NAME as CORE
+from strands_cli.hooks.core import Core
+from strands_cli.hooks.manager import Hooks, Tell
+
+
+def open_hooks(
+    distributions: Iterable[str] = (),
+    *,
+    path: Sequence[str] | None = None,
+    tell: Tell = lambda _line: None,
+    trace: Tell | None = None,
+) -> Hooks:
+    """Register the core's implementations and the hook plugins of the named distributions.
+
+    A plugin that is named and cannot be used is an error finding: it may be what makes the others safe.
+
+    Args:
+        distributions: What configuration has switched on, by name.
+        path: Where tools and plugins are looked for; `sys.path` without the current directory by default.
+        tell: Takes a line for the person when a plugin fails in a notification.
+        trace: Takes a line for each call of a hook, with its time.
+    """
+    manager = pluggy.PluginManager(specs.PROJECT)
+    manager.add_hookspecs(specs)
+    core = Core(path)
+    manager.register(core, CORE)
+    hooks = Hooks(manager, core, tell=tell, is_traced=trace is not None)
+    if trace is not None:
+        _trace(manager, trace)
+    named = list(dict.fromkeys(normalise(name) for name in distributions))
+    if named:
+        seen = scan_installed(path)
+        for name in named:
+            hooks.findings += _register(manager, name, seen)
+    # No spec is optional for pluggy; this refuses what is none of ours, a misspelt hook for one.
+    manager.check_pending()
+    return hooks
+
+
+def _register(manager: pluggy.PluginManager, name: str, seen: Scan) -> list[Finding]:
+    """Load one distribution's hook plugins and register them under its name."""
+    copies = seen.records.get(name)
+    if not copies:
+        guess = did_you_mean(name, seen.records)
+        fix = f"did you mean '{guess}'? Otherwise: pip install {name}" if guess else f"pip install {name}"
+        return [Finding("hook-missing", f"the hook plugin '{name}' is switched on and not installed", None, fix)]
+    points = read_entry_points(copies[0][1], name, seen, specs.GROUP)
+    if not points:
+        message = f"'{name}' is switched on as a hook plugin and declares none (entry-point group {specs.GROUP})"
+        return [Finding("hook-missing", message, None, "take it out of `hooks:`, or ask its author")]
+    return [finding for point in points for finding in _register_one(manager, name, point, len(points) > 1)]
+
+
+def _register_one(
+    manager: pluggy.PluginManager, name: str, point: EntryPoint, among_several: bool
+) -> Iterable[Finding]:
+    fix = f"upgrade {name}, or take it out of `hooks:` of the policy file"
+    try:
+        plugin = _load(point.value)
+        _require_hooks(manager, plugin)
+        manager.register(plugin, f"{name}:{point.name}" if among_several else name)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a plugin may raise anything when it is imported
+        message = f"the hook plugin '{name}' ({point.value}) cannot be used: {type(error).__name__}: {error}"
+        return [Finding("hook-failed", message, None, fix)]
+    return []
+
+
+def _load(value: str) -> Any:
+    plugin = import_named(value)
+    return plugin() if isinstance(plugin, type) else plugin
+
+
+def import_named(value: str) -> Any:
+    """Return what `module:attribute` of a plugin stands for; a file of the current directory never does.
+
+    Raises:
+        BaseException: whatever its import raises.
+    """
+    module, _, attribute = "".join(value.split()).partition(":")
+    kept = list(sys.path)
+    sys.path[:] = search_path()
+    try:
+        named: Any = importlib.import_module(module)
+    finally:
+        sys.path[:] = kept
+    for part in attribute.split(".") if attribute else ():
+        named = getattr(named, part)
+    return named
+
+
+def _require_hooks(manager: pluggy.PluginManager, plugin: Any) -> None:
+    """Refuse an object without implementations, a misspelt hook, and a wrapper around other plugins' answers.
+
+    Raises:
+        TypeError: it is one of those.
+    """
+    found = {name: manager.parse_hookimpl_opts(plugin, name) for name in dir(plugin)}
+    marked = {(opts.get("specname") or name): opts for name, opts in found.items() if opts is not None}
+    if not marked:
+        raise TypeError("it implements no hook; mark its functions with @hookimpl")
+    for name, opts in marked.items():
+        if name not in specs.NAMES:
+            guess = did_you_mean(name, specs.NAMES)
+            raise TypeError(f"there is no hook '{name}'" + (f"; did you mean '{guess}'?" if guess else ""))
+        if opts.get("wrapper") or opts.get("hookwrapper"):
+            raise TypeError(f"{name} is a wrapper, which could change what other plugins answer")
+
+
+def _trace(manager: pluggy.PluginManager, tell: Tell) -> None:
+    """Tell of each hook call: the plugin, the hook, what it was about, what came of it and how long it took."""
+    import threading
+
+    here = threading.local()  # plugins are asked in threads, several at a time
+
+    def before(_hook: str, _plugins: Sequence[Any], _given: Any) -> None:
+        here.started = [*getattr(here, "started", ()), time.perf_counter()]
+
+    def after(outcome: Any, hook: str, plugins: Sequence[Any], given: Any) -> None:
+        ms = (time.perf_counter() - here.started.pop()) * 1000
+        names = ", ".join(one.plugin_name for one in plugins)
+        about = getattr(given.get("record"), "name", None) or ""
+        tell(f"hook {hook}({about}) of {names}: {_outcome(outcome)}, {ms:.2f} ms")
+
+    manager.add_hookcall_monitoring(before, after)
+
+
+def _outcome(outcome: Any) -> str:
+    if outcome.exception is not None:
+        return f"raised {type(outcome.exception).__name__}"
+    answers = outcome.get_result()
+    if not answers:
+        return "no answer"
+    effect = getattr(answers[0], "effect", None)
+    if effect:
+        return f"{effect} ({answers[0].rule})"
+    size = len(answers[0]) if hasattr(answers[0], "__len__") else None
+    return f"{size} given" if size is not None else type(answers[0]).__name__

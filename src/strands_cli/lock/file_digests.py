@@ -1,0 +1,163 @@
+"""Digests of the files that an import of a distribution can run, read from disk whatever its RECORD says of them."""
+
+# Strings and os.path: a check handles many names, and Path costs it several times more.
+# ruff: noqa: PTH112, PTH113, PTH117, PTH118, PTH119
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterable, Iterator
+
+from strands_cli.catalog.module_files import read_start
+
+MAX_RECORD_BYTES = 16 * 1024 * 1024
+UNREADABLE = "unreadable"
+CACHE = "__pycache__"
+# What installers write about an installation; it differs between two of the same wheel.
+_OF_INSTALLER = {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json", "uv_build.json"}
+_CHUNK = 262_144
+_INITS = ("__init__.py", "__init__.pyc")
+
+
+def files_of(site: str, dist_info: str, locations: Iterable[str]) -> tuple[dict[str, str], bool]:
+    """Return the digests of a distribution's files by path, and whether it is editable.
+
+    Paths are relative to where the distribution is installed, those of its record begin with `dist-info/`. Files
+    outside of that directory are left out: scripts, which name the interpreter of one machine, and data.
+
+    Args:
+        site: The directory, or the zip archive, of `sys.path` that holds it.
+        dist_info: Its `*.dist-info`.
+        locations: The folders or single files of the packages that its tools are in.
+    """
+    locations = sorted(set(locations))
+    if os.path.isfile(site):
+        return _zipped(site, locations), False
+    editable = any(not _is_below(location, site) for location in locations)
+    found = {} if editable else _recorded(site, dist_info)
+    for top in sorted({name.partition("/")[0] for name in found if "/" in name and name[:10] != "dist-info/"}):
+        found |= _unrecorded(site, top, found)
+    for location in locations:
+        found |= dict(_package(location))
+    digests = {name: digest for name, path in found.items() if (digest := digest_of_file(path)) is not None}
+    return digests, editable
+
+
+def digest_of_file(path: str) -> str | None:
+    """Return the digest of a file; None if there is none, `UNREADABLE` if its content cannot be had."""
+    try:
+        # Not to wait for a writer where somebody put a pipe in the place of a module.
+        flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+        descriptor = os.open(path, flags)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:
+        return UNREADABLE
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return UNREADABLE
+        digest = hashlib.sha256()
+        while chunk := os.read(descriptor, _CHUNK):
+            digest.update(chunk)
+    except OSError:
+        return UNREADABLE
+    finally:
+        os.close(descriptor)
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _is_below(path: str, directory: str) -> bool:
+    return path.startswith(directory.rstrip(os.sep) + os.sep)
+
+
+def _recorded(site: str, dist_info: str) -> dict[str, str]:
+    """Return what RECORD lists, by path; an egg-info has none."""
+    try:
+        raw = read_start(os.path.join(dist_info, "RECORD"), MAX_RECORD_BYTES)
+    except OSError:
+        return {}
+    folder = os.path.basename(dist_info) + "/"
+    found = {}
+    for name in _record_paths(raw.decode("utf-8", "surrogateescape")):
+        if not _counts(name, folder):
+            continue
+        shown = f"dist-info/{name[len(folder) :]}" if name.startswith(folder) else name
+        found[shown] = f"{site}{os.sep}{name}"
+    return found
+
+
+def _record_paths(text: str) -> Iterator[str]:
+    if '"' in text:
+        import csv  # few records quote a path
+
+        paths = [row[0] for row in csv.reader(text.splitlines()) if row]
+    else:
+        paths = [line.rsplit(",", 2)[0] for line in text.splitlines()]
+    for path in paths:
+        if path:
+            yield path.replace("\\", "/") if os.name == "nt" else path
+
+
+def _counts(name: str, dist_info: str) -> bool:
+    parts = name.split("/")
+    if os.path.isabs(name) or ".." in parts or CACHE in parts:
+        return False
+    return not (name.startswith(dist_info) and parts[-1] in _OF_INSTALLER)
+
+
+def _unrecorded(site: str, top: str, recorded: dict[str, str]) -> dict[str, str]:
+    """Return every file of a regular package; of a namespace package only those of the parts that are ours."""
+    folder = os.path.join(site, *top.split("/"))
+    if any(os.path.lexists(os.path.join(folder, init)) for init in _INITS):
+        return dict(_walk(folder, top))
+    found: dict[str, str] = {}
+    depth = top.count("/") + 1
+    below = {name.split("/")[depth] for name in recorded if name.startswith(f"{top}/") and name.count("/") > depth}
+    for part in below:
+        found |= _unrecorded(site, f"{top}/{part}", recorded)
+    return found
+
+
+def _package(location: str) -> Iterator[tuple[str, str]]:
+    name = os.path.basename(location)
+    if not os.path.isdir(location):
+        yield name, location
+    elif any(os.path.lexists(os.path.join(location, init)) for init in _INITS):
+        yield from _walk(location, name)
+
+
+def _walk(folder: str, name: str) -> Iterator[tuple[str, str]]:
+    """Yield the files below a folder, links followed as an import follows them."""
+    waiting, seen = [(folder, name)], set()
+    while waiting:
+        path, shown = waiting.pop()
+        real = os.path.realpath(path)
+        if real in seen:
+            continue
+        seen.add(real)
+        try:
+            entries = list(os.scandir(path))
+        except OSError:
+            yield shown, path  # which cannot be read as a file either
+            continue
+        for entry in entries:
+            if entry.is_dir():
+                waiting += [] if entry.name == CACHE else [(entry.path, f"{shown}/{entry.name}")]
+            else:
+                yield f"{shown}/{entry.name}", entry.path
+
+
+def _zipped(archive: str, locations: Iterable[str]) -> dict[str, str]:
+    import zipfile  # few paths have archives
+
+    tops = {os.path.relpath(location, archive).replace(os.sep, "/").partition("/")[0] for location in locations}
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            return {
+                name: f"sha256:{hashlib.sha256(opened.read(name)).hexdigest()}"
+                for name in opened.namelist()
+                if name.partition("/")[0] in tops and not name.endswith("/") and CACHE not in name.split("/")
+            }
+    except (OSError, zipfile.BadZipFile):
+        return {os.path.basename(archive): UNREADABLE}

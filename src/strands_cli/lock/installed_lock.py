@@ -1,0 +1,101 @@
+"""What is installed now, in the shape of a lock: read from records and files, importing nothing."""
+
+# Strings and os.path, as the catalog has them.
+# ruff: noqa: PTH120
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from strands_cli.catalog import Catalog, ToolRecord
+from strands_cli.catalog.module_files import find_package, module_file
+from strands_cli.catalog.scan import search_path
+from strands_cli.errors import NotEquipped
+from strands_cli.lock.file_digests import UNREADABLE, digest_of_file, files_of
+from strands_cli.lock.lock_model import LockedDistribution, LockedModule, LockedTool
+from strands_cli.toolref import ToolRef
+
+_FIELDS = ("description", "input_schema", "output_schema", "annotations", "strands_cli", "entry")
+
+
+def lock_distributions(used: Iterable[ToolRecord], catalog: Catalog) -> dict[str, LockedDistribution]:
+    """Return the distributions that ship the used tools, each with all of its tools."""
+    records: dict[str, list[ToolRecord]] = {}
+    for record in used:
+        records.setdefault(record.distribution, []).append(record)
+    for record in catalog.tools:
+        if record.distribution in records and record.status != "broken":
+            records[record.distribution].append(record)
+    return {name: _distribution(name, its, catalog) for name, its in sorted(records.items())}
+
+
+def _distribution(name: str, records: Sequence[ToolRecord], catalog: Catalog) -> LockedDistribution:
+    site = records[0].path
+    copies = catalog.seen.records.get(name, [])
+    dist_info = next((record for directory, record in copies if directory == site), "")
+    locations = [record.location for record in records if record.location]
+    files, editable = files_of(site, dist_info, locations)
+    tools = {tool.name: tool for record in records for tool in _tools(record)}
+    return LockedDistribution(name, records[0].version, files, tools, editable)
+
+
+def _tools(record: ToolRecord) -> Iterator[LockedTool]:
+    for one in record.members or (record,):
+        said = {name: value for name in _FIELDS if (value := _plain(getattr(one, name)))}
+        unknown = one.kind == "unknown" or one.status == "unknown" or one.members is None
+        yield LockedTool.of(one.ref_name, {"name": one.ref_name, **said}, after_load=unknown)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: a TOOL_SPEC that is read from source may hold any literal."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value if value is None or isinstance(value, (str, int, float, bool)) else repr(value)
+
+
+def lock_module(ref: ToolRef, folder: Path, python_path: Sequence[str]) -> LockedModule:
+    """Return custom Python with its file and the `__init__` files of the packages around it, found without import.
+
+    What lies on `sys.path` comes first, as when it is loaded.
+
+    Args:
+        ref: The reference.
+        folder: The workflow's folder.
+        python_path: Folders inside it.
+    """
+    listings = {entry: _names(entry) for entry in search_path()}
+    listings |= {entry: _names(entry) for entry in (str((folder / name).resolve()) for name in python_path)}
+    module = ref.module or ""
+    package = find_package(module.partition(".")[0], listings)
+    if package is None:
+        return LockedModule(ref.canonical, {})
+    parts = module.split(".")
+    parents = [".".join(parts[:count]) for count in range(1, len(parts) + 1)]
+    paths = [path for parent in parents if (path := module_file(package, parent)) is not None]
+    root = os.path.dirname(package.directory or package.file or "")
+    shown = {os.path.relpath(path, root).replace(os.sep, "/"): digest_of_file(path) for path in paths}
+    return LockedModule(ref.canonical, {name: digest for name, digest in shown.items() if digest})
+
+
+def _names(directory: str) -> frozenset[str]:
+    try:
+        return frozenset(os.listdir(directory))  # noqa: PTH208 - names, not paths
+    except OSError:
+        return frozenset()
+
+
+def require_readable(name: str, files: Mapping[str, str]) -> None:
+    """Refuse to lock what could not be read, or was not found.
+
+    Raises:
+        NotEquipped: there is such a file, or none at all.
+    """
+    bad = sorted(path for path, digest in files.items() if digest == UNREADABLE)
+    if bad:
+        raise NotEquipped(f"files of {name} cannot be read: {', '.join(bad[:5])}", fix="mend their permissions")
+    if not files:
+        raise NotEquipped(f"no file of {name} is found", fix="install it again, or correct the reference")

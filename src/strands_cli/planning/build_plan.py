@@ -1,0 +1,320 @@
+"""Build the plan of a workflow: everything resolved and checked at once, nothing imported, nothing called."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import astuple, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.canonical_json import digest_of
+from strands_cli.catalog import Catalog
+from strands_cli.codes import CODES
+from strands_cli.config import Settings
+from strands_cli.errors import (
+    ArtifactError,
+    Denied,
+    Finding,
+    InvalidInput,
+    NotEquipped,
+    StrandsCliError,
+    UsageError,
+    Where,
+    has_errors,
+)
+from strands_cli.planning.checks.artifact_paths import check_outputs
+from strands_cli.planning.checks.call_inputs import check_call_input
+from strands_cli.planning.checks.context_checks import check_context, summarizer_of
+from strands_cli.planning.checks.price_checks import check_limits, prices_of
+from strands_cli.planning.checks.recording_checks import check_recordings, recorded_texts
+from strands_cli.planning.checks.variable_checks import check_variables
+from strands_cli.planning.injection_paths import check_exposure
+from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, entry_key
+from strands_cli.planning.planned_steps import bounds_of, planned_steps, steps_of
+from strands_cli.planning.resolve.composed import Surroundings
+from strands_cli.planning.resolve.planned_skills import skill_files
+from strands_cli.planning.resolve.tool_resolver import ToolResolver
+from strands_cli.planning.rules_in_force import check_patterns, check_rules, rules_of
+from strands_cli.planning.run_inputs import resolve_inputs
+from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.secret_values import check_asked_for, check_secrets
+from strands_cli.planning.telemetry_destination import check_telemetry
+from strands_cli.planning.workflow_tools import Skills, called_in, with_parts, workflows_in
+from strands_cli.policy import Policy
+from strands_cli.providers import PROVIDERS, ModelSettings, check_provider, merge_settings
+from strands_cli.workflow.document import Document, escape
+from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot
+from strands_cli.workflow.model import AgentSpec, AgentStep, CallStep, Inference, WorkflowSpec
+
+if TYPE_CHECKING:
+    from strands_cli.hooks.manager import Hooks
+
+NO_POLICY = Policy()
+_ERRORS: dict[int, type[StrandsCliError]] = {
+    3: InvalidInput, 21: Denied, 2: UsageError, 12: ArtifactError, 18: NotEquipped,
+}  # fmt: skip
+
+
+def build_plan(
+    spec: WorkflowSpec,
+    document: Document,
+    catalog: Catalog,
+    settings: Settings,
+    options: RunOptions,
+    environ: Mapping[str, str] | None = None,
+    kept: FileSnapshot = NO_SNAPSHOT,
+    policy: Policy = NO_POLICY,
+    hooks: Hooks | None = None,
+    around: Surroundings | None = None,
+) -> Plan:
+    """Resolve a workflow into a plan.
+
+    The plan is always returned; `plan.findings` says what is wrong with it, and `require_runnable` raises for that.
+
+    Args:
+        spec: The workflow.
+        document: The file it was read from, for places.
+        catalog: The installed tools.
+        settings: This machine's settings.
+        options: What the command line adds.
+        environ: The environment, `os.environ` by default; only the presence of keys is looked at.
+        kept: The workflow's folder and files, where a run has kept them.
+        policy: What the policy files say.
+        hooks: The hook plugins in force; without them policy alone answers.
+        around: What stands around a workflow that is a tool of another; its inputs come with each call.
+    """
+    spec, base_dir = with_runtime_of(spec, options), kept.folder or folder_of(document)
+    environ = os.environ if environ is None else environ
+    around = around or Surroundings(base_dir, options, environ, kept, policy, policy.rules)
+    rules = rules_of(spec, options, document, replace(policy, rules=around.rules))
+    resolver = ToolResolver(
+        spec, document, catalog, rules, settings, options.tools, hooks, around=around, plan_agent=_planned_agent
+    )
+    inputs, findings = resolve_inputs(spec.inputs, options.given, options.values, document)
+    findings = [found for found in findings if not (around.is_tool and found.code == "missing-input")]
+    agents = resolver.own.agents()
+    overrides, call_tools = _step_tools(spec, resolver)
+    plan = Plan(
+        spec=spec,
+        file=document.file,
+        text=document.text,
+        base_dir=base_dir,
+        inputs=inputs,
+        agents=agents,
+        call_tools=call_tools,
+        override_tools=overrides,
+        steps=planned_steps(spec, inputs, agents, overrides, as_written=options.as_written),
+        rules=rules,
+        bounds=Bounds(None, None, None),
+        digest="",
+        files={**recorded_texts(agents, kept), **skill_files(resolver.workflow_tools)},
+        policy=policy,
+        hooks=hooks,
+    )
+    plan, unpriced = _priced(_with_what_tools_hold(plan), document, environ)
+    findings += [*check_models(agents, document, environ, hooks), *resolver.findings, *policy.findings, *unpriced]
+    findings += _check_plan(plan, document, catalog, options, kept, environ, around)
+    return replace(plan, findings=tuple(dict.fromkeys(findings)))
+
+
+def _with_what_tools_hold(plan: Plan) -> Plan:
+    """Return a plan with its bounds, its digest, and the texts of the workflows that are its tools."""
+    called = called_in(plan)
+    parts = [file for own in workflows_in(called).values() for file in own.plan.files.items()]
+    return replace(
+        plan,
+        bounds=bounds_of(plan.spec, plan.steps, leads_on=any(tool.is_composed for tool in called)),
+        digest=_digest(plan.spec, plan.inputs, plan.agents, called),
+        files={**plan.files, **dict(parts)},
+    )
+
+
+def _priced(plan: Plan, document: Document, environ: Mapping[str, str]) -> tuple[Plan, list[Finding]]:
+    """Return a plan with the prices that hold here, and what is wrong with them."""
+    prices, findings = prices_of(environ)
+    findings = findings or list(check_limits(plan.spec, plan.agents, prices, document, called_in(plan)))
+    return replace(plan, prices=prices), findings
+
+
+def _check_plan(
+    plan: Plan,
+    document: Document,
+    catalog: Catalog,
+    options: RunOptions,
+    kept: FileSnapshot,
+    environ: Mapping[str, str],
+    around: Surroundings,
+) -> Iterator[Finding]:
+    """Yield what is wrong with a plan that has been resolved."""
+    spec, agents = plan.spec, plan.agents
+    outer = around.recording
+    playing = {name: agent for name, agent in agents.items() if outer is None or agent.recording != outer}
+    yield from check_recordings(spec, playing, document, kept)
+    yield from check_context(spec, agents, document)
+    yield from check_patterns(spec, document)
+    known = around.rules if around.is_tool else ()
+    own_rules = [rule for rule in plan.rules if not any(rule is one for one in known)]
+    yield from check_rules(own_rules, list(with_parts(called_in(plan))), catalog)
+    yield from check_exposure(plan, document)
+    if not around.is_tool:
+        yield from check_telemetry(spec, document, environ)
+    yield from check_mounts(spec, document, plan.base_dir)
+    yield from check_secrets(spec, document, plan.base_dir, environ)
+    yield from check_asked_for(plan, document)
+    yield from check_variables(spec, document, plan.inputs)
+    if not around.is_tool:
+        yield from check_outputs(spec, document, plan.inputs, options)
+    elif spec.outputs.artifacts:
+        message = f"{document.file} is called as a tool, and then writes no artifacts"
+        fix = "write them by the workflow that calls it"
+        yield Finding("no-effect", message, document.where("/outputs/artifacts", key=True), fix, "warning")
+
+
+def folder_of(document: Document) -> Path:
+    """Return what relative paths of a workflow start from: its file's folder, else the working directory."""
+    return Path.cwd() if document.file.startswith("<") else Path(document.file).absolute().parent
+
+
+def require_runnable(plan: Plan) -> None:
+    """Raise for the errors among a plan's findings.
+
+    Raises:
+        StrandsCliError: of the kind that the person must act on who can do the most about it: the file's author
+            first (3), then policy (21), usage (2), output files (12), this machine (18); all findings come with it.
+    """
+    if not has_errors(plan.findings):
+        return
+    codes = {CODES[finding.code].exit_code for finding in plan.findings if finding.severity == "error"}
+    kind = next((error for code, error in _ERRORS.items() if code in codes), InvalidInput)
+    count = sum(finding.severity == "error" for finding in plan.findings)
+    noun = "problem" if count == 1 else "problems"
+    raise kind(f"{plan.file} cannot run: {count} {noun}", findings=plan.findings)
+
+
+def _planned_agent(agent_id: str, resolver: ToolResolver, around: Surroundings) -> PlannedAgent:
+    spec = resolver.spec
+    agent = spec.agents[agent_id]
+    model = model_of(spec, agent, around.options)
+    named = around.base_dir / spec.runtime.recording if spec.runtime.recording else around.recording
+    recording = named if model.provider == "replay" else None
+    return PlannedAgent(
+        id=agent_id,
+        prompt=agent.prompt or "",
+        model=model,
+        tools=resolver.agent_tools(agent.tools, f"/agents/{escape(agent_id)}/tools"),
+        recording=recording,
+        input_schema=agent.input_schema if isinstance(agent.input_schema, Mapping) else None,
+        output_schema=agent.output_schema if isinstance(agent.output_schema, Mapping) else None,
+        keeps_conversation=agent.memory == "run",
+        summarizer=summarizer_of(spec, model),
+        limits=agent.limits,
+        budgets=agent.budgets,
+    )
+
+
+def model_of(spec: WorkflowSpec, agent: AgentSpec, options: RunOptions) -> ModelSettings:
+    """Return an agent's model: the runtime's, with the agent's own over it, with the command line's over both."""
+    runtime = spec.runtime
+    base = ModelSettings(
+        runtime.provider, runtime.model_id, runtime.region, runtime.host, runtime.temperature, runtime.top_p,
+        runtime.max_tokens, runtime.options,
+    )  # fmt: skip
+    own = agent.inference
+    merged = merge_settings(
+        base,
+        # A live provider on the command line replaces every agent's own; its model would not know the others.
+        provider=None if options.provider else agent.provider,
+        model_id=None if options.provider or options.model else agent.model_id,
+        temperature=own.temperature,
+        top_p=own.top_p,
+        max_tokens=own.max_tokens,
+    )
+    return merge_settings(merged, provider=options.provider, model_id=options.model)
+
+
+def with_runtime_of(spec: WorkflowSpec, options: RunOptions) -> WorkflowSpec:
+    """Return the workflow with the command line's model as its runtime's, so that `runtime.*` in artifacts is true."""
+    model = model_of(spec, AgentSpec.model_construct(inference=Inference()), options)
+    changed = {name: getattr(model, name) for name in ("provider", "model_id", "region", "host", "options")}
+    return spec.model_copy(update={"runtime": spec.runtime.model_copy(update=changed)})
+
+
+def _step_tools(
+    spec: WorkflowSpec, resolver: ToolResolver
+) -> tuple[dict[str, tuple[PlannedTool, ...]], dict[str, PlannedTool]]:
+    """Return the tools that steps name themselves: `tool_overrides` by entry, tool-call steps by reference."""
+    overrides: dict[str, tuple[PlannedTool, ...]] = {}
+    calls: dict[str, PlannedTool] = {}
+    for key, pointer, step in steps_of(spec):
+        if isinstance(step, AgentStep) and step.tool_overrides is not None:
+            name = "tools" if pointer.endswith("/worker_template") else "tool_overrides"
+            for index, entry in enumerate(step.tool_overrides):
+                overrides[entry_key(entry)] = resolver.resolve(entry, f"{pointer}/{name}/{index}")
+            group = [tool for entry in step.tool_overrides for tool in overrides[entry_key(entry)]]
+            resolver.distinct(group, f"{pointer}/{name}")
+        elif isinstance(step, CallStep) and (tool := resolver.call_tool(step.tool, f"{pointer}/tool", key)):
+            calls[step.tool] = tool
+            resolver.findings += check_call_input(tool, step.input, f"{pointer}/input", resolver.document)
+    return overrides, calls
+
+
+def check_models(
+    agents: Mapping[str, PlannedAgent], document: Document, environ: Mapping[str, str], hooks: Hooks | None = None
+) -> list[Finding]:
+    """Return what would keep the agents' models from working here; agents that share a model report it once."""
+    findings: list[Finding] = []
+    is_ours = all(agent.model.provider in PROVIDERS for agent in agents.values())
+    others = () if is_ours or hooks is None else tuple(hooks.providers())
+    for agent in agents.values():
+        findings += check_provider(agent.model, environ, locate=_locator(document, agent.id), others=others)
+    return findings
+
+
+def _locator(document: Document, agent_id: str) -> Callable[[str], Where]:
+    """Return where a model setting stands: under the agent if it is written there, else under `runtime`."""
+
+    def locate(name: str) -> Where:
+        at_agent = f"/agents/{escape(agent_id)}"
+        for pointer in (f"{at_agent}/{name}", f"{at_agent}/inference/{name}"):
+            if pointer in document.positions:
+                return document.where(pointer)
+        return document.where(f"/runtime/{name}")
+
+    return locate
+
+
+def check_mounts(spec: WorkflowSpec, document: Document, base_dir: Path) -> list[Finding]:
+    """Return a finding for each mount that is no directory on this machine."""
+    return [
+        Finding("missing-mount", f"the mount '{name}' is no directory: {base_dir / path}",
+                document.where(f"/env/mounts/{escape(name)}"), "make the directory, or correct the path")
+        for name, path in spec.env.mounts.items() if not (base_dir / path).is_dir()
+    ]  # fmt: skip
+
+
+def _digest(
+    spec: WorkflowSpec, inputs: Mapping[str, Any], agents: Mapping[str, PlannedAgent], tools: Sequence[PlannedTool]
+) -> str:
+    """Return what changes whenever the run could: the workflow with its files, the inputs, the models, the tools."""
+    inside = {tool.ref: [(part.name, part.qualified) for part in with_parts([tool])] for tool in tools if tool.own}
+    parts = {file: own.plan.digest for file, own in workflows_in(tools).items()}
+    skills = {folder.id: digest_of(folder.texts) for tool in with_parts(tools, of_others=False)
+              if isinstance(tool.own, Skills) for folder in tool.own.folders}  # fmt: skip
+    return digest_of(
+        {
+            **({"skills": skills} if skills else {}),
+            # Only where there are any, as above.
+            **({"inside": inside, "workflows": sorted(parts.values())} if inside else {}),
+            # Without defaults: a field that a later version adds must not make older runs another workflow's.
+            "spec": spec.model_dump(mode="json", by_alias=True, exclude_defaults=True),
+            "inputs": inputs,
+            "models": {agent.id: astuple(agent.model) for agent in agents.values()},
+            "tools": {agent.id: [(tool.name, tool.qualified) for tool in agent.tools] for agent in agents.values()},
+        }
+    )
+
+
+def with_findings(plan: Plan, findings: Sequence[Finding]) -> Plan:
+    """Return the plan with further findings before its own."""
+    return replace(plan, findings=tuple(dict.fromkeys((*findings, *plan.findings))))

@@ -1,0 +1,1 @@
+"""Checks of a plan that need more than the workflow file."""

@@ -1,0 +1,56 @@
+"""Artifacts before a run: paths that are known already are checked for collisions and escapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from strands_cli.errors import ArtifactError, Finding
+from strands_cli.outputs.artifacts import collision, obstacle, place_artifact
+from strands_cli.planning.run_options import RunOptions
+from strands_cli.workflow.document import Document
+from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.templates.template import TemplateError, Templates
+
+
+def check_outputs(
+    spec: WorkflowSpec, document: Document, inputs: Mapping[str, Any], options: RunOptions
+) -> list[Finding]:
+    """Return what stands in the way of the run's files, as far as their paths follow from the inputs."""
+    if options.as_written:
+        return []
+    templates = Templates()
+    findings: list[Finding] = []
+    targets: list[Path] = []
+    names = {"name": spec.name, "runtime": spec.runtime.model_dump(), **inputs}
+    if spec.outputs.artifacts and (problem := obstacle(options.out_dir)):
+        message = f"the artifacts cannot be written: {problem}"
+        findings.append(Finding("cannot-write", message, document.where("/outputs/artifacts"), "choose another --out"))
+    for index, artifact in enumerate(spec.outputs.artifacts):
+        where = document.where(f"/outputs/artifacts/{index}/path")
+        try:
+            target = place_artifact(options.out_dir, templates.render(artifact.path, names))
+        except TemplateError:
+            continue  # needs a name that only the run has; it is checked when it is written
+        except ArtifactError as error:
+            findings.append(Finding("artifact-outside", error.message, where, error.fix))
+            continue
+        if found := collision(target, targets, force=options.force):
+            findings.append(replace(found, where=where))
+        targets.append(target)
+    return findings + _check_record(options)
+
+
+def _check_record(options: RunOptions) -> list[Finding]:
+    """Return what stands in the way of the recording that `--record` asks for."""
+    if options.record is None:
+        return []
+    fix = "choose another name"
+    if problem := obstacle(options.record.parent):
+        return [Finding("cannot-write", f"the recording {options.record} cannot be written: {problem}", fix=fix)]
+    if options.record.exists() and not options.force:
+        message = f"the recording {options.record} exists already"
+        return [Finding("artifact-exists", message, fix=f"pass --force to overwrite it, or {fix}")]
+    return []

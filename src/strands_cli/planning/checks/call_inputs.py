@@ -1,0 +1,77 @@
+"""Inputs of tool-call steps before a run: names and literal values against the tool's schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from strands_cli.errors import Finding, did_you_mean
+from strands_cli.planning.plan import PlannedTool
+from strands_cli.workflow.document import Document, escape
+from strands_cli.workflow.templates.template import is_template
+
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "string": str, "integer": int, "number": (int, float), "boolean": bool, "array": (list, tuple), "object": Mapping,
+}  # fmt: skip
+
+
+def check_call_input(
+    tool: PlannedTool, given: Mapping[str, Any], pointer: str, document: Document
+) -> Iterator[Finding]:
+    """Yield what the gate would refuse when the step runs, as far as it is known before: it costs a run to find later.
+
+    Args:
+        tool: The tool the step calls; without a schema nothing is known.
+        given: The step's `input`, templates and all.
+        pointer: JSON pointer of `input`.
+        document: The file, for places.
+    """
+    schema = tool.record.input_schema if tool.record else None
+    if schema is None:
+        return
+    properties = schema.get("properties")
+    known: Mapping[str, Any] = properties if isinstance(properties, Mapping) else {}
+    for name in schema.get("required") or ():
+        if name not in given:
+            message = f"'{tool.name}' needs '{name}', and the step does not give it"
+            yield Finding("tool-input", message, document.where(pointer), f"add `{name}:` under `input`")
+    for name, value in given.items():
+        where = document.where(f"{pointer}/{escape(name)}")
+        if name in known:
+            yield from _check_value(tool, name, value, known[name], where)
+        elif schema.get("additionalProperties") is False:
+            guess = did_you_mean(name, known)
+            fix = f"did you mean '{guess}'?" if guess else f"it takes: {', '.join(known) or 'nothing'}"
+            yield Finding("tool-input", f"'{tool.name}' takes no '{name}'", where, fix)
+
+
+def _check_value(tool: PlannedTool, name: str, value: Any, schema: Any, where: Any) -> Iterator[Finding]:
+    """Yield what is wrong with the type or choice of a value without templates; the gate checks the rest at the call.
+
+    By hand: the schema library would cost every plan with a tool-call step a third of an SDK import.
+    """
+    if _has_template(value) or not isinstance(schema, Mapping):
+        return
+    kind, choices = schema.get("type"), schema.get("enum")
+    expected = None
+    if isinstance(kind, str) and kind in _TYPES and not _is_of(value, kind):
+        expected = f"must be of type {kind}"
+    elif isinstance(choices, list) and value not in choices:
+        expected = f"must be one of {', '.join(map(repr, choices))}"
+    if expected is not None:
+        message = f"'{name}' of '{tool.name}' {expected}, not {value!r}"
+        yield Finding("tool-input", message, where, f"see `strands tools show {tool.name}`")
+
+
+def _is_of(value: Any, kind: str) -> bool:
+    if isinstance(value, bool):
+        return kind == "boolean"
+    return isinstance(value, _TYPES[kind]) or (kind == "integer" and isinstance(value, float) and value.is_integer())
+
+
+def _has_template(value: Any) -> bool:
+    if isinstance(value, str):
+        return is_template(value)
+    if isinstance(value, Mapping):
+        return any(_has_template(item) for item in value.values())
+    return isinstance(value, (list, tuple)) and any(_has_template(item) for item in value)

@@ -1,0 +1,77 @@
+"""Recordings before a run: they must be readable, and hold turns for just the steps that will ask a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from strands_cli.errors import Finding, StrandsCliError
+from strands_cli.planning.plan import PlannedAgent
+from strands_cli.planning.planned_steps import steps_of
+from strands_cli.workflow.document import Document, escape
+from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot, place_of
+from strands_cli.workflow.model import AgentStep, WorkflowSpec
+from strands_cli.workflow.recording_file import Recording, load_recording
+
+
+def check_recordings(
+    spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], document: Document, kept: FileSnapshot = NO_SNAPSHOT
+) -> list[Finding]:
+    """Return what would keep provider `replay` from playing: no recording, a bad one, or one for other steps."""
+    findings: list[Finding] = []
+    for agent in agents.values():
+        if agent.model.provider == "replay" and agent.recording is None:
+            message = f"the agent '{agent.id}' uses provider 'replay', and no recording is named"
+            fix = "set runtime.recording: FILE, or choose a live model with --provider and --model"
+            findings.append(Finding("replay-needs-recording", message, document.where("/runtime/provider"), fix))
+    for path in dict.fromkeys(agent.recording for agent in agents.values() if agent.recording is not None):
+        findings += _check_file(path, spec, agents, document, kept)
+    return findings
+
+
+def recorded_texts(agents: Mapping[str, PlannedAgent], kept: FileSnapshot = NO_SNAPSHOT) -> dict[str, str]:
+    """Return the texts of the agents' recordings by place; one that cannot be read is a finding elsewhere."""
+    paths = {agent.recording for agent in agents.values() if agent.recording is not None}
+    texts = {place_of(path): kept.text(path) for path in paths}
+    return {place: text for place, text in texts.items() if text is not None}
+
+
+def _check_file(
+    path: Path, spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], document: Document, kept: FileSnapshot
+) -> Iterator[Finding]:
+    try:
+        recorded = kept.read(path)
+    except StrandsCliError as error:
+        named = document.where("/runtime/recording")
+        yield from (replace(found, where=found.where or named) for found in error.findings)
+        return
+    recording, findings = load_recording(recorded)
+    yield from findings
+    # Only of a chain it is known beforehand which steps there will be.
+    if recording is not None and spec.pattern.type == "chain":
+        yield from _check_steps(recording, recorded, spec, agents, document)
+
+
+def _check_steps(
+    recording: Recording, recorded: Document, spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], document: Document
+) -> Iterator[Finding]:
+    asking = {
+        key: pointer
+        for key, pointer, step in steps_of(spec)
+        if isinstance(step, AgentStep) and step.agent in agents and agents[step.agent].model.provider == "replay"
+    }
+    # What stands below a step's key is of agents that are tools there, in this file or another.
+    known = {key for key, _, _ in steps_of(spec)}
+    strange = [
+        key for key in recording.steps if key not in asking and not ("/" in key and key.partition("/")[0] in known)
+    ]
+    for key in strange:
+        message = f"the recording has turns for {key}, which asks no recorded model"
+        fix = f"remove them; the steps that do are: {', '.join(asking)}"
+        yield Finding("bad-recording", message, recorded.where(f"/steps/{escape(key)}", key=True), fix)
+    for key, pointer in asking.items():
+        if not recording.steps.get(key):
+            message = f"the recording {recorded.file} has no turns for {key}"
+            fix = f"add them under `steps: {key}:`, or record again with --record"
+            yield Finding("bad-recording", message, document.where(pointer), fix)

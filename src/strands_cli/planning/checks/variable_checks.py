@@ -1,0 +1,31 @@
+"""Variables before a run: a template variable that nothing defines is an error before the first call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from strands_cli.errors import Finding, did_you_mean
+from strands_cli.workflow.document import Document
+from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.template_scope import RESERVED
+from strands_cli.workflow.template_sites import template_sites
+from strands_cli.workflow.templates.template import Templates
+
+
+def check_variables(spec: WorkflowSpec, document: Document, inputs: Mapping[str, Any]) -> list[Finding]:
+    """Return a finding for each variable that templates use and neither the run's inputs nor the pattern defines."""
+    templates = Templates()
+    findings: dict[str, Finding] = {}
+    for site in template_sites(spec):
+        paths = templates.paths_in_condition(site.text) if site.is_condition else templates.paths_in(site.text)
+        for name in sorted(str(path[0]) for path in paths):
+            if name in site.scope or name in inputs or name in RESERVED or name in findings:
+                continue
+            if name in spec.inputs.declared():
+                continue  # declared and without a value: that has its own finding
+            guess = did_you_mean(name, inputs)
+            fix = f"did you mean '{guess}'?" if guess else f"pass --var {name}=VALUE, or declare it under `inputs`"
+            message = f"a template uses '{name}', which nothing defines"
+            findings[name] = Finding("undefined-variable", message, document.where(site.pointer), fix)
+    return list(findings.values())

@@ -1,0 +1,189 @@
+"""What policy says of a tool and why: the decisions, every rule that speaks of it, and what would change them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from strands_cli.catalog import Catalog
+from strands_cli.config import Settings
+from strands_cli.errors import StrandsCliError, UsageError
+from strands_cli.hooks.hook_values import HookContext, ToolCall
+from strands_cli.hooks.manager import Hooks
+from strands_cli.planning.plan import PlannedTool
+from strands_cli.planning.policy_requests import request_of
+from strands_cli.planning.resolve.tool_resolver import bare_tool, find_single_tool, is_granted
+from strands_cli.policy import Decision, Request, Rule, conditional_rules, decide, grant_of, speaking_rules
+from strands_cli.toolref import ToolRef, ToolRefError
+
+# What a call would be made with, and whether it then only reads; only who validates arguments can tell.
+AsCalled = Callable[[PlannedTool, Mapping[str, Any]], tuple[Mapping[str, Any], bool]]
+INTERNAL_KINDS = ("mcp", "agent", "workflow")
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Policy on one tool.
+
+    `load` is whether it may be imported, `call` whether a call may be made; `speaking` are the rules that hold, in the
+    order in which they are weighed, `conditional` those that depend on arguments not known yet. `changes` says in
+    sentences what would change the answer; `note` that the tool is not installed.
+    """
+
+    name: str
+    request: Request
+    load: Decision
+    call: Decision
+    speaking: tuple[Rule, ...]
+    conditional: tuple[Rule, ...]
+    changes: tuple[str, ...]
+    note: str | None = None
+
+
+def explain_policy(
+    ref: str,
+    rules: Sequence[Rule],
+    catalog: Catalog,
+    settings: Settings,
+    planned: Sequence[PlannedTool] = (),
+    arguments: Mapping[str, Any] | None = None,
+    hooks: Hooks | None = None,
+    as_called: AsCalled | None = None,
+) -> list[Explanation]:
+    """Return what the rules say of a reference; of each of its tools, where it holds several.
+
+    Args:
+        ref: The tool; of a plan also a name that its workflow gives.
+        rules: Every rule in force.
+        catalog: The installed tools.
+        settings: This machine's settings.
+        planned: The tools of a plan.
+        arguments: Those of a call to ask about.
+        hooks: The hook plugins in force; they are asked about tools that are installed.
+        as_called: Fills in defaults, and tells whether a tool only reads by its own word; without it neither is known.
+
+    Raises:
+        UsageError: the text is no reference.
+    """
+    of_plan = {tool.identity: tool for tool in planned if ref in tool.names}
+    if tools := list(of_plan.values()):
+        return [_of_tool(tool, rules, settings, arguments, hooks, as_called) for tool in tools]
+    try:
+        parsed = ToolRef.parse(ref)
+    except ToolRefError as error:
+        raise UsageError(str(error), fix="see docs/reference/tool-refs.md") from error
+    try:
+        return [_of_tool(tool, rules, settings, arguments, hooks, as_called) for tool in _installed(parsed, catalog)]
+    except StrandsCliError as error:  # not installed, or not usable here: rules may speak of it all the same
+        return [_of_unknown(parsed, rules, error.message, arguments)]
+
+
+def _installed(parsed: ToolRef, catalog: Catalog) -> list[PlannedTool]:
+    ref = str(parsed)
+    record = catalog.resolve(parsed) if parsed.kind != "custom" else None
+    if record is not None and record.members:
+        return [bare_tool(member.name, ref, member, catalog) for member in record.members]
+    return [find_single_tool(ref, catalog)]
+
+
+def _of_tool(
+    tool: PlannedTool,
+    rules: Sequence[Rule],
+    settings: Settings,
+    arguments: Mapping[str, Any] | None,
+    hooks: Hooks | None = None,
+    as_called: AsCalled | None = None,
+) -> Explanation:
+    reads_only = False
+    if arguments is not None and as_called is not None:
+        arguments, reads_only = as_called(tool, arguments)
+    request = request_of(tool, arguments=arguments, read_only_now=reads_only)
+    at_load = replace(request, arguments=None)
+    load = _load_decision(at_load, rules, is_allowed=is_granted(tool, rules, settings))
+    explained = _explained(tool.custom or tool.name, request, load, rules)
+    return explained if hooks is None else _with_plugins(explained, tool, rules, hooks)
+
+
+def _with_plugins(explained: Explanation, tool: PlannedTool, rules: Sequence[Rule], hooks: Hooks) -> Explanation:
+    """Return an explanation with what hook plugins answer, where that is stricter than the rules."""
+    request = explained.request
+    at_load = HookContext(rules=tuple(rules), request=replace(request, arguments=None))
+    load = hooks.allow_tool(tool.record, tool.ref, at_load)
+    if load.plugin is not None and load.effect == "deny" and explained.load.effect != "deny":
+        return replace(explained, load=load, call=load, changes=(_plugin_sentence(load),))
+    call = load
+    if request.arguments is not None:
+        asked = ToolCall(tool.name, request.arguments)
+        call = hooks.decide_call(tool.record, asked, HookContext(rules=tuple(rules), request=request))
+    if call.plugin is not None and explained.call.effect != "deny" and explained.load.effect != "deny":
+        return replace(explained, call=call, changes=(_plugin_sentence(call),))
+    return explained
+
+
+def _plugin_sentence(decision: Decision) -> str:
+    return f"no rule and no option overrules the hook plugin {decision.plugin}; it is switched on by a policy file"
+
+
+def _of_unknown(ref: ToolRef, rules: Sequence[Rule], note: str, arguments: Mapping[str, Any] | None) -> Explanation:
+    if ref.kind == "mcp":
+        return _of_server(ref, rules, note, arguments)
+    name = f"{ref.name}.{ref.member}" if ref.member else ref.name
+    own = [name] if ref.kind in INTERNAL_KINDS else [name, f"native:{name}"]
+    if ref.distribution:
+        own += [f"{ref.distribution}/{name}", f"native:{ref.distribution}/{name}"]
+    request = Request(tuple(own), distribution=ref.distribution, arguments=arguments, aliases=(str(ref),))
+    return replace(_explained(name, request, _load_decision(request, rules, is_allowed=True), rules), note=note)
+
+
+def _of_server(ref: ToolRef, rules: Sequence[Rule], note: str, arguments: Mapping[str, Any] | None) -> Explanation:
+    """Return what the rules say of a tool of an MCP server, as far as it is known by its name."""
+    own = tuple(dict.fromkeys((str(ref), f"mcp:{ref.server}")))
+    aliases = tuple(filter(None, (ref.name, ref.server)))
+    request = Request(own, sources=frozenset({"mcp"}), arguments=arguments, aliases=aliases)
+    load = _load_decision(request, rules, is_allowed=True)
+    return replace(_explained(str(ref), request, load, rules), note=note)
+
+
+def _load_decision(request: Request, rules: Sequence[Rule], *, is_allowed: bool) -> Decision:
+    # What the workflow denies itself is refused call by call; the others are asked before the import.
+    decision = decide([rule for rule in rules if rule.level != "workflow"], request)
+    if decision.effect == "deny":
+        return decision
+    if not is_allowed:
+        return Decision("deny", "custom Python, which nobody has allowed")
+    grant = grant_of(rules, request)
+    if grant is not None:
+        return Decision("allow", grant.words, grant)
+    return Decision("allow", "STRANDS_CUSTOM_TOOL_ALLOWLIST" if request.custom else "no rule denies it")
+
+
+def _explained(name: str, request: Request, load: Decision, rules: Sequence[Rule]) -> Explanation:
+    call = load if load.effect == "deny" else decide(rules, request)
+    return Explanation(
+        name=name,
+        request=request,
+        load=load,
+        call=call,
+        speaking=tuple(speaking_rules(rules, request)),
+        conditional=tuple(conditional_rules(rules, request)),
+        changes=tuple(_changes(name, request, load, call)),
+    )
+
+
+def _changes(name: str, request: Request, load: Decision, call: Decision) -> list[str]:
+    by = call.by
+    if load.effect == "deny" and load.by is None:
+        rule = f"a rule of a policy file, `allow: {request.custom}`"
+        return [f"STRANDS_CUSTOM_TOOL_ALLOWLIST={request.custom}, or {rule}, would let it be imported"]
+    if call.effect == "deny" and by is not None:
+        return [f"nothing overrules a deny: it holds until {by.origin} is changed"]
+    if call.effect == "ask" and by is not None and by.level == "managed":
+        return ["only a person who is asked in the run can say yes; no option and no file can"]
+    if call.effect == "ask" and by is not None:
+        return [f"--allow {name} or --yes answers it for one run; {by.origin} asks again in the next"]
+    if call.effect == "ask":
+        # A name that the workflow chose loosens no rule of a file.
+        rule = f"`allow: {request.custom or (*request.names, name)[0]}` in a policy file for every run"
+        return [f"--allow {name} or --yes answers it for one run, {rule}"]
+    return ["a rule that asks or denies, at any level"]

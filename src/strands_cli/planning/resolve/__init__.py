@@ -1,0 +1,1 @@
+"""What each tool name of a workflow resolves to."""

@@ -1,0 +1,312 @@
+"""Tools made of tools: a workflow's composites, agents and other workflows, each resolved to one tool of the plan."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from strands_cli.catalog import ToolRecord
+from strands_cli.errors import Finding, InvalidInput, UsageError, Where, did_you_mean, has_errors
+from strands_cli.planning.checks.call_inputs import check_call_input
+from strands_cli.planning.plan import PlannedAgent, PlannedTool
+from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.workflow_tools import (
+    AgentAsTool,
+    Composite,
+    InnerCall,
+    WorkflowAsTool,
+    WorkflowTool,
+    annotations_of,
+    depth_of,
+    own_record,
+)
+from strands_cli.policy import Policy, Request, Rule, decide
+from strands_cli.workflow.document import Document
+from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot, place_of
+from strands_cli.workflow.loader import load_spec
+from strands_cli.workflow.model import CompositeTool, InputSpec, ToolEntry, WorkflowSpec
+
+if TYPE_CHECKING:
+    from strands_cli.planning.resolve.tool_resolver import ToolResolver
+
+# How deep tools may be made of tools; agents that call agents that call agents cost more with each level.
+MAX_DEPTH = 8
+MAX_PROMPT_SHOWN = 300
+# A file and what of it: `agent:a`, a composite's id, or nothing for the whole workflow.
+Place = tuple[str, str]
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a workflow is planned in, besides itself and what is installed.
+
+    For one that is a tool of another, `rules` are those in force around it, `recording` is what its agents play that
+    name none, and `making` is of what it is becoming a part.
+    """
+
+    base_dir: Path
+    options: RunOptions = field(default_factory=RunOptions)
+    environ: Mapping[str, str] = field(default_factory=dict)
+    kept: FileSnapshot = NO_SNAPSHOT
+    policy: Policy = field(default_factory=Policy)
+    rules: tuple[Rule, ...] = ()
+    recording: Path | None = None
+    making: tuple[Place, ...] = ()
+
+    @property
+    def is_tool(self) -> bool:
+        """Whether the workflow is a tool of another."""
+        return bool(self.making)
+
+
+@dataclass(slots=True)
+class OwnTools:
+    """Resolves what the workflow itself makes into tools, each once; a thing that is a part of itself is a finding."""
+
+    resolver: ToolResolver
+    around: Surroundings
+    plan_agent: Callable[[str, ToolResolver, Surroundings], PlannedAgent]
+    making: list[Place] = field(default_factory=list)
+    made: dict[Place, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.making += self.around.making or [(place_of(self.document.file), "")]
+
+    @property
+    def spec(self) -> WorkflowSpec:
+        """The workflow."""
+        return self.resolver.spec
+
+    @property
+    def document(self) -> Document:
+        """Its file."""
+        return self.resolver.document
+
+    @property
+    def _has_notes(self) -> bool:
+        return self.spec.context_policy.notes is not None
+
+    def composites(self) -> tuple[PlannedTool, ...]:
+        """Return every composite tool of the workflow."""
+        found = [
+            self.composite(ToolEntry(tool=composite.id), self.document.where(f"/tools/composite/{index}"))
+            for index, composite in enumerate(self.spec.tools.composite)
+        ]
+        return tuple(tool for tools in found for tool in tools)
+
+    def names(self, entry: ToolEntry) -> bool:
+        """Return whether an entry names a composite tool."""
+        return any(composite.id == entry.tool for composite in self.spec.tools.composite)
+
+    def composite(self, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
+        """Return a composite tool; what is wrong with its steps is said once."""
+        index, composite = next(
+            (index, one) for index, one in enumerate(self.spec.tools.composite) if one.id == entry.tool
+        )
+        at = f"/tools/composite/{index}"
+        own = self._once(self._here(composite.id), where, lambda: self._composite(composite, at))
+        if own is None:
+            return ()
+        record = own_record(
+            "composite", composite.id, composite.description, composite.input_schema, annotations_of(own.parts)
+        )
+        return self._planned(entry, record, own, where)
+
+    def _composite(self, composite: CompositeTool, pointer: str) -> Composite | None:
+        calls = []
+        for number, step in enumerate(composite.steps):
+            at = f"{pointer}/steps/{number}"
+            tool = self.resolver.call_tool(step.tool, f"{at}/tool", f"step {number + 1} of '{composite.id}'")
+            if tool is not None:
+                self.resolver.findings += check_call_input(tool, step.input, f"{at}/input", self.document)
+                calls.append(InnerCall(tool, step.input, step.save_as))
+        return Composite(composite.id, tuple(calls), composite.output)
+
+    def agents(self) -> dict[str, PlannedAgent]:
+        """Return every agent of the workflow by its id."""
+        planned = {agent_id: self.planned_agent(agent_id) for agent_id in self.spec.agents}
+        return {agent_id: agent for agent_id, agent in planned.items() if agent is not None}
+
+    def planned_agent(self, agent_id: str, where: Where | None = None) -> PlannedAgent | None:
+        """Return an agent with its tools, or None where it is a part of itself."""
+        place = self._here(f"agent:{agent_id}")
+        return self._once(place, where, lambda: self.plan_agent(agent_id, self.resolver, self.around))
+
+    def agent(self, agent_id: str, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
+        """Return an agent as a tool."""
+        if agent_id not in self.spec.agents:
+            guess = did_you_mean(agent_id, self.spec.agents)
+            fix = f"did you mean 'agent:{guess}'?" if guess else f"there are: {', '.join(self.spec.agents)}"
+            self._report("unknown-agent", f"the workflow has no agent '{agent_id}'", where, fix)
+            return ()
+        agent = self.planned_agent(agent_id, where)
+        if agent is None:
+            return ()
+        if agent.keeps_conversation:
+            message = f"the agent '{agent_id}' has `memory: run`, and starts afresh wherever it is called as a tool"
+            fix = "leave `memory` out, or give it what it has to know with each call"
+            self._report("no-effect", message, where, fix, "warning")
+        own = AgentAsTool(agent)
+        said = _annotations(own, notes=self._has_notes)
+        record = own_record("agent", agent_id, _about(agent), agent_input_schema(agent), said)
+        return self._planned(entry, record, own, where)
+
+    def workflow(self, path: str, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
+        """Return another workflow as a tool; everything that is wrong with it is said at its own places."""
+        file = self._file(path, where)
+        if file is None:
+            return ()
+        own = self._once((place_of(file), ""), where, lambda: self._workflow(file, path, where))
+        if own is None:
+            return ()
+        spec = own.plan.spec
+        about, takes, notes = spec.description or spec.name, workflow_input_schema(spec), spec.context_policy.notes
+        said = _annotations(own, notes=notes is not None)
+        record = own_record("workflow", Path(path).stem, about, takes, said)
+        return self._planned(entry, record, own, where)
+
+    def _file(self, path: str, where: Where) -> Path | None:
+        folder = self.around.base_dir
+        try:
+            file = (folder / path).resolve()
+            is_inside = file.is_relative_to(folder.resolve())
+        except (OSError, ValueError, RuntimeError) as error:  # a loop of links, or a NUL in the path
+            self._report("bad-path", f"{path!r} is not a usable path: {error}", where, "name a file")
+            return None
+        if not is_inside:
+            message = f"{path!r} is outside the folder of the workflow"
+            self._report("bad-path", message, where, f"move the file below {folder.resolve()}")
+            return None
+        return file
+
+    def _workflow(self, file: Path, path: str, where: Where) -> WorkflowAsTool | None:
+        from strands_cli.planning.build_plan import build_plan
+
+        around, resolver = self.around, self.resolver
+        kept = replace(around.kept, folder=file.parent) if around.kept.folder else around.kept
+        document = self._read(file, path, where)
+        if document is None:
+            return None
+        loaded = load_spec(document, kept)
+        resolver.findings += [found for found in loaded.findings if found.code != "undeclared-variable"]
+        if loaded.spec is None or has_errors(loaded.findings):
+            return None
+        options = replace(around.options, given={}, values={}, allow=(), yes=False, tools=())
+        runtime = self.spec.runtime
+        recording = around.base_dir / runtime.recording if runtime.recording else around.recording
+        inside = Surroundings(
+            file.parent, options, around.environ, kept, around.policy, tuple(resolver.rules), recording,
+            tuple(self.making),
+        )  # fmt: skip
+        plan = build_plan(
+            loaded.spec, document, resolver.catalog, resolver.settings, options, around.environ, kept, around.policy,
+            resolver.hooks, inside,
+        )  # fmt: skip
+        named = {place_of(one.file): one.text for one in (document, *loaded.files)}
+        resolver.findings += plan.findings
+        return WorkflowAsTool(replace(plan, files={**plan.files, **named}), document)
+
+    def _read(self, file: Path, path: str, where: Where) -> Document | None:
+        """Return the file as a document that findings call by its path from here."""
+        beside = Path(self.document.file).parent if not self.document.file.startswith("<") else Path()
+        shown = self.around.base_dir / path if self.around.kept.folder else beside / path
+        try:
+            document = self.around.kept.read(file, Path(shown))
+        except UsageError as error:
+            reason = error.findings[0].message if error.findings else error.message
+            self._report("file-unreadable", reason, where, "correct the path")
+            return None
+        except InvalidInput as error:
+            self.resolver.findings += [replace(found, where=found.where or where) for found in error.findings]
+            return None
+        return document
+
+    def _planned(
+        self, entry: ToolEntry, record: ToolRecord, own: WorkflowTool, where: Where
+    ) -> tuple[PlannedTool, ...]:
+        if entry.config:
+            message = f"'{entry.tool}' is made in this workflow, so `config` has no effect"
+            self._report("tool-config", message, where, "configure the tools that it is made of")
+        if (depth := depth_of(own)) > MAX_DEPTH:
+            message = f"'{entry.tool}' is made of tools {depth} levels deep; at most {MAX_DEPTH} are allowed"
+            self._report("tool-cycle", message, where, "call the inner ones from a step instead")
+        name = entry.as_ or re.sub(r"[^a-zA-Z0-9_-]", "_", record.name)[:64]
+        tool = PlannedTool(name, entry.tool, record, _UNDECIDED, sources=frozenset({"workflow"}), own=own, depth=depth)
+        return (self.resolver.settle(tool, where),)
+
+    def _here(self, what: str) -> Place:
+        return place_of(self.document.file), what
+
+    def _once(self, place: Place, where: Where | None, make: Callable[[], Made]) -> Made | None:
+        """Make a thing the first time it is named, and never inside itself."""
+        if place in self.made:
+            made: Made | None = self.made[place]
+            return made
+        if place in self.making:
+            self._report_cycle(self.making[self.making.index(place) :], place, where)
+            return None
+        if len(self.making) > 3 * MAX_DEPTH:  # deeper than any that `depth_of` lets pass
+            self._report("tool-cycle", "tools are made of tools too many levels deep", where, "end the chain")
+            return None
+        self.making.append(place)
+        try:
+            made = self.made[place] = make()
+        finally:
+            self.making.pop()
+        return made
+
+    def _report_cycle(self, way: Sequence[Place], last: Place, where: Where | None) -> None:
+        names = [what or Path(file).name for file, what in (*way, last)]
+        message = f"{names[-1]} would be a tool of itself: {' -> '.join(names)}"
+        self._report("tool-cycle", message, where, "leave one of them out; an agent without `tools` has them all")
+
+    def _report(self, code: str, message: str, where: Where | None, fix: str, severity: Any = "error") -> None:
+        self.resolver.findings.append(Finding(code, message, where, fix, severity))
+
+
+def _annotations(own: WorkflowTool, *, notes: bool) -> dict[str, Any]:
+    """Return what the parts of a tool say together; one whose agents leave `notes` writes."""
+    return {} if notes else annotations_of(own.parts)
+
+
+def agent_input_schema(agent: PlannedAgent) -> Mapping[str, Any]:
+    """Return what an agent takes as a tool: its `input_schema`, under `input` where that is no object, else a text."""
+    schema = agent.input_schema
+    if schema is not None and (schema.get("type") == "object" or "properties" in schema):
+        return schema
+    text = {"type": "string", "minLength": 1, "description": "What it is to do, with all that it has to know."}
+    inner = {word: value for word, value in (schema or text).items() if word not in ("$defs", "definitions")}
+    shared = {word: value for word, value in (schema or {}).items() if word in ("$defs", "definitions")}
+    return {"type": "object", "properties": {"input": inner}, "required": ["input"], "additionalProperties": False,
+            **shared}  # fmt: skip
+
+
+def workflow_input_schema(spec: WorkflowSpec) -> Mapping[str, Any]:
+    """Return what a workflow takes as a tool: the inputs that it declares."""
+    declared = spec.inputs.declared()
+    properties = {name: _property(one) for name, one in declared.items()}
+    required = [name for name in spec.inputs.required if spec.inputs.required[name].default is None]
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _property(declared: InputSpec) -> dict[str, Any]:
+    known = {"type": declared.type, "description": declared.description, "default": declared.default,
+             "enum": list(declared.enum) if declared.enum is not None else None}  # fmt: skip
+    return {word: value for word, value in known.items() if value is not None}
+
+
+def _about(agent: PlannedAgent) -> str:
+    """Return what a model is told about an agent that it may call."""
+    said = f"Gives a task to the agent '{agent.id}' and returns its answer. It remembers nothing of earlier tasks."
+    prompt = " ".join(agent.prompt.split())
+    if "{{" in prompt or not prompt:
+        return said
+    shown = prompt if len(prompt) <= MAX_PROMPT_SHOWN else f"{prompt[:MAX_PROMPT_SHOWN]}..."
+    return f"{said} What it was told about itself: {shown}"
+
+
+_UNDECIDED = decide((), Request(names=()))

@@ -1,0 +1,44 @@
+"""Headers that a workflow sends to a service: what no request can carry, and credentials that others could read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from strands_cli.errors import Finding
+from strands_cli.planning.resolve.tool_config import secrets_in
+from strands_cli.workflow.document import Document, escape
+
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+# The connection is the client's affair.
+_CLOSED = frozenset({"host", "content-length", "transfer-encoding", "connection"})
+_CREDENTIALS = frozenset({"authorization", "cookie", "x-api-key", "api-key", "x-auth-token"})
+_THIS_MACHINE = re.compile(r"localhost|127\.\d+\.\d+\.\d+|\[::1\]")
+
+
+def check_headers(
+    owner: str, headers: Mapping[str, str], scheme: str, host: str, pointer: str, document: Document
+) -> Iterator[Finding]:
+    """Yield what is wrong with the headers of a service.
+
+    Args:
+        owner: What the service is called.
+        headers: As they are written.
+        scheme: That of its address.
+        host: Likewise.
+        pointer: Where the service stands.
+        document: The workflow.
+    """
+    for name, value in headers.items():
+        at = document.where(f"{pointer}/headers/{escape(name)}")
+        if not _HEADER.fullmatch(name) or name.lower() in _CLOSED:
+            yield Finding("bad-value", f"{name!r} is no header that '{owner}' can set", at, "leave it out")
+        if not value.isascii() or not value.isprintable():
+            yield Finding("bad-value", f"the header {name!r} of '{owner}' is not printable ASCII", at, "mend it")
+        if name.lower() in _CREDENTIALS and value and not secrets_in(value):
+            message = f"the header {name!r} of '{owner}' stands in the workflow as it is"
+            fix = "declare the value under `env.secrets` and write ${secrets.NAME}"
+            yield Finding("plain-credential", message, at, fix, "warning")
+        if scheme == "http" and secrets_in(value) and not _THIS_MACHINE.fullmatch(host.lower()):
+            message = f"the header {name!r} of '{owner}' would carry a secret over plain http"
+            yield Finding("bad-value", message, at, "take an https:// address")

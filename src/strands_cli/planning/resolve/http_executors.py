@@ -1,0 +1,148 @@
+"""The HTTP executors of a workflow: each is the installed tool `http_executor` with a service of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.canonical_json import canonical_json
+from strands_cli.catalog import ToolRecord
+from strands_cli.errors import Finding, has_errors
+from strands_cli.planning.plan import PlannedTool
+from strands_cli.planning.resolve.headers import check_headers
+from strands_cli.planning.resolve.tool_config import secrets_in
+
+if TYPE_CHECKING:
+    from strands_cli.planning.resolve.tool_resolver import ToolResolver
+    from strands_cli.workflow.tool_entries import HttpExecutor
+
+TOOL = "http_executor"
+_INSTALL = "pip install --upgrade 'strands-cli[tools]'"
+_SECTION = "/tools/http_executors"
+_BASE_URL = re.compile(r"(https?)://(\[[^\]\s]+\]|[^\s/?#@:\[\]\\]+)(:\d{1,5})?(/[^\s?#\\]*)?")
+_MODEL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+# What a call has beyond the time of its requests, so that the tool itself can say what was slow.
+_GRACE_S = 5
+
+
+def planned_executors(resolver: ToolResolver) -> dict[str, PlannedTool | None]:
+    """Return the executors of a workflow by their ids; None stands for those that cannot be used, with a finding."""
+    executors = resolver.spec.tools.http_executors
+    if not executors:
+        return {}
+    record = _record(resolver)
+    planned: dict[str, PlannedTool | None] = {}
+    for index, executor in enumerate(executors):
+        faults = list(_faults(executor, f"{_SECTION}/{index}", resolver))
+        resolver.findings += faults
+        sound = record is not None and not has_errors(faults)
+        planned[executor.id] = _planned(executor, record, index, resolver) if record is not None and sound else None
+    return planned
+
+
+def _record(resolver: ToolResolver) -> ToolRecord | None:
+    """Return the installed tool; what is in its way is a finding."""
+    found = resolver.catalog.lookup(f"native:{TOOL}")
+    if isinstance(found, ToolRecord):
+        return found
+    where = resolver.document.where(_SECTION)
+    if found.code == "unknown-tool":
+        message = f"tools.http_executors needs the tool '{TOOL}', which no installed distribution provides"
+        found = Finding("tool-unmet", message, None, _INSTALL)
+    resolver.findings.append(replace(found, where=where))
+    return None
+
+
+def _planned(executor: HttpExecutor, record: ToolRecord, index: int, resolver: ToolResolver) -> PlannedTool:
+    from strands_cli.planning.resolve.tool_resolver import bare_tool
+
+    where = resolver.document.where(f"{_SECTION}/{index}")
+    config = _config(executor)
+    resolver.check_config(record, config, where)
+    told = replace(record, description=description_of(executor))
+    bare = bare_tool(executor.id, executor.id, told, resolver.catalog, config)
+    return resolver.settle(replace(bare, settles=_settles(executor, record)), where)
+
+
+def _config(executor: HttpExecutor) -> dict[str, Any]:
+    config = {
+        "base_url": executor.base_url,
+        "headers": dict(executor.headers),
+        "timeout_ms": executor.timeout_ms,
+    }
+    return config if (form := _form(executor)) is None else {**config, "response_format": form}
+
+
+def _form(executor: HttpExecutor) -> str | None:
+    """Return how the tool is to read answers, where `response_format` is one of the two words that it knows."""
+    form = executor.response_format
+    return form.lower() if isinstance(form, str) and form.lower() in ("json", "text") else None
+
+
+def _settles(executor: HttpExecutor, record: ToolRecord) -> dict[str, Any]:
+    """Return what the tool can do once it is configured so: reach one host, and use the secrets of its headers."""
+    _, host, port, _ = _parts(executor)
+    capabilities: dict[str, Any] = {"network": [f"{host}{port}"]}
+    if named := secrets_in(_config(executor), record.config_schema):
+        capabilities["secrets"] = list(named)
+    return {"capabilities": capabilities, "timeout_s": executor.timeout_ms / 1000 + _GRACE_S}
+
+
+def _parts(executor: HttpExecutor) -> tuple[str, str, str, str]:
+    found = _BASE_URL.fullmatch(executor.base_url)
+    scheme, host, port, path = found.groups(default="") if found else ("", "", "", "")
+    return scheme, host, port, path
+
+
+def _faults(executor: HttpExecutor, pointer: str, resolver: ToolResolver) -> Iterator[Finding]:
+    """Yield what is wrong with an executor as it is written."""
+    where = resolver.document.where
+    if not _MODEL_NAME.fullmatch(executor.id):
+        message = f"the executor '{executor.id}' has a name that models cannot call"
+        fix = f"write {re.sub(r'[^a-zA-Z0-9_-]', '_', executor.id)[:64]}"
+        yield Finding("bad-identifier", message, where(f"{pointer}/id"), fix)
+    scheme, host, _, _ = _parts(executor)
+    if not scheme:
+        message = f"`base_url` of '{executor.id}' is not http(s)://host[:port][/path]"
+        fix = "leave out user name, query and fragment; a secret goes into `headers` as ${secrets.NAME}"
+        yield Finding("bad-value", message, where(f"{pointer}/base_url"), fix)
+    yield from check_headers(executor.id, executor.headers, scheme, host, pointer, resolver.document)
+
+
+def description_of(executor: HttpExecutor) -> str:
+    """Return what the model reads of an executor: all that the workflow says of it, and no header."""
+    lines = [executor.description or "Send requests to an HTTP service.", f"Paths are below {executor.base_url}."]
+    lines += _listed("Endpoints:", map(_endpoint, executor.common_endpoints))
+    lines += _listed("Examples:", map(_example, executor.examples))
+    if executor.response_format:
+        lines.append(f"Answers: {_text(executor.response_format)}")
+    if executor.authentication_info:
+        lines.append(f"Authentication: {_text(executor.authentication_info)}")
+    return "\n".join(lines)
+
+
+def _listed(title: str, items: Iterable[str]) -> list[str]:
+    lines = [f"- {item}" for item in items]
+    return [title, *lines] if lines else []
+
+
+def _endpoint(item: Any) -> str:
+    if not isinstance(item, Mapping) or not item.get("path"):
+        return _text(item)
+    rest = {name: value for name, value in item.items() if name not in ("method", "path", "description")}
+    words = [f"{item.get('method', 'GET')} {item['path']}", str(item.get("description") or "")]
+    return ": ".join(filter(None, words)) + (f" {_text(rest)}" if rest else "")
+
+
+def _example(item: Any) -> str:
+    if not isinstance(item, Mapping):
+        return _text(item)
+    call = {name: value for name, value in item.items() if name not in ("description", "name")}
+    title = item.get("description") or item.get("name")
+    return f"{title}: {_text(call)}" if title else _text(call)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else canonical_json(value)

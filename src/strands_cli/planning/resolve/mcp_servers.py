@@ -1,0 +1,179 @@
+"""The MCP servers of a workflow: what each needs before it can be started; its tools are known only then."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.catalog import ToolRecord
+from strands_cli.errors import Finding, Where, did_you_mean, has_errors
+from strands_cli.planning.plan import PlannedTool
+from strands_cli.planning.resolve.headers import check_headers
+from strands_cli.planning.resolve.tool_config import secrets_in
+from strands_cli.policy import Request, decide
+
+if TYPE_CHECKING:
+    from strands_cli.planning.resolve.tool_resolver import ToolResolver
+    from strands_cli.workflow.model import McpServer, ToolEntry
+
+SECTION = "/tools/mcp"
+_URL = re.compile(r"(https?)://(\[[^\]\s]+\]|[^\s/?#@:\[\]\\]+)(:\d{1,5})?([/?][^\s#]*)?")
+_PREFIX = re.compile(r"[a-zA-Z0-9_-]{1,32}")
+_REFERENCE = re.compile(r"\$\{[^{}]*\}")
+_UNDECIDED = decide((), Request(names=()))
+
+
+def planned_servers(resolver: ToolResolver) -> dict[str, PlannedTool | None]:
+    """Return the servers of a workflow by their ids; None stands for those that cannot be used, with a finding."""
+    planned: dict[str, PlannedTool | None] = {}
+    for index, server in enumerate(resolver.spec.tools.mcp):
+        pointer = f"{SECTION}/{index}"
+        faults = list(_faults(server, pointer, resolver))
+        resolver.findings += faults
+        is_sound = not has_errors(faults) and server.id not in planned
+        planned[server.id] = _settled(server, pointer, resolver) if is_sound else planned.get(server.id)
+    return planned
+
+
+def _settled(server: McpServer, pointer: str, resolver: ToolResolver) -> PlannedTool:
+    whole = f"mcp:{server.id}"
+    tool = PlannedTool(
+        whole, whole, _record(server), _UNDECIDED, _config(server), sources=frozenset({"mcp"}),
+        settles=_settles(server), server=server,
+    )  # fmt: skip
+    return resolver.settle(tool, resolver.document.where(pointer))
+
+
+def _record(server: McpServer) -> ToolRecord:
+    """Return the server as the holder of tools that it is."""
+    return ToolRecord(
+        name=server.id, distribution=f"mcp:{server.id}", version=None, entry=f"mcp:{server.id}", entry_name=server.id,
+        module="", attribute=None, path="", kind="mcp", status="unknown", members=None,
+        description=f"Tools of the MCP server {reached_by(server)}",
+    )  # fmt: skip
+
+
+def reached_by(server: McpServer) -> str:
+    """Return how a server is started or reached, as it is written; the values of secrets are in neither."""
+    return server.url if server.url is not None else " ".join((server.command or "", *server.args))
+
+
+def _config(server: McpServer) -> dict[str, Any]:
+    """Return what tells two servers apart, and names secrets."""
+    return server.model_dump(mode="json", exclude_defaults=True, include=set(type(server).model_fields))
+
+
+def _settles(server: McpServer) -> dict[str, Any]:
+    """Return what is certain of its tools: that they reach a host, or are another program."""
+    found = _URL.fullmatch(server.url or "")
+    capabilities: dict[str, Any] = {"network": [f"{found[2]}{found[3] or ''}"]} if found else {"subprocess": True}
+    if named := secrets_in([dict(server.env), dict(server.headers)]):
+        capabilities["secrets"] = list(named)
+    return {"capabilities": capabilities}
+
+
+def _faults(server: McpServer, pointer: str, resolver: ToolResolver) -> Iterator[Finding]:
+    """Yield what is wrong with a server before it is started."""
+    document = resolver.document
+    if server.prefix is not None and not _PREFIX.fullmatch(server.prefix):
+        message = f"the prefix {server.prefix!r} of '{server.id}' makes names that models cannot call"
+        yield Finding("bad-identifier", message, document.where(f"{pointer}/prefix"), "letters, digits, _ and - only")
+    for name in ("command", "args", "url", "prefix"):
+        if secrets_in(_plain(getattr(server, name))):
+            message = f"`{name}` of '{server.id}' would carry a secret where others can read it"
+            fix = "put it into `env`" if server.url is None else "put it into `headers`"
+            yield Finding("bad-value", message, document.where(f"{pointer}/{name}"), fix)
+    yield from _unfilled(server, pointer, resolver)
+    if server.url is not None:
+        yield from _address_faults(server, pointer, resolver)
+    elif server.command is not None:
+        yield from _command_faults(server, pointer, resolver)
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _unfilled(server: McpServer, pointer: str, resolver: ToolResolver) -> Iterator[Finding]:
+    """Yield a warning for each `${NAME}` of other clients' configurations, which nothing fills in here."""
+    parts = {"env": server.env, "headers": server.headers}
+    for part, texts in parts.items():
+        for name, text in texts.items():
+            others = [found for found in _REFERENCE.findall(text) if not found.startswith("${secrets.")]
+            if others:
+                at = resolver.document.where(f"{pointer}/{part}/{name.replace('~', '~0').replace('/', '~1')}")
+                fix = "declare it under `env.secrets` and write ${secrets.NAME}"
+                yield Finding("no-effect", f"nothing fills in {others[0]} of '{server.id}'", at, fix, "warning")
+
+
+def _address_faults(server: McpServer, pointer: str, resolver: ToolResolver) -> Iterator[Finding]:
+    found = _URL.fullmatch(server.url or "")
+    if not found:
+        message = f"`url` of '{server.id}' is not http(s)://host[:port][/path]"
+        fix = "leave out user name and fragment; a secret goes into `headers` as ${secrets.NAME}"
+        yield Finding("bad-value", message, resolver.document.where(f"{pointer}/url"), fix)
+        return
+    yield from check_headers(server.id, server.headers, found[1], found[2], pointer, resolver.document)
+
+
+def _command_faults(server: McpServer, pointer: str, resolver: ToolResolver) -> Iterator[Finding]:
+    import shutil
+
+    command, folder = server.command or "", resolver.own.around.base_dir
+    path = os.path.join(folder, command) if os.sep in command else command  # noqa: PTH118 - a program's name
+    if shutil.which(path, path=server.env.get("PATH")) is None:
+        place = f"in {folder}" if os.sep in command else "on PATH"
+        message = f"the MCP server '{server.id}' needs the program {command!r}, which is not {place}"
+        yield Finding("tool-unmet", message, resolver.document.where(f"{pointer}/command"), "install it")
+
+
+def model_name(server: McpServer, tool: str) -> str:
+    """Return what a model calls a tool of a server: its name behind the prefix, with `_` between them."""
+    if not server.prefix:
+        return tool
+    return f"{server.prefix}{tool}" if server.prefix[-1] in "_-" else f"{server.prefix}_{tool}"
+
+
+def is_offered(server: McpServer, tool: str) -> bool:
+    """Return whether the workflow lets its agents have a tool of a server; `*` stands for any characters."""
+    allow, deny = server.tools.allow, server.tools.deny
+    fits = [any(fnmatch.fnmatchcase(tool, pattern) for pattern in patterns) for patterns in (allow or ("*",), deny)]
+    return (allow is None or bool(allow)) and fits[0] and not fits[1]
+
+
+def served_tool(
+    server_id: str, tool: str, entry: ToolEntry, where: Where, resolver: ToolResolver
+) -> tuple[PlannedTool, ...]:
+    """Return a server as an entry names it, or one of its tools; whether it has that is known once it runs."""
+    servers = resolver.servers
+    if server_id not in servers:
+        guess = did_you_mean(server_id, servers)
+        fix = f"did you mean '{guess}'?" if guess else f"there are: {', '.join(servers) or 'none'}"
+        resolver.findings.append(Finding("unknown-server", f"there is no MCP server '{server_id}'", where, fix))
+        return ()
+    planned = servers[server_id]
+    if entry.config:
+        message = f"'{entry.tool}' is configured in tools.mcp, so `config` has no effect"
+        resolver.findings.append(Finding("tool-config", message, where, "write it there"))
+    if planned is None or planned.server is None:
+        return ()
+    if not tool:
+        if entry.as_ is not None:
+            message = f"'{entry.tool}' holds several tools, so `as: {entry.as_}` names none of them"
+            resolver.findings.append(Finding("twin-tool-names", message, where, f"name one: mcp:{server_id}/TOOL"))
+        return (planned,)
+    if not is_offered(planned.server, tool):
+        message = f"`tools` of the MCP server '{server_id}' keeps '{tool}' from every agent"
+        resolver.findings.append(Finding("no-effect", message, where, "change the filter, or leave the tool out"))
+        return ()
+    one = replace(planned, name=entry.as_ or model_name(planned.server, tool), ref=f"mcp:{server_id}/{tool}")
+    return (resolver.settle(replace(one, member=tool), where),)
+
+
+def servers_of(tools: Mapping[str, PlannedTool | None]) -> tuple[PlannedTool, ...]:
+    """Return the servers that can be used."""
+    return tuple(filter(None, tools.values()))

@@ -1,0 +1,73 @@
+"""Inputs: what was given, coerced and checked against what the workflow declares, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from strands_cli.errors import Finding, did_you_mean
+from strands_cli.workflow.coerce import coerce, type_word_of
+from strands_cli.workflow.document import Document, escape
+from strands_cli.workflow.model import Inputs, InputSpec
+
+
+def resolve_inputs(
+    inputs: Inputs, given: Mapping[str, str], values: Mapping[str, Any], document: Document
+) -> tuple[dict[str, Any], list[Finding]]:
+    """Return every input's value, and all that is wrong with them.
+
+    Args:
+        inputs: What the workflow declares; defaults and `values` count where nothing was given.
+        given: Texts to be coerced to the declared types (`--var`).
+        values: Values that have types already; they count less than what is given as text.
+        document: The file, for places.
+    """
+    declared = inputs.declared()
+    resolved: dict[str, Any] = {name: spec.default for name, spec in inputs.optional.items()}
+    resolved |= inputs.values
+    unknown = [name for name in {**values, **given} if name not in resolved and name not in declared]
+    findings = [_unknown(name, {**declared, **inputs.values}) for name in unknown]
+    resolved |= values
+    resolved |= {name: _as_fixed(text, inputs.values.get(name)) for name, text in given.items()}
+    for name, spec in declared.items():
+        section = "required" if name in inputs.required else "optional"
+        where = document.where(f"/inputs/{section}/{escape(name)}", key=True)
+        fix = f"pass --var {name}=VALUE"
+        if resolved.get(name) is None:
+            if section == "required":
+                findings.append(Finding("missing-input", f"the input '{name}' ({spec.type}) has no value", where, fix))
+                resolved.pop(name, None)
+            continue
+        try:
+            resolved[name] = _checked(resolved[name], spec)
+        except ValueError as error:
+            findings.append(Finding("bad-input", f"the input '{name}' does not fit: {error}", where, fix))
+    return resolved, findings
+
+
+def _unknown(name: str, known: Mapping[str, Any]) -> Finding:
+    guess = did_you_mean(name, known)
+    message = f"the workflow declares no input '{name}'"
+    listed = f"it declares: {', '.join(known)}" if known else "it declares none"
+    fix = f"did you mean '{guess}'?" if guess else f"{listed}; templates can still use the value"
+    return Finding("unknown-input", message, fix=fix, severity="warning")
+
+
+def _as_fixed(text: str, fixed: Any) -> Any:
+    """Return a text as the type of the fixed value it replaces, where it reads as one."""
+    if fixed is None:
+        return text
+    try:
+        return coerce(type_word_of(fixed), text)
+    except ValueError:
+        return text
+
+
+def _checked(value: Any, spec: InputSpec) -> Any:
+    """Return a value as its input declares it; raises `ValueError` with the reason and the closest allowed value."""
+    coerced = coerce(spec.type, value)
+    if spec.enum is None or coerced in spec.enum:
+        return coerced
+    guess = did_you_mean(str(coerced), map(str, spec.enum))
+    hint = f"; did you mean {guess!r}?" if guess else ""
+    raise ValueError(f"{value!r} is not one of {', '.join(map(repr, spec.enum))}{hint}")

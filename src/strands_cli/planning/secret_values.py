@@ -1,0 +1,126 @@
+"""The secrets of a workflow: found missing before the first call, and read once for a run that begins."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.errors import Finding, InvalidInput, NotEquipped, did_you_mean
+from strands_cli.planning.resolve.tool_config import secrets_in, settled
+from strands_cli.planning.workflow_tools import called_in, with_parts
+from strands_cli.workflow.document import Document
+
+if TYPE_CHECKING:
+    from strands_cli.planning.plan import Plan, PlannedTool
+    from strands_cli.secrets.secret_sources import SecretReference
+    from strands_cli.workflow.model import Secret, WorkflowSpec
+
+
+def check_secrets(
+    spec: WorkflowSpec, document: Document, folder: Path, environ: Mapping[str, str]
+) -> Iterator[Finding]:
+    """Yield a finding for each secret whose source is not there; no program is run and no keyring opened for it."""
+    if not spec.env.secrets:
+        return
+    from strands_cli.secrets.secret_sources import SecretFault, require_source
+
+    for index, secret in enumerate(spec.env.secrets):
+        try:
+            require_source(_reference(secret, folder), environ)
+        except SecretFault as fault:
+            yield Finding("missing-secret", str(fault), document.where(f"/env/secrets/{index}"), fault.fix)
+
+
+def check_asked_for(plan: Plan, document: Document) -> Iterator[Finding]:
+    """Yield a warning for each secret that a tool declares and the workflow does not give it."""
+    named = [secret.name or secret.key for secret in plan.spec.env.secrets]
+    for tool in _tools_of(plan):
+        by_config = secrets_in(tool.config, tool.record.config_schema if tool.record else None)
+        for name in secrets_declared(tool):
+            if name in named or name in by_config:
+                continue
+            guess = did_you_mean(name, named)
+            fix = f"did you mean to name '{guess}' so?" if guess else f"name it: env: {{secrets: [{{key: {name}}}]}}"
+            message = f"the tool '{tool.name}' asks for the secret '{name}', which the workflow does not name"
+            yield Finding("unnamed-secret", message, document.where("/env/secrets"), fix, "warning")
+
+
+def secrets_declared(tool: PlannedTool, claims: Mapping[str, Any] | None = None) -> tuple[str, ...]:
+    """Return the secrets that a tool asks for: what it declares (custom Python: claims), and what its config names."""
+    said = settled(tool.record.strands_cli if tool.record is not None else claims or {}, tool.settles)
+    capabilities = said.get("capabilities")
+    names = capabilities.get("secrets") if isinstance(capabilities, Mapping) else None
+    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, (list, tuple)) else ()
+
+
+def read_secrets(
+    plan: Plan, environ: Mapping[str, str] | None = None, remote: Callable[[SecretReference], str] | None = None
+) -> dict[str, str]:
+    """Return the value of every secret of a run, by the name under which tools ask for it.
+
+    Args:
+        plan: What is to run.
+        environ: The environment, `os.environ` by default.
+        remote: Reads those that a service keeps.
+
+    Raises:
+        NotEquipped: some have none; all of them are named.
+    """
+    if not plan.spec.env.secrets:
+        return {}
+    from strands_cli.secrets.secret_sources import SecretFault, read_secret
+
+    values: dict[str, str] = {}
+    findings = []
+    for secret in plan.spec.env.secrets:
+        reference = _reference(secret, plan.base_dir)
+        try:
+            values[reference.name] = read_secret(reference, os.environ if environ is None else environ, remote)
+        except SecretFault as fault:
+            findings.append(Finding("missing-secret", str(fault), fix=fault.fix))
+    if findings:
+        raise NotEquipped(f"{plan.file} cannot run: not every secret has a value", findings=findings)
+    return values
+
+
+def values_at_hand(spec: WorkflowSpec, folder: Path, environ: Mapping[str, str]) -> Iterator[str]:
+    """Yield the values that can be read without running a program or asking a keyring; missing ones are left out."""
+    from strands_cli.secrets.secret_sources import SecretFault, read_secret
+
+    for secret in spec.env.secrets:
+        if secret.source in ("env", "file"):
+            with contextlib.suppress(SecretFault):
+                yield read_secret(_reference(secret, folder), environ)
+
+
+def require_unwritten(plan: Plan, values: Mapping[str, str]) -> None:
+    """Check that no secret stands where a run keeps what it was given, and needs it unchanged to go on.
+
+    Raises:
+        InvalidInput: one is written in the workflow, in a file of it, or in an input.
+    """
+    from strands_cli.secrets import redact
+
+    texts = {plan.file: plan.text, **plan.files}
+    texts |= {f"the input '{name}'": str(value) for name, value in plan.inputs.items()}
+    fix = "take it out, and let a tool name the secret; where others could read it, change it at its source"
+    findings = [
+        Finding("written-secret", f"the value of the secret '{name}' is written in {place}", fix=fix)
+        for name, value in values.items() for place, text in texts.items() if redact(text, [value]) != text
+    ]  # fmt: skip
+    if findings:
+        raise InvalidInput(f"{plan.file} cannot run: the record would keep a secret", findings=findings)
+
+
+def _reference(secret: Secret, folder: Path) -> SecretReference:
+    from strands_cli.secrets.secret_sources import SecretReference
+
+    return SecretReference(secret.name or secret.key, secret.key, secret.source, secret.path or "", folder)
+
+
+def _tools_of(plan: Plan) -> list[PlannedTool]:
+    tools = with_parts(called_in(plan), of_others=False)
+    return list({tool.identity: tool for tool in tools}.values())

@@ -1,0 +1,150 @@
+"""Checks what surrounds a plugin's code: its metadata, and whether the manifest gets into the wheel."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from strands_cli.catalog.distributions import normalise, read_header
+from strands_cli.catalog.manifest import FILE_NAME
+from strands_cli.errors import Finding, Where
+from strands_cli.plugins.check.check_tool import requirement_fault, specifier_fault
+from strands_cli.plugins.check.project import PluginProject
+
+# https://packaging.python.org/en/latest/specifications/name-normalization/
+_NAME = re.compile(r"[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9._-]*[a-zA-Z0-9]")
+_CONVENTION = "strands-tool"
+BUILD_HOOK = "strands-tools"
+
+
+def check_metadata(project: PluginProject) -> Iterator[Finding]:
+    """Yield what installers would stumble over, and a name that nobody would guess."""
+    for place, message in _faults(project) if project.installed is None else _installed_faults(project):
+        where = Where(str(project.directory / ("pyproject.toml" if project.installed is None else "METADATA")))
+        yield Finding("bad-metadata", f"{place}: {message}", where)
+    if not normalise(project.name).startswith(_CONVENTION):
+        message = f"the distribution is called '{project.name}'; by convention it is strands-tool-..."
+        yield Finding("plugin-name", message, Where(str(project.declared_in)), severity="warning")
+
+
+def _faults(project: PluginProject) -> Iterator[tuple[str, str]]:
+    metadata = project.settings["project"]
+    if not _NAME.fullmatch(project.name):
+        yield "project.name", f"{project.name!r} is no name of a distribution"
+    if "version" not in metadata and "version" not in metadata.get("dynamic", ()):
+        yield "project", "there is no version, and 'version' is not in `dynamic`"
+    elif isinstance(version := metadata.get("version"), str) and (fault := _version_fault(version)):
+        yield "project.version", fault
+    wanted = metadata.get("requires-python")
+    if isinstance(wanted, str) and (fault := specifier_fault(wanted)):
+        yield "project.requires-python", fault
+    for text in metadata.get("dependencies", ()):
+        if isinstance(text, str) and (fault := requirement_fault(text)):
+            yield "project.dependencies", f"{text!r}: {fault}"
+
+
+def _installed_faults(project: PluginProject) -> Iterator[tuple[str, str]]:
+    record = str(project.directory)
+    name, version = read_header(record, "Name"), read_header(record, "Version")
+    if name is None or normalise(name) != project.name:
+        yield "Name", f"the record of '{project.name}' speaks of {name!r}"
+    if version is None or _version_fault(version):
+        yield "Version", f"{version!r} is no version"
+
+
+def _version_fault(text: str) -> str | None:
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        Version(text)
+    except InvalidVersion as error:
+        return str(error)
+    return None
+
+
+def has_build_hook(project: PluginProject) -> bool:
+    """Return whether the build makes the manifest, so that none need be committed."""
+    hatch = _at(project.settings, "tool", "hatch", "build")
+    targets = [hatch, *(_at(hatch, "targets", name) for name in ("wheel", "sdist"))]
+    return any(BUILD_HOOK in _at(target, "hooks") for target in targets)
+
+
+def check_packaged(project: PluginProject, manifest: Path) -> Iterator[Finding]:
+    """Yield why the build would leave the manifest out of the wheel, as far as its configuration tells.
+
+    Args:
+        project: A source tree; for an installed distribution there is nothing to say.
+        manifest: The committed manifest.
+    """
+    if project.installed is not None or has_build_hook(project):
+        return
+    backend = str(_at(project.settings, "build-system").get("build-backend", "setuptools.build_meta"))
+    path = manifest.relative_to(project.directory).as_posix()
+    fault = {"hatchling": _hatch_fault, "setuptools": _setuptools_fault}.get(backend.partition(".")[0])
+    found = fault(project, path) if fault else None
+    if found is None and backend.partition(".")[0] != "setuptools" and _ignored(project.directory, path):
+        found = ".gitignore names it, and the build leaves out what git ignores", "take it out of .gitignore"
+    if found is not None:
+        message = f"{FILE_NAME} would not be in the wheel: {found[0]}"
+        yield Finding("manifest-not-packaged", message, Where(str(project.declared_in)), found[1])
+
+
+def _hatch_fault(project: PluginProject, path: str) -> tuple[str, str] | None:
+    build = _at(project.settings, "tool", "hatch", "build")
+    wheel = _at(build, "targets", "wheel")
+    excluded = [*_texts(build, "exclude"), *_texts(wheel, "exclude")]
+    if any(_matches(path, pattern) for pattern in excluded):
+        return "`exclude` leaves it out", "narrow `exclude`"
+    if any(_matches(path, pattern) for pattern in [*_texts(wheel, "artifacts"), *_texts(build, "artifacts")]):
+        return None
+    chosen = [place for key in ("packages", "only-include", "include") for place in _texts(wheel, key)]
+    if chosen and not any(_matches(path, pattern) for pattern in chosen):
+        return f"the wheel holds {', '.join(chosen)}", f'packages = ["{Path(path).parent.as_posix()}"]'
+    return None
+
+
+def _setuptools_fault(project: PluginProject, path: str) -> tuple[str, str] | None:
+    package = Path(path).parent.relative_to(project.source.relative_to(project.directory)).as_posix().replace("/", ".")
+    settings = _at(project.settings, "tool", "setuptools")
+    stated = _at(settings, "package-data")
+    patterns = [*_texts(stated, package), *_texts(stated, "*")]
+    if any(fnmatch(FILE_NAME, pattern) for pattern in patterns):
+        return None
+    manifest_in = project.directory / "MANIFEST.in"
+    named = manifest_in.is_file() and any(
+        word in manifest_in.read_text(encoding="utf-8", errors="replace") for word in (FILE_NAME, "*.json", "graft")
+    )
+    if named and settings.get("include-package-data", True):
+        return None
+    return "no package data names it", f'[tool.setuptools.package-data] "{package}" = ["{FILE_NAME}", "py.typed"]'
+
+
+def _ignored(directory: Path, path: str) -> bool:
+    file = directory / ".gitignore"
+    lines = file.read_text(encoding="utf-8", errors="replace").splitlines() if file.is_file() else []
+    patterns = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    # The last line that speaks of it counts, as with git.
+    verdicts = [not line.startswith("!") for line in patterns if _matches(path, line.removeprefix("!"))]
+    return bool(verdicts) and verdicts[-1]
+
+
+def _matches(path: str, pattern: str) -> bool:
+    """Return whether a pattern in the manner of git names a file or a folder above it."""
+    anchored, plain = "/" in pattern.rstrip("/"), pattern.strip("/")
+    above = [path, *(parent.as_posix() for parent in Path(path).parents if parent.name)]
+    return any(fnmatch(one if anchored else Path(one).name, plain) for one in above)
+
+
+def _at(table: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+    for key in keys:
+        inner = table.get(key)
+        table = inner if isinstance(inner, Mapping) else {}
+    return table
+
+
+def _texts(table: Mapping[str, Any], key: str) -> list[str]:
+    value = table.get(key)
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []

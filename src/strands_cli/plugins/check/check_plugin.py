@@ -1,0 +1,206 @@
+"""Checks a plugin as a whole, from its source tree or as it is installed; nothing is imported unless asked for."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from strands_cli.catalog.definition_diff import by_identity, differences, shortened
+from strands_cli.catalog.distributions import normalise
+from strands_cli.catalog.manifest import CONTRACT, MANY, TOOL_NAME, Manifest, parse_manifest
+from strands_cli.catalog.module_files import Package, module_file
+from strands_cli.catalog.source_reader import SourceTool
+from strands_cli.errors import Finding, InvalidInput, Where
+from strands_cli.plugins.check.check_import import check_import
+from strands_cli.plugins.check.check_packaging import check_metadata, check_packaged, has_build_hook
+from strands_cli.plugins.check.check_tool import check_tool
+from strands_cli.plugins.check.manifest_writer import (
+    AUTHORED,
+    manifest_entries,
+    manifest_file,
+    read_entry,
+    require_reference,
+)
+from strands_cli.plugins.check.project import PluginProject, package_of
+
+
+@dataclass(slots=True)
+class PluginCheck:
+    """One check: what was found so far, and each manifest, read once."""
+
+    project: PluginProject
+    seconds: float | None
+    findings: list[Finding] = field(default_factory=list)
+    manifests: dict[Path, Manifest | None] = field(default_factory=dict)
+
+    @property
+    def tools(self) -> list[str]:
+        """The names of the tools in sound manifests, sorted."""
+        return sorted({tool["name"] for manifest in self.manifests.values() if manifest for tool in manifest.tools})
+
+
+def check_plugin(project: PluginProject, seconds: float | None = None) -> PluginCheck:
+    """Check everything an author should know before others install a plugin.
+
+    Args:
+        project: A source tree or an installed distribution.
+        seconds: Import each entry point, too, in a process of its own, for at most so long; None imports nothing.
+    """
+    check = PluginCheck(project, seconds)
+    check.findings += check_metadata(project)
+    for name, value in sorted(project.entry_points.items()):
+        try:
+            check.findings += _check_entry_point(check, name, value)
+        except InvalidInput as error:
+            check.findings += error.findings
+    for file, manifest in check.manifests.items():
+        check.findings += _check_leftovers(project, file, manifest)
+    check.findings += check_twins(project)
+    return check
+
+
+def _check_entry_point(check: PluginCheck, name: str, value: str) -> Iterator[Finding]:
+    project, declared_in = check.project, Where(str(check.project.declared_in))
+    if not TOOL_NAME.fullmatch(name):
+        message = f"the entry point '{name}' is not a tool name (lower-case letters, digits and '_')"
+        yield Finding("bad-tool-name", message, declared_in)
+        return
+    module, attribute = require_reference(project, name, value)
+    package = package_of(project, module)
+    source = module_file(package, module)
+    if source is None:
+        yield Finding("missing-module", f"the entry point '{name}' names '{module}', which is not there", declared_in)
+        return
+    if attribute and not defines(source, attribute.partition(".")[0]):
+        message = f"the entry point '{name}' names '{attribute}', which {source} does not define"
+        yield Finding("missing-attribute", message, declared_in)
+        return
+    file = manifest_file(package, module)
+    if file not in check.manifests:
+        yield from _check_manifest(check, package, file)
+    told = read_entry(project, package, module, attribute)
+    if check.seconds is not None:
+        loaded, findings = check_import(project, module, attribute, check.seconds)
+        yield from findings
+        told = loaded.told if loaded else told
+    yield from _check_fresh(check, file, (name, value), told)
+
+
+def defines(source: str, name: str) -> bool:
+    """Return whether a module may define a name; one that is compiled or makes names as it likes may."""
+    if not source.endswith(".py"):
+        return True
+    try:
+        tree = ast.parse(Path(source).read_bytes())
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return True  # reported where the source is read
+    for node in ast.walk(tree):
+        names = {getattr(node, "name", None)}  # of a function, a class, or the alias of an import
+        if isinstance(node, ast.alias):
+            names = {"*" if node.name == "*" else node.asname or node.name.partition(".")[0]}
+        elif isinstance(node, ast.Name):
+            names = {node.id} if isinstance(node.ctx, ast.Store) or node.id == "globals" else set()
+        if names & {name, "*", "globals", "__getattr__"}:
+            return True
+    return False
+
+
+def _check_manifest(check: PluginCheck, package: Package, file: Path) -> Iterator[Finding]:
+    check.manifests[file] = None
+    if not (file.parent / "py.typed").is_file():
+        message = f"the package '{package.name}' has no py.typed"
+        yield Finding("no-py-typed", message, Where(str(file.parent)), severity="warning")
+    if not file.is_file():
+        if not has_build_hook(check.project):
+            yield Finding(
+                "manifest-missing", "there is no manifest", Where(str(file)), "strands plugin manifest --write"
+            )
+        return
+    manifest, findings = parse_manifest(file.read_bytes(), str(file), normalise(check.project.name))
+    yield from findings
+    yield from check_packaged(check.project, file)
+    check.manifests[file] = manifest
+    if manifest is None:
+        return
+    if not manifest.low <= CONTRACT <= manifest.high:
+        message = f"the plugin speaks calling contract {manifest.contracts}, this strands-cli {CONTRACT}"
+        yield Finding("manifest-version", message, Where(str(file), pointer="/api"))
+    for index, tool in enumerate(manifest.tools):
+        yield from check_tool(tool, str(file), f"/tools/{index}")
+
+
+def _check_fresh(check: PluginCheck, file: Path, entry_point: tuple[str, str], told: SourceTool) -> Iterator[Finding]:
+    """Yield where the manifest differs from what is known of the code."""
+    name, value = entry_point
+    manifest = check.manifests[file]
+    committed = by_identity({"tools": list(manifest.tools)}) if manifest else {}
+    entry = _plain(value)
+    mine = {identity: found for identity, found in committed.items() if found[1]["entry"] == entry}
+    known = _known(name, value, told, check.project)
+    if manifest is None:
+        return
+    if not mine and known is None:
+        yield _drift(file, "/tools", f"the manifest does not describe '{name}' ({entry})")
+    for identity, tool in (known or {}).items():
+        if identity not in mine:
+            yield _drift(file, "/tools", f"the manifest does not describe '{tool['name']}' ({entry})")
+            continue
+        index, said = mine[identity]
+        compared = {key: said[key] for key in said if key not in AUTHORED and (told.complete or key in tool)}
+        for pointer, old, new in differences(_filled(compared), _filled(tool), f"/tools/{index}"):
+            yield _drift(file, pointer, f"the manifest says {shortened(old)}, the code says {shortened(new)}")
+    if told.complete:
+        for identity, (index, tool) in mine.items():
+            if identity not in (known or {}):
+                yield _drift(file, f"/tools/{index}", f"the code has no tool '{tool['name']}'")
+
+
+def _filled(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a manifest's tool with the objects that may be left out."""
+    return {"annotations": {}, "strands_cli": {}, **tool}
+
+
+def _known(name: str, value: str, told: SourceTool, project: PluginProject) -> dict[str, dict[str, Any]] | None:
+    """Return what the code certainly says, as manifest entries; None where only loading tells."""
+    members = told.members if told.kind in MANY else (told,)
+    if told.kind == "unknown" or not told.certain or not members:
+        if told.complete or (told.kind in MANY and members == ()):
+            manifest_entries(name, value, told, project)  # raises: it holds no tool
+        return None
+    if not all(one.certain and one.name for one in members):
+        return None
+    entries = manifest_entries(name, value, told, project)
+    return {f"{entry['entry']}#{entry['name']}": entry for entry in entries}
+
+
+def _check_leftovers(project: PluginProject, file: Path, manifest: Manifest | None) -> Iterator[Finding]:
+    declared = {_plain(value) for value in project.entry_points.values()}
+    for index, tool in enumerate(manifest.tools if manifest else ()):
+        if _plain(tool["entry"]) not in declared:
+            message = f"no entry point declares the manifest's tool '{tool['name']}' ({tool['entry']})"
+            yield Finding("manifest-untrue", message, Where(str(file), pointer=f"/tools/{index}/entry"))
+
+
+def _plain(value: str) -> str:
+    return "".join(value.split()).partition("[")[0]
+
+
+def _drift(file: Path, pointer: str, message: str) -> Finding:
+    return Finding("manifest-drift", message, Where(str(file), pointer=pointer), "strands plugin manifest --write")
+
+
+def check_twins(project: PluginProject) -> Iterator[Finding]:
+    """Yield a warning for each entry point whose name another installed distribution has, whatever its case."""
+    from strands_cli.catalog.scan import scan_installed
+
+    own = {name.lower().replace("-", "_"): name for name in project.entry_points}
+    for other in scan_installed().distributions:
+        for point in other.entry_points:
+            name = own.get(point.name.lower().replace("-", "_"))
+            if name is not None and other.name != normalise(project.name):
+                message = f"the tool '{name}' has the name of the tool '{point.name}' of '{other.name}', installed here"
+                fix = f"who has both must write native:{normalise(project.name)}/{name}"
+                yield Finding("tool-conflict", message, Where(str(project.declared_in)), fix, severity="warning")

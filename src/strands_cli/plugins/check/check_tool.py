@@ -1,0 +1,211 @@
+"""Checks what a manifest says of each tool: schemas, words for models and people, safety, requirements, examples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from strands_cli.errors import Finding, Severity, Where, did_you_mean
+from strands_cli.policy.resources import fields_of
+from strands_cli.unicode_safety import hidden_characters, texts_of
+
+MAX_DESCRIPTION = 1024
+SCHEMAS = ("input_schema", "output_schema", "config_schema")
+CAPABILITIES: Mapping[str, type] = {
+    "network": list,
+    "filesystem": list,
+    "subprocess": bool,
+    "env": list,
+    "secrets": list,
+}
+RESOURCES = ("reads", "writes")
+MODES = ("read", "write", "r", "w", "rw")
+SYSTEMS = ("linux", "macos", "windows", "darwin", "win32", "cygwin")
+
+
+def check_tool(tool: Mapping[str, Any], file: str, pointer: str) -> Iterator[Finding]:
+    """Yield what is wrong with one tool of a manifest whose fields have the right types.
+
+    Args:
+        tool: As in the manifest.
+        file: The manifest, for findings.
+        pointer: Where in it the tool stands.
+    """
+    for part in (_words, _schemas, _hints, _capabilities, _resources, _engines, _requires, _examples):
+        for code, message, inner, severity in part(tool):
+            yield Finding(
+                code, f"the tool '{tool['name']}' {message}", Where(file, pointer=pointer + inner), None, severity
+            )
+
+
+Fault = tuple[str, str, str, Severity]
+
+
+def _words(tool: Mapping[str, Any]) -> Iterator[Fault]:
+    description = tool.get("description") or ""
+    if not description.strip():
+        yield "no-description", "has no description", "/description", "error"
+    if len(description) > MAX_DESCRIPTION:
+        message = f"has a description of {len(description):,} characters; some providers accept {MAX_DESCRIPTION:,}"
+        yield "long-description", message, "/description", "warning"
+    for inner, text in texts_of(dict(tool)):
+        if hidden := hidden_characters(text):
+            yield "hidden-character", f"has a text with {', '.join(hidden)}", inner, "error"
+
+
+def _schemas(tool: Mapping[str, Any]) -> Iterator[Fault]:
+    schemas = {f"/{word}": tool.get(word) for word in SCHEMAS}
+    schemas["/strands_cli/read_only_when"] = tool.get("strands_cli", {}).get("read_only_when")
+    for inner, schema in schemas.items():
+        if schema is not None and (fault := schema_fault(schema)):
+            yield "bad-schema", f"has a schema that is none: {fault[1]}", inner + fault[0], "error"
+    if tool.get("input_schema") is None:
+        yield "bad-schema", "has no input schema", "", "error"
+
+
+def schema_fault(schema: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the pointer and the message of the first place where a Draft 2020-12 schema is none."""
+    from jsonschema import Draft202012Validator, SchemaError
+
+    try:
+        Draft202012Validator.check_schema(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
+    except SchemaError as error:
+        return "".join(f"/{step}" for step in error.absolute_path), error.message.splitlines()[0][:200]
+    except RecursionError:
+        return "", "it nests too deep"
+    return None
+
+
+def _hints(tool: Mapping[str, Any]) -> Iterator[Fault]:
+    said = tool.get("annotations", {})
+    reads, destroys = said.get("readOnlyHint"), said.get("destructiveHint")
+    if reads and destroys:
+        yield "contradicting-hints", "says both readOnlyHint and destructiveHint", "/annotations", "error"
+    if reads is None:
+        yield "missing-hint", "does not say readOnlyHint: every call asks", "/annotations", "warning"
+    elif not reads and destroys is None:
+        yield "missing-hint", "does not say destructiveHint: every call asks", "/annotations", "warning"
+
+
+def _capabilities(tool: Mapping[str, Any]) -> Iterator[Fault]:
+    place = "/strands_cli/capabilities"
+    told = tool.get("strands_cli", {}).get("capabilities")
+    if told is None:
+        yield "missing-capabilities", "does not say what it touches (capabilities)", "/strands_cli", "warning"
+        return
+    for word, value in told.items():
+        if word not in CAPABILITIES:
+            close = did_you_mean(word, CAPABILITIES)
+            hint = f"; did you mean {close!r}?" if close else ""
+            yield "bad-capabilities", f"names a capability that is none: {word!r}{hint}", f"{place}/{word}", "error"
+        elif not isinstance(value, CAPABILITIES[word]):
+            kind = "true or false" if CAPABILITIES[word] is bool else "a list"
+            yield "bad-capabilities", f"has a capability {word!r} that is not {kind}", f"{place}/{word}", "error"
+        elif isinstance(value, list):
+            fits = _is_place if word == "filesystem" else lambda one: isinstance(one, str) and bool(one)
+            for index, one in enumerate(value):
+                if not fits(one):
+                    form = "{path, mode}" if word == "filesystem" else "text"
+                    message = f"has an entry under {word!r} that is not {form}"
+                    yield "bad-capabilities", message, f"{place}/{word}/{index}", "error"
+
+
+def _resources(tool: Mapping[str, Any]) -> Iterator[Fault]:
+    for word, entries in tool.get("strands_cli", {}).get("resources", {}).items():
+        place = f"/strands_cli/resources/{word}"
+        if word not in RESOURCES:
+            yield "bad-resources", f"has resources that it neither reads nor writes: {word!r}", place, "error"
+        elif not isinstance(entries, list):
+            yield "bad-resources", f"has resources {word!r} that are not a list", place, "error"
+        else:
+            for index, entry in enumerate(entries):
+                if fault := _entry_fault(entry, tool):
+                    yield "bad-resources", f"has a resource that is none: {fault}", f"{place}/{index}", "error"
+
+
+def _entry_fault(entry: Any, tool: Mapping[str, Any]) -> str | None:
+    try:
+        fields = fields_of(entry) if isinstance(entry, str) else ()
+    except ValueError as error:
+        return str(error)
+    known = (tool.get("input_schema") or {}).get("properties") or {}
+    unknown = [field for field in fields if field not in known]
+    if unknown:
+        return f"{entry!r} names {unknown[0]!r}, which is no field of the input"
+    return None if isinstance(entry, str) else f"{entry!r} is not text"
+
+
+def _engines(tool: Mapping[str, Any]) -> Iterator[Fault]:
+    named = tool.get("strands_cli", {}).get("engines")
+    if named is None:
+        return
+    package = str(tool.get("entry", "")).partition(":")[0].partition(".")[0]
+    module, _, function = named.partition(":")
+    fault = ""
+    if not all(part.isidentifier() for part in (*module.split("."), function)):
+        fault = f"names its engines as {named!r}, not as 'module:function'"
+    elif module.partition(".")[0] != package:
+        fault = f"names its engines outside its own package: {named!r}"
+    if fault:
+        yield "bad-engines", fault, "/strands_cli/engines", "error"
+
+
+def _is_place(entry: Any) -> bool:
+    known = isinstance(entry, dict) and set(entry) <= {"path", "mode"}
+    return known and isinstance(entry.get("path"), str) and entry.get("mode", "r") in MODES
+
+
+def _requires(tool: Mapping[str, Any]) -> Iterator[Fault]:
+    wanted = tool.get("requires", {})
+    for index, text in enumerate(wanted.get("distributions", ())):
+        if fault := requirement_fault(text):
+            yield "bad-requirement", f"requires {text!r}: {fault}", f"/requires/distributions/{index}", "error"
+    if "python" in wanted and (fault := specifier_fault(wanted["python"])):
+        yield "bad-requirement", f"requires Python {wanted['python']!r}: {fault}", "/requires/python", "error"
+    for index, name in enumerate(wanted.get("modules", ())):
+        if not all(part.isidentifier() for part in name.split(".")):
+            yield "bad-requirement", f"requires {name!r}, which is no module", f"/requires/modules/{index}", "error"
+    for index, name in enumerate(wanted.get("os", ())):
+        if name.lower() not in SYSTEMS:
+            message = f"requires the operating system {name!r}; known are linux, macos and windows"
+            yield "bad-requirement", message, f"/requires/os/{index}", "error"
+
+
+def requirement_fault(text: str) -> str | None:
+    """Return why a text is no PEP 508 requirement, None if it is one."""
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    try:
+        Requirement(text)
+    except InvalidRequirement as error:
+        return str(error).splitlines()[0]
+    return None
+
+
+def specifier_fault(text: str) -> str | None:
+    """Return why a text is no version specifier, None if it is one."""
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    try:
+        SpecifierSet(text)
+    except InvalidSpecifier as error:
+        return str(error)
+    return None
+
+
+def _examples(tool: Mapping[str, Any]) -> Iterator[Fault]:
+    schema = tool.get("input_schema")
+    if schema is None or schema_fault(schema):
+        return  # already said
+    from jsonschema import Draft202012Validator
+
+    validator = Draft202012Validator(schema)
+    for index, example in enumerate(tool.get("examples", ())):
+        place = f"/examples/{index}"
+        if not isinstance(example, dict) or not isinstance(example.get("input"), dict):
+            yield "bad-example", "has an example without an object `input`", place, "error"
+            continue
+        for error in validator.iter_errors(example["input"]):
+            inner = "".join(f"/{step}" for step in error.absolute_path)
+            message = f"has an example that does not fit its input schema: {error.message[:200]}"
+            yield "bad-example", message, f"{place}/input{inner}", "error"

@@ -1,0 +1,1 @@
+"""Install plugins: preview, fetch, verify, list."""

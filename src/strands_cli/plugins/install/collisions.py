@@ -1,0 +1,88 @@
+"""What a distribution would replace or hide that belongs to somebody else, strands-cli among them."""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+
+from strands_cli.catalog import Catalog
+from strands_cli.catalog.module_files import find_package
+from strands_cli.errors import Finding
+from strands_cli.plugins.install.fetch import Fetched
+from strands_cli.plugins.install.record_file import installed_paths, owner_of, place
+
+_INITS = ("__init__.py", "__init__.pyc")
+_PROGRAMS = ("console_scripts", "gui_scripts")
+_FIX = "do not install it; tell its author"
+
+
+def find_collisions(fetched: Fetched, installed: Catalog) -> list[Finding]:
+    """Return what keeps a distribution from being installed here: files and programs that are not its own."""
+    site = sysconfig.get_path("purelib")
+    own: set[str] = set()
+    for directory, dist_info in installed.seen.records.get(fetched.name, ()):
+        own |= installed_paths(directory, dist_info)
+    replaced = [*_files(fetched, site), *_programs(fetched)]
+    taken = [path for path in replaced if path not in own and os.path.lexists(path)]
+    findings = [_replaces(fetched, path, owner_of(path, installed.seen.records)) for path in taken[:5]]
+    if not findings:
+        findings += [_hides(fetched, name, place_) for name, place_ in _hidden(fetched, installed, own, site)]
+    return findings
+
+
+def programs_of(fetched: Fetched) -> list[str]:
+    """Return the names of the programs that a distribution brings."""
+    from importlib.metadata import PathDistribution
+
+    points = PathDistribution(fetched.dist_info).entry_points
+    return sorted({*(point.name for point in points if point.group in _PROGRAMS), *fetched.scripts})
+
+
+def top_names(tree: Path) -> list[str]:
+    """Return the packages and modules that a tree makes importable."""
+    names = [path.name for path in tree.iterdir() if path.is_dir()]
+    folders = [name for name in names if name.isidentifier() and name not in ("bin", "Scripts")]
+    return sorted([*folders, *(path.name.partition(".")[0] for path in tree.glob("*.py"))])
+
+
+def _files(fetched: Fetched, site: str) -> Iterator[str]:
+    for path in fetched.tree.rglob("*"):
+        inside = path.relative_to(fetched.tree)
+        if path.is_file() and inside.parts[0] not in (fetched.dist_info.name, ".lock"):
+            yield place(site, inside.as_posix())
+
+
+def _programs(fetched: Fetched) -> Iterator[str]:
+    folder = sysconfig.get_path("scripts")
+    for name in programs_of(fetched):
+        yield place(folder, name)
+        if os.name == "nt":
+            yield place(folder, f"{name}.exe")
+
+
+def _hidden(fetched: Fetched, installed: Catalog, own: set[str], site: str) -> Iterator[tuple[str, str]]:
+    """Yield packages of the tree that are importable from elsewhere: an editable strands-cli has no file in `site`."""
+    mine = {record.location for record in installed.tools if record.distribution == fetched.name}
+    for name in top_names(fetched.tree):
+        folder = fetched.tree / name
+        if folder.is_dir() and not any((folder / init).exists() for init in _INITS):
+            continue  # a namespace package shares its name
+        package = find_package(name, installed.seen.listings)
+        found = (package.directory or package.file) if package else None
+        if package is None or found is None or found in mine or (package.file and place(site, package.file) in own):
+            continue
+        if name in ("strands_cli", "strands") or Path(found).parent != Path(site):
+            yield name, found
+
+
+def _replaces(fetched: Fetched, path: str, owner: str | None) -> Finding:
+    whose = f"which belongs to '{owner}'" if owner else "which no installed distribution owns"
+    message = f"'{fetched.name}' would replace {path}, {whose}"
+    return Finding("plugin-replaces", message, None, _FIX)
+
+
+def _hides(fetched: Fetched, name: str, found: str) -> Finding:
+    message = f"'{fetched.name}' would hide the package '{name}' that is in {found}"
+    return Finding("plugin-replaces", message, None, _FIX)

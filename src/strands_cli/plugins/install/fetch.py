@@ -1,0 +1,220 @@
+"""Bring a distribution here to look at before it is installed: as files in a folder of our own, nothing imported."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import shutil
+import sys
+import sysconfig
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from strands_cli.catalog.distributions import normalise, read_header, record_version
+from strands_cli.errors import InvalidInput, NotEquipped, UsageError
+from strands_cli.lock.file_digests import digest_of_file
+from strands_cli.plugins.install.installer import Installer
+from strands_cli.plugins.install.requirement import Wanted
+
+MAX_UNPACKED_BYTES = 2_000_000_000
+_IMPORTED = ("purelib", "platlib")
+_PROGRAM_FOLDERS = ("bin", "Scripts")
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A distribution that is not installed yet.
+
+    Attributes:
+        name: Normalised.
+        version: As its metadata has it.
+        tree: Its files as they would lie on `sys.path`.
+        dist_info: Its record in there.
+        scripts: Names of the files that it brings for the folder of programs, besides those of its entry points.
+        wheel: The wheel; None where the installer keeps it to itself (uv, by name).
+        hashes: What the installer is to check what it installs against.
+        is_indexed: Whether it came from an index, so that nothing of this machine is its origin.
+        extras: `[a,b]` or nothing.
+    """
+
+    name: str
+    version: str
+    tree: Path
+    dist_info: Path
+    scripts: tuple[str, ...]
+    wheel: Path | None
+    hashes: tuple[str, ...]
+    is_indexed: bool
+    extras: str = ""
+
+
+def fetch(wanted: Wanted, installer: Installer, folder: Path, may_build: Callable[[str], bool]) -> Fetched:
+    """Download, build or copy what is wanted into a folder, and unpack it there.
+
+    Args:
+        wanted: What a person named.
+        installer: What downloads and builds.
+        folder: An empty one.
+        may_build: Asked, with the reason, before a wheel is built: that runs code of its author, shown to nobody yet.
+
+    Raises:
+        NotEquipped: the installer fails, or there is no wheel and none may be built.
+        UsageError: a folder or an archive must not be built.
+        InvalidInput: it is no wheel, or another distribution's.
+    """
+    if wanted.path is None:
+        try:
+            return _by_name(wanted, installer, folder / "as-wheel", build=False)
+        except NotEquipped as error:
+            if not may_build(f"no wheel of {wanted.requirement} was found: {error.message}"):
+                raise
+            return _by_name(wanted, installer, folder / "built", build=True)
+    wheel = wanted.path
+    if wheel.suffix != ".whl":
+        if not may_build(f"{wheel} is no wheel"):
+            raise UsageError(f"building {wheel} runs code of its author, so it was not done", fix="pass --yes")
+        installer.wheel(str(wheel), _new(folder / "wheels"), build=True)
+        wheel = _only_wheel(folder / "wheels")
+    return _unpacked(wheel, _new(folder / "tree"), wanted)
+
+
+def _by_name(wanted: Wanted, installer: Installer, folder: Path, *, build: bool) -> Fetched:
+    wheels, tree = _new(folder / "wheels"), _new(folder / "tree")
+    if installer.kind == "uv":
+        return _fetched_by_uv(wanted, installer, folder, tree, [] if build else ["--no-build"])
+    installer.wheel(wanted.requirement, wheels, build=build)
+    return _unpacked(_only_wheel(wheels), tree, wanted)
+
+
+def _new(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    return folder
+
+
+def _only_wheel(folder: Path) -> Path:
+    found = list(folder.glob("*.whl"))
+    if len(found) != 1:
+        raise NotEquipped(f"the installer left {len(found)} wheels, not one")
+    return found[0]
+
+
+def _unpacked(wheel: Path, tree: Path, wanted: Wanted) -> Fetched:
+    # Read once: what is looked at, hashed and installed must be the same bytes.
+    raw = wheel.read_bytes()
+    digest = hashlib.sha256(raw).hexdigest()
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as opened:
+            scripts = _extract(opened, tree)
+    except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError) as error:
+        raise InvalidInput(f"{wheel.name} is not a wheel: {error}", fix="build or download it again") from error
+    found = _described(tree, tuple(scripts), wanted)
+    return Fetched(*found, wheel, (f"sha256:{digest}",), wanted.path is None, wanted.extras)
+
+
+def _extract(opened: zipfile.ZipFile, tree: Path) -> list[str]:
+    """Write what would be importable into `tree`; return the names of the programs it brings beside that."""
+    if sum(member.file_size for member in opened.infolist()) > MAX_UNPACKED_BYTES:
+        raise InvalidInput("the wheel unpacks to more than 2 GB")
+    scripts = []
+    for member in opened.infolist():
+        parts = PurePosixPath(member.filename.replace("\\", "/")).parts
+        if not parts or parts[0] == "/" or ".." in parts or ":" in parts[0]:
+            raise InvalidInput(f"the wheel has a file that leaves its folder: {member.filename!r}")
+        if member.is_dir():
+            continue
+        if parts[0].endswith(".data"):
+            if len(parts) == 3 and parts[1] == "scripts":
+                scripts.append(parts[2])
+            if len(parts) < 3 or parts[1] not in _IMPORTED:
+                continue
+            parts = parts[2:]
+        target = tree.joinpath(*parts)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with opened.open(member) as source, target.open("wb") as written:
+            shutil.copyfileobj(source, written)
+    return scripts
+
+
+def _fetched_by_uv(wanted: Wanted, installer: Installer, folder: Path, tree: Path, rules: list[str]) -> Fetched:
+    """Let uv choose the version and say its hashes, and put it into a folder that nothing is imported from."""
+    asked, chosen = folder / "asked.txt", folder / "chosen.txt"
+    asked.write_text(f"{wanted.requirement}\n", encoding="utf-8")
+    plain = ["--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links", "--generate-hashes"]
+    here = ["--python", sys.executable, "--no-deps", *rules]
+    installer.run("pip", "compile", *here, *plain, "--quiet", "-o", str(chosen), str(asked))
+    installer.run("pip", "install", *here, "--target", str(tree), "-r", str(chosen))
+    hashes = [word.partition("=")[2] for word in chosen.read_text(encoding="utf-8").split() if word[:7] == "--hash="]
+    found = _described(tree, _programs(tree), wanted)
+    return Fetched(*found, None, tuple(hashes), True, wanted.extras)
+
+
+def _programs(tree: Path) -> tuple[str, ...]:
+    folder = tree / ("Scripts" if sys.platform == "win32" else "bin")
+    return tuple(sorted(path.name for path in folder.iterdir())) if folder.is_dir() else ()
+
+
+def _described(tree: Path, scripts: tuple[str, ...], wanted: Wanted) -> tuple[str, str, Path, Path, tuple[str, ...]]:
+    records = list(tree.glob("*.dist-info"))
+    name = read_header(str(records[0]), "Name") if len(records) == 1 else None
+    version = record_version(str(records[0])) if len(records) == 1 else None
+    if name is None or version is None:
+        raise InvalidInput("the wheel has no record of one name and version", fix="build it again")
+    if wanted.name is not None and normalise(name) != normalise(wanted.name):
+        raise UsageError(f"the wheel is of '{name}', not of '{wanted.name}'")
+    return normalise(name), version, tree, records[0], scripts
+
+
+def put_in(fetched: Fetched, installer: Installer, folder: Path, *, lacks: bool) -> None:
+    """Install what was looked at, by its hash.
+
+    Args:
+        fetched: What was looked at.
+        installer: What installs.
+        folder: Where files may be put meanwhile.
+        lacks: Whether it depends on something that is not here yet, which is then installed, too.
+
+    Raises:
+        NotEquipped: the installer fails.
+    """
+    named = f"{fetched.name}{fetched.extras}"
+    by_hash = folder / "exact.txt"
+    words = [f"{named}=={fetched.version}", *(f"--hash={one}" for one in fetched.hashes)]
+    by_hash.write_text(" ".join(words) + "\n", encoding="utf-8")
+    alone = [] if lacks else ["--no-deps"]
+    if fetched.wheel is None:
+        installer.install(*alone, "--reinstall-package", fetched.name, "-r", str(by_hash))
+        return
+    file = f"{named} @ {fetched.wheel.as_uri()}#sha256={fetched.hashes[0].partition(':')[2]}"
+    if installer.kind == "uv":
+        installer.install(*alone, "--reinstall-package", fetched.name, file)
+        return
+    shelf = ["--no-index", "--find-links", str(fetched.wheel.parent), "--require-hashes", "-r", str(by_hash)]
+    # pip takes all dependencies anew, or leaves the files of the same version as they are: so in separate calls. The
+    # first finds out whether they can be had, while nothing has changed.
+    if lacks:
+        installer.install("--dry-run", file)
+    installer.install("--force-reinstall", "--no-deps", *(shelf if fetched.is_indexed else [file]))
+    if lacks:
+        installer.install(f"{named}=={fetched.version}")
+
+
+def require_same(fetched: Fetched, installer: Installer) -> None:
+    """Check that the files that are now installed are those that were looked at; else take them out again.
+
+    Raises:
+        NotEquipped: they are not.
+    """
+    sites = {sysconfig.get_path(scheme) for scheme in _IMPORTED}
+    for path in fetched.tree.rglob("*"):
+        inside = path.relative_to(fetched.tree)
+        if not path.is_file() or inside.parts[0] in (".lock", *_PROGRAM_FOLDERS, fetched.dist_info.name):
+            continue
+        wanted = digest_of_file(str(path))
+        if not any(digest_of_file(str(Path(site) / inside)) == wanted for site in sites):
+            installer.uninstall(fetched.name)
+            raise NotEquipped(
+                f"{installer.kind} installed something else than was shown ({inside}), so it was uninstalled again",
+                fix=f"strands plugin install {fetched.name}=={fetched.version}",
+            )

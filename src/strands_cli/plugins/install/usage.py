@@ -1,0 +1,35 @@
+"""Which workflows of a folder name tools of a distribution."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from strands_cli.catalog import Catalog
+from strands_cli.config import Settings
+from strands_cli.errors import StrandsCliError
+from strands_cli.planning.build_plan import build_plan
+from strands_cli.planning.lock_check import tools_of
+from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.workflow_folder import SUFFIXES, is_workflow
+from strands_cli.workflow.document import read_document
+from strands_cli.workflow.loader import load_spec
+
+
+def workflows_naming(name: str, folder: Path, catalog: Catalog, settings: Settings) -> dict[Path, list[str]]:
+    """Return the workflows of a folder that use tools of a distribution, each with the tools; unreadable ones aside."""
+    found: dict[Path, list[str]] = {}
+    for path in sorted(folder.iterdir()):
+        if path.suffix in SUFFIXES and path.is_file() and (tools := _tools(path, name, catalog, settings)):
+            found[path] = tools
+    return found
+
+
+def _tools(path: Path, name: str, catalog: Catalog, settings: Settings) -> list[str]:
+    try:
+        document = read_document(path)
+        spec = load_spec(document).spec if is_workflow(document) else None
+        planned = build_plan(spec, document, catalog, settings, RunOptions()) if spec is not None else None
+    except StrandsCliError:
+        return []
+    tools = tools_of(planned) if planned is not None else ()
+    return sorted({tool.name for tool in tools if tool.record is not None and tool.record.distribution == name})

@@ -1,0 +1,1 @@
+"""New plugins, workflows and agent files, from templates."""

@@ -1,0 +1,160 @@
+"""Makes a new plugin distribution from the templates, complete: its tests pass as they are."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from strands_cli.catalog.manifest import FILE_NAME
+from strands_cli.errors import UsageError
+from strands_cli.plugins.check.manifest_writer import render, write_manifests
+from strands_cli.plugins.check.project import read_project
+from strands_cli.plugins.scaffold.plugin_name import PluginName
+from strands_cli.unicode_safety import hidden_characters
+
+FORMS = ("module", "function", "class", "provider")
+_SDK = "strands-agents>=1.62,<2"
+# The first version that has `tool_metadata` and the contract tests.
+_CORE = "strands-cli>=0.1"
+_TOKEN = re.compile(r"\{\{([a-z]+)\}\}")
+
+
+@dataclass(frozen=True, slots=True)
+class NewPlugin:
+    """What a new plugin is to be.
+
+    Attributes:
+        name: Its names.
+        form: One of `FORMS`.
+        author: Who answers for it; goes into its metadata.
+    """
+
+    name: PluginName
+    form: str = "module"
+    author: str | None = None
+
+    @property
+    def entry(self) -> str:
+        """The value of its entry point."""
+        module = f"{self.name.package}.{self.name.tool}"
+        attribute = {"function": self.name.tool, "class": f"{self.name.title}Tools", "provider": "provide"}
+        return f"{module}:{attribute[self.form]}" if self.form in attribute else module
+
+    @property
+    def call(self) -> str:
+        """The tool's name for the model."""
+        return self.name.tool if self.form in ("module", "function") else "count_words"
+
+    @property
+    def ref(self) -> str:
+        """What a workflow writes: `native:foo`, or one member of a class or provider."""
+        member = "" if self.form in ("module", "function") else f".{self.call}"
+        return f"native:{self.name.tool}{member}"
+
+
+def make_plugin(new: NewPlugin, parent: Path) -> Path:
+    """Write the plugin's directory and return it; nothing is left where that fails.
+
+    Raises:
+        UsageError: The directory exists, cannot be made, or the author's name is no line of text.
+    """
+    target = parent / new.name.distribution
+    if os.path.lexists(target):
+        raise UsageError(f"{target} exists; nothing is overwritten", fix="choose another name or --directory")
+    files = plugin_files(new)
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{new.name.distribution}-", dir=parent))
+    except OSError as error:
+        raise UsageError(f"{parent} cannot be written to: {error.strerror}", fix="choose another --directory") from None
+    try:
+        for path, text in files.items():
+            file = draft / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8", newline="\n")
+        write_manifests(read_project(draft))
+        draft.chmod(0o777 & ~_umask())  # a temporary directory is for its owner alone
+        draft.rename(target)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    return target
+
+
+def plugin_files(new: NewPlugin) -> dict[str, str]:
+    """Return every file of a new plugin but for the code's part of its manifest: relative path -> text.
+
+    Raises:
+        UsageError: The author's name is no line of text.
+    """
+    tool, package = new.name.tool, f"src/{new.name.package}"
+    words = _words(new)
+    example = _filled("example.yaml", words)
+    own = {**words, "example": example, "import": _import(new), "test": _filled(f"{new.form}/test.py", words).rstrip()}
+    return {
+        ".gitignore": _filled("gitignore", own),
+        "LICENSE": _filled("LICENSE", own),
+        "README.md": _filled("README.md", own),
+        "pyproject.toml": _filled("pyproject.toml", own),
+        f"{package}/__init__.py": _filled("init.py", own),
+        f"{package}/{tool}.py": _filled(f"{new.form}/tool.py", own),
+        f"{package}/py.typed": "",
+        f"{package}/{FILE_NAME}": render(_authored(new)),
+        f"examples/{tool}.yaml": example,
+        f"examples/{tool}.recording.yaml": _filled("recording.yaml", own),
+        f"tests/test_{tool}.py": _filled("test.py", own),
+    }
+
+
+def _words(new: NewPlugin) -> dict[str, str]:
+    author = new.author or f"The {new.name.distribution} authors"
+    if hidden_characters(author) or not author.strip() or "\n" in author or "\t" in author:
+        raise UsageError("--author is no line of text", fix="write --author 'Jo Doe'")
+    needs = "[]" if new.form == "module" else json.dumps([_SDK, _CORE])
+    why = "# Only what the tool itself needs: neither strands-cli nor strands-agents.\n" if needs == "[]" else ""
+    return {
+        "tool": new.name.tool,
+        "distribution": new.name.distribution,
+        "package": new.name.package,
+        "title": new.name.title,
+        "class": f"{new.name.title}Tools",
+        "entry": new.entry,
+        "call": new.call,
+        "ref": new.ref,
+        "author": json.dumps(author, ensure_ascii=False),
+        "dependencies": f"{why}dependencies = {needs}",
+    }
+
+
+def _import(new: NewPlugin) -> str:
+    names = {"module": new.name.tool, "function": new.name.tool, "class": f"{new.name.title}Tools"}
+    return f"from {new.name.package}.{new.name.tool} import {names.get(new.form, f'{new.call}, provide')}"
+
+
+def _authored(new: NewPlugin) -> dict[str, Any]:
+    """Return what no code says of the tool; the rest of the manifest is made from the code."""
+    tool: dict[str, Any] = {"name": new.call, "entry": new.entry}
+    if new.form == "class":
+        properties = {"separator": {"type": "string", "minLength": 1}}
+        tool["config_schema"] = {"type": "object", "properties": properties, "additionalProperties": False}
+    return {"tools": [{**tool, "examples": [{"input": {"text": "three small words"}}], "category": "text"}]}
+
+
+def _filled(template: str, words: Mapping[str, str]) -> str:
+    from importlib.resources import files
+
+    text = files("strands_cli.plugins.scaffold").joinpath("templates", f"{template}.txt").read_text(encoding="utf-8")
+    return _TOKEN.sub(lambda found: words[found[1]], text)
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current

@@ -1,0 +1,105 @@
+"""Makes a new workflow file of a pattern: complete, valid, and at first one that runs without a model."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from strands_cli.errors import UsageError, did_you_mean
+from strands_cli.plugins.scaffold.new_file import require_name, write_new
+from strands_cli.provider_table import PROVIDERS
+from strands_cli.workflow.format_schema import workflow_schema
+
+PURPOSES = {
+    "chain": "Steps one after another; each sees what those before it said.",
+    "workflow": "Tasks with dependencies; each starts when its own are done.",
+    "routing": "A router chooses one of the routes; only that one runs.",
+    "parallel": "Branches side by side, then one step that joins them.",
+    "evaluator_optimizer": "Drafts are judged and revised until one is good enough.",
+    "orchestrator_workers": "An orchestrator hands out tasks, workers do them side by side.",
+    "graph": "Nodes and edges with conditions; this one has a loop.",
+}
+SCHEMA = "workflow.schema.json"
+_TOKEN = re.compile(r"\{\{(schema|purpose|name|runtime)\}\}")
+# What YAML reads as something else than text.
+_YAML_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
+
+
+@dataclass(frozen=True, slots=True)
+class NewWorkflow:
+    """What a new workflow is to be.
+
+    Attributes:
+        name: The workflow's name, and that of its file.
+        pattern: One of `PURPOSES`.
+        provider: Who serves its models; without one it plays a recording that is written beside it.
+        model: The provider's name of the model.
+    """
+
+    name: str
+    pattern: str = "chain"
+    provider: str | None = None
+    model: str | None = None
+
+    @property
+    def recording(self) -> str | None:
+        """The file that it plays."""
+        return f"{self.name}.recording.yaml" if self.provider is None else None
+
+
+def make_workflow(new: NewWorkflow, directory: Path, *, force: bool = False) -> list[Path]:
+    """Write the workflow, its recording, and the schema that editors check it with; return what was written.
+
+    A schema that lies there is left as it is.
+
+    Raises:
+        UsageError: the name is none, there is no such provider, or it needs a model.
+        ArtifactError: a file exists and `force` is not given, or cannot be written.
+    """
+    return write_new(workflow_files(new), directory, (SCHEMA, workflow_schema), force=force)
+
+
+def workflow_files(new: NewWorkflow) -> dict[str, str]:
+    """Return file name -> text of the workflow, and of its recording where it plays one.
+
+    Raises:
+        UsageError: the name is none, there is no such provider, or it needs a model.
+    """
+    require_name(new.name, "a workflow")
+    name = json.dumps(new.name) if new.name.lower() in _YAML_WORDS else new.name
+    words = {"schema": SCHEMA, "purpose": PURPOSES[new.pattern], "name": name, "runtime": _runtime(new)}
+    made = {f"{new.name}.yaml": _filled("head", words) + _template(new.pattern)}
+    if new.recording is not None:
+        made[new.recording] = _template(f"{new.pattern}.recording")
+    return made
+
+
+def _runtime(new: NewWorkflow) -> str:
+    if new.provider is None:
+        if new.model is not None:
+            raise UsageError("--model needs a --provider")
+        live = "  # provider: openai        # for a live model; `strands doctor` shows which keys are set\n"
+        return f"{live}  # model_id: gpt-4.1-mini\n  provider: replay\n  recording: {new.recording}"
+    known = [name for name in PROVIDERS if name != "replay"]
+    if new.provider not in known:
+        guess = did_you_mean(new.provider, known)
+        fix = f"did you mean '{guess}'?" if guess else f"one of: {', '.join(known)}"
+        raise UsageError(f"there is no provider '{new.provider}'", fix=fix)
+    if new.model is not None:
+        return f"  provider: {new.provider}\n  model_id: {json.dumps(new.model)}"
+    if "model_id" in PROVIDERS[new.provider].needs:
+        raise UsageError(f"the provider '{new.provider}' needs to know the model", fix="add --model NAME")
+    return f"  provider: {new.provider}"
+
+
+def _filled(name: str, words: Mapping[str, str]) -> str:
+    return _TOKEN.sub(lambda found: words[found[1]], _template(name))
+
+
+def _template(name: str) -> str:
+    place = files("strands_cli.plugins.scaffold").joinpath("templates", "workflow", f"{name}.yaml.txt")
+    return place.read_text(encoding="utf-8")

@@ -1,0 +1,209 @@
+"""Where the values of secrets come from: a variable, a file, the output of a program, the keyring, or a service."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from strands_cli.subprocesses import end_group
+
+COMMAND_SECONDS = 20.0
+MAX_BYTES = 64 * 1024
+# What only a client of the service can read, which is handed in from above.
+REMOTE = ("secrets_manager", "ssm")
+# The keyring's service where the workflow names none.
+SERVICE = "strands"
+
+
+@dataclass(frozen=True, slots=True)
+class SecretReference:
+    """What a workflow says of one secret: under which name tools ask for it, and where its value is.
+
+    `folder` is where relative paths start and programs are run.
+    """
+
+    name: str
+    key: str
+    source: str
+    path: str
+    folder: Path
+
+
+class SecretFault(Exception):
+    """A secret has no value; `fix` says how to give it one. Neither has anything of a value in it."""
+
+    def __init__(self, message: str, fix: str) -> None:
+        super().__init__(message)
+        self.fix = fix
+
+
+def require_source(secret: SecretReference, environ: Mapping[str, str]) -> None:
+    """Check, without running or opening anything, that a secret's source is there.
+
+    Raises:
+        SecretFault: it is not.
+    """
+    if secret.source == "env" and not environ.get(secret.key):
+        raise _not_set(secret)
+    if secret.source == "file" and not os.access(_file_of(secret), os.R_OK):
+        raise SecretFault(
+            f"the file {_file_of(secret)} of the secret '{secret.name}' is not there or cannot be read",
+            "write the value into it, for your eyes alone (chmod 600), or correct `path`",
+        )
+    if secret.source == "command":
+        _require_program(secret, environ)
+    if secret.source == "keyring":
+        _require_package(secret, "keyring", "in the keyring")
+    if secret.source in REMOTE:
+        _require_package(secret, "boto3", "kept by Amazon Web Services")
+
+
+def read_secret(
+    secret: SecretReference, environ: Mapping[str, str], remote: Callable[[SecretReference], str] | None = None
+) -> str:
+    """Return a secret's value, without the line end that files and programs put after it.
+
+    Args:
+        secret: Where it is.
+        environ: The environment.
+        remote: Reads it where a service keeps it.
+
+    Raises:
+        SecretFault: it has none.
+    """
+    require_source(secret, environ)
+    if secret.source == "env":
+        return environ[secret.key]
+    if secret.source == "file":
+        value = _text(secret, _read_file(secret))
+    elif secret.source == "command":
+        value = _text(secret, _output_of(secret, environ))
+    elif secret.source in REMOTE:
+        value = remote(secret) if remote is not None else ""
+    else:
+        value = _from_keyring(secret)
+    if not value:
+        raise SecretFault(f"the secret '{secret.name}' is empty", f"give its {secret.source} a value")
+    return value
+
+
+def _not_set(secret: SecretReference) -> SecretFault:
+    message = f"the secret '{secret.name}' is not there: the environment variable {secret.key} is not set"
+    return SecretFault(message, f"set it: export {secret.key}=..., or take another `source`")
+
+
+def _file_of(secret: SecretReference) -> Path:
+    return secret.folder / Path(secret.path).expanduser()
+
+
+def _read_file(secret: SecretReference) -> bytes:
+    try:
+        with _file_of(secret).open("rb") as stream:
+            return stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise SecretFault(
+            f"the file {_file_of(secret)} of the secret '{secret.name}' cannot be read: {error.strerror or error}",
+            "correct `path`, or its permissions",
+        ) from None
+
+
+def _text(secret: SecretReference, raw: bytes) -> str:
+    fix = f"let its {secret.source} hold the value and nothing else"
+    if len(raw) > MAX_BYTES:
+        raise SecretFault(f"the secret '{secret.name}' is longer than {MAX_BYTES} bytes", fix)
+    try:
+        return raw.decode().removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError:
+        raise SecretFault(f"the secret '{secret.name}' is not UTF-8 text", fix) from None
+
+
+def _words_of(secret: SecretReference) -> list[str]:
+    """Return program and arguments; no shell reads the line.
+
+    Raises:
+        SecretFault: it is no command line.
+    """
+    try:
+        words = shlex.split(secret.path)
+    except ValueError as error:
+        raise SecretFault(
+            f"the command of the secret '{secret.name}' cannot be read: {error}", "close its quotes"
+        ) from None
+    if not words:
+        raise SecretFault(f"the command of the secret '{secret.name}' is empty", "write program and arguments")
+    return words
+
+
+def _require_program(secret: SecretReference, environ: Mapping[str, str]) -> None:
+    import shutil
+
+    program = _words_of(secret)[0]
+    # A relative path is one from the folder, where the program will be run.
+    named = str(secret.folder / program) if os.sep in program else program
+    if shutil.which(named, path=environ.get("PATH")) is None:
+        raise SecretFault(
+            f"the secret '{secret.name}' comes from the program '{program}', which is not there",
+            "install it, or correct `path`; no shell reads the line, so aliases and pipes do nothing",
+        )
+
+
+def _output_of(secret: SecretReference, environ: Mapping[str, str]) -> bytes:
+    """Run the program by itself, in a session of its own, and return what it prints.
+
+    Its messages are not shown: nobody can tell whether the value is in one.
+    """
+    import shutil
+    import subprocess
+
+    program, *arguments = _words_of(secret)
+    named = str(secret.folder / program) if os.sep in program else program
+    found = shutil.which(named, path=environ.get("PATH")) or program
+    fix = f"try it by hand: {secret.path}"
+    try:
+        process = subprocess.Popen(  # noqa: S603 - the workflow names it, as a person reads there
+            [found, *arguments], cwd=secret.folder, env=dict(environ), start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+    except OSError as error:
+        said = error.strerror or error
+        raise SecretFault(f"the program of the secret '{secret.name}' cannot be run: {said}", fix) from None
+    with process:
+        try:
+            printed, _ = process.communicate(timeout=COMMAND_SECONDS)
+        except BaseException as error:
+            end_group(process.pid)
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+            message = f"the program of the secret '{secret.name}' took longer than {COMMAND_SECONDS:g} s"
+            raise SecretFault(message, f"{fix}; it gets no input and no terminal") from None
+    if process.returncode != 0:
+        raise SecretFault(f"the program of the secret '{secret.name}' ended with {process.returncode}", fix)
+    return printed
+
+
+def _require_package(secret: SecretReference, package: str, kept: str) -> None:
+    from importlib.util import find_spec
+
+    if find_spec(package) is None:
+        raise SecretFault(
+            f"the secret '{secret.name}' is {kept}, and the Python package {package} is not installed",
+            f"install it beside strands-cli: pip install {package}",
+        )
+
+
+def _from_keyring(secret: SecretReference) -> str:
+    import importlib
+
+    service = secret.path or SERVICE
+    fix = f"store it: keyring set {service} {secret.key}"
+    try:
+        value = importlib.import_module("keyring").get_password(service, secret.key)
+    except Exception as error:  # noqa: BLE001 - each back end has errors of its own
+        message = f"the keyring does not give the secret '{secret.name}': {type(error).__name__}"
+        raise SecretFault(message, f"{fix}; a keyring that is locked must be unlocked first") from None
+    if value is None:
+        raise SecretFault(f"the keyring has no '{secret.key}' of the service '{service}'", fix)
+    return str(value)

@@ -1,0 +1,223 @@
+"""The spans of a run: opened around it and its steps, with the SDK's own under them, and sent when it has ended."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import os
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from opentelemetry import context, trace
+from opentelemetry.context import Context
+from opentelemetry.trace import Span, Status, StatusCode, Tracer
+
+from strands_cli.engine.tracing_port import UNTRACED
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.sampling import Sampler
+
+    from strands_cli.engine.tracing_port import Tracing
+    from strands_cli.events import RunStatus, StepKind, Usage
+    from strands_cli.planning.telemetry_destination import Destination
+    from strands_cli.telemetry.span_export import RedactedExporter
+    from strands_cli.workflow.model import Otel, Telemetry
+
+# How long the end of a run waits for its last spans to be sent.
+END_WAIT_S = 1.0
+SERVICE = "strands-cli"
+_PROVIDER = context.create_key("strands_cli.provider")
+
+
+def provider_here() -> TracerProvider | None:
+    """Return what makes the spans of the run around the caller, None where it is not traced.
+
+    It travels with OpenTelemetry's context and is in no global place: a program may have a provider of its own, and
+    several runs at once.
+    """
+    return cast("TracerProvider | None", context.get_value(_PROVIDER))
+
+
+@contextlib.asynccontextmanager
+async def open_tracing(
+    telemetry: Telemetry, destination: Destination, secrets: frozenset[str], warn: Callable[[str], None]
+) -> AsyncIterator[Tracing]:
+    """Trace what happens inside; spans that cannot be sent do not hold the run up, and `warn` hears of them once.
+
+    Args:
+        telemetry: What the workflow says, with its `otel`.
+        destination: Where they go.
+        secrets: What may be in none of them.
+        warn: Takes a line.
+    """
+    try:
+        provider, exporter = _made(telemetry, destination, secrets)
+    except Exception as error:  # noqa: BLE001 - what OpenTelemetry's variables say may be anything
+        warn(f"this run is not traced: {type(error).__name__}: {error}")
+        yield UNTRACED
+        return
+    try:
+        with _sdk_routed():
+            yield RunTracing(provider)
+    finally:
+        await _send_rest(provider, exporter)
+        if exporter.lost:
+            warn(f"traces could not be sent to {exporter.to}: {exporter.lost} spans are lost")
+
+
+class RunTracing:
+    """Opens spans for the engine (`engine.tracing.Tracing`)."""
+
+    def __init__(self, provider: TracerProvider) -> None:
+        self._provider = provider
+        self._tracer = provider.get_tracer("strands_cli")
+
+    @contextlib.contextmanager
+    def run(self, run_id: str, workflow: str, pattern: str) -> Iterator[OpenSpan]:
+        """Open the span of a run: below the caller's span, else below the one that `TRACEPARENT` names."""
+        token = context.attach(context.set_value(_PROVIDER, self._provider, _caller()))
+        told = {"strands_cli.run_id": run_id, "strands_cli.workflow": workflow, "strands_cli.pattern": pattern}
+        try:
+            with self._open("run", {**told, "gen_ai.operation.name": "invoke_workflow"}) as span:
+                yield span
+        finally:
+            context.detach(token)
+
+    @contextlib.contextmanager
+    def step(self, key: str, kind: StepKind, who: str) -> Iterator[OpenSpan]:
+        """Open the span of a step."""
+        told = {"strands_cli.key": key, "strands_cli.kind": kind, "strands_cli.who": who}
+        with self._open(f"step {key}", told) as span:
+            yield span
+
+    @contextlib.contextmanager
+    def _open(self, name: str, told: Mapping[str, str]) -> Iterator[OpenSpan]:
+        # Errors are written by `ended`, in one sentence; a stack trace of ours says nothing to who reads spans.
+        with self._tracer.start_as_current_span(
+            name, attributes=told, record_exception=False, set_status_on_exception=False
+        ) as span:
+            yield OpenSpan(span)
+
+
+class OpenSpan:
+    """The span of a run or a step (`engine.tracing.Traced`)."""
+
+    def __init__(self, span: Span) -> None:
+        self._span = span
+
+    def ended(self, status: RunStatus, usage: Usage, reason: str | None = None, **told: Any) -> None:
+        """Write how it ended; waiting for a person is no error."""
+        tokens = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+        self._span.set_attributes({f"gen_ai.usage.{name}": value for name, value in tokens.items()})
+        words = {"status": status, "reason": reason, **told}
+        self._span.set_attributes({f"strands_cli.{name}": word for name, word in words.items() if word is not None})
+        if status == "completed":
+            self._span.set_status(Status(StatusCode.OK))
+        elif status == "failed":
+            self._span.set_status(Status(StatusCode.ERROR, reason))
+
+
+def _made(
+    telemetry: Telemetry, destination: Destination, secrets: frozenset[str]
+) -> tuple[TracerProvider, RedactedExporter]:
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    from strands_cli.telemetry.span_export import exporter_to
+
+    provider, exporter = _provider(telemetry.otel), exporter_to(destination, telemetry.redact, secrets)
+    provider.add_span_processor(BatchSpanProcessor(exporter))
+    return provider, exporter
+
+
+def _provider(otel: Otel | None) -> TracerProvider:
+    """Return a provider that is nobody else's; texts are not cut before what is secret is out of them."""
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import SpanLimits, TracerProvider
+
+    name = otel.service_name if otel is not None else None
+    if name is None and not _is_named(os.environ):
+        name = SERVICE
+    resource = Resource.create({"service.name": name} if name else {})
+    whole = SpanLimits(max_attribute_length=SpanLimits.UNSET, max_span_attribute_length=SpanLimits.UNSET)
+    return TracerProvider(_sampler(otel), resource, shutdown_on_exit=False, span_limits=whole)
+
+
+def _is_named(environ: Mapping[str, str]) -> bool:
+    return bool(environ.get("OTEL_SERVICE_NAME")) or "service.name=" in environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
+
+
+def _sampler(otel: Otel | None) -> Sampler | None:
+    """Return who decides whether a run is traced: the caller's span, else the ratio, else `OTEL_TRACES_SAMPLER`."""
+    from opentelemetry.sdk.trace.sampling import ParentBasedTraceIdRatio
+
+    if otel is None or "sample_ratio" not in otel.model_fields_set:
+        return None
+    return ParentBasedTraceIdRatio(otel.sample_ratio)
+
+
+def _caller() -> Context:
+    """Return the context of whoever started the run."""
+    if trace.get_current_span().get_span_context().is_valid:
+        return context.get_current()
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+    carrier = {name: os.environ[name.upper()] for name in ("traceparent", "tracestate") if name.upper() in os.environ}
+    return TraceContextTextMapPropagator().extract(carrier, context.get_current())
+
+
+async def _send_rest(provider: TracerProvider, exporter: RedactedExporter) -> None:
+    """Send what is left, for so long as a run may be held up by it."""
+    sending = threading.Thread(target=provider.shutdown, daemon=True, name="strands-spans")
+    sending.start()
+    await asyncio.to_thread(sending.join, END_WAIT_S)
+    if sending.is_alive():
+        exporter.give_up()
+
+
+_routing = threading.Lock()
+_runs = 0
+
+
+@contextlib.contextmanager
+def _sdk_routed() -> Iterator[None]:
+    """Let the SDK, which has one tracer for the process, make the spans of a run with that run's provider."""
+    from strands.telemetry import get_tracer
+
+    global _runs
+    sdk = get_tracer()
+    with _routing:
+        _runs += 1
+        if not isinstance(sdk.tracer, _Routed):
+            sdk.tracer = _Routed(sdk.tracer)
+    try:
+        yield
+    finally:
+        with _routing:
+            _runs -= 1
+            if not _runs and isinstance(sdk.tracer, _Routed):
+                sdk.tracer = sdk.tracer.other
+
+
+class _Routed(Tracer):
+    """Makes a span of the run around the caller, elsewhere one of the program's own."""
+
+    def __init__(self, other: Tracer) -> None:
+        self.other = other
+
+    def start_span(self, *args: Any, **kwargs: Any) -> Span:
+        return self._here().start_span(*args, **kwargs)
+
+    def start_as_current_span(self, *args: Any, **kwargs: Any) -> Any:
+        return self._here().start_as_current_span(*args, **kwargs)
+
+    def _here(self) -> Tracer:
+        provider = provider_here()
+        return self.other if provider is None else _sdk_tracer(provider)
+
+
+@functools.lru_cache(maxsize=8)
+def _sdk_tracer(provider: TracerProvider) -> Tracer:
+    return provider.get_tracer("strands.telemetry.tracer")

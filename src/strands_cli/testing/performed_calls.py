@@ -1,0 +1,191 @@
+"""Calls that a rehearsal does not make: at once, cancelled, with bad input, by an agent; each check yields problems."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from strands_cli.errors import StrandsCliError
+from strands_cli.testing.plugin_harness import Alone, Outcome, load_alone, run_alone, use_id
+from strands_cli.testing.rehearsal import Prepare, Scene, watched, workspace
+from strands_cli.testing.tool_checks import bad_inputs, check_json, check_shape
+from strands_cli.tools.forms import RawTool
+from strands_cli.tools.schema.schemas import SchemaFaultError, first_problem
+
+AT_ONCE = 8
+MAX_BAD_INPUTS = 20
+Play = Callable[[Alone, Path], Any]
+
+
+def is_repeatable(raw: RawTool) -> bool:
+    """Return whether a tool says that a call made twice changes no more than one made once."""
+    hints = raw.spec.get("annotations") or {}
+    return hints.get("readOnlyHint") is True or hints.get("idempotentHint") is True
+
+
+def reads_only(raw: RawTool, given: Mapping[str, Any]) -> bool:
+    """Return whether a tool says of this call that it changes nothing."""
+    condition = (raw.spec.get("strands_cli") or {}).get("read_only_when")
+    if isinstance(condition, Mapping):
+        try:
+            return first_problem(condition, given) is None
+        except SchemaFaultError:
+            return False
+    return (raw.spec.get("annotations") or {}).get("readOnlyHint") is True
+
+
+def check_same(scene: Scene) -> Iterator[str]:
+    """Compare the second call of a scene with the first."""
+    first, second = scene.first, scene.second
+    if second.in_shape and first.value["status"] != second.value["status"]:
+        yield f"{scene.title} came to {first.value['status']}, and the second time to {second.value['status']}"
+    elif second.answered and not second.in_shape:
+        yield f"{scene.title} gave a result, and the second time {type(second.value).__name__}"
+
+
+def check_concurrent(
+    plugin: Any, config: Mapping[str, Any], prepare: Prepare, scenes: Sequence[Scene]
+) -> Iterator[str]:
+    """Make the calls of all scenes at once, several times each, and compare each answer with that of its own call.
+
+    What is compared are the answers of tools that give the same one shortly before and shortly after, in the same
+    workspace: what tells the time or the age of a file may well differ.
+    """
+    calls = [*scenes] * max(2, AT_ONCE // max(1, len(scenes)))
+
+    async def play(alone: Alone, place: Path) -> list[list[Outcome]]:
+        before = [await alone.invoke(_call(scene), "before", place) for scene in scenes]
+        together = [alone.invoke(_call(scene), f"use-{number}", place) for number, scene in enumerate(calls)]
+        outcomes = list(await asyncio.gather(*together))
+        return [before, outcomes, [await alone.invoke(_call(scene), "after", place) for scene in scenes]]
+
+    before, outcomes, after = _played(plugin, config, prepare, play) if scenes else ([], [], [])
+    for number, (scene, outcome) in enumerate(zip(calls, outcomes, strict=True)):
+        own = {repr(_content(every[number % len(scenes)])) for every in (before, after)}
+        problem = _mixed(scene, outcome, f"use-{number}", own)
+        if problem is not None:
+            yield f"{scene.title}, one of {len(calls)} calls at once, {problem}"
+
+
+def _mixed(scene: Scene, outcome: Outcome, tool_use_id: str, own: set[str]) -> str | None:
+    """Return what is wrong with one of several calls at once; `own` are the answers of that call by itself."""
+    if outcome.raised is not None:
+        return f"raised {type(outcome.raised).__name__}: {outcome.raised}"
+    if outcome.late:
+        return "gave no answer"
+    shape = next(check_shape(outcome.value, tool_use_id), None)
+    if shape is not None:
+        return None if _wrong_anyway(scene) else f"gave no result: {shape}"
+    if len(own) == 1 and repr(_content(outcome)) not in own:
+        return f"answered {_short(outcome.value)}, and by itself {next(iter(own))[:200]}"
+    return None
+
+
+def _content(outcome: Outcome) -> Any:
+    return outcome.value["content"] if outcome.in_shape else None
+
+
+def _wrong_anyway(scene: Scene) -> bool:
+    return next(check_shape(scene.first.value, "use-1"), None) is not None
+
+
+def cancelled(plugin: Any, config: Mapping[str, Any], prepare: Prepare, scenes: Sequence[Scene]) -> Iterator[str]:
+    """Cancel the call of each tool's first scene and make it again."""
+    for scene in {scene.tool: scene for scene in reversed(scenes)}.values():
+
+        async def play(alone: Alone, place: Path, scene: Scene = scene) -> tuple[bool, Outcome]:
+            ended = await alone.cancel(_call(scene), "use-1", place)
+            return ended, await alone.invoke(_call(scene), "use-2", place) if ended else Outcome()
+
+        ended, again = _played(plugin, config, prepare, play)
+        if not ended:
+            yield f"{scene.title} goes on although it was cancelled"
+        elif again.raised is not None or again.late:
+            what = "gave no answer" if again.late else f"raised {type(again.raised).__name__}: {again.raised}"
+            yield f"{scene.title} {what} after a call before it was cancelled"
+
+
+def refusals(plugin: Any, config: Mapping[str, Any], prepare: Prepare, scenes: Sequence[Scene]) -> Iterator[str]:
+    """Call each tool with inputs that its schema refuses."""
+
+    async def play(alone: Alone, place: Path) -> list[tuple[str, Outcome]]:
+        asked = []
+        for scene in {scene.tool: scene for scene in reversed(scenes)}.values():
+            bad = list(bad_inputs(alone.tools[scene.tool], scene.example.input))[:MAX_BAD_INPUTS]
+            asked += [(f"{scene.tool} {what}", (scene.tool, given)) for what, given in bad]
+        return [(title, await alone.invoke(call, "use-1", place)) for title, call in asked]
+
+    for title, outcome in _played(plugin, config, prepare, play):
+        if outcome.raised is not None:
+            yield f"{title} raised {type(outcome.raised).__name__}: {outcome.raised}"
+        elif outcome.late:
+            yield f"{title} gave no answer"
+        elif not outcome.in_shape:
+            yield f"{title} answered {type(outcome.value).__name__}, which is no result"
+        elif outcome.value["status"] != "error":
+            yield f"{title} came to {outcome.value['status']}: {_short(outcome.value)}"
+
+
+def results_by_agent(
+    plugin: Any, config: Mapping[str, Any], prepare: Prepare, scenes: Sequence[Scene]
+) -> Iterator[str]:
+    """Let an agent of ours make the calls of all scenes in one turn."""
+    right = [scene for scene in scenes if not any(check_json(scene.first.value))]
+    yield from _by_agent(plugin, config, prepare, right, lambda alone, at: alone.call_by_agent(_calls(right), at))
+
+
+def results_by_plain_agent(
+    plugin: Any, config: Mapping[str, Any], prepare: Prepare, scenes: Sequence[Scene]
+) -> Iterator[str]:
+    """Let a plain Strands agent make the calls of all scenes in one turn."""
+    right = [scene for scene in scenes if not _wrong_anyway(scene)]
+    yield from _by_agent(plugin, config, prepare, right, lambda alone, _: alone.call_by_plain_agent(_calls(right)))
+
+
+def _by_agent(
+    plugin: Any, config: Mapping[str, Any], prepare: Prepare, scenes: Sequence[Scene], play: Play
+) -> Iterator[str]:
+    try:
+        results = _played(plugin, config, prepare, play) if scenes else []
+    except StrandsCliError as error:
+        yield f"the agent stopped: {error}"
+        return
+    except Exception as error:  # noqa: BLE001 - the SDK's loop hands on what it could not use
+        yield f"the agent's loop failed: {type(error).__name__}: {error}"
+        return
+    if len(results) != len(scenes):
+        yield f"the agent made {len(scenes)} calls and got {len(results)} results"
+        return
+    for number, (scene, result) in enumerate(zip(scenes, results, strict=True)):
+        yield from (f"{scene.title}: {it}" for it in check_shape(result, use_id(number)))
+        if result.get("status") != scene.first.value["status"]:
+            yield f"{scene.title} came to {result.get('status')}: {_short(result)}"
+
+
+def _played(plugin: Any, config: Mapping[str, Any], prepare: Prepare, play: Play) -> Any:
+    """Load the plugin anew, let `play` use it in a fresh workspace, and close it."""
+
+    async def work() -> Any:
+        alone = await load_alone(plugin, config)
+        try:
+            return await play(alone, place)
+        finally:
+            await alone.close()
+
+    with workspace(prepare) as place, watched():
+        return run_alone(work())
+
+
+def _call(scene: Scene) -> tuple[str, Mapping[str, Any]]:
+    return scene.tool, dict(scene.example.input)
+
+
+def _calls(scenes: Sequence[Scene]) -> list[tuple[str, Mapping[str, Any]]]:
+    return [_call(scene) for scene in scenes]
+
+
+def _short(result: Mapping[str, Any]) -> str:
+    text = repr(result.get("content"))
+    return text if len(text) <= 200 else text[:197] + "..."

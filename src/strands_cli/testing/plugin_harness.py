@@ -1,0 +1,291 @@
+"""One plugin by itself, outside any plan: called directly, by an agent through the gate, and by a plain agent."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+from strands import Agent
+from strands.tools.executors import SequentialToolExecutor
+from strands.tools.tools import PythonAgentTool
+from strands.types.events import ToolResultEvent
+from strands.types.tools import AgentTool
+
+from strands_cli.agents.agent_runner import SdkAgentRunner
+from strands_cli.agents.model.replay import ReplayModel
+from strands_cli.engine.ports import AgentRequest
+from strands_cli.engine.standalone import OutsideRun
+from strands_cli.engine.threads import DaemonThreads
+from strands_cli.planning.plan import PlannedAgent, PlannedTool
+from strands_cli.policy import Decision, Rule
+from strands_cli.providers import ModelSettings
+from strands_cli.tools.calling_contract import DEFAULT_OUTPUT_BYTES, DEFAULT_TIMEOUT_S, Contract
+from strands_cli.tools.forms import Closer, RawTool, close_all, normal_spec, read_tools, spec_tool
+from strands_cli.tools.gate import Gate
+from strands_cli.tools.manifest_check import LoadedTool, hold_against_manifest
+from strands_cli.tools.timeouts import GRACE_S, Raised, bounded
+from strands_cli.tools.tool_loading import Toolbox, key_of
+from strands_cli.workflow.recording_file import RecordedCall, RecordedTurn
+
+Call = tuple[str, Mapping[str, Any]]
+Value = TypeVar("Value")
+_YES = Rule("allow", "*", "command line", "--yes")
+_STEP = "call"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one direct call came to: a value, what was raised, or nothing in time (`late`)."""
+
+    value: Any = None
+    raised: BaseException | None = None
+    late: bool = False
+    seconds: float = 0.0
+
+    @property
+    def answered(self) -> bool:
+        """Whether it returned something in time."""
+        return self.raised is None and not self.late
+
+    @property
+    def in_shape(self) -> bool:
+        """Whether what it returned can be read as a result, whatever its id."""
+        value = self.value
+        sound = self.answered and isinstance(value, Mapping) and value.get("status") in ("success", "error")
+        blocks = value.get("content") if sound else None
+        return isinstance(blocks, list) and bool(blocks) and all(map(_is_block, blocks))
+
+
+@dataclass(slots=True)
+class Alone:
+    """A loaded plugin and what to close when it is done with; `functions` are those of module tools."""
+
+    tools: dict[str, RawTool] = field(default_factory=dict)
+    functions: dict[str, Any] = field(default_factory=dict)
+    closers: list[Closer] = field(default_factory=list)
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+    async def invoke(self, call: Call, tool_use_id: str, workspace: Path) -> Outcome:
+        """Call a tool directly, within the time it states for itself, with nothing between that mends its answer."""
+        name, given = call
+        limit, over, started = timeout_of(self.tools[name]), threading.Event(), time.monotonic()
+        contract = Contract(workspace_of(workspace), {}).keywords(self.config, started + limit, over)
+        tool_use = {"toolUseId": tool_use_id, "name": name, "input": given}
+        try:
+            answer = await bounded(
+                lambda: self.tools[name].invoke(tool_use, {"strands_cli": contract}, lambda _: None), limit
+            )
+        except TimeoutError:
+            return Outcome(late=True, seconds=time.monotonic() - started)
+        finally:
+            over.set()
+        seconds = time.monotonic() - started
+        if isinstance(answer, Raised):
+            return Outcome(raised=answer.error, seconds=seconds)
+        return Outcome(answer, seconds=seconds)
+
+    async def cancel(self, call: Call, tool_use_id: str, workspace: Path) -> bool:
+        """Begin a direct call, cancel it, and return whether it ended."""
+        task = asyncio.create_task(self.invoke(call, tool_use_id, workspace))
+        await asyncio.sleep(0.01)
+        before = asyncio.all_tasks() - {task, asyncio.current_task()}
+        task.cancel()
+        await asyncio.wait({task}, timeout=2 * GRACE_S)
+        return task.done() and all(other.done() for other in before)
+
+    async def call_by_agent(self, calls: Sequence[Call], workspace: Path) -> list[dict[str, Any]]:
+        """Let an agent of ours make the calls in one turn, through the gate; return the results its model was sent.
+
+        Raises:
+            StrandsCliError: the run would have stopped.
+        """
+        planned = {name: _planned(name, self.config) for name in self.tools}
+        toolbox = Toolbox({key_of(planned[name]): [_loaded(planned[name], raw)] for name, raw in self.tools.items()})
+        model = _Played(calls)
+        runner = SdkAgentRunner(lambda *_: model, toolbox, Gate([_YES], Contract(workspace_of(workspace), {})))
+        agent = PlannedAgent("author", "Call the tools.", ModelSettings("replay"), tuple(planned.values()))
+        request = AgentRequest(agent, "Call the tools.", agent.prompt, agent.tools)
+        await runner.run_agent(request, OutsideRun().scope())
+        return model.results
+
+    async def call_by_plain_agent(self, calls: Sequence[Call]) -> list[dict[str, Any]]:
+        """Let a plain Strands agent make the calls, with nothing of ours around the tools."""
+        model = _Played(calls)
+        agent = Agent(
+            model=model,
+            tools=[self._plain(name) for name in self.tools],
+            callback_handler=None,
+            retry_strategy=None,
+            tool_executor=SequentialToolExecutor(),
+        )
+        await agent.invoke_async("Call the tools.")
+        return model.results
+
+    async def close(self) -> list[str]:
+        """Close what has state; return what went wrong, one line each."""
+        return await close_all(self.closers)
+
+    def _plain(self, name: str) -> AgentTool:
+        function, raw = self.functions.get(name), self.tools[name]
+        if function is not None and not inspect.isasyncgenfunction(function):
+            spec: Any = normal_spec(raw.spec)
+            return PythonAgentTool(name, spec, function)
+        return _Plain(raw)
+
+
+def _is_block(block: Any) -> bool:
+    if not isinstance(block, Mapping) or len(block) != 1:
+        return False
+    kind, value = next(iter(block.items()))
+    return isinstance(value, str) if kind == "text" else kind in ("json", "image", "document", "video")
+
+
+class _Plain(AgentTool):
+    """A tool as the SDK has it, but for what only its author's object has: the SDK's own stream does the work."""
+
+    def __init__(self, raw: RawTool) -> None:
+        super().__init__()
+        self._raw = raw
+
+    @property
+    def tool_name(self) -> str:
+        return self._raw.name
+
+    @property
+    def tool_spec(self) -> Any:
+        return self._raw.spec
+
+    @property
+    def tool_type(self) -> str:
+        return "plain"
+
+    async def stream(self, tool_use: Any, invocation_state: dict[str, Any], **kwargs: Any) -> Any:
+        yield ToolResultEvent(await self._raw.invoke(tool_use, {**invocation_state, **kwargs}, lambda _: None))
+
+
+class _Played(ReplayModel):
+    """A model that asks for the given calls in one turn and keeps the results that it is sent."""
+
+    def __init__(self, calls: Sequence[Call]) -> None:
+        asked = tuple(RecordedCall(name, given) for name, given in calls)
+        super().__init__((RecordedTurn(calls=asked), RecordedTurn(text="Done.")), _STEP)
+        self.results: list[dict[str, Any]] = []
+
+    async def stream(self, messages: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        content = messages[-1]["content"]
+        self.results += [block["toolResult"] for block in content if "toolResult" in block]
+        async for event in super().stream(messages, *args, **kwargs):
+            yield event
+
+
+def use_id(number: int) -> str:
+    """Return the tool-use id that the agents' model gives its call of this number, from 0."""
+    return f"{_STEP}.1.{number}"
+
+
+async def load_alone(target: Any, config: Mapping[str, Any]) -> Alone:
+    """Load a plugin from an entry point's value (`package.module:attribute`), or from the object it stands for.
+
+    Raises:
+        NotAToolError: it is none of the forms.
+    """
+    alone = Alone(config=config)
+    plugin = _resolved(target) if isinstance(target, str) else target
+    try:
+        own = _function_with_spec(plugin)
+        found = [own] if own is not None else await read_tools(plugin, config, alone.closers)
+    except BaseException:
+        await alone.close()
+        raise
+    alone.tools = {raw.name: raw for raw in found}
+    alone.functions = _functions(plugin, alone.tools)
+    return alone
+
+
+def run_alone(work: Coroutine[Any, Any, Value]) -> Value:
+    """Run a coroutine as the program does: neither a thread nor a task that hangs holds it up."""
+    loop = asyncio.new_event_loop()
+    try:
+        loop.set_default_executor(DaemonThreads())
+        return loop.run_until_complete(work)
+    finally:
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        if left:  # a task that does not let itself be cancelled would hold up `asyncio.run` for ever
+            loop.run_until_complete(asyncio.wait(left, timeout=GRACE_S))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()
+
+
+def workspace_of(root: Path) -> dict[str, Any]:
+    """Return a workspace of one directory as the calling contract has it."""
+    return {"root": str(root), "mounts": {}, "protected": []}
+
+
+def timeout_of(raw: RawTool) -> float:
+    """Return the seconds that a tool may take."""
+    return float(_claim(raw, "timeout_s") or DEFAULT_TIMEOUT_S)
+
+
+def size_limit_of(raw: RawTool) -> int:
+    """Return the bytes that a tool may answer."""
+    return int(_claim(raw, "max_output_bytes") or DEFAULT_OUTPUT_BYTES)
+
+
+def _claim(raw: RawTool, word: str) -> float | None:
+    claims = raw.spec.get("strands_cli")
+    stated = claims.get(word) if isinstance(claims, Mapping) else None
+    sound = isinstance(stated, (int, float)) and not isinstance(stated, bool) and stated > 0
+    return stated if sound else None
+
+
+def _resolved(reference: str) -> Any:
+    module, _, attribute = reference.partition(":")
+    plugin: Any = importlib.import_module(module)
+    for part in attribute.split(".") if attribute else ():
+        plugin = getattr(plugin, part)
+    return plugin
+
+
+def _function_with_spec(plugin: Any) -> RawTool | None:
+    """Return the tool of a plain function that a TOOL_SPEC of its module describes."""
+    module = sys.modules.get(plugin.__module__) if inspect.isfunction(plugin) else None
+    for spec in _specs(module):
+        if module is not None and spec.get("name") == plugin.__name__:
+            return spec_tool(module, spec)
+    return None
+
+
+def _functions(plugin: Any, tools: Mapping[str, RawTool]) -> dict[str, Any]:
+    module = plugin if isinstance(plugin, ModuleType) else sys.modules.get(getattr(plugin, "__module__", ""))
+    named = {str(spec.get("name")) for spec in _specs(module)} & set(tools)
+    found = {
+        name: getattr(module, name, None) or getattr(module, str(module.__name__).rpartition(".")[2], None)
+        for name in named
+        if module is not None
+    }
+    return {name: function for name, function in found.items() if inspect.isfunction(function)}
+
+
+def _specs(module: Any) -> list[Mapping[str, Any]]:
+    found = [getattr(module, "TOOL_SPEC", None), *(getattr(module, "TOOL_SPECS", None) or ())]
+    return [spec for spec in found if isinstance(spec, Mapping)]
+
+
+def _planned(name: str, config: Mapping[str, Any]) -> PlannedTool:
+    return PlannedTool(name, f"native:{name}", None, Decision("allow", "the tool's own test"), config)
+
+
+def _loaded(planned: PlannedTool, raw: RawTool) -> LoadedTool:
+    (loaded,) = hold_against_manifest(planned, [raw])
+    return loaded

@@ -1,0 +1,71 @@
+"""An MCP server that is reached over HTTP: no redirects, no compression, and so much in one response."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+
+from strands_cli.tools.mcp.connection import MAX_MESSAGE_BYTES, Link, Streams
+
+FIRST_ERROR = 400
+# What says that the server cannot be used now; other errors speak of the one request.
+_REFUSING = (401, 403, 404, 407, 429)
+_NO_SESSION = 404
+
+
+def reach_url(url: str, headers: Mapping[str, str]) -> Callable[[Link], AbstractAsyncContextManager[Streams]]:
+    """Return what connects to a server at an address, with headers that go nowhere else."""
+
+    @contextlib.asynccontextmanager
+    async def reach(link: Link) -> AsyncIterator[Streams]:
+        client = create_mcp_http_client({**headers, "accept-encoding": "identity"})
+        client.follow_redirects = False
+        client.event_hooks = {"response": [_checked(link, client)]}
+        async with client, streamable_http_client(url, http_client=client) as (incoming, outgoing, *_):
+            yield incoming, outgoing
+
+    return reach
+
+
+def _checked(link: Link, client: Any) -> Callable[[Any], Any]:
+    """Return what looks at each response before it is read."""
+    # The library that the client is of: `mcp` has changed it from one line to the next.
+    http = importlib.import_module(type(client).__module__.partition(".")[0])
+
+    class Capped(http.AsyncByteStream):  # type: ignore[misc,name-defined]
+        """The bytes of a response, up to the limit."""
+
+        def __init__(self, inner: Any) -> None:
+            self._inner = inner
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            left = MAX_MESSAGE_BYTES
+            async for chunk in self._inner:
+                left -= len(chunk)
+                if left < 0:
+                    link.fault = f"it sent a response of more than {MAX_MESSAGE_BYTES:,} bytes"
+                    raise http.ReadError(link.fault)
+                yield chunk
+
+        async def aclose(self) -> None:
+            await self._inner.aclose()
+
+    async def check(response: Any) -> None:
+        if response.status_code in _REFUSING or response.status_code >= 500:
+            link.fault = f"it answered HTTP {response.status_code}"
+            link.is_stale = link.is_stale or response.status_code == _NO_SESSION
+        elif 300 <= response.status_code < FIRST_ERROR:
+            link.fault = f"it answered HTTP {response.status_code}, and redirects are not followed"
+            raise http.ReadError(link.fault)
+        if response.headers.get("content-encoding", "identity") != "identity":
+            link.fault = "it compresses its answers, which it was asked not to"
+            raise http.ReadError(link.fault)
+        response.stream = Capped(response.stream)
+
+    return check

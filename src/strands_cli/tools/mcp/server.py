@@ -1,0 +1,334 @@
+"""One MCP server of a run: started within its time, called, started again when it has died, and stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from strands.tools.mcp import MCPClient
+from strands.tools.mcp.mcp_agent_tool import MCPAgentTool
+from strands.types import PaginatedList
+
+from strands_cli.canonical_json import canonical_json
+from strands_cli.engine.threads import DaemonThreads
+from strands_cli.errors import NotEquipped, RunFailed, StrandsCliError
+from strands_cli.secrets import redact
+from strands_cli.tools.invocation import Progress
+from strands_cli.tools.mcp.connection import Link
+from strands_cli.tools.tool_results import Result, error_result
+from strands_cli.workflow.tool_entries import McpServer
+
+# The SDK's own time limit waits for ever for a server that does not answer; ours breaks the connection off.
+_NEVER_S = 24 * 60 * 60
+# How long a connection that is broken off may take to be gone, and one that is closed.
+GIVE_UP_S, STOP_S = 6.0, 8.0
+_LOOKS, _LOOK_S = 20, 0.01
+# A longer list is a flood.
+MAX_TOOLS, MAX_PAGES = 512, 64
+METHOD_NOT_FOUND = -32601
+_THREADS = DaemonThreads()
+# How often a server that has died is started again in one run.
+MAX_RESTARTS = 3
+_SECRET = re.compile(r"\$\{secrets\.([^{}]+)\}")
+
+
+class Flood(NotEquipped):
+    """A server lists more tools than anybody can use."""
+
+
+class _TellsNothing(Exception):
+    """A server does not tell when its tools change."""
+
+
+class Client(MCPClient):
+    """The SDK's client, with an end to lists of tools."""
+
+    def __init__(self, link: Link, **settings: Any) -> None:
+        super().__init__(link.open, **settings)
+        self._link = link
+        self._pages = self._found = 0
+
+    def stop(self, *error: Any) -> None:
+        """End the connection, also where it has ended by itself."""
+        thread, loop = self._background_thread, self._background_thread_event_loop
+        if self._link.is_over and thread is not None and thread is not threading.current_thread():
+            thread.join(GIVE_UP_S)
+            if loop is not None and not thread.is_alive():
+                # The SDK would leave a coroutine in it that nothing awaits, and Python would complain.
+                loop.close()
+                self._background_thread_event_loop = None
+        super().stop(*error)
+
+    def list_tools_sync(self, pagination_token: str | None = None, *others: Any, **named: Any) -> PaginatedList[Any]:
+        """Return a page of the server's tools.
+
+        Raises:
+            Flood: it is one page too many, or there are too many tools on them.
+        """
+        if pagination_token is None:
+            self._pages = self._found = 0
+        page = super().list_tools_sync(pagination_token, *others, **named)
+        self._pages, self._found = self._pages + 1, self._found + len(page)
+        if self._found > MAX_TOOLS or (page.pagination_token is not None and self._pages >= MAX_PAGES):
+            raise Flood(f"it lists more than {MAX_TOOLS} tools, or more than {MAX_PAGES} pages of them")
+        return page
+
+    def list_all(self) -> list[MCPAgentTool]:
+        """Return all tools of the server."""
+        page = self.list_tools_sync()
+        found = list(page)
+        while page.pagination_token is not None:
+            page = self.list_tools_sync(page.pagination_token)
+            found += page
+        return found
+
+
+class Server:
+    """A server that the run has started, with the definitions of its tools as they were then.
+
+    Those hold for the whole run: a tool whose definition the server changes is no longer called.
+    """
+
+    def __init__(
+        self, settings: McpServer, folder: Path, values: Mapping[str, str], secrets: Iterable[str] = ()
+    ) -> None:
+        self.settings = settings
+        self.tools: dict[str, dict[str, Any]] = {}
+        self._folder = folder
+        self._values = values
+        self._secrets = frozenset(secrets)
+        self._client: Client | None = None
+        self._link: Link | None = None
+        self._changed: dict[str, str] = {}
+        self._starting = asyncio.Lock()
+        self._starts = 0
+        # The SDK's client does not connect to a server of the newer protocol that cannot tell of changes, if asked to.
+        self._tells = True
+
+    async def start(self) -> tuple[Client, Link]:
+        """Start the server, learn its tools and return the connection.
+
+        Raises:
+            NotEquipped: it does not start, or does not answer in time; nothing of it is left.
+        """
+        self._starts += 1
+        if self._tells:
+            try:
+                return await self._connect()
+            except _TellsNothing:
+                self._tells = False
+        return await self._connect()
+
+    async def _connect(self) -> tuple[Client, Link]:
+        link = Link(self._reach())
+        listener = self._compare if self._tells else None
+        client = Client(link, startup_timeout=_NEVER_S, application_name="strands-cli", on_tools_changed=listener)
+        self._client, self._link = client, link
+
+        def begin() -> list[MCPAgentTool]:
+            client.start()
+            # What it may say all the same is heard.
+            client.on_tools_changed = self._compare
+            return client.list_all()
+
+        beginning = _in_thread(begin)
+        try:
+            done, _ = await asyncio.wait({beginning}, timeout=self.settings.startup_timeout)
+            if not done:
+                raise self._fault(f"did not answer within {self.settings.startup_timeout:g} s")
+            served = await beginning
+        except StrandsCliError as error:
+            await self._give_up(beginning)
+            raise error if not isinstance(error, Flood) else self._fault(f"cannot be used: {error.message}") from error
+        except BaseException as error:
+            await self._give_up(beginning)
+            if not isinstance(error, Exception):
+                raise
+            if self._tells and getattr(_cause(error), "code", None) == METHOD_NOT_FOUND:
+                raise _TellsNothing from error
+            raise self._fault(f"does not start: {_reason(error)}") from error
+        link.fault, link.is_stale = None, False  # the client asks for what older servers do not have
+        self._learn(served)
+        return client, link
+
+    def _reach(self) -> Any:
+        settings = self.settings
+        if settings.url is not None:
+            from strands_cli.tools.mcp.http_transport import reach_url
+
+            return reach_url(settings.url, self._filled(settings.headers))
+        from strands_cli.tools.mcp.stdio_transport import reach_process
+
+        return reach_process(settings.command or "", settings.args, self._filled(settings.env), self._folder)
+
+    def _filled(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """Return texts with the secrets that they name."""
+        return {name: _SECRET.sub(lambda found: self._values[found[1]], text) for name, text in texts.items()}
+
+    async def _give_up(self, beginning: asyncio.Future[Any]) -> None:
+        """Break the connection off and see that nothing of it is left."""
+        client, self._client = self._client, None
+        if self._link is not None:
+            self._link.give_up()
+        await asyncio.wait({beginning}, timeout=GIVE_UP_S)
+        if beginning.done() and not beginning.cancelled():
+            beginning.exception()  # it is known, or of no interest
+        if client is not None:
+            await _stopped(client, self._link)
+
+    def _fault(self, what: str) -> NotEquipped:
+        """Return the error for a server that cannot be used, with its last words."""
+        link = self._link
+        message = f"the MCP server '{self.settings.id}' {what}"
+        if link is not None and link.fault:
+            message += f"; {link.fault}"
+        if link is not None and link.last_lines:
+            message += "\n  it said: " + "\n  it said: ".join(link.last_lines)
+        how = self.settings.url or self.settings.command
+        return NotEquipped(redact(message, self._secrets), fix=f"see that it works by itself: {how}")
+
+    def _learn(self, served: list[MCPAgentTool]) -> None:
+        """Take the definitions, or where there are some hold the new ones against them."""
+        if self.tools:
+            self._compare([], served)
+            return
+        for tool in served:
+            self.tools.setdefault(tool.mcp_tool.name, definition_of(tool))
+
+    def _compare(self, _before: Any, served: Iterable[Any]) -> None:
+        """Note which tools are no longer what they were, in a thread of the client."""
+        now = {tool.mcp_tool.name: definition_of(tool) for tool in served}
+        changed = {}
+        for name, known in self.tools.items():
+            if name not in now:
+                changed[name] = "the server no longer has it"
+            elif canonical_json(now[name]) != canonical_json(known):
+                fields = [field for field in {**known, **now[name]} if now[name].get(field) != known.get(field)]
+                changed[name] = f"the server has changed its {', '.join(fields)}"
+        self._changed = changed
+
+    async def call(self, name: str, tool_use: Mapping[str, Any], progress: Progress) -> Any:
+        """Call a tool by the server's own name for it; a server that has died is started again first.
+
+        A call in which the server dies is an error and is not made again: nobody knows how far it came.
+        """
+        identity = str(tool_use["toolUseId"])
+        try:
+            client, link = await self._live()
+        except StrandsCliError as error:
+            return error_result(identity, "unavailable", error.message, retryable=self._starts <= MAX_RESTARTS)
+        if name in self._changed:
+            said = f"{name} is not called any more: {self._changed[name]} since the run began"
+            return error_result(identity, "denied", said)
+        link.fault = None
+        try:
+            answer: dict[str, Any] = dict(await client.call_tool_async(
+                identity, name, dict(tool_use["input"]), progress_callback=_telling(progress)
+            ))  # fmt: skip
+        except Exception as error:  # noqa: BLE001 - the SDK's client raises several types when it is not connected
+            answer = {"status": "error", "content": [{"text": _reason(error)}]}
+        if answer["status"] == "error" and "isError" not in answer:
+            await _settled(link)  # the server itself did not say so
+        if answer["status"] == "error" and (link.closed or link.fault):
+            return self._lost(identity)
+        if answer.get("structuredContent") is not None and not answer["content"]:
+            answer["content"] = [{"json": answer["structuredContent"]}]
+        return answer
+
+    def _lost(self, identity: str) -> Result:
+        said = self._fault("was lost in the middle of the call, which may have had its effect").message
+        return error_result(identity, "unavailable", said, retryable=self._starts <= MAX_RESTARTS)
+
+    async def _live(self) -> tuple[Client, Link]:
+        """Return the connection, made again where it is lost.
+
+        Raises:
+            StrandsCliError: it cannot be, or has been too often.
+        """
+        async with self._starting:
+            client, link = self._client, self._link
+            if client is not None and link is not None and not (link.closed or link.is_stale):
+                return client, link
+            if self._starts > MAX_RESTARTS:
+                raise RunFailed(f"the MCP server '{self.settings.id}' has died {self._starts} times in this run")
+            await self.stop()
+            return await self.start()
+
+    async def stop(self) -> None:
+        """End the connection and the server, if it runs; nothing of it is left."""
+        client, self._client = self._client, None
+        if client is not None:
+            await _stopped(client, self._link)
+
+
+def _in_thread(work: Callable[[], Any]) -> asyncio.Future[Any]:
+    """Do what blocks in a thread that holds up neither the end of the run nor that of the process."""
+    return asyncio.get_running_loop().run_in_executor(_THREADS, work)
+
+
+async def _settled(link: Link) -> None:
+    """Wait until it shows whether the connection is lost: the SDK fails the call before it has closed it."""
+    for _ in range(_LOOKS):
+        if link.closed or link.fault:
+            return
+        await asyncio.sleep(_LOOK_S)
+
+
+async def _stopped(client: Client, link: Link | None) -> None:
+    stopping = _in_thread(partial(client.stop, None, None, None))
+    try:
+        await asyncio.wait({stopping}, timeout=STOP_S)
+    finally:
+        if not stopping.done() and link is not None:
+            link.give_up()
+            await asyncio.wait({stopping}, timeout=GIVE_UP_S)
+        if stopping.done() and not stopping.cancelled():
+            stopping.exception()  # how the connection ended no longer matters
+
+
+def definition_of(tool: Any) -> dict[str, Any]:
+    """Return what a server says of a tool, in the words of the catalog."""
+    spec = tool.tool_spec
+    schema = spec["inputSchema"]
+    output = spec.get("outputSchema")
+    fields = {
+        "name": tool.mcp_tool.name,
+        "description": tool.mcp_tool.description,
+        "input_schema": schema.get("json", schema),
+        "output_schema": output.get("json", output) if output else None,
+        "annotations": spec.get("annotations"),
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _telling(progress: Progress) -> Callable[..., Any]:
+    loop = asyncio.get_running_loop()
+
+    async def tell(done: float, total: float | None, message: str | None) -> None:
+        with contextlib.suppress(RuntimeError):  # the run is over
+            loop.call_soon_threadsafe(progress, {"done": done, "total": total, "message": message})
+
+    return tell
+
+
+def _reason(error: BaseException) -> str:
+    """Return why, in words."""
+    cause = _cause(error)
+    return str(getattr(cause, "message", "")) or str(cause) or type(cause).__name__
+
+
+def _cause(error: BaseException) -> BaseException:
+    """Return the innermost cause, since the SDK and task groups wrap it."""
+    while True:
+        if isinstance(error, BaseExceptionGroup) and error.exceptions:
+            error = error.exceptions[0]
+        elif error.__cause__ is not None:
+            error = error.__cause__
+        else:
+            return error

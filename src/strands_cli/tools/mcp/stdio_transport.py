@@ -1,0 +1,159 @@
+"""An MCP server that runs as a process of its own and speaks on its stdin and stdout; it never outlives the run."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+from mcp.shared.message import SessionMessage
+from mcp.types import JSONRPCMessage
+from pydantic import TypeAdapter
+
+from strands_cli.subprocesses import end_group
+from strands_cli.tools.mcp.connection import MAX_MESSAGE_BYTES, Link, Streams
+
+# What a server gets of our environment; everything else, keys above all, only if its `env` says so.
+INHERITED = (
+    "HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER",
+    "APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATHEXT", "PROCESSOR_ARCHITECTURE", "SYSTEMDRIVE",
+    "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR",
+)  # fmt: skip
+# How long a server has to end by itself when its stdin is closed, and then when it is told to.
+END_S, TERM_S = 2.0, 1.0
+_LOOK_S = 0.01
+# Our kernel kills the server when we die, whatever we die of; what takes the place of this program keeps that.
+_TIED = """
+import ctypes, os, sys
+ctypes.CDLL(None).prctl(1, 9)
+if os.getppid() != int(sys.argv[1]):
+    os._exit(1)
+try:
+    os.execvp(sys.argv[2], sys.argv[2:])
+except OSError as error:
+    sys.exit(f"{sys.argv[2]}: {error.strerror}")
+"""
+Stream = TypeVar("Stream", asyncio.StreamReader, asyncio.StreamWriter)
+_MESSAGES: TypeAdapter[Any] = TypeAdapter(JSONRPCMessage)
+
+
+def reach_process(
+    command: str, arguments: Sequence[str], env: Mapping[str, str], folder: Path
+) -> Callable[[Link], AbstractAsyncContextManager[Streams]]:
+    """Return what starts a server and connects to it.
+
+    Args:
+        command: The program.
+        arguments: Its arguments.
+        env: The environment variables that it gets besides `INHERITED`.
+        folder: Where it runs.
+    """
+    inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
+
+    @contextlib.asynccontextmanager
+    async def reach(link: Link) -> AsyncIterator[Streams]:
+        process = await asyncio.create_subprocess_exec(
+            *_tied([command, *arguments]), env={**inherited, **env}, cwd=folder, start_new_session=True,
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            limit=MAX_MESSAGE_BYTES,
+        )  # fmt: skip
+        to_session, incoming = anyio.create_memory_object_stream[Any](0)
+        outgoing, from_session = anyio.create_memory_object_stream[Any](0)
+        async with anyio.create_task_group() as group:
+            group.start_soon(_read, process, to_session, link)
+            group.start_soon(_write, process, from_session)
+            group.start_soon(_listen, process, link)
+            try:
+                yield incoming, outgoing
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await _end(process)
+                for stream in (incoming, outgoing, to_session, from_session):
+                    stream.close()
+                group.cancel_scope.cancel()
+
+    return reach
+
+
+def _tied(command: list[str]) -> list[str]:
+    """Return the command so that the process ends with us; elsewhere than on Linux its closed stdin tells it."""
+    if sys.platform != "linux" or not sys.executable:
+        return command
+    return [sys.executable, "-I", "-S", "-c", _TIED, str(os.getpid()), *command]
+
+
+async def _read(process: asyncio.subprocess.Process, to_session: Any, link: Link) -> None:
+    """Hand on each message of the server, until it ends or sends what is too large."""
+    stdout = _pipe(process.stdout)
+    async with to_session:
+        while True:
+            try:
+                line = await stdout.readline()
+            except ValueError:
+                link.fault = f"it sent a message of more than {MAX_MESSAGE_BYTES:,} bytes"
+                end_group(process.pid)
+                break
+            if not line:
+                break
+            try:
+                message = SessionMessage(_MESSAGES.validate_json(line))
+            except ValueError:
+                link.remember(line)  # many a program prints a greeting
+                continue
+            with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                await to_session.send(message)
+        link.closed = True
+        if await _is_over(process, _LOOK_S * 20) and link.fault is None:
+            link.fault = f"it ended with exit code {process.returncode}"
+
+
+async def _write(process: asyncio.subprocess.Process, from_session: Any) -> None:
+    stdin = _pipe(process.stdin)
+    async with from_session:
+        with contextlib.suppress(OSError):  # it has closed its stdin; whoever reads from it will notice its end
+            async for message in from_session:
+                said = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                stdin.write(said.encode() + b"\n")
+                await stdin.drain()
+
+
+def _pipe(stream: Stream | None) -> Stream:
+    """Return a stream of a process that was started with all three."""
+    if stream is None:
+        raise ValueError("the process has no pipe")
+    return stream
+
+
+async def _listen(process: asyncio.subprocess.Process, link: Link) -> None:
+    stderr = _pipe(process.stderr)
+    while said := await stderr.read(4096):
+        link.remember(said)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End the server and all that it has started: by closing its stdin, then by signals."""
+    with contextlib.suppress(OSError):
+        _pipe(process.stdin).close()
+    if not await _is_over(process, END_S):
+        end_group(process.pid, signal.SIGTERM)
+        await _is_over(process, TERM_S)
+    # Also where it is over: what it has started may not be.
+    end_group(process.pid)
+    await _is_over(process, TERM_S)
+    # A pipe that somebody else still holds would keep it open, and nothing public closes it.
+    getattr(process, "_transport").close()  # noqa: B009
+
+
+async def _is_over(process: asyncio.subprocess.Process, seconds: float) -> bool:
+    # Not `wait()`: on Python 3.11 it waits for the pipes too, which a child of the server may hold.
+    with anyio.move_on_after(seconds):
+        while process.returncode is None:
+            await anyio.sleep(_LOOK_S)
+    return process.returncode is not None

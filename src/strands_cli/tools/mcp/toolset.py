@@ -1,0 +1,249 @@
+"""The tools of a run's MCP servers: started together, filtered, held against the lock, and offered one by one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from strands_cli.canonical_json import canonical_json
+from strands_cli.errors import Denied, Finding, NotEquipped, did_you_mean
+from strands_cli.hooks.manager import Hooks
+from strands_cli.lock.compare import compare_tools
+from strands_cli.lock.lock_model import LockedServer, LockedTool
+from strands_cli.planning.plan import PlannedTool
+from strands_cli.planning.resolve.mcp_servers import is_offered, model_name
+from strands_cli.tools.forms import Closer, RawTool
+from strands_cli.tools.invocation import NO_ANSWERS, Answers, Progress
+from strands_cli.tools.manifest_check import LoadedTool, loaded_tool
+from strands_cli.tools.mcp.server import Server
+from strands_cli.tools.plugin_hooks import told_of_load, wrapped
+from strands_cli.unicode_safety import hidden_characters, texts_of
+from strands_cli.workflow.model import McpServer
+
+# A definition that is larger would crowd out what else a model has to read.
+MAX_DEFINITION_BYTES = 32 * 1024
+_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What servers need besides their settings.
+
+    Attributes:
+        folder: Where those run that are processes.
+        values: The secrets, by name.
+        secrets: What may not appear in an error.
+        pinned: What the lock has of each server, by id.
+    """
+
+    folder: Path
+    values: Mapping[str, str] = field(default_factory=dict)
+    secrets: frozenset[str] = frozenset()
+    pinned: Mapping[str, LockedServer] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Served:
+    """The tools that servers gave, by the planned tools that stand for them, and what a person should know of them."""
+
+    tools: list[tuple[PlannedTool, list[LoadedTool]]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+async def load_served(
+    planned: Sequence[PlannedTool], serving: Serving, closers: list[Closer], hooks: Hooks | None = None
+) -> Served:
+    """Start the servers of these tools, all at once, and return the tools.
+
+    Args:
+        planned: Servers and tools of servers.
+        serving: What they need.
+        closers: What stops them is added here before they are started.
+        hooks: The hook plugins: they are told of each start, and give what stands around each call.
+
+    Raises:
+        NotEquipped: a server does not start, or has not a tool that is named.
+        Denied: a server is not what was locked.
+    """
+    groups: dict[str, list[PlannedTool]] = {}
+    for tool in planned:
+        groups.setdefault(canonical_json(tool.config), []).append(tool)
+    served = Served()
+    servers = [
+        _Group(settings, its, serving, served.warnings)
+        for its in groups.values() if (settings := its[0].server) is not None
+    ]  # fmt: skip
+    closers.append(("the MCP servers", partial(_stop_all, servers)))
+    starts = [asyncio.create_task(told_of_load(hooks, one.record, one.load)) for one in servers]
+    try:
+        await _all_of(starts)
+    finally:
+        for start in starts:
+            start.cancel()
+        await asyncio.gather(*starts, return_exceptions=True)
+    for group in servers:
+        served.tools += [(tool, wrapped(hooks, tool, loaded)) for tool, loaded in group.loaded]
+    return served
+
+
+async def definitions_of(servers: Iterable[McpServer], serving: Serving) -> dict[str, dict[str, dict[str, Any]]]:
+    """Start servers, all at once, and return what each says of its tools; they are stopped again.
+
+    Raises:
+        NotEquipped: one does not start.
+    """
+    started = [Server(one, serving.folder, serving.values, serving.secrets) for one in servers]
+    starts = [asyncio.create_task(server.start()) for server in started]
+    try:
+        if starts:
+            await _all_of(starts)
+        return {server.settings.id: server.tools for server in started}
+    finally:
+        for start in starts:
+            start.cancel()
+        await asyncio.gather(*starts, return_exceptions=True)
+        await asyncio.gather(*(server.stop() for server in started))
+
+
+async def _all_of(starts: Sequence[asyncio.Task[Any]]) -> None:
+    """Wait for all starts, so that every server that fails is told of.
+
+    Raises:
+        StrandsCliError: the only failure, or one that has each of them as a finding.
+    """
+    await asyncio.wait(starts)
+    failed = [error for start in starts if (error := start.exception()) is not None]
+    if len(failed) > 1 and all(isinstance(error, NotEquipped) for error in failed):
+        findings = [Finding("server-fault", str(error), fix=getattr(error, "fix", None)) for error in failed]
+        raise NotEquipped(f"{len(failed)} MCP servers cannot be used", findings=findings)
+    if failed:
+        raise failed[0]
+
+
+async def _stop_all(servers: Iterable[_Group]) -> None:
+    await asyncio.gather(*(group.server.stop() for group in servers))
+
+
+class _Group:
+    """One server with the planned tools that are of it."""
+
+    def __init__(self, settings: McpServer, planned: list[PlannedTool], serving: Serving, warnings: list[str]) -> None:
+        self.server = Server(settings, serving.folder, serving.values, serving.secrets)
+        self.record = planned[0].record
+        self.loaded: list[tuple[PlannedTool, list[LoadedTool]]] = []
+        self._planned = planned
+        self._pinned = serving.pinned.get(settings.id)
+        self._warnings = warnings
+        self._raw: dict[str, RawTool] = {}
+
+    async def load(self) -> list[LoadedTool]:
+        """Start the server and make its tools.
+
+        Raises:
+            NotEquipped: it does not start, or has not a tool that is named.
+            Denied: it is not what was locked.
+        """
+        if all(_is_denied_whole(tool) for tool in self._planned):
+            self.loaded = [(tool, []) for tool in self._planned]
+            self._warn(f"is not started: {self._planned[0].decision.rule}")
+            return []
+        await self.server.start()
+        settings = self.server.settings
+        offered = {name: one for name, one in self.server.tools.items() if is_offered(settings, name)}
+        self._check_filters()
+        self._require_locked(offered)
+        for name, definition in offered.items():
+            self._raw[name] = RawTool(name, spec_of(definition), self._invoke(name), is_remote=True)
+        self.loaded = [(tool, self._made(tool)) for tool in self._planned]
+        return [loaded for _, its in self.loaded for loaded in its]
+
+    def _made(self, planned: PlannedTool) -> list[LoadedTool]:
+        if planned.member is None:
+            settings = self.server.settings
+            each = [(replace(planned, name=model_name(settings, name), member=name), raw)
+                    for name, raw in self._raw.items()]  # fmt: skip
+            return [loaded for tool, raw in each if (loaded := self._sound(tool, raw)) is not None]
+        if planned.member not in self._raw:
+            known = list(self.server.tools)
+            guess = did_you_mean(planned.member, known)
+            fix = f"did you mean '{guess}'?" if guess else f"it has: {', '.join(known[:_SHOWN]) or 'none'}"
+            raise NotEquipped(f"the MCP server '{self.server.settings.id}' has no tool '{planned.member}'", fix=fix)
+        raw = self._raw[planned.member]
+        if problem := _oversize(raw):
+            raise NotEquipped(f"'{planned.ref}' cannot be used: {problem}", fix="tell its author")
+        return [loaded_tool(planned, raw, raw.spec)]
+
+    def _sound(self, planned: PlannedTool, raw: RawTool) -> LoadedTool | None:
+        """Return one of all tools of the server, or None with a warning where it cannot be used."""
+        if problem := _oversize(raw):
+            self._warn(f"has a tool '{raw.name}' that is left out: {problem}")
+            return None
+        try:
+            loaded = loaded_tool(planned, raw, raw.spec)
+        except NotEquipped as error:
+            self._warn(f"has a tool '{raw.name}' that is left out: {error.message}")
+            return None
+        if hidden := sorted({char for _, text in texts_of(dict(raw.spec)) for char in hidden_characters(text)}):
+            self._warn(f"has characters in '{raw.name}' that nobody can see: {', '.join(hidden[:3])}")
+        return loaded
+
+    def _check_filters(self) -> None:
+        settings, known = self.server.settings, list(self.server.tools)
+        for word, names in (("allow", settings.tools.allow or ()), ("deny", settings.tools.deny)):
+            for name in names:
+                if "*" not in name and name not in known:
+                    guess = did_you_mean(name, known)
+                    self._warn(f"has no tool '{name}', which its `tools.{word}` names"
+                               + (f"; did you mean '{guess}'?" if guess else ""))  # fmt: skip
+
+    def _require_locked(self, offered: Mapping[str, Mapping[str, Any]]) -> None:
+        if self._pinned is None:
+            return
+        now = {name: LockedTool.of(name, definition) for name, definition in offered.items()}
+        wanted = {tool.member for tool in self._planned if tool.member is not None}
+        known = {name: tool for name, tool in self._pinned.tools.items() if name in now or name in wanted}
+        name = f"mcp:{self.server.settings.id}"
+        if found := compare_tools(name, known, now):
+            fix = f"after you have read the change: strands lock --mcp --update {name}"
+            findings = [
+                Finding("lock-unlisted" if one.unlisted else "lock-changed", one.message, fix=fix) for one in found
+            ]
+            raise Denied(f"the MCP server '{self.server.settings.id}' is not what was locked", findings=findings)
+
+    def _invoke(self, name: str) -> Callable[..., Any]:
+        async def invoke(
+            tool_use: Mapping[str, Any], state: Mapping[str, Any], progress: Progress, answers: Answers = NO_ANSWERS, /
+        ) -> Any:
+            return await self.server.call(name, tool_use, progress)
+
+        return invoke
+
+    def _warn(self, what: str) -> None:
+        self._warnings.append(f"the MCP server '{self.server.settings.id}' {what}")
+
+
+def _is_denied_whole(tool: PlannedTool) -> bool:
+    """Return whether no call of a tool can be allowed; a rule with exceptions may spare some of a server's tools."""
+    by = tool.decision.by
+    return tool.decision.effect == "deny" and (by is None or not by.unless)
+
+
+def _oversize(raw: RawTool) -> str | None:
+    size = len(canonical_json(dict(raw.spec)))
+    return f"its definition has {size:,} bytes" if size > MAX_DEFINITION_BYTES else None
+
+
+def spec_of(definition: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a definition as the SDK has tool specs."""
+    spec = {
+        "name": definition["name"],
+        "description": definition.get("description") or definition["name"],
+        "inputSchema": {"json": definition["input_schema"]},
+        "outputSchema": definition.get("output_schema"),
+        "annotations": definition.get("annotations"),
+    }
+    return {name: value for name, value in spec.items() if value is not None}

@@ -1,0 +1,180 @@
+"""`PermissionPolicy`: our rules before the tool calls of any Strands agent, as an intervention or as a hook."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+from weakref import WeakSet
+
+from strands.hooks import BeforeToolCallEvent, HookOrder, HookRegistry
+from strands.interrupt import InterruptException
+from strands.interventions import Deny, InterventionHandler, Proceed
+from strands.tools.structured_output.structured_output_tool import StructuredOutputTool
+from strands.types.tools import AgentTool
+
+from strands_cli.canonical_json import digest_of
+from strands_cli.catalog import Catalog, discover_catalog
+from strands_cli.errors import UsageError
+from strands_cli.policy import Decision, Effect, PatternError, Rule, decide, make_rule
+from strands_cli.policy.permission_question import PermissionQuestion
+from strands_cli.tools.forms import read_tools
+from strands_cli.tools.schema.schemas import prepared
+from strands_cli.tools.sdk_tools import request_about
+
+OnAsk = Callable[[PermissionQuestion], object | Awaitable[object]]
+# After the interventions and hooks that may still change a call, before the SDK's own last ones.
+_AFTER_OTHERS = (HookOrder.INTERVENTION_INPUT + HookOrder.SDK_LAST) / 2
+
+_log = logging.getLogger(__name__)
+
+
+class PermissionPolicy(InterventionHandler):
+    """Decides on the tool calls of an agent by rules and by what its tools say of themselves.
+
+    `Agent(interventions=[policy])` and `Agent(hooks=[policy])` mean the same; an agent that has it as both decides
+    once. Deny is stronger than ask, and ask than allow. Without a rule a tool that only reads is allowed, and every
+    other asks. One policy may serve several agents.
+
+    Args:
+        deny: Patterns of calls that are refused: a name, a glob, or `name(argument=glob)`.
+        ask: Patterns of calls that `on_ask` is asked about.
+        allow: Patterns of calls that are not asked about, unless a pattern of `ask` fits.
+        on_ask: Is given each question, and allows that call by returning (or awaiting) True or "yes"; anything else,
+            and an exception, denies. Without it every question is a no.
+        catalog: The installed tools, by default looked for once, at the first call.
+
+    Raises:
+        UsageError: a pattern is none.
+    """
+
+    def __init__(
+        self,
+        *,
+        deny: str | Iterable[str] = (),
+        ask: str | Iterable[str] = (),
+        allow: str | Iterable[str] = (),
+        on_ask: OnAsk | None = None,
+        catalog: Catalog | None = None,
+    ) -> None:
+        self._rules: tuple[Rule, ...] = (*_rules("deny", deny), *_rules("ask", ask), *_rules("allow", allow))
+        self._on_ask = on_ask
+        self._catalog = catalog
+        self._hooked: WeakSet[HookRegistry] = WeakSet()
+
+    @classmethod
+    def from_file(cls, *paths: str | Path, on_ask: OnAsk | None = None, **more: Any) -> PermissionPolicy:
+        """Return a policy of the rules of policy files; those of all of them hold.
+
+        Args:
+            paths: The files. Those of this machine and its user are not read unless they are named.
+            on_ask: Who answers.
+            more: Further patterns, as the class takes them.
+
+        Raises:
+            Denied: a file cannot be read or is wrong.
+            UsageError: a file asks for a lock, which is held against installed tools before a run and not by this.
+        """
+        from strands_cli.workflow.policy_file import read_policy
+
+        policy = cls(on_ask=on_ask, **more)
+        for path in paths:
+            read = read_policy(Path(path), "project")
+            if read.locked is not None:
+                fix = "take `locked` out of a file that is meant for it"
+                raise UsageError(f"{read.locked.origin} asks for a lock, which PermissionPolicy cannot hold", fix=fix)
+            policy._rules += read.rules
+        return policy
+
+    @property
+    def name(self) -> str:
+        """What the SDK knows it by; an agent takes one of it."""
+        return "strands-cli-permissions"
+
+    @property
+    def on_error(self) -> Literal["deny"]:
+        """A check that fails denies."""
+        return "deny"
+
+    @property
+    def rules(self) -> Sequence[Rule]:
+        """The rules in force."""
+        return self._rules
+
+    def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
+        """Stand before the calls of the agent whose registry this is."""
+        if registry not in self._hooked:
+            self._hooked.add(registry)
+            registry.add_callback(BeforeToolCallEvent, self._before_call, order=_AFTER_OTHERS)
+
+    async def before_tool_call(self, event: BeforeToolCallEvent, **kwargs: Any) -> Proceed | Deny:
+        """Answer as an intervention; where the policy is a hook of the agent as well, that one decides, later."""
+        if event.agent.hooks in self._hooked:
+            return Proceed(reason="decided by the hook")
+        refusal = await self._refusal(event)
+        return Proceed() if refusal is None else Deny(reason=refusal)
+
+    async def _before_call(self, event: BeforeToolCallEvent) -> None:
+        if event.cancel_tool:
+            return
+        if (refusal := await self._refusal(event)) is not None:
+            event.cancel_tool = f"DENIED: {refusal}"
+
+    async def _refusal(self, event: BeforeToolCallEvent) -> str | None:
+        """Return why a call is not made, or None; a check that fails is a reason."""
+        try:
+            decision = await self._decide(event)
+        except InterruptException:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever goes wrong in a check, the call is not made
+            _log.exception("the permission check failed")
+            return f"the permission check failed ({type(error).__name__})"
+        return None if decision.effect == "allow" else f"{event.tool_use['name']} was not called: {decision.rule}"
+
+    async def _decide(self, event: BeforeToolCallEvent) -> Decision:
+        tool = event.selected_tool
+        # An unknown tool is the SDK's to refuse; the one for structured answers does nothing but check them.
+        if tool is None or isinstance(tool, StructuredOutputTool):
+            return Decision("allow", "no tool")
+        (raw,) = await read_tools(tool, {}, [])
+        arguments = prepared(raw.spec["inputSchema"]["json"], event.tool_use["input"])
+        if not isinstance(arguments, Mapping):
+            return Decision("deny", "the arguments are not a JSON object")
+        if self._catalog is None:
+            self._catalog = discover_catalog()
+        decision = decide(self._rules, request_about(tool, raw, arguments, self._catalog))
+        return await self._asked(event, tool, arguments, decision) if decision.effect == "ask" else decision
+
+    async def _asked(
+        self, event: BeforeToolCallEvent, tool: AgentTool, arguments: Mapping[str, Any], asked: Decision
+    ) -> Decision:
+        """Return the answer of whoever is to be asked; a yes holds for this tool with these very arguments."""
+        name = event.tool_use["name"]
+        if self._on_ask is None:
+            return Decision("deny", f"{asked.rule}, and nobody is there to ask")
+        # Held against what the tool will get, which is the input as the model gave it.
+        before = digest_of(event.tool_use["input"])
+        agent = str(getattr(event.agent, "name", None) or "an agent")
+        question = PermissionQuestion(name, copy.deepcopy(arguments), asked.rule, agent, digest_of(arguments))
+        answer = self._on_ask(question)
+        if inspect.isawaitable(answer):
+            answer = await answer
+        if event.selected_tool is not tool or digest_of(event.tool_use["input"]) != before:
+            return Decision("deny", "the call was changed while somebody was asked about it")
+        if answer is True or answer == "yes":
+            return Decision("allow", "allowed when asked")
+        return Decision("deny", f"{asked.rule}, and the answer was no")
+
+
+def _rules(effect: Effect, patterns: str | Iterable[str]) -> list[Rule]:
+    try:
+        return [
+            make_rule(effect, pattern, "project", f"{effect}={pattern!r} of the PermissionPolicy")
+            for pattern in ([patterns] if isinstance(patterns, str) else patterns)
+        ]
+    except PatternError as error:
+        fix = "write a tool's name, a glob, or name(argument=glob)"
+        raise UsageError(f"a pattern of {effect} {error}", fix=fix) from error

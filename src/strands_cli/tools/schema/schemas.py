@@ -1,0 +1,170 @@
+"""Values against their JSON Schema: defaults filled in, and the first problem in words a model can act on."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from strands_cli.secrets import redact
+from strands_cli.tools.schema.validators import (
+    MAX_BYTES,
+    MAX_DEPTH,
+    VALUES,
+    compiled,
+    depth_of,
+    errors_in,
+    has_dear_names,
+)
+
+MAX_MESSAGE = 500
+# Of these the nearest problem is told.
+MAX_PROBLEMS = 50
+# What each part of a schema is tried on when it is loaded: one that never ends does so at once.
+_TRIED: tuple[Any, ...] = ({}, [], "")
+
+
+class SchemaFaultError(Exception):
+    """The schema itself cannot be used; the message says why."""
+
+
+def prepared(schema: Mapping[str, Any], arguments: Any) -> Any:
+    """Return a copy of the arguments as the tool shall get them.
+
+    Defaults are filled in, in nested objects and in the objects of lists too. A null for an optional property that
+    knows no null counts as absent, because models write it so; a default of null is left out for the same reason.
+    """
+    return _prepared(schema, schema, arguments)
+
+
+def _prepared(root: Mapping[str, Any], schema: Any, value: Any) -> Any:
+    schema = _followed(root, schema)
+    if isinstance(value, list):
+        return [_prepared(root, schema.get("items"), item) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    properties, required = schema.get("properties"), schema.get("required") or ()
+    parts: Mapping[str, Any] = properties if isinstance(properties, Mapping) else {}
+    filled = {}
+    for name, item in value.items():
+        part = _followed(root, parts.get(name))
+        if item is not None or name in required or _knows_null(part):
+            filled[name] = _prepared(root, part, item)
+    for name, part in parts.items():
+        if name not in filled and isinstance(part, Mapping) and part.get("default") is not None:
+            filled[name] = copy.deepcopy(part["default"])
+    return filled
+
+
+def _followed(root: Mapping[str, Any], schema: Any) -> Mapping[str, Any]:
+    """Return the schema behind a local `$ref`; what cannot be followed says nothing, validation reports it."""
+    for _ in range(16):
+        ref = schema.get("$ref") if isinstance(schema, Mapping) else None
+        if not isinstance(ref, str) or not ref.startswith("#/"):
+            break
+        schema = root
+        for token in ref[2:].split("/"):
+            schema = schema.get(token.replace("~1", "/").replace("~0", "~")) if isinstance(schema, Mapping) else None
+    return schema if isinstance(schema, Mapping) else {}
+
+
+def _knows_null(part: Mapping[str, Any]) -> bool:
+    kinds = part.get("type")
+    return not isinstance(kinds, (str, list)) or "null" in ([kinds] if isinstance(kinds, str) else kinds)
+
+
+def first_problem(schema: Mapping[str, Any], value: Any, secrets: Iterable[str] = ()) -> str | None:
+    """Return what is wrong with a value, with its place and without secrets, or None.
+
+    Raises:
+        SchemaFaultError: The schema does not compile, refers to a document that is not at hand, or never ends.
+    """
+    import jsonschema
+
+    try:
+        problems = itertools.islice(errors_in(compiled(schema), value), MAX_PROBLEMS)
+        error = jsonschema.exceptions.best_match(problems)
+    except RecursionError as problem:
+        raise SchemaFaultError("it refers to itself without end, or is nested too deeply") from problem
+    except jsonschema.SchemaError as problem:
+        raise SchemaFaultError(f"it does not compile: {problem.message}") from problem
+    except Exception as problem:  # an unresolvable $ref raises another library's type
+        raise SchemaFaultError(f"{type(problem).__name__}: {problem}") from problem
+    if error is None:
+        return None
+    place = error.json_path.removeprefix("$").lstrip(".")
+    # Redacted before it is cut: half a secret at the edge would not be found.
+    return _shortened(redact(f"{place}: {error.message}" if place else error.message, secrets))
+
+
+def problem_of_text(schema: Mapping[str, Any], text: str) -> str | None:
+    """Return what is wrong with a text that stands for a value, as `first_problem`: JSON where it is JSON, else text.
+
+    What is JSON by chance (`42`) fits a schema of texts too.
+    """
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return first_problem(schema, text)
+    problem = first_problem(schema, value)
+    kinds = schema.get("type")
+    takes_text = kinds == "string" or (isinstance(kinds, list) and "string" in kinds)
+    return first_problem(schema, text) if problem is not None and takes_text else problem
+
+
+def require_schema(schema: Mapping[str, Any]) -> None:
+    """Check that a schema compiles, that each of its references leads somewhere inside it, and that it ends.
+
+    Raises:
+        SchemaFaultError: It does not, or it is larger or nested deeper than any provider takes.
+    """
+    import jsonschema
+    import referencing.jsonschema
+
+    try:
+        _require_size(schema)
+        validator = compiled(schema)
+        # The validator's own copy: at a `$schema` the library would go on with validators that count no steps.
+        root = validator.schema
+        resource = referencing.Resource.from_contents(root, referencing.jsonschema.DRAFT202012)
+        resolver = referencing.Registry().resolver_with_root(resource)
+        targets = [resolver.lookup(ref).contents for ref in _references(root)]
+        for part in (root, *targets):
+            for value in _TRIED:
+                all(errors_in(validator.evolve(schema=part), value))
+    except SchemaFaultError:
+        raise
+    except RecursionError as problem:
+        raise SchemaFaultError("it refers to itself without end, or is nested too deeply") from problem
+    except jsonschema.SchemaError as problem:
+        raise SchemaFaultError(f"it does not compile: {problem.message}") from problem
+    except Exception as problem:  # `referencing` and `re` raise types of their own
+        raise SchemaFaultError(f"{type(problem).__name__}: {problem}") from problem
+
+
+def _require_size(schema: Mapping[str, Any]) -> None:
+    if depth_of(schema) > MAX_DEPTH:
+        raise SchemaFaultError(f"it is nested deeper than {MAX_DEPTH} levels")
+    if len(json.dumps(schema)) > MAX_BYTES:
+        raise SchemaFaultError(f"it has more than {MAX_BYTES:,} bytes")
+    if has_dear_names(schema):
+        raise SchemaFaultError("a pattern of its patternProperties could take exponential time")
+
+
+def _references(schema: Any) -> list[str]:
+    """Return each `$ref`, but for those in parts with an address of their own, from which they would be read."""
+    if isinstance(schema, Mapping):
+        own = [schema["$ref"]] if isinstance(schema.get("$ref"), str) else []
+        parts = [part for word, part in schema.items() if word not in VALUES]
+        return own + [ref for part in parts if not _has_address(part) for ref in _references(part)]
+    return [ref for part in schema for ref in _references(part)] if isinstance(schema, list) else []
+
+
+def _has_address(part: Any) -> bool:
+    return isinstance(part, Mapping) and isinstance(part.get("$id"), str)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MAX_MESSAGE else f"{text[:MAX_MESSAGE]}..."

@@ -1,0 +1,219 @@
+"""Compiled JSON Schemas that neither a hostile schema nor a hostile value can hang, and that never fetch anything."""
+
+from __future__ import annotations
+
+import functools
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from strands_cli.workflow.templates.bounded_regex import is_cheap, search
+
+# A keyword applied to a value is one step; an ordinary call takes some dozens.
+MAX_STEPS = 50_000
+# The SDK drops a tool in silence whose schema is nested deeper than 64 levels.
+MAX_DEPTH = 60
+MAX_BYTES = 256 * 1024
+MAX_KEPT = 512
+# Keywords that hold values and no schemas.
+VALUES = ("const", "enum", "default", "examples")
+# Means something else in the linear engine, which knows operations on sets of characters.
+_OTHER_MEANING = ("&&", "--", "~~", "[[")
+
+_TYPES: Mapping[Any, type] = {"string": str, "integer": int, "boolean": bool, "number": float}
+_BOUNDS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "minLength": lambda value, bound: type(value) is not str or len(value) >= bound,
+    "maxLength": lambda value, bound: type(value) is not str or len(value) <= bound,
+    "minimum": lambda value, bound: type(value) not in (int, float) or value >= bound,
+    "maximum": lambda value, bound: type(value) not in (int, float) or value <= bound,
+}
+_PLAIN_WORDS = frozenset({"type", "title", "description", "default", "examples", *_BOUNDS})
+
+_steps = threading.local()
+_kept: dict[int, tuple[Any, Any]] = {}
+
+
+class EndlessSchemaError(Exception):
+    """A schema takes more steps over a value than any honest one does."""
+
+
+def compiled(schema: Any) -> Any:
+    """Return the validator of a schema; that of the same object is kept.
+
+    Raises:
+        Exception: it does not compile; `jsonschema` and `json` raise types of their own.
+    """
+    kept = _kept.get(id(schema))
+    if kept is not None and kept[0] is schema:
+        return kept[1]
+    validator = _compiled(json.dumps(schema, sort_keys=True))
+    if len(_kept) >= MAX_KEPT:
+        _kept.clear()
+    # The schema is held with its validator, so that no other object gets its id.
+    _kept[id(schema)] = (schema, validator)
+    return validator
+
+
+def errors_in(validator: Any, value: Any) -> Iterator[Any]:
+    """Yield what is wrong with a value.
+
+    Raises:
+        EndlessSchemaError: finding out takes too many steps.
+        Exception: a reference leads nowhere, or a pattern takes too long.
+    """
+    _steps.left = MAX_STEPS
+    yield from validator.iter_errors(value)
+
+
+def depth_of(schema: Any) -> int:
+    """Return how deep a JSON value is nested; a text or a number is 0 deep.
+
+    Raises:
+        RecursionError: deeper than Python can follow.
+    """
+    parts = schema.values() if isinstance(schema, Mapping) else schema if isinstance(schema, (list, tuple)) else ()
+    return 1 + max(map(depth_of, parts), default=0) if isinstance(schema, (Mapping, list, tuple)) else 0
+
+
+@functools.lru_cache(maxsize=MAX_KEPT)
+def _compiled(schema_text: str) -> Any:
+    import jsonschema
+    import referencing
+
+    schema = json.loads(schema_text)
+    kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
+    kind.check_schema(schema)
+    # An empty registry: a `$ref` to another document is an error and never a request.
+    return _bounded(kind)(_of_one_dialect(schema), registry=referencing.Registry())
+
+
+def _of_one_dialect(schema: Any) -> Any:
+    """Return a schema without `$schema`, at which `jsonschema` would go on with unbounded validators."""
+    if isinstance(schema, dict):
+        return {
+            word: part if word in VALUES else _of_one_dialect(part)
+            for word, part in schema.items()
+            if not (word == "$schema" and isinstance(part, str))
+        }
+    return [_of_one_dialect(part) for part in schema] if isinstance(schema, list) else schema
+
+
+@functools.cache
+def _bounded(kind: Any) -> Any:
+    """Return a class of validators that counts its steps and searches patterns in linear time."""
+    import jsonschema
+
+    own = dict(kind.VALIDATORS)
+    own |= {"pattern": _pattern, "patternProperties": _pattern_properties}
+    own["properties"] = _properties(own["properties"])
+    if "additionalProperties" in own:
+        own["additionalProperties"] = _additional_properties(own["additionalProperties"])
+    extend: Any = jsonschema.validators.extend
+    return extend(kind, {word: _counted(check) for word, check in own.items()})
+
+
+def _counted(check: Callable[..., Any]) -> Callable[..., Any]:
+    def keyword(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
+        _steps.left -= 1
+        if _steps.left < 0:
+            raise EndlessSchemaError(f"it takes more than {MAX_STEPS:,} steps")
+        return check(validator, value, instance, schema)
+
+    return keyword
+
+
+def _properties(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the check of properties that leaves to `jsonschema` only those which do not fit at first sight."""
+
+    def check(validator: Any, properties: Mapping[str, Any], instance: Any, schema: Any) -> Any:
+        if not isinstance(instance, dict):
+            return ()
+        rest = {
+            name: part
+            for name, part in properties.items()
+            if name in instance and not fits_at_first_sight(part, instance[name])
+        }
+        return plain(validator, rest, instance, schema) if rest else ()
+
+    return check
+
+
+def fits_at_first_sight(schema: Any, value: Any) -> bool:
+    """Return True only where a value certainly fits: one type, and bounds that every dialect reads in one way."""
+    if not isinstance(schema, dict) or not schema.keys() <= _PLAIN_WORDS:
+        return False
+    kind = schema.get("type")
+    if not isinstance(kind, str) or type(value) is not _TYPES.get(kind):
+        return False
+    return all(_BOUNDS[word](value, bound) for word, bound in schema.items() if word in _BOUNDS)
+
+
+def _pattern(validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[Any]:
+    import jsonschema
+
+    if validator.is_type(instance, "string") and not matches(pattern, instance):
+        yield jsonschema.ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+def _pattern_properties(validator: Any, patterns: Mapping[str, Any], instance: Any, _schema: Any) -> Iterator[Any]:
+    if not validator.is_type(instance, "object"):
+        return
+    for pattern, part in patterns.items():
+        for name, value in instance.items():
+            if matches(pattern, name):
+                yield from validator.descend(value, part, path=name, schema_path=pattern)
+
+
+def _additional_properties(plain: Callable[..., Any]) -> Callable[..., Any]:
+    def check(validator: Any, allowed: Any, instance: Any, schema: Any) -> Any:
+        patterns = schema.get("patternProperties")
+        if not patterns or not validator.is_type(instance, "object"):
+            return plain(validator, allowed, instance, schema)
+        known = schema.get("properties", {})
+        extra = {
+            name: value
+            for name, value in instance.items()
+            if name not in known and not any(matches(pattern, name) for pattern in patterns)
+        }
+        return plain(validator, allowed, extra, {})
+
+    return check
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Return whether a pattern is found in a text, in linear time or, where that is not possible, in limited time.
+
+    Raises:
+        SlowPattern: it takes too long.
+    """
+    linear = _linear(pattern)
+    return bool(linear.isinstance_python(text)) if linear is not None else search(pattern, text) is not None
+
+
+def has_dear_names(schema: Any) -> bool:
+    """Return whether names are held against a pattern in the one place where `jsonschema` searches by itself."""
+    text = json.dumps(schema)
+    return "unevaluatedProperties" in text and any(not is_cheap(pattern, 100) for pattern in _name_patterns(schema))
+
+
+def _name_patterns(schema: Any) -> Iterator[str]:
+    if isinstance(schema, Mapping):
+        named = schema.get("patternProperties")
+        yield from named if isinstance(named, Mapping) else ()
+    parts = schema.values() if isinstance(schema, Mapping) else schema if isinstance(schema, list) else ()
+    for part in parts:
+        yield from _name_patterns(part)
+
+
+@functools.lru_cache(maxsize=MAX_KEPT)
+def _linear(pattern: str) -> Any:
+    """Return the pattern compiled by an engine that never goes back, or None where it cannot express it."""
+    from pydantic_core import SchemaError, SchemaValidator, core_schema
+
+    if any(mark in pattern for mark in _OTHER_MEANING):
+        return None
+    try:
+        return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
+    except SchemaError:
+        return None

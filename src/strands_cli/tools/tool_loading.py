@@ -1,0 +1,230 @@
+"""The only importer of tool plugins: each tool a plan names, loaded once, held against its manifest."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.canonical_json import canonical_json
+from strands_cli.errors import Denied, InvalidInput, NotEquipped, StrandsCliError
+from strands_cli.hooks.manager import Hooks
+from strands_cli.planning.plan import PlannedTool
+from strands_cli.secrets import known_secrets, redact
+from strands_cli.tools.forms import Closer, NotAToolError, RawTool, close_all, read_tools, spec_tool
+from strands_cli.tools.import_guard import Tell, current_directory, kept_process, told_when_slow
+from strands_cli.tools.manifest_check import LoadedTool, hold_against_manifest, own_tool
+from strands_cli.tools.plugin_hooks import told_of_load, wrapped
+from strands_cli.tools.python_objects import GivenTools
+from strands_cli.tools.strands_tools_compat import adapted, prompts_taken
+
+if TYPE_CHECKING:
+    from strands_cli.tools.mcp.toolset import Serving
+
+PlannedToolKey = tuple[str, str, str]
+
+
+@dataclass(slots=True)
+class Toolbox:
+    """All tools of one run; what has state is made once here and closed at the end."""
+
+    tools: dict[PlannedToolKey, list[LoadedTool]] = field(default_factory=dict)
+    closers: list[Closer] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def get(self, planned: PlannedTool) -> list[LoadedTool]:
+        """Return what a planned tool loaded to: one, or all of a provider whose tools only loading could tell."""
+        return self.tools[key_of(planned)]
+
+    def offered(self, planned_tools: Iterable[PlannedTool]) -> list[LoadedTool]:
+        """Return the tools of one agent.
+
+        Raises:
+            InvalidInput: two of them have one name, as the SDK reads names (`-` and `_` are the same to it).
+        """
+        offered: dict[str, LoadedTool] = {}
+        for loaded in (loaded for planned in planned_tools for loaded in self.get(planned)):
+            twin = offered.setdefault(loaded.planned.name.replace("-", "_"), loaded)
+            # A server that is named as a whole, and one of its tools besides, are no two tools.
+            if twin.raw is not loaded.raw or twin.planned.name != loaded.planned.name:
+                names = f"'{twin.planned.name}' ({twin.planned.ref}) and '{loaded.planned.name}' ({loaded.planned.ref})"
+                raise InvalidInput(f"two tools of one agent have one name: {names}", fix="name one of them with `as:`")
+        return list(offered.values())
+
+    def one(self, planned: PlannedTool) -> LoadedTool:
+        """Return the tool that a step without a model calls.
+
+        Raises:
+            InvalidInput: the reference holds several.
+        """
+        loaded = self.get(planned)
+        if len(loaded) != 1:
+            names = ", ".join(one.planned.name for one in loaded) or "none"
+            raise InvalidInput(f"'{planned.ref}' holds several tools ({names}); a step calls one", fix="name one")
+        return loaded[0]
+
+    async def close(self) -> list[str]:
+        """Close what was made for the run and let go of what was in use; return what went wrong, one line each."""
+        return await close_all(self.closers)
+
+
+def key_of(planned: PlannedTool) -> PlannedToolKey:
+    """Return what makes two planned tools the same: reference, model-facing name and configuration."""
+    return planned.ref, planned.name, canonical_json(planned.config)
+
+
+async def load_tools(
+    planned_tools: Iterable[PlannedTool],
+    base_dir: Path | None = None,
+    python_path: Sequence[str] = (),
+    given: GivenTools | None = None,
+    tell: Tell | None = None,
+    hooks: Hooks | None = None,
+    serving: Serving | None = None,
+) -> Toolbox:
+    """Import and check every tool of a plan before its first effect.
+
+    Args:
+        planned_tools: The tools; equal ones are loaded once.
+        base_dir: The workflow's folder.
+        python_path: `tools.python_path`: folders inside it that are searched for custom Python.
+        given: What the program gives that runs the workflow; its `sys.path` is left as it is. Without it the process
+            is ours, and the current directory is closed to imports for good.
+        tell: Takes a line for the person, from another thread: which plugin's import takes long.
+        hooks: The hook plugins: they are told of each import, and give what stands around each call.
+        serving: What MCP servers need; they are started last.
+
+    Raises:
+        NotEquipped: a plugin cannot be imported or holds no tool.
+        Denied: a tool is not what its manifest says, or a hook plugin fails to say what stands around it.
+    """
+    if given is None:
+        close_the_current_directory()
+    toolbox = Toolbox()
+    folders = custom_folders(base_dir, python_path)
+    held: dict[tuple[str, str | None, str], list[RawTool]] = {}
+    served: dict[PlannedToolKey, PlannedTool] = {}
+
+    async def load(planned: PlannedTool) -> list[LoadedTool]:
+        module, attribute = location_of(planned)
+        place = (module, attribute, canonical_json(planned.config))
+        if place not in held:
+            searched = folders if planned.record is None else []
+            held[place] = await _read_plugin(planned, module, attribute, searched, toolbox.closers, tell)
+        return hold_against_manifest(planned, held[place])
+
+    try:
+        for planned in planned_tools:
+            key = key_of(planned)
+            if planned.server is not None:
+                served[key] = planned
+            elif planned.own is not None:  # hook plugins stand around each of its parts
+                toolbox.tools[key] = [own_tool(planned)]
+            elif key not in toolbox.tools:
+                if given is not None and (raw := given.tool(planned.record)):
+                    loaded = hold_against_manifest(planned, [raw])
+                else:
+                    loaded = await told_of_load(hooks, planned.record, partial(load, planned))
+                toolbox.tools[key] = wrapped(hooks, planned, loaded)
+        if served:
+            await _serve(list(served.values()), serving, base_dir, toolbox, hooks)
+    except BaseException:
+        await toolbox.close()
+        raise
+    return toolbox
+
+
+async def _serve(
+    planned: list[PlannedTool], serving: Serving | None, base_dir: Path | None, toolbox: Toolbox, hooks: Hooks | None
+) -> None:
+    from strands_cli.tools.mcp.toolset import Serving, load_served  # half a second, for workflows with servers only
+
+    found = await load_served(planned, serving or Serving(base_dir or Path.cwd()), toolbox.closers, hooks)
+    toolbox.tools |= {key_of(tool): loaded for tool, loaded in found.tools}
+    toolbox.warnings += found.warnings
+
+
+def close_the_current_directory() -> None:
+    """Take the current directory out of `sys.path`, so that no file lying there is imported as a plugin."""
+    here = current_directory()
+    absolute = [entry for entry in sys.path if entry and (here is not None or Path(entry).is_absolute())]
+    sys.path[:] = [entry for entry in absolute if here is None or Path(entry).resolve() != here.resolve()]
+
+
+def location_of(planned: PlannedTool) -> tuple[str, str | None]:
+    """Return the module and attribute to import: from the catalog, or from the custom reference."""
+    if planned.record is not None:
+        return planned.record.module, planned.record.attribute
+    from strands_cli.toolref import ToolRef
+
+    ref = ToolRef.parse(planned.ref)
+    return str(ref.module), ref.attribute
+
+
+def custom_folders(base_dir: Path | None, python_path: Sequence[str]) -> list[str]:
+    """Return the folders for custom Python.
+
+    Raises:
+        Denied: one of them is not inside the workflow's folder.
+    """
+    folders: list[str] = []
+    for entry in python_path:
+        root = (base_dir or Path.cwd()).resolve()
+        folder = (root / entry).resolve()
+        if not folder.is_relative_to(root):
+            raise Denied(f"tools.python_path names {entry!r}, which is outside the workflow's folder")
+        folders.append(str(folder))
+    return folders
+
+
+async def _read_plugin(
+    planned: PlannedTool,
+    module_name: str,
+    attribute: str | None,
+    folders: Sequence[str],
+    closers: list[Closer],
+    tell: Tell | None,
+) -> list[RawTool]:
+    """Import a plugin and read its tools.
+
+    Raises:
+        NotEquipped: it cannot be imported, holds no tool, or raises whatever it likes meanwhile.
+    """
+    try:
+        with kept_process(), told_when_slow(f"importing {planned.ref} of {planned.distribution}", tell):
+            close_the_current_directory()
+            sys.path += folders
+            with prompts_taken(module_name):
+                module = importlib.import_module(module_name)
+            if attribute and (own := _function_with_spec(module, attribute)):
+                return adapted([own], module_name)
+            plugin: Any = module
+            for name in attribute.split(".") if attribute else ():
+                plugin = getattr(plugin, name)
+            return adapted(await read_tools(plugin, planned.config, closers), module_name)
+    except NotAToolError as error:
+        raise NotEquipped(f"{planned.ref} of {planned.distribution} is no tool: {error}") from error
+    except (StrandsCliError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # a plugin may raise anything while it is imported, SystemExit too
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise
+        said = redact(f"{type(error).__name__}: {error}", known_secrets(os.environ))
+        raise NotEquipped(
+            f"the tool {planned.ref} of {planned.distribution} cannot be loaded: {said}",
+            fix=f"try: python -c 'import {module_name}'; then mend or upgrade {planned.distribution}",
+        ) from error
+
+
+def _function_with_spec(module: Any, attribute: str) -> RawTool | None:
+    """Return a function that the module's TOOL_SPEC (or one of TOOL_SPECS) describes, named by itself."""
+    specs = [getattr(module, "TOOL_SPEC", None), *(getattr(module, "TOOL_SPECS", None) or ())]
+    spec = next((spec for spec in specs if isinstance(spec, Mapping) and spec.get("name") == attribute), None)
+    return spec_tool(module, spec) if spec is not None else None

@@ -1,0 +1,52 @@
+"""What counts of what a loaded tool says of itself: everything if somebody vouches for it, else what restricts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from strands_cli.planning.plan import PlannedTool
+from strands_cli.policy.tool_claims import NOTHING_SAID, Said, tightened
+from strands_cli.tools.manifest_check import LoadedTool
+
+
+def said_by(tool: LoadedTool, locked: frozenset[str] = frozenset()) -> Said:
+    """Return what policy may be told of a tool.
+
+    What an installed distribution declares without being run counts, and what the program and allowlisted Python say.
+    What is known only once code runs, or comes from a server, is a claim; for the code of a locked distribution, and
+    for the definitions of a locked server, the lock vouches.
+
+    Args:
+        tool: The tool as loaded.
+        locked: What a lock vouches for: distributions, and servers as `mcp:ID`.
+    """
+    said = Said(_words(tool.spec.get("annotations")), tool.claims)
+    is_vouched_for = _is_pinned if tool.raw.is_remote else _is_vouched_for
+    if is_vouched_for(tool.planned, locked):
+        return said
+    return tightened(_declared(tool.planned), said)
+
+
+def _is_pinned(tool: PlannedTool, locked: frozenset[str]) -> bool:
+    # A lock of files says nothing of what their code forwards from a server: only one of the server's definitions does.
+    return tool.server is not None and f"mcp:{tool.server.id}" in locked
+
+
+def _is_vouched_for(tool: PlannedTool, locked: frozenset[str]) -> bool:
+    record = tool.record
+    if record is None or tool.is_given or record.distribution in locked:
+        return True
+    return record.manifest is not None and record.members is not None
+
+
+def _declared(tool: PlannedTool) -> Said:
+    record = tool.record
+    # A holder whose tools were found when it was loaded declares nothing of any of them; a program's object is itself.
+    if record is None or record.members is None or tool.is_given:
+        return NOTHING_SAID
+    return Said(_words(record.annotations), _words(record.strands_cli))
+
+
+def _words(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,203 @@
+"""A file with one reusable agent: what people call it, its contract, and the tests it brings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from strands_cli.errors import Finding, InvalidInput, StrandsCliError, has_errors
+from strands_cli.workflow.checks.check_schema import check_regex, check_schema
+from strands_cli.workflow.document import Document
+from strands_cli.workflow.model import AgentSpec, AgentStep, FormatModel, Identifier, WorkflowSpec
+from strands_cli.workflow.recording_file import VERSION, load_recording
+from strands_cli.workflow.validation_errors import findings_of
+
+STEP = "steps.0"
+_NOT_IN_IDENTIFIERS = re.compile(r"[^A-Za-z0-9._:-]")
+
+
+class Expectation(FormatModel):
+    """What must hold of an answer; everything that is given must."""
+
+    output: Any = Field(default=None, description="The whole answer: JSON where there is an output_schema, else text.")
+    contains: str | tuple[str, ...] = Field(default=(), description="Texts that the answer holds.")
+    matches: str | None = Field(default=None, description="A regular expression that is found in the answer.")
+    schema_: Mapping[str, Any] | None = Field(
+        default=None, alias="schema", description="A JSON Schema that the answer satisfies, narrower than its own."
+    )
+    error: Literal["bad_input", "invalid_output"] | None = Field(
+        default=None, description="The side of the contract that refuses: `bad_input` or `invalid_output`."
+    )
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts that the answer must hold."""
+        return (self.contains,) if isinstance(self.contains, str) else self.contains
+
+
+class AgentTest(FormatModel):
+    """One test of an agent: what it is given, what its model says, and what must come of it."""
+
+    name: str = Field(min_length=1, description="What the test claims; no two are called the same.")
+    input: Any = Field(default="", description="What the agent is given: text, or a value that is given as JSON.")
+    vars: Mapping[str, Any] = Field(default_factory=dict, description="Values for the templates of the prompt.")
+    recording: str | tuple[Mapping[str, Any], ...] | None = Field(
+        default=None, description="The model's turns, or a file that `--record` wrote. Without it: with --live only."
+    )
+    expect: Expectation = Field(default_factory=Expectation, description="What must hold of the answer.")
+
+
+class AgentFile(AgentSpec):
+    """A file with one agent: the keys of an agent, and those that are for people and for tests."""
+
+    version: int | float | str | None = Field(default=None, description="Version of the agent, for people.")
+    name: Identifier | None = Field(default=None, description="The agent's name; that of the file if not given.")
+    description: str | None = Field(default=None, description="What the agent does, for people.")
+    tests: tuple[AgentTest, ...] = Field(default=(), description="Tests that `strands atomic test` runs.")
+
+
+FOR_PEOPLE = AgentFile.model_fields.keys() - AgentSpec.model_fields.keys()
+
+
+@dataclass(frozen=True, slots=True)
+class Atomic:
+    """One agent by itself: a file of an agent, or a workflow of one agent and one step.
+
+    `whole` is None where the file has mistakes that leave no agent; `findings` are those of its shape and its tests.
+    """
+
+    document: Document
+    name: str
+    description: str | None
+    version: str | None
+    is_workflow: bool
+    whole: AgentFile | None
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        """What relative paths in the file start from."""
+        return Path(self.document.file).absolute().parent
+
+    @property
+    def tests(self) -> tuple[AgentTest, ...]:
+        """The tests that the file brings."""
+        return self.whole.tests if self.whole else ()
+
+
+def is_agent_file(value: Any) -> bool:
+    """Return whether a document is meant as a file of one agent; recordings, schemas and workflows are not."""
+    return (
+        isinstance(value, dict)
+        and not {"agents", "pattern", "recording"} & value.keys()
+        and isinstance(value.get("prompt", value.get("$ref")), str)
+    )
+
+
+def is_single_step(value: Any) -> bool:
+    """Return whether a document is a workflow of one agent that takes one step, the older form of such an agent."""
+    try:
+        spec = WorkflowSpec.model_validate(value, context={"document": True})
+    except ValidationError:
+        return False
+    steps = spec.pattern.config.steps if spec.pattern.type == "chain" else ()
+    return len(spec.agents) == 1 and len(steps) == 1 and isinstance(steps[0], AgentStep)
+
+
+def read_atomic(document: Document) -> Atomic:
+    """Return the one agent of a file with every mistake in its shape and its tests.
+
+    Raises:
+        InvalidInput: it holds no agent, or several, or an agent that takes more than one step.
+    """
+    value = document.value
+    if isinstance(value, dict) and "agents" in value:
+        if not is_single_step(value):
+            raise _no_agent(document, "it is a workflow, and not of one agent that takes one step")
+        text = value.get("description")
+        return Atomic(document, str(value["name"]), text, str(value["version"]), is_workflow=True, whole=None)
+    if not isinstance(value, dict):
+        raise _no_agent(document, "it holds no mapping")
+    return _agent_file(document)
+
+
+def _no_agent(document: Document, why: str) -> InvalidInput:
+    fix = "an agent has `prompt:` at the top of its file; `strands run` runs workflows"
+    found = Finding("ref-not-one-agent", f"this is no file of one agent: {why}", document.where(""), fix)
+    return InvalidInput(f"{document.file} holds no single agent", findings=[found, *document.findings])
+
+
+def _agent_file(document: Document) -> Atomic:
+    name = _NOT_IN_IDENTIFIERS.sub("-", Path(document.file).stem) or "agent"
+    findings = list(document.findings)
+    try:
+        whole = AgentFile.model_validate(document.value, context={"document": True})
+    except ValidationError as error:
+        findings += findings_of(error.errors(include_url=False), AgentFile, document)
+        return Atomic(document, name, None, None, is_workflow=False, whole=None, findings=tuple(findings))
+    findings += check_tests(whole, document)
+    version = None if whole.version is None else str(whole.version)
+    return Atomic(document, whole.name or name, whole.description, version, False, whole, tuple(findings))
+
+
+def check_tests(whole: AgentFile, document: Document) -> Iterator[Finding]:
+    """Report tests that could not tell anything: two of one name, a pattern, schema or recording that is none."""
+    seen: set[str] = set()
+    for index, test in enumerate(whole.tests):
+        at = f"/tests/{index}"
+        if test.name in seen:
+            message = f"two tests are called {test.name!r}"
+            yield Finding("bad-test", message, document.where(f"{at}/name"), "give each a name of its own")
+        seen.add(test.name)
+        yield from _check_expectation(test, at, document)
+        if test.recording is not None:
+            yield from _check_turns(test.recording, f"{at}/recording", document)
+
+
+def _check_expectation(test: AgentTest, at: str, document: Document) -> Iterator[Finding]:
+    wanted = test.expect
+    if not wanted.model_fields_set:
+        message = f"the test {test.name!r} expects nothing"
+        fix = "add `expect:` with output, contains, matches, schema or error"
+        yield Finding("bad-test", message, document.where(at), fix)
+    if wanted.error is not None and wanted.model_fields_set != {"error"}:
+        message = f"the test {test.name!r} expects an error, and something of an answer that there will not be"
+        yield Finding("bad-test", message, document.where(f"{at}/expect"), "keep one of the two")
+    if wanted.matches is not None and (problem := check_regex(wanted.matches, document.where(f"{at}/expect/matches"))):
+        yield problem
+    if wanted.schema_ is not None and (problem := check_schema(wanted.schema_, document.where(f"{at}/expect/schema"))):
+        yield problem
+
+
+def _check_turns(recording: str | tuple[Mapping[str, Any], ...], at: str, document: Document) -> Iterator[Finding]:
+    from strands_cli.workflow.document import read_document
+
+    if not isinstance(recording, str):
+        written = {"recording": VERSION, "steps": {STEP: [dict(turn) for turn in recording]}}
+        _, found = load_recording(Document(document.file, "", written, {}))
+        # The places are those of the list in the test, not of the recording that it will be.
+        for problem in found:
+            below = problem.where.pointer.removeprefix(f"/steps/{STEP}") if problem.where else ""
+            yield Finding(problem.code, problem.message, document.where(at + below), problem.fix)
+        return
+    try:
+        _, found = load_recording(read_document(Path(document.file).parent / recording))
+    except StrandsCliError as error:
+        yield from (Finding(one.code, one.message, document.where(at), one.fix) for one in error.findings)
+        return
+    yield from found
+
+
+def require_sound(atomic: Atomic) -> None:
+    """Check that the shape of an agent's file is right, and its tests are.
+
+    Raises:
+        InvalidInput: it is not.
+    """
+    if has_errors(atomic.findings):
+        raise InvalidInput(f"{atomic.document.file} is not a valid agent", findings=atomic.findings)

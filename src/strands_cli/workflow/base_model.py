@@ -1,0 +1,70 @@
+"""What every model of the workflow format has in common: frozen, no unknown keys, `x-*` notes dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic_core import PydanticCustomError
+
+IDENTIFIER = r"^[A-Za-z0-9._:-]+$"
+NOTE_PREFIX = "x-"
+
+T = TypeVar("T")
+Identifier = Annotated[str, Field(pattern=IDENTIFIER)]
+Scalar = str | bool | int | float | None
+
+
+def without_notes(value: Any) -> Any:
+    """Return a mapping without its `x-*` keys, which are the author's notes; anything else as it is."""
+    if not isinstance(value, dict):
+        return value
+    return {key: item for key, item in value.items() if not key.startswith(NOTE_PREFIX)}
+
+
+# A mapping whose keys are names that the author gives to parts of the workflow: agents, nodes, routes, inputs.
+Named = Annotated[Mapping[Identifier, T], BeforeValidator(without_notes)]
+
+
+class FormatModel(BaseModel):
+    """One object of the format; keys that start with `x-` are the author's notes and are ignored."""
+
+    # Nested models are compiled into the root's validator; compiling each alone as well would double the start-up.
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        defer_build=True,
+        populate_by_name=True,
+        coerce_numbers_to_str=True,
+        protected_namespaces=(),
+    )
+
+    # Lists whose absence means "no restriction": an empty key in a file must not silently lift one.
+    restricting: ClassVar[frozenset[str]] = frozenset()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_keys(cls, value: Any, info: ValidationInfo) -> Any:
+        if not isinstance(value, dict):
+            return cls.expand(value)
+        kept = without_notes(value)
+        if info.context:
+            kept = cls._read_document_keys(kept)
+        return cls.expand(kept)
+
+    @classmethod
+    def expand(cls, value: Any) -> Any:
+        """Turn a shorthand of the format into the full object; the plain models have none."""
+        return value
+
+    @classmethod
+    def _read_document_keys(cls, value: dict[str, Any]) -> dict[str, Any]:
+        """Read an empty key (`tags:`) as absent, and refuse the spellings that only Python code uses (`as_`)."""
+        for name, field in cls.model_fields.items():
+            if field.alias and field.alias != name and name in value:
+                raise PydanticCustomError("unknown_key", "{key}", {"key": name})
+            if name in cls.restricting and value.get(name, ()) is None:
+                raise PydanticCustomError("empty_list", "{key}", {"key": name})
+        known = {field.alias or name for name, field in cls.model_fields.items()}
+        return {key: item for key, item in value.items() if item is not None or key not in known}

@@ -1,0 +1,246 @@
+"""Workflows written in Python: typed functions that return the parts of the format as they would stand in a file.
+
+Nothing is checked here. What they build goes through the same door as a file, so that it gets the same findings.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NewType
+
+from strands_cli.errors import UsageError
+from strands_cli.workflow.base_model import FormatModel
+
+__all__ = [
+    "AgentPart",
+    "BranchPart",
+    "EdgePart",
+    "PatternPart",
+    "StepPart",
+    "TaskPart",
+    "agent",
+    "branch",
+    "call",
+    "chain",
+    "choose",
+    "dag",
+    "edge",
+    "evaluator_optimizer",
+    "gate",
+    "graph",
+    "orchestrator_workers",
+    "parallel",
+    "routing",
+    "step",
+    "task",
+]
+
+StepPart = NewType("StepPart", dict[str, Any])
+TaskPart = NewType("TaskPart", dict[str, Any])
+BranchPart = NewType("BranchPart", dict[str, Any])
+EdgePart = NewType("EdgePart", dict[str, Any])
+AgentPart = NewType("AgentPart", dict[str, Any])
+PatternPart = NewType("PatternPart", dict[str, Any])
+OnError = Literal["stop", "continue"]
+# A tool in a list: its name, or `{"tool": ..., "config": ..., "as": ...}`.
+ToolName = str | Mapping[str, Any]
+
+
+def agent(
+    prompt: str | None = None,
+    *,
+    tools: Sequence[ToolName] | None = None,
+    provider: str | None = None,
+    model_id: str | None = None,
+    memory: Literal["step", "run"] | None = None,
+    output_schema: str | Mapping[str, Any] | None = None,
+    **fields: Any,
+) -> AgentPart:
+    """Describe an agent; `fields` are further keys of the format (`inference`, `limits`, `input_schema`)."""
+    return AgentPart(
+        _given(
+            prompt=prompt,
+            tools=tools,
+            provider=provider,
+            model_id=model_id,
+            memory=memory,
+            output_schema=output_schema,
+            **fields,
+        )
+    )
+
+
+def step(
+    agent: str,
+    input: str | None = None,  # noqa: A002 - the word of the format
+    *,
+    vars: Mapping[str, Any] | None = None,  # noqa: A002
+    tool_overrides: Sequence[ToolName] | None = None,
+) -> StepPart:
+    """Describe one turn of an agent; without an input it gets what the step before it answered."""
+    return StepPart(_given(agent=agent, input=input, vars=vars, tool_overrides=tool_overrides))
+
+
+def gate(
+    prompt: str,
+    *,
+    context_display: str | None = None,
+    default: str | None = None,
+    timeout_seconds: float | None = None,
+    pattern: str | None = None,
+) -> StepPart:
+    """Describe a question to a person; `pattern` must match the whole answer."""
+    validation = {"pattern": pattern} if pattern is not None else None
+    return StepPart(
+        _given(
+            type="hitl",
+            prompt=prompt,
+            context_display=context_display,
+            default=default,
+            timeout_seconds=timeout_seconds,
+            validation=validation,
+        )
+    )
+
+
+def call(tool: str, input: Mapping[str, Any] | None = None) -> StepPart:  # noqa: A002 - the word of the format
+    """Describe one call of a tool without a model; strings in the input are templates."""
+    return StepPart(_given(tool=tool, input=input))
+
+
+def task(
+    id: str,  # noqa: A002 - the word of the format
+    what: StepPart,
+    *,
+    deps: Sequence[str] | None = None,
+    description: str | None = None,
+    on_error: OnError | None = None,
+) -> TaskPart:
+    """Describe a step that starts as soon as the tasks in `deps` are done."""
+    return TaskPart(_given(id=id, deps=deps, description=description, on_error=on_error, **what))
+
+
+def branch(id: str, *steps: StepPart, on_error: OnError | None = None) -> BranchPart:  # noqa: A002
+    """Describe steps that run beside those of other branches."""
+    return BranchPart(_given(id=id, steps=steps, on_error=on_error))
+
+
+def edge(from_: str, *to: str) -> EdgePart:
+    """Lead from a node to one node, or to several that run together."""
+    return EdgePart({"from": from_, "to": list(to)})
+
+
+def choose(from_: str, choices: Mapping[str, str]) -> EdgePart:
+    """Lead from a node to the first node whose condition holds; the condition `else` always holds."""
+    return EdgePart({"from": from_, "choose": [{"when": when, "to": to} for when, to in choices.items()]})
+
+
+def chain(*steps: StepPart) -> PatternPart:
+    """Run steps one after another."""
+    return _pattern("chain", steps=steps)
+
+
+def dag(*tasks: TaskPart) -> PatternPart:
+    """Run tasks as their dependencies allow: the pattern `workflow`."""
+    return _pattern("workflow", tasks=tasks)
+
+
+def routing(
+    router: StepPart,
+    routes: Mapping[str, Sequence[StepPart]],
+    *,
+    default: str | None = None,
+    max_retries: int | None = None,
+    review_router: StepPart | None = None,
+) -> PatternPart:
+    """Let an agent choose which of the routes is run."""
+    chooser = _given(**router, max_retries=max_retries, review_router=review_router)
+    then = {name: {"then": list(steps)} for name, steps in routes.items()}
+    return _pattern("routing", router=chooser, routes=then, default=default)
+
+
+def parallel(*branches: BranchPart, reduce: StepPart | None = None) -> PatternPart:
+    """Run branches side by side, then the step that brings them together."""
+    return _pattern("parallel", branches=branches, reduce=reduce)
+
+
+def evaluator_optimizer(
+    producer: str,
+    evaluator: StepPart,
+    *,
+    min_score: float,
+    max_iters: int | None = None,
+    producer_input: str | None = None,
+    revise_prompt: str | None = None,
+    review_gate: StepPart | None = None,
+) -> PatternPart:
+    """Let an agent write drafts until another gives one `min_score` points (0 to 100)."""
+    accept = _given(min_score=min_score, max_iters=max_iters)
+    return _pattern(
+        "evaluator_optimizer", producer=producer, producer_input=producer_input, evaluator=evaluator, accept=accept,
+        revise_prompt=revise_prompt, review_gate=review_gate,
+    )  # fmt: skip
+
+
+def orchestrator_workers(
+    orchestrator: StepPart,
+    worker: str,
+    *,
+    worker_tools: Sequence[ToolName] | None = None,
+    max_workers: int | None = None,
+    max_rounds: int | None = None,
+    decomposition_review: StepPart | None = None,
+    reduce_review: StepPart | None = None,
+    reduce: StepPart | None = None,
+    writeup: StepPart | None = None,
+) -> PatternPart:
+    """Let an agent split the work, and the agent `worker` do each part."""
+    limits = _given(max_workers=max_workers, max_rounds=max_rounds)
+    return _pattern(
+        "orchestrator_workers", orchestrator=_given(**orchestrator, limits=limits or None),
+        decomposition_review=decomposition_review, worker_template=_given(agent=worker, tools=worker_tools),
+        reduce_review=reduce_review, reduce=reduce, writeup=writeup,
+    )  # fmt: skip
+
+
+def graph(nodes: Mapping[str, StepPart], *edges: EdgePart, max_iterations: int | None = None) -> PatternPart:
+    """Run nodes along edges, from the first node on; a node runs at most `max_iterations` times."""
+    return _pattern("graph", nodes=dict(nodes), edges=edges or None, max_iterations=max_iterations)
+
+
+def _pattern(name: str, **config: Any) -> PatternPart:
+    return PatternPart({"type": name, "config": _given(**config)})
+
+
+def _given(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def written(value: Any) -> Any:
+    """Return a part of the format, a whole `WorkflowSpec` too, as it would stand in a file: what was set, by alias."""
+    if isinstance(value, FormatModel):
+        # A gate made in Python need not say that it is one; in a file it must.
+        names = [name for name in type(value).model_fields if name in value.model_fields_set or name == "type"]
+        fields = {type(value).model_fields[name].alias or name: getattr(value, name) for name in names}
+        fields |= value.__pydantic_extra__ or {}
+        return {name: written(field) for name, field in fields.items() if field is not None}
+    if isinstance(value, Mapping):
+        return {name: written(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [written(item) for item in value]
+    return value
+
+
+def workflow_text(workflow: Any) -> str:
+    """Return a workflow as the text of a file.
+
+    Raises:
+        UsageError: it holds something that no file could.
+    """
+    try:
+        return json.dumps(written(workflow), ensure_ascii=False, indent=2, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            f"the workflow holds a value that no file could: {error}", fix="give text, numbers, lists"
+        ) from error

@@ -1,0 +1,1 @@
+"""What a well-formed workflow can still get wrong."""

@@ -1,0 +1,195 @@
+"""Whether the sections beside the pattern make sense: inputs, tools, agents, schemas, secrets, outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from strands_cli.errors import Finding, did_you_mean
+from strands_cli.workflow.checks.check_pattern import duplicates, no_effect, unknown
+from strands_cli.workflow.checks.check_schema import check_schema
+from strands_cli.workflow.document import escape
+from strands_cli.workflow.input_coercion import coerce_input
+from strands_cli.workflow.model import CompositeTool, InputSpec, McpServer, WorkflowSpec
+from strands_cli.workflow.template_scope import RESERVED
+
+if TYPE_CHECKING:
+    from strands_cli.workflow.loader import Loaded
+
+_SOURCES_WITH_PATH = frozenset({"file", "command", "secrets_manager", "ssm", "keyring"})
+
+
+def check_sections(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    """Yield what is wrong outside the pattern."""
+    yield from check_inputs(spec, loaded)
+    yield from check_agent_specs(spec, loaded)
+    yield from check_tools(spec, loaded)
+    yield from _check_runtime(spec, loaded)
+    yield from _check_env(spec, loaded)
+    yield from duplicates("skill", [skill.id for skill in spec.skills], "/skills", loaded)
+    yield from _check_retrieval(spec, loaded)
+    yield from _check_artifacts(spec, loaded)
+
+
+def check_inputs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    """Report inputs declared twice, defaults that do not fit, and names that templates already give a meaning."""
+    for section, inputs in (("required", spec.inputs.required), ("optional", spec.inputs.optional)):
+        for name, declared in inputs.items():
+            pointer = f"/inputs/{section}/{escape(name)}"
+            yield from _check_input(name, declared, pointer, loaded)
+            if section == "optional" and name in spec.inputs.required:
+                where = loaded.where(pointer, key=True)
+                yield Finding("duplicate-id", f"the input {name!r} is both required and optional", where, "keep one")
+            if section == "required" and declared.default is not None:
+                message = f"the input {name!r} is required, so its default is never used"
+                yield no_effect(message, loaded.where(f"{pointer}/default", key=True), "move it to `optional`")
+    for name, value in spec.inputs.values.items():
+        known = spec.inputs.declared().get(name)
+        pointer = f"/inputs/values/{escape(name)}"
+        if name in RESERVED:
+            yield _reserved(name, pointer, loaded)
+        if known is not None and value is not None:
+            yield from _check_value(known, value, pointer, f"the value of {name!r}", loaded)
+
+
+def _check_input(name: str, declared: InputSpec, pointer: str, loaded: Loaded) -> Iterator[Finding]:
+    if name in RESERVED:
+        yield _reserved(name, pointer, loaded)
+    if not name.isidentifier():
+        message = f"templates cannot use the input {name!r}: a name there has letters, digits and _ only"
+        yield Finding(
+            "bad-identifier", message, loaded.where(pointer, key=True), "write _ for other characters", "warning"
+        )
+    for index, allowed in enumerate(declared.enum or ()):
+        alone = declared.model_copy(update={"enum": None})
+        yield from _check_value(alone, allowed, f"{pointer}/enum/{index}", f"a value of `enum` of {name!r}", loaded)
+    if declared.default is not None:
+        yield from _check_value(declared, declared.default, f"{pointer}/default", f"the default of {name!r}", loaded)
+
+
+def _reserved(name: str, pointer: str, loaded: Loaded) -> Finding:
+    message = f"templates already mean something else by {name!r}; where they do, this input is hidden"
+    return Finding("reserved-name", message, loaded.where(pointer, key=True), "rename the input", "warning")
+
+
+def _check_value(declared: InputSpec, value: object, pointer: str, what: str, loaded: Loaded) -> Iterator[Finding]:
+    try:
+        coerce_input(declared, value)
+    except ValueError as error:
+        yield Finding(
+            "bad-value", f"{what} does not fit: {error}", loaded.where(pointer), "change the value or the type"
+        )
+
+
+def check_agent_specs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    """Report agents without a prompt, and schemas that are none."""
+    for name, agent in spec.agents.items():
+        pointer = f"/agents/{escape(name)}"
+        if agent.prompt is None and agent.ref is None:
+            where = loaded.where(pointer, key=True)
+            yield Finding(
+                "missing-key", f"the agent {name!r} has no `prompt`", where, "add `prompt:`, or `$ref:` to a file"
+            )
+        for field, schema in (("input_schema", agent.input_schema), ("output_schema", agent.output_schema)):
+            if isinstance(schema, dict):
+                finding = check_schema(schema, loaded.where(f"{pointer}/{field}"))
+                if finding is not None:
+                    yield finding
+
+
+# What the templates of a composite tool see besides its input and saved results.
+_OF_COMPOSITES = ("steps", "last_response")
+
+
+def check_tools(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    """Report ids that occur twice, MCP servers that cannot be reached, and composite tools' schemas that are none."""
+    tools = spec.tools
+    for section, entries in (
+        ("mcp", tools.mcp),
+        ("http_executors", tools.http_executors),
+        ("composite", tools.composite),
+    ):
+        yield from duplicates(section, [entry.id for entry in entries], f"/tools/{section}", loaded)
+    for index, server in enumerate(tools.mcp):
+        yield from _check_server(server, f"/tools/mcp/{index}", loaded)
+    for index, tool in enumerate(tools.composite):
+        yield from _check_composite(tool, f"/tools/composite/{index}", loaded)
+
+
+def _check_composite(tool: CompositeTool, pointer: str, loaded: Loaded) -> Iterator[Finding]:
+    """Report a schema that is none or describes no object, and names that its templates use otherwise."""
+    schema, at = tool.input_schema, f"{pointer}/input_schema"
+    if isinstance(schema, dict) and (finding := check_schema(schema, loaded.where(at))) is not None:
+        yield finding
+        return
+    if schema.get("type", "object") != "object":
+        message = f"the input of the tool {tool.id!r} is no object, and a model can give a tool nothing else"
+        yield Finding("bad-schema", message, loaded.where(at), "write `type: object` with `properties`")
+    properties = schema.get("properties")
+    names = [(f"{at}/properties/{escape(name)}", name) for name in properties or () if name in _OF_COMPOSITES]
+    names += [
+        (f"{pointer}/steps/{number}/save_as", step.save_as) for number, step in enumerate(tool.steps)
+        if step.save_as is not None and step.save_as in (*_OF_COMPOSITES, "input")
+    ]  # fmt: skip
+    for place, name in names:
+        message = f"`{name}` is what templates of the tool {tool.id!r} call something else"
+        yield Finding("reserved-name", message, loaded.where(place, key=True), "choose another name")
+
+
+def _check_server(server: McpServer, pointer: str, loaded: Loaded) -> Iterator[Finding]:
+    if (server.command is None) == (server.url is None):
+        how = "both" if server.command else "neither"
+        message = f"the MCP server {server.id!r} needs one of `command` and `url`; it has {how}"
+        yield Finding("server-form", message, loaded.where(pointer), "say how it is reached")
+    for name, needs in (("args", "command"), ("env", "command"), ("headers", "url")):
+        if getattr(server, name) and getattr(server, needs) is None:
+            yield no_effect(f"`{name}` has no effect without `{needs}`", loaded.where(f"{pointer}/{name}", key=True))
+    for key in server.model_extra or ():
+        close = did_you_mean(key, McpServer.model_fields)
+        fix = f"did you mean `{close}`?" if close else "remove it"
+        yield no_effect(
+            f"`{key}` of an MCP server has no effect here", loaded.where(f"{pointer}/{escape(key)}", key=True), fix
+        )
+
+
+def _check_runtime(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    policy = spec.runtime.failure_policy
+    if policy.wait_min > policy.wait_max:
+        message = f"`wait_min` ({policy.wait_min:g}) is longer than `wait_max` ({policy.wait_max:g})"
+        yield Finding("bad-value", message, loaded.where("/runtime/failure_policy"), "swap them")
+    providers = {spec.runtime.provider, *(agent.provider for agent in spec.agents.values())}
+    if spec.runtime.recording is not None and "replay" not in providers:
+        message = "`recording` is only played by the provider `replay`"
+        yield no_effect(message, loaded.where("/runtime/recording", key=True))
+
+
+def _check_env(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    names = [secret.name or secret.key for secret in spec.env.secrets]
+    for index, secret in enumerate(spec.env.secrets):
+        pointer = f"/env/secrets/{index}"
+        if names.index(names[index]) < index:
+            message = f"two secrets are named {names[index]!r}"
+            yield Finding("duplicate-id", message, loaded.where(pointer), "give one of them another `name`")
+        if secret.path is not None and secret.source not in _SOURCES_WITH_PATH:
+            message = f"`path` has no effect for a secret from `{secret.source}`"
+            yield no_effect(message, loaded.where(f"{pointer}/path", key=True))
+        if secret.path is None and secret.source in ("file", "command"):
+            message = f"a secret from `{secret.source}` needs a `path`"
+            yield Finding("missing-key", message, loaded.where(pointer), "add `path:`")
+
+
+def _check_retrieval(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    retrieval = spec.context_policy.retrieval
+    servers = [server.id for server in spec.tools.mcp]
+    for index, name in enumerate(retrieval.mcp_servers if retrieval else ()):
+        if name not in servers:
+            yield unknown("server", name, servers, loaded.where(f"/context_policy/retrieval/mcp_servers/{index}"))
+
+
+def _check_artifacts(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    paths = [artifact.path for artifact in spec.outputs.artifacts]
+    for index, path in enumerate(paths):
+        if paths.index(path) < index:
+            message = f"two artifacts are written to {path!r}"
+            where = loaded.where(f"/outputs/artifacts/{index}/path")
+            yield Finding("duplicate-id", message, where, "give each a path of its own")

@@ -1,0 +1,101 @@
+"""What a well-formed workflow can still get wrong: names, references, templates, schemas, fields without effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from strands_cli.errors import Finding, did_you_mean
+from strands_cli.workflow.checks.check_pattern import check_pattern
+from strands_cli.workflow.checks.check_sections import check_sections
+from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.template_scope import RESERVED, Scope, problem_of, spoken_path
+from strands_cli.workflow.template_sites import Site, template_sites
+from strands_cli.workflow.templates.template import Path, TemplateError, Templates
+
+if TYPE_CHECKING:
+    from strands_cli.workflow.loader import Loaded
+
+
+def check_spec(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    """Yield everything that is wrong in a well-formed workflow.
+
+    Args:
+        spec: The workflow.
+        loaded: Tells where each part was written.
+    """
+    yield from check_sections(spec, loaded)
+    yield from check_pattern(spec, loaded)
+    yield from check_templates(spec, loaded)
+
+
+def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    """Compile every template and condition, and follow the names each of them uses."""
+    templates = Templates()
+    inputs = {*spec.inputs.declared(), *spec.inputs.values}
+    for site in template_sites(spec):
+        error = templates.condition_error(site.text) if site.is_condition else templates.template_error(site.text)
+        if error is not None:
+            yield _syntax(site, error, loaded)
+            continue
+        for path in sorted(_paths(templates, site), key=spoken_path):
+            finding = _name(site, path, inputs, loaded)
+            if finding is not None:
+                yield finding
+
+
+def undeclared_variables(spec: WorkflowSpec) -> Iterator[tuple[str, str]]:
+    """Yield each variable that a template uses and no input declares, with the pointer of the template."""
+    templates = Templates()
+    inputs = {*spec.inputs.declared(), *spec.inputs.values}
+    for site in template_sites(spec):
+        roots = {str(path[0]) for path in _paths(templates, site)}
+        yield from ((root, site.pointer) for root in sorted(roots - inputs - RESERVED - site.scope.keys()))
+
+
+def _paths(templates: Templates, site: Site) -> frozenset[Path]:
+    return templates.paths_in_condition(site.text) if site.is_condition else templates.paths_in(site.text)
+
+
+def _syntax(site: Site, error: TemplateError, loaded: Loaded) -> Finding:
+    kind = "condition" if site.is_condition else "template"
+    where = loaded.where_in_text(site.pointer, error.line)
+    message = f"the {kind} does not compile: {error.message}"
+    return Finding("bad-template", message, where, "see the Jinja documentation for the syntax of expressions")
+
+
+def _name(site: Site, path: Path, inputs: Iterable[str], loaded: Loaded) -> Finding | None:
+    root = str(path[0])
+    if root in site.scope:
+        return _inside(site, path, loaded)
+    if root in inputs:
+        return None
+    where = loaded.where(site.pointer)
+    if root in RESERVED:
+        known = ", ".join(sorted(site.scope)) or "inputs only"
+        message = f"`{root}` is not known in this place"
+        return Finding("unknown-name", message, where, f"known here besides inputs: {known}")
+    close = did_you_mean(root, [*site.scope, *inputs])
+    fix = f"did you mean `{close}`?" if close else f"declare it: `inputs: {{required: {{{root}: string}}}}`"
+    message = f"`{root}` is declared by no input; `--var {root}=...` must give it"
+    return Finding("undeclared-variable", message, where, fix, "warning")
+
+
+def _inside(site: Site, path: Path, loaded: Loaded) -> Finding | None:
+    problem = problem_of(path, site.scope)
+    if problem is None:
+        return None
+    hyphened = _hyphened(path, site.scope)
+    close = did_you_mean(problem.word, problem.known)
+    known = f"known: {', '.join(problem.known)}" if problem.known else None
+    fix = hyphened or (f"did you mean `{close}`?" if close else known)
+    return Finding("unknown-name", problem.message, loaded.where(site.pointer), fix)
+
+
+def _hyphened(path: Path, scope: Scope) -> str | None:
+    """Return how to write an id with a hyphen, when a path stops where one begins: `a-b` reads as a minus b."""
+    ids = scope.get(str(path[0]))
+    if len(path) < 2 or not isinstance(ids, dict):
+        return None
+    meant = next((name for name in ids if str(name).startswith(f"{path[1]}-")), None)
+    return f"write `{path[0]}[{meant!r}]`: a hyphen means minus" if meant else None

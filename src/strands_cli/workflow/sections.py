@@ -1,0 +1,334 @@
+"""The sections of a workflow other than its pattern: runtime, inputs, environment, agents, outputs and security."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from strands_cli.workflow.base_model import FormatModel, Identifier, Named, Scalar
+from strands_cli.workflow.coerce import coerce, type_word_of
+from strands_cli.workflow.tool_entries import ToolEntry
+
+TypeWord = Literal["string", "number", "integer", "boolean", "array", "object"]
+
+
+class Metadata(FormatModel):
+    """Who and what the workflow is, for people and catalogues."""
+
+    name: str | None = Field(
+        default=None, description="A title for people; `name` at the top level identifies the workflow."
+    )
+    description: str | None = Field(default=None, description="What the workflow is for.")
+    labels: Mapping[str, Scalar] = Field(default_factory=dict, description="Free key-value labels.")
+
+
+class Budgets(FormatModel):
+    """Limits of one run; at a limit the run stops with exit code 20 and keeps its partial results."""
+
+    max_steps: int | None = Field(default=None, ge=1, description="Most steps the run may execute.")
+    max_tokens: int | None = Field(
+        default=None, ge=1, description="Most tokens, input and output of all model calls together."
+    )
+    max_model_calls: int | None = Field(default=None, ge=1, description="Most model calls.")
+    max_tool_calls: int | None = Field(default=None, ge=0, description="Most tool calls.")
+    max_cost_usd: float | None = Field(
+        default=None, gt=0, description="Most money, in US dollars; the model must have a price."
+    )
+    max_duration_s: float | None = Field(default=None, gt=0, description="Longest wall-clock time, in seconds.")
+    warn_threshold: float = Field(default=0.8, gt=0, le=1, description="Share of a limit at which a warning is given.")
+
+
+class FailurePolicy(FormatModel):
+    """How often and how patiently a failing model call is tried again."""
+
+    retries: int = Field(default=2, ge=0, description="How many times a failed call is tried again.")
+    backoff: Literal["constant", "exponential", "jittered"] = Field(
+        default="exponential", description="How waits grow."
+    )
+    wait_min: float = Field(default=1, ge=0, description="Shortest wait between tries, in seconds.")
+    wait_max: float = Field(default=60, ge=0, description="Longest wait between tries, in seconds.")
+
+
+class Runtime(FormatModel):
+    """Which model the agents use by default, and the limits of the run."""
+
+    provider: str = Field(description="Who serves the model, for example `openai`, `bedrock`, `ollama`, `replay`.")
+    model_id: str | None = Field(default=None, description="The provider's name of the model.")
+    region: str | None = Field(default=None, description="Cloud region, for providers that have regions.")
+    host: str | None = Field(default=None, description="Base URL of the provider's server.")
+    temperature: float | None = Field(default=None, ge=0, le=2, description="Sampling temperature.")
+    top_p: float | None = Field(
+        default=None, ge=0, le=1, description="Nucleus sampling: share of probability considered."
+    )
+    max_tokens: int | None = Field(default=None, ge=1, description="Most tokens of one answer.")
+    options: Mapping[str, Any] = Field(
+        default_factory=dict, description="Further options of the provider, by its names."
+    )
+    max_parallel: int = Field(default=5, ge=1, description="How many steps may run at the same time.")
+    budgets: Budgets = Field(default_factory=Budgets, description="Limits of one run.")
+    failure_policy: FailurePolicy = Field(default_factory=FailurePolicy, description="Retries of model calls.")
+    recording: str | None = Field(
+        default=None, description="The recording that provider `replay` plays, beside the workflow."
+    )
+
+
+class InputSpec(FormatModel):
+    """One input variable; a bare type word such as `string` stands for `{type: string}`."""
+
+    type: TypeWord = Field(
+        default="string", description="The type values are coerced to; taken from the default if not given."
+    )
+    description: str | None = Field(default=None, description="What to give; shown when a value is asked for.")
+    default: Any = Field(default=None, description="The value used when none is given.")
+    enum: tuple[Any, ...] | None = Field(default=None, min_length=1, description="The only values allowed.")
+
+    @classmethod
+    def expand(cls, value: Any) -> Any:
+        """Read a type word or nothing as a full declaration, and take a missing type from the default."""
+        if value is None or isinstance(value, str):
+            return {"type": value or "string"}
+        if not isinstance(value, dict):
+            return value
+        if "type" not in value and value.get("default") is not None:
+            value = {**value, "type": type_word_of(value["default"])}
+        return {**value, **_as_declared(value)}
+
+
+def _as_declared(value: dict[str, Any]) -> dict[str, Any]:
+    """Return default and enum of a declaration as its type reads them; what does not fit stays for the checks."""
+
+    def read(item: Any) -> Any:
+        try:
+            return coerce(str(value.get("type", "string")), item)
+        except ValueError:
+            return item
+
+    read_as = {"default": read(value["default"])} if value.get("default") is not None else {}
+    if isinstance(value.get("enum"), list):
+        read_as["enum"] = [read(item) for item in value["enum"]]
+    return read_as
+
+
+class Inputs(FormatModel):
+    """The variables a run takes; their names are usable in every template."""
+
+    required: Named[InputSpec] = Field(default_factory=dict, description="Variables that must be given.")
+    optional: Named[InputSpec] = Field(default_factory=dict, description="Variables that may be given.")
+    values: Mapping[str, Scalar] = Field(default_factory=dict, description="Variables with fixed values; `--var` wins.")
+
+    def declared(self) -> dict[str, InputSpec]:
+        """Return required and optional inputs by name."""
+        return {**self.optional, **self.required}
+
+
+class Secret(FormatModel):
+    """A reference to a secret; its value never enters prompts, traces, the journal or errors."""
+
+    key: str = Field(min_length=1, description="Name of the secret at its source, for example an environment variable.")
+    name: str | None = Field(default=None, description="Name under which tools ask for it; `key` if not given.")
+    source: Literal["env", "file", "command", "keyring", "secrets_manager", "ssm"] = Field(
+        default="env", description="Where the value comes from."
+    )
+    path: str | None = Field(default=None, description="File, command line or remote path the source needs.")
+
+
+class Env(FormatModel):
+    """Secrets and directories of the machine that a run may use."""
+
+    secrets: tuple[Secret, ...] = Field(default=(), description="Secrets the run may resolve.")
+    mounts: Mapping[str, str] = Field(
+        default_factory=dict, description="Directories the file tools may use besides the working directory, by name."
+    )
+
+
+class Otel(FormatModel):
+    """Where OpenTelemetry spans go."""
+
+    endpoint: str | None = Field(
+        default=None, description="URL of a collector that speaks OTLP over HTTP, or `console`."
+    )
+    service_name: str | None = Field(
+        default=None, description="`service.name` of the spans; `OTEL_SERVICE_NAME` if not given."
+    )
+    sample_ratio: float = Field(default=1.0, ge=0, le=1, description="Share of runs that are traced.")
+
+
+class Redact(FormatModel):
+    """What is left out of traces."""
+
+    tool_inputs: bool = Field(default=True, description="Leave out what tools are given.")
+    tool_outputs: bool = Field(default=False, description="Leave out what tools answer.")
+
+
+class Telemetry(FormatModel):
+    """Traces of a run."""
+
+    otel: Otel | None = Field(default=None, description="OpenTelemetry export; nothing is sent without it.")
+    redact: Redact = Field(default_factory=Redact, description="What is left out of traces.")
+
+
+class Compaction(FormatModel):
+    """When and how a long conversation is summarised."""
+
+    enabled: bool = Field(default=True, description="Whether conversations are summarised at all.")
+    when_tokens_over: int | None = Field(
+        default=None, ge=1, description="Summarise when the conversation is longer than this."
+    )
+    summary_ratio: float = Field(default=0.35, gt=0, lt=1, description="Share of the messages that is summarised.")
+    preserve_recent_messages: int = Field(
+        default=12, ge=0, description="How many of the latest messages stay as they are."
+    )
+    summarization_model: str | None = Field(
+        default=None, description="Model that summarises; the agent's own if not given."
+    )
+
+
+class Notes(FormatModel):
+    """A file in which agents keep notes across steps."""
+
+    file: str = Field(min_length=1, description="Path of the notes, relative to the working directory.")
+    include_last: int = Field(default=12, ge=0, description="How many of the latest notes an agent sees.")
+    format: Literal["markdown", "json"] = Field(default="markdown", description="How the notes are written.")
+
+
+class Window(FormatModel):
+    """How much of a long conversation is sent; older messages are left out."""
+
+    max_messages: int = Field(ge=3, description="Most messages of one request, the step's own input included.")
+
+
+class Retrieval(FormatModel):
+    """Tools and servers from which agents fetch context on demand."""
+
+    jit_tools: tuple[str, ...] = Field(default=(), description="Tools every agent gets for retrieval.")
+    mcp_servers: tuple[str, ...] = Field(default=(), description="MCP servers every agent gets for retrieval, by id.")
+
+
+class ContextPolicy(FormatModel):
+    """How the context of agents is kept small and useful."""
+
+    compaction: Compaction | None = Field(default=None, description="Summaries of long conversations.")
+    window: Window | None = Field(default=None, description="Only the latest messages of long conversations.")
+    notes: Notes | None = Field(default=None, description="Notes across steps.")
+    retrieval: Retrieval | None = Field(default=None, description="Context fetched on demand.")
+
+
+class Skill(FormatModel):
+    """A folder of instructions that the tool `Skill` loads on demand."""
+
+    id: Identifier = Field(description="Name by which a model asks for the skill.")
+    path: str = Field(min_length=1, description="The folder, relative to the workflow; nothing outside it is read.")
+    description: str | None = Field(
+        default=None, description="When to use the skill; if not given, what the front matter of its SKILL.md says."
+    )
+    preload_metadata: bool = Field(
+        default=True, description="Whether agents see the description before they load the skill."
+    )
+
+
+class Inference(FormatModel):
+    """Sampling settings of one agent; they win over those of `runtime`."""
+
+    temperature: float | None = Field(default=None, ge=0, le=2, description="Sampling temperature.")
+    top_p: float | None = Field(
+        default=None, ge=0, le=1, description="Nucleus sampling: share of probability considered."
+    )
+    max_tokens: int | None = Field(default=None, ge=1, description="Most tokens of one answer.")
+
+
+class AgentLimits(FormatModel):
+    """Limits of one step of an agent."""
+
+    turns: int | None = Field(default=None, ge=1, description="Most model calls in one step.")
+    tokens: int | None = Field(default=None, ge=1, description="Most tokens in one step.")
+    tool_calls: int | None = Field(default=None, ge=0, description="Most tool calls in one step.")
+    cost_usd: float | None = Field(default=None, gt=0, description="Most money in one step, in US dollars.")
+    duration_s: float | None = Field(default=None, gt=0, description="Most seconds that one step takes.")
+
+
+class AgentBudgets(FormatModel):
+    """Limits of one agent over the whole run; at a limit the run stops as it does at its own."""
+
+    max_steps: int | None = Field(default=None, ge=1, description="Most steps of this agent.")
+    max_tokens: int | None = Field(default=None, ge=1, description="Most tokens of this agent's model calls.")
+    max_model_calls: int | None = Field(default=None, ge=1, description="Most model calls of this agent.")
+    max_tool_calls: int | None = Field(default=None, ge=0, description="Most tool calls of this agent.")
+    max_cost_usd: float | None = Field(default=None, gt=0, description="Most money for this agent, in US dollars.")
+    max_duration_s: float | None = Field(default=None, gt=0, description="Most seconds of all steps of this agent.")
+
+
+class AgentSpec(FormatModel):
+    """One agent: a prompt, the tools it may use and the model it speaks to."""
+
+    restricting: ClassVar[frozenset[str]] = frozenset({"tools"})
+
+    prompt: str | None = Field(default=None, description="The system prompt; inputs may be used in it as templates.")
+    ref: str | None = Field(
+        default=None,
+        alias="$ref",
+        description="A file that holds one agent, relative to the workflow; other keys here win.",
+    )
+    tools: tuple[ToolEntry, ...] | None = Field(
+        default=None, description="The agent's tools. Absent: every tool of the workflow; empty: none."
+    )
+    provider: str | None = Field(default=None, description="Provider of this agent; that of `runtime` if not given.")
+    model_id: str | None = Field(default=None, description="Model of this agent; that of `runtime` if not given.")
+    inference: Inference = Field(default_factory=Inference, description="Sampling settings of this agent.")
+    memory: Literal["step", "run"] = Field(
+        default="step", description="`step`: each step starts afresh; `run`: the conversation goes on across steps."
+    )
+    input_schema: str | Mapping[str, Any] | None = Field(
+        default=None, description="JSON Schema (inline, or a path) that the rendered input must satisfy."
+    )
+    output_schema: str | Mapping[str, Any] | None = Field(
+        default=None, description="JSON Schema (inline, or a path) that the answer must satisfy."
+    )
+    limits: AgentLimits = Field(default_factory=AgentLimits, description="Limits of one step of this agent.")
+    budgets: AgentBudgets = Field(
+        default_factory=AgentBudgets, description="Limits of this agent, all of its steps in the run together."
+    )
+
+
+class Artifact(FormatModel):
+    """A file written when the run has finished."""
+
+    path: str = Field(min_length=1, description="Where to write, inside the output directory (a template).")
+    from_: str = Field(alias="from", description="What to write (a template), for example `{{ last_response }}`.")
+
+
+class Outputs(FormatModel):
+    """What a run leaves behind."""
+
+    artifacts: tuple[Artifact, ...] = Field(default=(), description="Files written at the end of the run.")
+
+
+class Guardrails(FormatModel):
+    """Restrictions that hold for every tool call of the run."""
+
+    restricting: ClassVar[frozenset[str]] = frozenset({"allow_tools"})
+
+    deny_network: bool = Field(
+        default=False, description="Refuse tools that reach the network, or do not say that they leave it alone."
+    )
+    pii_redaction: bool = Field(
+        default=False, description="Take personal data out of what models see and of what is left."
+    )
+    allow_tools: tuple[str, ...] | None = Field(default=None, description="The only tools that may be called.")
+
+
+class Permissions(FormatModel):
+    """Rules for tool calls; a workflow can only narrow what the user's policy allows."""
+
+    ask: tuple[str, ...] = Field(
+        default=(), description="Calls a person must confirm, for example `file_write(path=docs/**)`."
+    )
+    deny: tuple[str, ...] = Field(default=(), description="Calls that are refused.")
+
+
+class Security(FormatModel):
+    """What the workflow forbids itself."""
+
+    guardrails: Guardrails = Field(default_factory=Guardrails, description="Restrictions on every tool call.")
+    permissions: Permissions = Field(default_factory=Permissions, description="Rules for tool calls.")

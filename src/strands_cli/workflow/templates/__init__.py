@@ -1,0 +1,1 @@
+"""Templates and conditions: checked, rendered in a sandbox, and searched for the names they read."""

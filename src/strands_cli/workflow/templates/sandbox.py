@@ -1,0 +1,280 @@
+"""The Jinja environment in which templates run: sandboxed, immutable, strict, and bounded in what it may produce."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from types import BuiltinMethodType
+from typing import Any
+
+import jinja2
+from jinja2 import nodes
+from jinja2.exceptions import SecurityError, TemplateSyntaxError, UndefinedError
+from jinja2.meta import find_undeclared_variables
+from jinja2.parser import Parser
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import missing
+
+from strands_cli.errors import did_you_mean
+from strands_cli.workflow.templates.filters import (
+    FILTERS,
+    MAX_OUTPUT,
+    MAX_PIECE,
+    WIDE_FORMAT,
+    bounded_range,
+    fields_of,
+    kind_of,
+    plain,
+    regex_found,
+    require_small_call,
+    size_of,
+)
+from strands_cli.workflow.templates.template import Path, TemplateError, UnknownNameError
+
+MAX_BITS = 10_000
+
+_INTRICATE = 60
+_GROWING_METHODS = frozenset({"ljust", "rjust", "center", "zfill", "expandtabs", "replace", "join"})
+_FILE = "<template>"
+_NOT_HERE = {nodes.Include: "include", nodes.Import: "import", nodes.FromImport: "import", nodes.Extends: "extends"}
+
+
+class _Parser(Parser):
+    """Jinja's parser with one comparison more: `a contains b`, which is `b in a`."""
+
+    def parse_compare(self) -> nodes.Expr:
+        expression = super().parse_compare()
+        while self.stream.current.test("name:contains"):
+            line = next(self.stream).lineno
+            part = self.parse_math1()
+            expression = nodes.Compare(part, [nodes.Operand("in", expression, lineno=line)], lineno=line)
+        return expression
+
+
+class _Missing(jinja2.StrictUndefined):
+    """A name without a value; using it says which names there are beside it."""
+
+    __slots__ = ()
+
+    def __init__(
+        self, hint: str | None = None, obj: Any = missing, name: Any = None, exc: Any = UndefinedError
+    ) -> None:
+        plain = hint is None and name is not None and exc is UndefinedError
+        reason: Any = _reason_for(obj, name) if plain else exc
+        super().__init__(hint, obj, name, reason)
+
+
+def _reason_for(owner: Any, name: Any) -> Callable[[str], TemplateError]:
+    def explain(message: str) -> TemplateError:
+        del message  # Jinja's own wording speaks of Python types
+        if owner is missing:
+            return UnknownNameError(f"nothing is named {name!r} here", str(name), None)
+        if isinstance(owner, (list, tuple)):
+            return TemplateError(f"there is no item {name} in a list of {len(owner)}")
+        known = [str(key) for key in (owner if isinstance(owner, Mapping) else fields_of(owner))]
+        return UnknownNameError(f"there is no {name!r} in this {kind_of(owner)}", str(name), known)
+
+    return explain
+
+
+class Sandbox(ImmutableSandboxedEnvironment):
+    """Compiles and runs templates; errors are `TemplateError` with the line inside the template."""
+
+    intercepted_binops = frozenset({"*", "**", "%", "+"})
+
+    def __init__(self) -> None:
+        super().__init__(undefined=_Missing, keep_trailing_newline=True, autoescape=False)
+        self.filters.update(FILTERS)
+        self.tests["search"] = regex_found
+        self.globals["range"] = bounded_range
+        self.globals.pop("lipsum", None)
+        self.tree = lru_cache(maxsize=1024)(self._tree)
+        self.template = lru_cache(maxsize=1024)(self._template)
+        self.expression = lru_cache(maxsize=1024)(self._expression)
+
+    def render(self, text: str, names: Mapping[str, Any]) -> str:
+        """Render a template; raises `TemplateError`."""
+        template = self.template(text)
+        pieces: list[str] = []
+        size = 0
+        with _errors_of(template):
+            for piece in template.root_render_func(template.new_context(dict(names))):
+                size += len(piece)
+                if size > MAX_OUTPUT:
+                    raise TemplateError(f"the output is longer than {MAX_OUTPUT:,} characters")
+                pieces.append(piece)
+        return "".join(pieces)
+
+    def value(self, expression: str, names: Mapping[str, Any]) -> Any:
+        """Return the value of an expression as JSON can hold it; raises `TemplateError`."""
+        template = self.expression(expression)
+        with _errors_of(template):
+            context = template.new_context(dict(names))
+            for _ in template.root_render_func(context):
+                pass
+            return plain(context.vars["result"])
+
+    def paths(self, text: str) -> frozenset[Path]:
+        """Return the paths of all names that a template uses, does not set, and does not guard against absence."""
+        tree = self.tree(text)
+        free = find_undeclared_variables(tree) - self.globals.keys()
+        guarded: list[nodes.Expr | None] = [
+            *(test.node for test in tree.find_all(nodes.Test) if test.name in ("defined", "undefined")),
+            *(filtered.node for filtered in tree.find_all(nodes.Filter) if filtered.name in ("default", "d")),
+        ]
+        lax = {path_of(node) for node in guarded if node is not None}
+        inner = {id(node.node) for node in tree.find_all(nodes.Getattr)}
+        inner |= {id(node.node) for node in tree.find_all(nodes.Getitem)}
+        called = {id(node.node) for node in tree.find_all(nodes.Call)}
+        found = set()
+        for node in tree.find_all((nodes.Getattr, nodes.Getitem, nodes.Name)):
+            path = path_of(node)
+            if id(node) in inner or not path or path[0] not in free:
+                continue
+            if id(node) in called and len(path) > 1:
+                path = path[:-1]  # `tasks.items()` calls a method, it names no task
+            if not any(path[: len(guard)] == guard for guard in lax if guard):
+                found.add(path)
+        return frozenset(found)
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """Prefer a mapping's own key to a method of the same name, so that a task may be called `items`."""
+        if isinstance(obj, Mapping) and attribute in obj:
+            return obj[attribute]
+        return super().getattr(obj, attribute)
+
+    def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Refuse calls of text methods whose result would be huge."""
+        if isinstance(obj, BuiltinMethodType) and obj.__name__ in _GROWING_METHODS and isinstance(obj.__self__, str):
+            require_small_call(obj.__name__, obj.__self__, args)
+        return super().call(context, obj, *args, **kwargs)
+
+    def wrap_str_format(self, value: Any) -> Any:
+        """Refuse a `format` whose fields are so wide that the result would be huge."""
+        wrapped = super().wrap_str_format(value)
+        if wrapped is not None and WIDE_FORMAT.search(value.__self__):
+            raise TemplateError("a format that is too wide")
+        return wrapped
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        """Refuse arithmetic whose result would be huge."""
+        if (
+            operator == "**"
+            and isinstance(left, int)
+            and isinstance(right, int)
+            and left.bit_length() * right > MAX_BITS
+        ):
+            raise TemplateError(f"a power of more than {MAX_BITS:,} bits")
+        if operator == "%" and isinstance(left, str) and WIDE_FORMAT.search(left):
+            raise TemplateError("a format that is too wide")
+        if operator in "*+" and size_of(left, operator, right) > MAX_PIECE:
+            raise TemplateError(f"a value of more than {MAX_PIECE:,} items or characters")
+        return super().call_binop(context, operator, left, right)
+
+    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+        return _Parser(self, source, name, filename).parse()
+
+    def _tree(self, text: str) -> nodes.Template:
+        try:
+            tree = self.parse(text)
+            self._require_known(tree)
+            for kind, word in _NOT_HERE.items():
+                for node in tree.find_all(kind):
+                    raise TemplateError(f"`{word}` needs other template files, and there are none", node.lineno)
+            return tree
+        except TemplateSyntaxError as error:
+            raise TemplateError(_one_line(error.message), error.lineno) from None
+        except RecursionError:
+            raise TemplateError("the template is nested too deeply") from None
+
+    def check(self, text: str) -> None:
+        """Raise `TemplateError` for a template that does not compile, at the price of parsing it."""
+        tree = self.tree(text)
+        # What the parser takes can still nest deeper than the interpreter compiles.
+        if text.count("(") + text.count("[") + text.count("{") > _INTRICATE:
+            self._compiled(tree)
+
+    def _require_known(self, tree: nodes.Template) -> None:
+        for node in tree.find_all(nodes.Filter):
+            if node.name not in self.filters:
+                raise TemplateError(f"there is no filter {node.name!r}{_close(node.name, self.filters)}", node.lineno)
+        for test in tree.find_all(nodes.Test):
+            if test.name not in self.tests:
+                raise TemplateError(f"there is no test {test.name!r}{_close(test.name, self.tests)}", test.lineno)
+
+    def _template(self, text: str) -> jinja2.Template:
+        return self._compiled(self.tree(text))
+
+    def _expression(self, text: str) -> jinja2.Template:
+        try:
+            parser = _Parser(self, text, state="variable")
+            expression = parser.parse_expression()
+            if not parser.stream.eos:
+                raise TemplateError(f"unexpected {parser.stream.current.value!r} after the expression")
+        except TemplateSyntaxError as error:
+            raise TemplateError(_one_line(error.message), error.lineno) from None
+        except RecursionError:
+            raise TemplateError("the expression is nested too deeply") from None
+        expression.set_environment(self)
+        self._require_known(nodes.Template([nodes.Output([expression])]))
+        return self._compiled(
+            nodes.Template([nodes.Assign(nodes.Name("result", "store"), expression, lineno=1)], lineno=1)
+        )
+
+    def _compiled(self, tree: nodes.Template) -> jinja2.Template:
+        try:
+            return self.from_string(tree)
+        except TemplateSyntaxError as error:
+            raise TemplateError(_one_line(error.message), error.lineno) from None
+        except (RecursionError, MemoryError, SyntaxError):
+            raise TemplateError("the template is too large or nested too deeply") from None
+
+
+@contextmanager
+def _errors_of(template: jinja2.Template) -> Iterator[None]:
+    """Turn whatever a rendering raises into a `TemplateError` with its line."""
+    try:
+        yield
+    except TemplateError as error:
+        error.line = error.line or _line_of(template, error)
+        raise
+    except SecurityError as error:
+        raise TemplateError(f"not allowed in a template: {_one_line(str(error))}", _line_of(template, error)) from None
+    except (RecursionError, MemoryError) as error:
+        raise TemplateError("the template needs too much memory", _line_of(template, error)) from None
+    except Exception as error:  # noqa: BLE001 - filters and methods raise whatever they like on foreign values
+        raise TemplateError(_one_line(str(error)) or type(error).__name__, _line_of(template, error)) from None
+
+
+def _line_of(template: jinja2.Template, error: BaseException) -> int | None:
+    trace, line = error.__traceback__, None
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == _FILE:
+            line = template.get_corresponding_lineno(trace.tb_lineno)
+        trace = trace.tb_next
+    return line
+
+
+def path_of(node: nodes.Node) -> Path:
+    """Return the constant path an expression names; it ends where a part is computed, and is empty for others."""
+    if isinstance(node, nodes.Name):
+        return (node.name,) if node.ctx == "load" else ()
+    if isinstance(node, nodes.Getattr):
+        before = path_of(node.node)
+        return (*before, node.attr) if before and before[-1] != "*" else before
+    if isinstance(node, nodes.Getitem):
+        before = path_of(node.node)
+        constant = isinstance(node.arg, nodes.Const) and isinstance(node.arg.value, (str, int))
+        token = node.arg.value if constant and isinstance(node.arg, nodes.Const) else "*"
+        return (*before, token) if before and before[-1] != "*" else before
+    return ()
+
+
+def _close(name: str, known: Iterable[str]) -> str:
+    close = did_you_mean(name, known)
+    return f"; did you mean {close!r}?" if close else ""
+
+
+def _one_line(text: str | None) -> str:
+    return " ".join((text or "").split())

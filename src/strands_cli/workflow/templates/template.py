@@ -1,0 +1,230 @@
+"""Templates and conditions: checked, rendered in a sandbox, and asked which names they use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from strands_cli.workflow.templates.sandbox import Sandbox
+
+Path = tuple[str | int, ...]
+
+_MARKS = ("{{", "{%", "{#")
+_ELSE = "else"
+
+
+class TemplateError(Exception):
+    """A template or condition that cannot be compiled or rendered.
+
+    Attributes:
+        message: What is wrong, without the place.
+        line: 1-based line inside the template, if known.
+    """
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+
+    def __str__(self) -> str:
+        return f"line {self.line} of the template: {self.message}" if self.line and self.line > 1 else self.message
+
+
+def is_template(text: str) -> bool:
+    """Return whether a text has anything to render; an agent's prompt counts only with `{{`."""
+    return any(mark in text for mark in _MARKS)
+
+
+class Templates:
+    """Compiles and renders the templates of one workflow; each text is compiled once.
+
+    Values from models and tools are names in a template, never templates themselves: nothing that is rendered is
+    rendered again.
+    """
+
+    def __init__(self) -> None:
+        self._sandbox: Sandbox | None = None
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """The Jinja environment; made on first use, since workflows without templates need no Jinja."""
+        if self._sandbox is None:
+            from strands_cli.workflow.templates.sandbox import Sandbox
+
+            self._sandbox = Sandbox()
+        return self._sandbox
+
+    def check_template(self, text: str) -> str | None:
+        """Return what is wrong with the syntax of a template, or None."""
+        error = self.template_error(text)
+        return str(error) if error else None
+
+    def check_condition(self, condition: str) -> str | None:
+        """Return what is wrong with the syntax of a condition, or None."""
+        error = self.condition_error(condition)
+        return str(error) if error else None
+
+    def template_error(self, text: str) -> TemplateError | None:
+        """Compile a template and return its error, with the line, or None."""
+        try:
+            if is_template(text):
+                self.sandbox.check(_prepare(text))
+        except TemplateError as error:
+            return error
+        return None
+
+    def condition_error(self, condition: str) -> TemplateError | None:
+        """Compile a condition and return its error or None."""
+        try:
+            expression = _expression_of(condition)
+            if expression != _ELSE:
+                self.sandbox.expression(expression)
+        except TemplateError as error:
+            return error
+        return None
+
+    def render(self, text: str, names: Mapping[str, Any]) -> str:
+        """Render a template.
+
+        Args:
+            text: The template; text without `{{`, `{%` or `{#` comes back as it is.
+            names: The values by name: plain JSON values, mappings and sequences of them.
+
+        Raises:
+            TemplateError: It does not compile, uses an unknown name, or grows beyond the output limit.
+        """
+        text = _prepare(text)
+        if not is_template(text):
+            return text
+        rendered: str = self._explained(lambda: self.sandbox.render(text, names), names)
+        return rendered
+
+    def render_value(self, value: Any, names: Mapping[str, Any]) -> Any:
+        """Render every string inside a JSON value; a string that is one lone `{{ expression }}` keeps its type.
+
+        Raises:
+            TemplateError: As `render`; also a lone expression whose value JSON cannot hold.
+        """
+        if isinstance(value, str):
+            expression = self._lone_expression(value)
+            if expression is None:
+                return self.render(value, names)
+            return self._explained(lambda: self.sandbox.value(expression, names), names)
+        if isinstance(value, Mapping):
+            return {key: self.render_value(item, names) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self.render_value(item, names) for item in value]
+        return value
+
+    def evaluate(self, condition: str, names: Mapping[str, Any]) -> bool:
+        """Decide a condition: `else`, or an expression with or without `{{ }}`; `a contains b` means `b in a`.
+
+        Raises:
+            TemplateError: It does not compile or uses an unknown name.
+        """
+        expression = _expression_of(condition)
+        if expression == _ELSE:
+            return True
+        return bool(self._explained(lambda: self.sandbox.value(expression, names), names))
+
+    def names_in(self, text: str) -> set[str]:
+        """Return the root names a template uses and does not set itself; empty when it does not compile."""
+        return {str(path[0]) for path in self.paths_in(text)}
+
+    def paths_in(self, text: str) -> frozenset[Path]:
+        """Return the names a template uses as paths, `steps[0].response` as `("steps", 0, "response")`.
+
+        Names that the template tests with `is defined` or gives a `default` may be missing and are left out.
+        """
+        text = _prepare(text)
+        if not is_template(text) or self.template_error(text):
+            return frozenset()
+        return self.sandbox.paths(text)
+
+    def reads_in(self, text: str, name: str, *, is_condition: bool = False) -> frozenset[Path]:
+        """Return every path under a name that a template or condition may read, also where it may be missing."""
+        if is_condition:
+            expression = _expression_of(text)
+            if expression == _ELSE or self.condition_error(text):
+                return frozenset()
+            text = "{{ " + expression + " }}"
+        text = _prepare(text)
+        if not is_template(text) or self.template_error(text):
+            return frozenset()
+        from strands_cli.workflow.templates.template_reads import reads_of
+
+        return reads_of(self.sandbox.tree(text), name)
+
+    def certain_reads_in(self, text: str, name: str) -> frozenset[Path]:
+        """Return the children of a name without which rendering a template always fails."""
+        text = _prepare(text)
+        if not is_template(text) or self.template_error(text):
+            return frozenset()
+        from strands_cli.workflow.templates.template_reads import certain_reads
+
+        return certain_reads(self.sandbox.tree(text), name)
+
+    def paths_in_condition(self, condition: str) -> frozenset[Path]:
+        """Return the names a condition uses, as `paths_in`."""
+        expression = _expression_of(condition)
+        if expression == _ELSE or self.condition_error(condition):
+            return frozenset()
+        return self.sandbox.paths("{{ " + expression + " }}")
+
+    def _lone_expression(self, text: str) -> str | None:
+        stripped = _prepare(text).strip()
+        if not (stripped.startswith("{{") and stripped.endswith("}}")):
+            return None
+        inner = stripped[2:-2].strip("-+ \t\r\n") if stripped[2:3] in "-+" else stripped[2:-2].strip()
+        try:
+            self.sandbox.expression(inner)
+        except TemplateError:
+            return None
+        return inner
+
+    def _explained(self, action: Any, names: Mapping[str, Any]) -> Any:
+        """Run a rendering; an unknown name is explained by the names there are."""
+        try:
+            return action()
+        except UnknownNameError as error:
+            raise TemplateError(
+                f"{error.message}{_hint(error.name, names if error.known is None else error.known)}", error.line
+            ) from None
+
+
+class UnknownNameError(TemplateError):
+    """A name or attribute that has no value; `known` are its siblings that have one, None for a root name."""
+
+    def __init__(self, message: str, name: str, known: Iterable[str] | None) -> None:
+        super().__init__(message)
+        self.name = name
+        self.known = None if known is None else tuple(known)
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    words = sorted(str(word) for word in known)
+    close = did_you_mean(name, words)
+    if close:
+        return f"; did you mean {close!r}?"
+    return f"; known here: {', '.join(words[:20])}" if words else ""
+
+
+def _prepare(text: str) -> str:
+    """Read `$TRACE`, the older spelling, as the name `TRACE`."""
+    if "$TRACE" not in text:
+        return text
+    if text.strip() == "$TRACE":
+        return "{{ TRACE }}"
+    return re.sub(r"(\{[{%][^}]*?)\$TRACE\b", r"\1TRACE", text)
+
+
+def _expression_of(condition: str) -> str:
+    """Return the bare expression of a condition, `else` as the word itself."""
+    text = _prepare(condition).strip()
+    if text.startswith("{{") and text.endswith("}}"):
+        text = text[2:-2].strip()
+    return text

@@ -1,0 +1,60 @@
+"""What a template reads of one name: everything that it may, and what it is sure to stumble over where it is absent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jinja2 import nodes
+
+from strands_cli.workflow.templates.sandbox import path_of
+from strands_cli.workflow.templates.template import Path
+
+_MAY_BE_ABSENT = ("default", "d")
+
+
+def reads_of(tree: nodes.Template, name: str) -> frozenset[Path]:
+    """Return every path under a name that a template may read, guarded ones included."""
+    inner = {id(node.node) for node in tree.find_all(nodes.Getattr)}
+    inner |= {id(node.node) for node in tree.find_all(nodes.Getitem)}
+    found = (
+        path_of(node) for node in tree.find_all((nodes.Getattr, nodes.Getitem, nodes.Name)) if id(node) not in inner
+    )
+    return frozenset(path for path in found if path[:1] == (name,))
+
+
+def certain_reads(tree: nodes.Template, name: str) -> frozenset[Path]:
+    """Return the children of a name without which a template always fails, as `(name, child)`.
+
+    What only a branch, a loop or the right side of an `and` reads may never be read. A child that is merely handed on,
+    tested or given a default does no harm by its absence; one that is printed, or of which a part is read, does.
+    """
+    if any(node.name == name and node.ctx != "load" for node in tree.find_all(nodes.Name)):
+        return frozenset()  # the template sets a name of its own
+    return frozenset(path[:2] for path in _stumbles(tree) if path[:1] == (name,) and len(path) > 1 and path[1] != "*")
+
+
+def _stumbles(node: nodes.Node, *, printed: bool = False) -> Iterator[Path]:
+    """Yield the paths that are surely evaluated and of which the second part must be there."""
+    if isinstance(node, (nodes.Getattr, nodes.Getitem)):
+        path = path_of(node)
+        if len(path) > 2 or printed:
+            yield path
+    for child in _surely_evaluated(node):
+        yield from _stumbles(child, printed=isinstance(node, nodes.Output))
+
+
+def _surely_evaluated(node: nodes.Node) -> list[nodes.Node]:
+    """Return the children of a node that are evaluated whatever the values are."""
+    if isinstance(node, (nodes.Macro, nodes.CallBlock)):
+        return []
+    if isinstance(node, (nodes.If, nodes.CondExpr)):
+        return [node.test]
+    if isinstance(node, nodes.For):
+        return [node.iter]
+    if isinstance(node, (nodes.And, nodes.Or)):
+        return [node.left]
+    if isinstance(node, nodes.Compare):
+        return [node.expr, *(operand.expr for operand in node.ops[:1])]
+    children = list(node.iter_child_nodes())
+    is_lax = isinstance(node, nodes.Test) or (isinstance(node, nodes.Filter) and node.name in _MAY_BE_ABSENT)
+    return [child for child in children if len(path_of(child)) != 2] if is_lax else children

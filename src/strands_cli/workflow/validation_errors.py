@@ -1,0 +1,266 @@
+"""What pydantic says about a document, in the words of the format: each mistake once, at its place, with a way out."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import Tag
+
+from strands_cli.errors import Finding, did_you_mean
+from strands_cli.workflow.base_model import FormatModel
+from strands_cli.workflow.document import Document, escape
+from strands_cli.workflow.patterns import PATTERN_TYPES
+
+Loc = tuple[int | str, ...]
+
+STEP_FORMS = "a step needs one of `agent`, `tool`, `type: hitl`"
+_STEP_TAGS = {"<agent>": "agent", "<tool>": "tool", "<gate>": "type"}
+_EXPECTED = {
+    "string": "text", "int": "a whole number", "float": "a number", "bool": "true or false", "dict": "a mapping",
+    "mapping": "a mapping", "model": "a mapping", "tuple": "a list", "none": "nothing",
+}  # fmt: skip
+_BOUNDS = {
+    "greater_than_equal": ("at least", "ge"), "greater_than": ("more than", "gt"),
+    "less_than_equal": ("at most", "le"), "less_than": ("less than", "lt"),
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Mistake:
+    """All that is wrong at one node; alternatives of a union have been joined."""
+
+    pointer: str
+    loc: Loc
+    error: Mapping[str, Any]
+    expected: list[str] = field(default_factory=list)
+
+
+def findings_of(errors: list[Any], model: type[FormatModel], document: Document, at: str = "") -> Iterator[Finding]:
+    """Translate the errors of one validation.
+
+    Args:
+        errors: `ValidationError.errors()`.
+        model: The model that was validated.
+        document: The document the value came from.
+        at: Pointer of the value in the document.
+    """
+    root = value_at(document.value, at)
+    joined: dict[tuple[str, bool], _Mistake] = {}
+    for error in errors:
+        pointer, is_exact = _pointer_of(error["loc"], root)
+        mistake = joined.setdefault(
+            (pointer, is_exact or error["type"] == "missing"), _Mistake(at + pointer, error["loc"], error)
+        )
+        mistake.expected += [word for word in _expected(error) if word not in mistake.expected]
+    for mistake in joined.values():
+        finding = _finding(mistake, model, document)
+        if finding is not None:
+            yield finding
+
+
+def value_at(value: Any, pointer: str) -> Any:
+    """Return the node of a JSON value at a pointer that exists."""
+    for token in pointer.split("/")[1:]:
+        key = token.replace("~1", "/").replace("~0", "~")
+        value = value[int(key)] if isinstance(value, list) else value[key]
+    return value
+
+
+def holds(value: Any, token: Any) -> bool:
+    """Return whether a JSON value has an entry of this key or index."""
+    if isinstance(value, list):
+        return isinstance(token, int) and token < len(value)
+    return isinstance(value, dict) and token in value
+
+
+def _pointer_of(loc: Loc, value: Any) -> tuple[str, bool]:
+    """Return the pointer of an error's node, and whether its last token is a node of the document."""
+    pointer, is_exact = "", True
+    for token in loc:
+        is_exact = holds(value, token)
+        if is_exact:
+            value = value[token]
+            pointer += f"/{escape(token)}"
+    return pointer, is_exact
+
+
+def _expected(error: Mapping[str, Any]) -> list[str]:
+    kind = str(error["type"]).split("_")[0]
+    is_type = str(error["type"]).endswith(("_type", "_parsing", "_from_float"))
+    return [_EXPECTED[kind]] if is_type and kind in _EXPECTED else []
+
+
+def spoken(pointer: str) -> str:
+    """Return a pointer as people write paths: `/pattern/config/steps/0` is `pattern.config.steps[0]`."""
+    text = ""
+    for token in pointer.split("/")[1:]:
+        key = token.replace("~1", "/").replace("~0", "~")
+        text += f"[{key}]" if key.isdigit() else f".{key}" if text else key
+    return text or "the document"
+
+
+def _finding(mistake: _Mistake, model: type[FormatModel], document: Document) -> Finding | None:
+    error, kind, pointer = mistake.error, str(mistake.error["type"]), mistake.pointer
+    key = str(mistake.loc[-1]) if mistake.loc else ""
+    if kind == "missing":
+        return _missing(key, pointer, document)
+    if kind in ("extra_forbidden", "unknown_key"):
+        return _unknown_key(mistake, model, document)
+    if kind == "union_tag_not_found":
+        return _no_form(mistake, document)
+    if kind == "empty_list":
+        name = error["ctx"]["key"]
+        message = f"`{name}` of {spoken(pointer)} is empty, which could mean none or all"
+        return Finding(
+            "wrong-type",
+            message,
+            document.where(f"{pointer}/{name}"),
+            f"write `{name}: []` for none, or remove the key",
+        )
+    if key == "[key]":
+        message = f"{mistake.loc[-2]!r} cannot be a name"
+        fix = "use letters, digits and . _ : - only"
+        return Finding("bad-identifier", message, document.where(pointer, key=True), fix)
+    if mistake.expected:
+        return _wrong_type(mistake, document)
+    return _bad_value(mistake, document)
+
+
+def _missing(key: str, pointer: str, document: Document) -> Finding:
+    place = "the document" if not pointer else f"`{spoken(pointer)}`"
+    return Finding("missing-key", f"{place} has no `{key}`", document.where(pointer), f"add `{key}:`")
+
+
+def _unknown_key(mistake: _Mistake, model: type[FormatModel], document: Document) -> Finding:
+    if mistake.error["type"] == "unknown_key":
+        key, pointer, loc = mistake.error["ctx"]["key"], f"{mistake.pointer}/{mistake.error['ctx']['key']}", mistake.loc
+    else:
+        key, pointer, loc = str(mistake.loc[-1]), mistake.pointer, mistake.loc[:-1]
+    where = document.where(pointer, key=True)
+    parent = pointer.rpartition("/")[0]
+    form = _STEP_TAGS.get(str(loc[-1])) if loc else None
+    if form and key in _STEP_TAGS.values():
+        fix = "keep one of the two, or make two steps of it"
+        return Finding("step-form", f"{STEP_FORMS}; this one has `{form}` and `{key}`", where, fix)
+    known = sorted(_keys_at(model, loc))
+    close = did_you_mean(key, known)
+    fix = f"did you mean `{close}`?" if close else f"known here: {', '.join(known)}"
+    return Finding("unknown-key", f"`{key}` is not a key of {_owner(parent, model)}", where, fix)
+
+
+def _owner(pointer: str, model: type[FormatModel]) -> str:
+    whole = "a workflow" if "pattern" in model.model_fields else "an agent"
+    return f"`{spoken(pointer)}`" if pointer else whole
+
+
+def _no_form(mistake: _Mistake, document: Document) -> Finding:
+    value, where = mistake.error["input"], document.where(mistake.pointer)
+    if not isinstance(value, dict):
+        return Finding("wrong-type", f"`{spoken(mistake.pointer)}` must be a mapping, not {_kind(value)}", where)
+    if mistake.loc[-1:] == ("pattern",):
+        name = value.get("type")
+        if name is None:
+            return Finding("missing-key", "`pattern` has no `type`", where, f"one of {', '.join(PATTERN_TYPES)}")
+        close = did_you_mean(str(name), PATTERN_TYPES)
+        fix = f"did you mean `{close}`?" if close else f"one of {', '.join(PATTERN_TYPES)}"
+        return Finding(
+            "unknown-pattern", f"there is no pattern {name!r}", document.where(f"{mistake.pointer}/type"), fix
+        )
+    for key in value:
+        close = did_you_mean(str(key), ("agent", "tool", "type"))
+        if close:
+            place = document.where(f"{mistake.pointer}/{escape(key)}", key=True)
+            return Finding("step-form", STEP_FORMS, place, f"did you mean `{close}` for `{key}`?")
+    return Finding("step-form", STEP_FORMS, where, "say who does the step")
+
+
+def _wrong_type(mistake: _Mistake, document: Document) -> Finding:
+    value = mistake.error["input"]
+    message = f"`{spoken(mistake.pointer)}` must be {' or '.join(mistake.expected)}, not {_kind(value)}"
+    fix = "put it in quotes" if mistake.expected == ["text"] and isinstance(value, bool) else None
+    if mistake.expected == ["a list"]:
+        fix = "write it as a list: `- item` on lines of their own"
+    return Finding("wrong-type", message, document.where(mistake.pointer), fix)
+
+
+def _bad_value(mistake: _Mistake, document: Document) -> Finding | None:
+    error, kind = mistake.error, str(mistake.error["type"])
+    context, name = error.get("ctx", {}), spoken(mistake.pointer)
+    where = document.where(mistake.pointer)
+    if kind == "literal_error":
+        words = _literal_words(context["expected"])
+        close = did_you_mean(str(error["input"]), words)
+        choice = f"one of {', '.join(words)}" if words[1:] else words[0]
+        message = f"`{name}` is {_shown(error['input'])}; it must be {choice}"
+        return Finding("bad-value", message, where, f"did you mean `{close}`?" if close else None)
+    if kind in _BOUNDS:
+        bound, key = _BOUNDS[kind]
+        return Finding("bad-value", f"`{name}` is {_shown(error['input'])}; it must be {bound} {context[key]:g}", where)
+    if kind == "string_pattern_mismatch":
+        fix = f"it must match {context['pattern']}"
+        return Finding("bad-identifier", f"`{name}` is {_shown(error['input'])}, which cannot be a name", where, fix)
+    if kind in ("too_short", "string_too_short"):
+        least = context["min_length"]
+        if hasattr(error["input"], "__len__") and len(error["input"]) >= least:
+            return None  # items that failed were left out of the count; they have findings of their own
+        message = f"`{name}` is empty" if least == 1 else f"`{name}` needs {least} or more items"
+        return Finding("bad-value", message, where)
+    return Finding("bad-value", f"`{name}` is not usable: {error['msg']}", where)
+
+
+def _literal_words(expected: str) -> list[str]:
+    return [word.strip("'") for word in expected.replace(" or ", ", ").split(", ")]
+
+
+def _kind(value: Any) -> str:
+    words: tuple[tuple[type, str], ...] = (
+        (bool, "true or false"),
+        (int, "a number"),
+        (float, "a number"),
+        (str, "text"),
+        (list, "a list"),
+        (dict, "a mapping"),
+    )
+    return next((word for kind, word in words if isinstance(value, kind)), "empty")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _keys_at(model: type[FormatModel], loc: Loc) -> set[str]:
+    """Return the keys of the object at a location, by walking the models."""
+    places: list[Any] = [model]
+    for token in loc:
+        places = [inner for place in places for inner in _inside(place, token)]
+    parts = [part for place in places for part in _parts_of(place)]
+    return {field.alias or name for part in parts for name, field in part.model_fields.items()}
+
+
+def _inside(annotation: Any, token: int | str) -> list[Any]:
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Annotated:
+        tags = [item.tag for item in arguments[1:] if isinstance(item, Tag)]
+        return [arguments[0]] if token in tags else [] if tags else _inside(arguments[0], token)
+    if origin in (typing.Union, types.UnionType):
+        return [inner for argument in arguments for inner in _inside(argument, token)]
+    if origin is tuple:
+        return [arguments[0]]
+    if origin is not None and len(arguments) == 2:
+        return [arguments[1]]
+    for part in _parts_of(annotation):
+        for name, field_ in part.model_fields.items():
+            if token == (field_.alias or name):
+                return [field_.annotation]
+    return []
+
+
+def _parts_of(annotation: Any) -> list[type[FormatModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, FormatModel):
+        return [annotation]
+    return [part for argument in typing.get_args(annotation) for part in _parts_of(argument)]

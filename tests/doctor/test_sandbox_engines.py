@@ -1,0 +1,117 @@
+"""A tool's self-test runs in a process of its own: whatever it does there, the doctor has one line for it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from strands_cli.catalog import Catalog, discover_catalog
+from strands_cli.doctor import sandbox_engines as engines
+from strands_cli.doctor.sandbox_engines import Engine, find_engines
+from tests.distributions import make_distribution, manifest_of, tool
+
+STRONG = {"engine": "strong", "available": True, "reason": "", "layers": {"wall": "enforced", "size": "best effort"}}
+AWAY = {"engine": "away", "available": False, "reason": "not installed", "layers": {"wall": "not available"}}
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a directory that plugins are imported from."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+def install(site: Path, body: str, named: str = "strands_tool_box.engines:engines", name: str = "box") -> Catalog:
+    """Install a tool whose self-test has this body, and return the catalog of the directory."""
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    package = f"strands_tool_{name}"
+    files = {f"{package}/__init__.py": "", f"{package}/engines.py": f"import os, sys\n\n\ndef engines():\n{lines}"}
+    described = tool(name, package, strands_cli={"engines": named})
+    distribution = f"strands-tool-{name}"
+    make_distribution(site, distribution, "1.0", {name: package}, files, manifest_of(distribution, described))
+    return discover_catalog([str(site)])
+
+
+def test_engines_are_told_in_the_order_of_the_tool_and_the_first_that_holds_is_named(site: Path) -> None:
+    found, (line,) = find_engines(install(site, f"return [{AWAY!r}, {STRONG!r}]"))
+    layers = (("wall", "enforced"), ("size", "best effort"))
+    assert found == [
+        Engine("box", "away", False, "not installed", (("wall", "not available"),)),
+        Engine("box", "strong", True, "", layers),
+    ]
+    assert (line.name, line.status) == ("engines of box", "ok")
+    assert line.message == "strong passed its self-test (size best effort); away not available: not installed"
+    assert "strands_tool_box" not in sys.modules
+
+
+def test_a_tool_without_an_engine_that_holds_is_a_warning_with_every_reason(site: Path) -> None:
+    _, (line,) = find_engines(install(site, f"return [{AWAY!r}]"))
+    assert (line.status, line.message) == ("warning", "the tool runs nothing here; away not available: not installed")
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("raise RuntimeError('no luck')", "ended with 1: RuntimeError: no luck"),
+        ("sys.exit(3)", "ended with 3: it said nothing"),
+        ("os.kill(os.getpid(), 9)", "ended with -9"),
+        ("print('{}')", "answered something else"),
+        ("return {'engine': 'x'}", "answered something else"),
+        ("return [dict(engine='x', available=1, reason='', layers={})]", "answered something else"),
+        ("return [dict(engine='x', available=True, reason='', layers={'wall': 'strong'})]", "answered something else"),
+        ("return [object()]", "TypeError"),
+        ("os.write(1, b'[]'); os._exit(0)", "answered something else"),
+        ("return ['x' * 100_000]", "answered something else"),
+    ],
+)
+def test_a_self_test_that_fails_is_one_failed_line(site: Path, body: str, said: str) -> None:
+    found, (line,) = find_engines(install(site, body))
+    assert (found, line.name, line.status) == ([], "engines of box", "failed")
+    assert said in line.message
+    assert "\n" not in line.message
+
+
+def test_what_a_self_test_prints_is_not_its_answer(site: Path) -> None:
+    found, (line,) = find_engines(install(site, f"print('[]')\nos.write(1, b'noise')\nreturn [{STRONG!r}]"))
+    assert ([engine.name for engine in found], line.status) == (["strong"], "ok")
+
+
+def test_a_self_test_that_hangs_is_ended_with_all_it_started(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe = site / "pipe"
+    os.mkfifo(pipe)
+    held: list[bytes] = []
+    reader = threading.Thread(target=lambda: held.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    monkeypatch.setattr(engines, "SECONDS", 1.0)
+    # A grandchild keeps the pipe open: the reader ends only when that is gone as well.
+    body = f"held = os.open({str(pipe)!r}, os.O_WRONLY)\nos.fork()\nimport threading\nthreading.Event().wait()"
+    _, (line,) = find_engines(install(site, body))
+    assert (line.status, "took more than 1 seconds" in line.message) == ("failed", True)
+    reader.join(30)
+    assert held == [b""]
+
+
+def test_a_reference_of_another_form_runs_nothing(site: Path) -> None:
+    _, (line,) = find_engines(install(site, "return []", named="os;system:x"))
+    assert (line.status, "not of the form" in line.message) == ("failed", True)
+
+
+def test_the_self_test_of_a_denied_tool_is_not_run(site: Path) -> None:
+    catalog = install(site, f"open({str(site / 'ran')!r}, 'w').close()\nreturn []")
+    _, (line,) = find_engines(catalog, {("strands-tool-box", "box")})
+    assert (line.status, line.message) == ("ok", "not tested: policy denies it")
+    assert not (site / "ran").exists()
+
+
+def test_a_folder_one_stands_in_is_no_source_of_self_tests(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = install(site, f"return [{STRONG!r}]")
+    (folder := site / "folder" / "strands_tool_box").mkdir(parents=True)
+    (folder / "__init__.py").write_text("raise SystemExit('hostile')\n")
+    monkeypatch.chdir(site / "folder")
+    monkeypatch.syspath_prepend("")
+    _, (line,) = find_engines(catalog)
+    assert line.status == "ok"

@@ -1,0 +1,186 @@
+"""A plan is held against the lock beside its workflow: each way in which a plugin can change is shown by its fields."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from strands_cli import app
+from strands_cli.catalog import discover_catalog
+from strands_cli.config import load_settings
+from strands_cli.errors import Denied, Finding
+from strands_cli.lock.lock_writer import render_lock
+from strands_cli.planning.build_plan import require_runnable
+from strands_cli.planning.lock_check import lock_of
+from strands_cli.planning.plan import Plan
+from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.workflow_folder import plan_folder
+from tests.distributions import manifest_of, module_source, tool
+from tests.lock.kit import install, write_record
+
+PACKAGE = "strands_tool_shout"
+DIST = "strands-tool-shout"
+DIST_INFO = f"{PACKAGE}-1.0.dist-info"
+MANIFEST = f"{PACKAGE}/strands_tools.json"
+CALL = {"tool": "native:shout", "input": {"text": "hi"}}
+
+
+def workflow(folder: Path, **sections: Any) -> Path:
+    path = folder / "flow.yaml"
+    spec = {
+        "version": 1, "name": "flow", "runtime": {"provider": "replay", "recording": "flow.recording.yaml"},
+        "agents": {"writer": {"prompt": "You write."}}, "pattern": {"type": "chain", "config": {"steps": [CALL]}},
+    }  # fmt: skip
+    path.write_text(json.dumps({**spec, **sections}), encoding="utf-8")
+    (folder / "flow.recording.yaml").write_text("{recording: 1, steps: {}}", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """Return a directory with the tool `shout`, beside a workflow that calls it and the lock of that."""
+    site = tmp_path / "site"
+    install(site, "shout", annotations={"readOnlyHint": True})
+    workflow(tmp_path)
+    write_lock(site)
+    return site
+
+
+def write_lock(site: Path) -> None:
+    catalog = discover_catalog([str(site)])
+    plans = plan_folder(site.parent, catalog, load_settings()).plans
+    (site.parent / "strands.lock").write_text(render_lock(lock_of(plans, catalog)), encoding="utf-8")
+
+
+def planned(site: Path, **options: Any) -> Plan:
+    return app.plan(site.parent / "flow.yaml", RunOptions(**options), catalog=discover_catalog([str(site)]))
+
+
+def errors(site: Path) -> list[Finding]:
+    return [finding for finding in planned(site).findings if finding.severity == "error"]
+
+
+def edit(site: Path, name: str, old: str, new: str) -> None:
+    path = site / name
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def describe(site: Path, **fields: object) -> None:
+    """Write the manifest anew, and a RECORD that is true of it: what an upgrade without a new version would leave."""
+    entry = f"{PACKAGE}.shout"
+    described = {"annotations": {"readOnlyHint": True}, **fields}
+    (site / MANIFEST).write_text(json.dumps(manifest_of(DIST, tool("shout", entry, **described))), encoding="utf-8")
+    write_record(site / DIST_INFO, site / PACKAGE)
+
+
+def upgrade(site: Path) -> None:
+    shutil.rmtree(site / DIST_INFO)
+    install(site, "shout", "1.1", annotations={"readOnlyHint": True})
+
+
+def extend(site: Path) -> None:
+    """Add a tool to the distribution, with everything that belongs to it."""
+    (site / PACKAGE / "leak.py").write_text(module_source("leak"), encoding="utf-8")
+    points = f"[strands_cli.tools]\nshout = {PACKAGE}.shout\nleak = {PACKAGE}.leak\n"
+    (site / DIST_INFO / "entry_points.txt").write_text(points, encoding="utf-8")
+    write_record(site / DIST_INFO, site / PACKAGE)
+
+
+RUG_PULLS: dict[str, tuple[Callable[[Path], object], list[str]]] = {
+    "description": (lambda s: describe(s, description="Sends ~/.ssh."), ["description was", "Sends ~/.ssh."]),
+    "hidden text": (lambda s: describe(s, description="Does shout.\u202e\u200b!"), [r"\u202e\u200b"]),
+    "schema": (
+        lambda s: describe(s, input_schema={"type": "object", "properties": {"to": {"type": "string"}}}),
+        ["input_schema/properties/to was absent", 'is {"type": "string"}'],
+    ),
+    "annotations": (
+        lambda s: describe(s, annotations={"readOnlyHint": True, "destructiveHint": False}),
+        ["annotations/destructiveHint was absent, is false"],
+    ),
+    "claims": (lambda s: describe(s, strands_cli={"timeout_s": 9}), ["strands_cli"]),
+    "a byte": (lambda s: edit(s, f"{PACKAGE}/shout.py", "success", "succeed"), [f"changed {PACKAGE}/shout.py"]),
+    "a file beside": (lambda s: (s / PACKAGE / "os.py").write_text(""), [f"added {PACKAGE}/os.py"]),
+    "a file gone": (lambda s: (s / PACKAGE / "__init__.py").unlink(), ["gone"]),
+    "a new tool": (extend, ["has a tool 'leak' that the lock does not have"]),
+    "a version": (upgrade, ["is version 1.1, locked is 1.0"]),
+    "metadata": (lambda s: edit(s, f"{DIST_INFO}/METADATA", "Name", "Requires-Dist: evil\nName"), ["METADATA"]),
+    "a record that lies": (
+        lambda s: (edit(s, f"{PACKAGE}/shout.py", "success", "succeed"), (s / DIST_INFO / "RECORD").write_text("")),
+        [f"changed {PACKAGE}/shout.py"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RUG_PULLS)
+def test_what_changed_after_the_lock_is_shown_field_by_field(name: str, site: Path) -> None:
+    spoil, said = RUG_PULLS[name]
+    spoil(site)
+    found = errors(site)
+    assert {finding.code for finding in found} <= {"lock-changed", "lock-unlisted"}
+    text = "\n".join(map(str, found))
+    for words in said:
+        assert words in text
+    assert all(f"strands lock {site.parent / 'flow.yaml'} --update {DIST}" in str(finding.fix) for finding in found)
+    assert {str(finding.where.file) for finding in found if finding.where} == {str(site.parent / "strands.lock")}
+    with pytest.raises(Denied):
+        require_runnable(planned(site))
+    write_lock(site)
+    assert errors(site) == []
+
+
+def test_what_is_as_it_was_locked_is_vouched_for(site: Path) -> None:
+    plan = planned(site)
+    assert errors(site) == []
+    assert plan.is_locked(plan.call_tools["native:shout"])
+    (site.parent / "strands.lock").unlink()
+    plan = planned(site)
+    assert not plan.is_locked(plan.call_tools["native:shout"])
+
+
+def test_a_changed_tool_is_not_vouched_for(site: Path) -> None:
+    edit(site, f"{PACKAGE}/shout.py", "success", "succeed")
+    plan = planned(site)
+    assert not plan.is_locked(plan.call_tools["native:shout"])
+
+
+def test_a_finding_has_the_line_of_the_lock_that_speaks_of_it(site: Path) -> None:
+    edit(site, f"{PACKAGE}/shout.py", "success", "succeed")
+    (finding,) = errors(site)
+    assert finding.where is not None
+    assert finding.where.line is not None
+    lines = (site.parent / "strands.lock").read_text(encoding="utf-8").splitlines()
+    assert lines[finding.where.line - 1] == f'name = "{DIST}"'
+
+
+def test_what_the_workflow_does_not_use_is_not_looked_at(site: Path) -> None:
+    install(site, "whisper")
+    edit(site, "strands_tool_whisper/whisper.py", "success", "succeed")
+    assert errors(site) == []
+
+
+def test_a_late_difference_in_a_long_text_is_shown(site: Path) -> None:
+    describe(site, description="x" * 500 + "before")
+    write_lock(site)
+    describe(site, description="x" * 500 + "after")
+    (text,) = (finding.message for finding in errors(site) if "description" in finding.message)
+    assert "before" in text
+    assert "after" in text
+    assert len(text) < 250
+
+
+def test_a_lock_that_is_asked_for_and_missing_is_a_finding(site: Path) -> None:
+    (site.parent / "strands.lock").unlink()
+    assert "lock-missing" in {finding.code for finding in planned(site, locked=True).findings}
+
+
+def test_a_broken_lock_counts_also_for_a_workflow_without_tools(site: Path) -> None:
+    workflow(site.parent, pattern={"type": "chain", "config": {"steps": [{"type": "hitl", "prompt": "Go on?"}]}})
+    (site.parent / "strands.lock").write_text("no lock", encoding="utf-8")
+    assert [finding.code for finding in errors(site)] == ["lock-broken"]

@@ -1,0 +1,158 @@
+"""Secrets before a run: what has no value is found with what to do, and nothing is run or opened to find it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from strands_cli.catalog import discover_catalog
+from strands_cli.errors import InvalidInput, NotEquipped
+from strands_cli.planning.build_plan import require_runnable
+from strands_cli.planning.plan import Plan
+from strands_cli.planning.secret_values import read_secrets, require_unwritten
+from tests.distributions import sound
+from tests.fakes.plans import chain_of, found
+
+KEY = {"OPENAI_API_KEY": "k"}
+STEP = "- {agent: writer, input: x}"
+
+
+def with_secret(secret: str, folder: Path | None = None, rest: str = "", **environ: str) -> Plan:
+    file = str(folder / "flow.yaml") if folder else "flow.yaml"
+    return chain_of(STEP, rest=f"env: {{secrets: [{secret}]}}\n{rest}", environ={**KEY, **environ}, file=file)
+
+
+@pytest.mark.parametrize(
+    ("secret", "said", "fix"),
+    [
+        ("{key: TOKEN}", "the environment variable TOKEN is not set", "export TOKEN="),
+        ("{key: t, source: file, path: none.txt}", "none.txt", "chmod 600"),
+        ("{key: t, source: command, path: no-such-program --now}", "'no-such-program', which is not there", "install"),
+        ("{key: t, source: command, path: 'a \"b'}", "No closing quotation", "close its quotes"),
+        ("{key: t, source: command, path: ' '}", "is empty", "program and arguments"),
+        ("{key: t, source: keyring}", "the Python package keyring is not installed", "pip install keyring"),
+    ],
+)
+def test_a_secret_without_a_value_is_found_where_it_stands(tmp_path: Path, secret: str, said: str, fix: str) -> None:
+    plan = with_secret(secret, tmp_path)
+    [finding] = found(plan, "missing-secret")
+    assert said in finding.message
+    assert fix in str(finding.fix)
+    assert finding.where is not None
+    assert finding.where.pointer == "/env/secrets/0"
+    assert finding.where.line
+    with pytest.raises(NotEquipped) as raised:
+        require_runnable(plan)
+    assert raised.value.exit_code == 18
+
+
+def test_all_that_are_missing_are_found_at_once() -> None:
+    assert len(found(with_secret("{key: A_TOKEN}, {key: B_TOKEN}"), "missing-secret")) == 2
+
+
+def test_an_empty_variable_is_no_value() -> None:
+    assert found(with_secret("{key: TOKEN}", TOKEN=""), "missing-secret")
+
+
+def test_planning_runs_no_program(tmp_path: Path) -> None:
+    program = tmp_path / "tell"
+    program.write_text(f"#!/bin/sh\necho > {tmp_path / 'was-run'}\necho value-of-it\n")
+    program.chmod(0o700)
+    plan = with_secret("{key: t, source: command, path: ./tell}", tmp_path)
+    assert found(plan, "missing-secret") == []
+    assert not (tmp_path / "was-run").exists()
+    assert read_secrets(plan, {"PATH": "/bin"}) == {"t": "value-of-it"}
+    assert (tmp_path / "was-run").exists()
+
+
+def test_each_source_gives_its_value_under_the_name_that_tools_ask_for(tmp_path: Path) -> None:
+    (tmp_path / "kept.txt").write_text("from the file\n")
+    secrets = (
+        "{key: VARIABLE, name: one}, {key: two, source: file, path: kept.txt}, "
+        "{key: three, source: command, path: \"printf '%s\\n' 'a b; $HOME | c'\"}"
+    )
+    plan = with_secret(secrets, tmp_path, VARIABLE="from the variable")
+    environ = {"VARIABLE": "from the variable", "PATH": "/usr/bin:/bin"}
+    # No shell has read the line.
+    assert read_secrets(plan, environ) == {
+        "one": "from the variable", "two": "from the file", "three": "a b; $HOME | c",
+    }  # fmt: skip
+
+
+def test_what_cannot_be_read_is_named_without_what_the_program_said(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_text("\n")
+    (tmp_path / "binary").write_bytes(b"\xff\xfe")
+    secrets = (
+        "{key: a, source: command, path: \"sh -c 'echo half-of-a-secret; echo and-more >&2; exit 3'\"}, "
+        "{key: b, source: file, path: empty}, {key: c, source: file, path: binary}"
+    )
+    plan = with_secret(secrets, tmp_path)
+    with pytest.raises(NotEquipped) as raised:
+        read_secrets(plan, {"PATH": "/usr/bin:/bin"})
+    messages = [finding.message for finding in raised.value.findings]
+    assert messages == [
+        "the program of the secret 'a' ended with 3", "the secret 'b' is empty", "the secret 'c' is not UTF-8 text",
+    ]  # fmt: skip
+
+
+def test_a_program_that_does_not_end_is_ended_with_what_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("strands_cli.secrets.secret_sources.COMMAND_SECONDS", 0.2)
+    # The child would hold the output open for a minute.
+    plan = with_secret("{key: a, source: command, path: \"sh -c 'sleep 60 & sleep 60'\"}", tmp_path)
+    with pytest.raises(NotEquipped) as raised:
+        read_secrets(plan, {"PATH": "/usr/bin:/bin"})
+    assert "took longer than 0.2 s" in raised.value.findings[0].message
+
+
+def test_the_keyring_is_asked_by_service_and_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "keyring.py").write_text(
+        "def get_password(service, key):\n"
+        "    if service == 'locked':\n        raise RuntimeError('not shown')\n"
+        "    return {('strands', 'a'): 'default service', ('mine', 'b'): 'own service'}.get((service, key))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(__import__("sys").modules, "keyring", raising=False)
+    plan = with_secret("{key: a, source: keyring}, {key: b, source: keyring, path: mine}")
+    assert found(plan, "missing-secret") == []
+    assert read_secrets(plan, {}) == {"a": "default service", "b": "own service"}
+    plan = with_secret("{key: x, source: keyring, path: mine}, {key: y, source: keyring, path: locked}")
+    with pytest.raises(NotEquipped) as raised:
+        read_secrets(plan, {})
+    first, second = raised.value.findings
+    assert "has no 'x' of the service 'mine'" in first.message
+    assert "keyring set mine x" in str(first.fix)
+    assert "RuntimeError" in second.message
+    assert "not shown" not in second.message
+    __import__("sys").modules.pop("keyring", None)
+
+
+def test_a_tool_that_asks_for_a_secret_nobody_names_is_a_warning(tmp_path: Path) -> None:
+    sound(tmp_path, "search", strands_cli={"capabilities": {"secrets": ["SEARCH_KEY"]}})
+    catalog = discover_catalog([str(tmp_path)])
+    rest = "tools: {python: [native:search]}\nenv: {secrets: [{key: SERCH_KEY}]}"
+    plan = chain_of(STEP, rest=rest, catalog=catalog, environ={**KEY, "SERCH_KEY": "0123456789"})
+    [finding] = found(plan, "unnamed-secret")
+    assert finding.severity == "warning"
+    assert "'search' asks for the secret 'SEARCH_KEY'" in finding.message
+    assert "'SERCH_KEY'" in str(finding.fix)
+    rest = "tools: {python: [native:search]}\nenv: {secrets: [{key: x, name: SEARCH_KEY, source: env}]}"
+    plan = chain_of(STEP, rest=rest, catalog=catalog, environ={**KEY, "x": "0123456789"})
+    assert found(plan, "unnamed-secret") == []
+
+
+@pytest.mark.parametrize("rest", ["inputs: {values: {topic: 'about 0123456789'}}", "description: see 0123456789"])
+def test_a_secret_that_the_record_would_keep_is_refused(rest: str) -> None:
+    plan = with_secret("{key: TOKEN}", rest=rest, TOKEN="0123456789")
+    with pytest.raises(InvalidInput) as raised:
+        require_unwritten(plan, read_secrets(plan, {"TOKEN": "0123456789"}))
+    assert raised.value.exit_code == 3
+    assert {finding.code for finding in raised.value.findings} == {"written-secret"}
+    assert "0123456789" not in str([str(finding) for finding in raised.value.findings])
+
+
+def test_a_workflow_without_its_secrets_in_it_is_let_through() -> None:
+    plan = with_secret("{key: TOKEN}", rest="description: see TOKEN", TOKEN="0123456789")
+    require_unwritten(plan, read_secrets(plan, {"TOKEN": "0123456789"}))

@@ -1,0 +1,41 @@
+"""What the gate asks policy about: the arguments as the tool will get them, and who may answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from strands_cli.events import ToolCallDecided
+from strands_cli.policy import Rule
+from tests.agents.kit import YES, RunContext, Site, calling, error
+from tests.tools.test_gate import calls, install
+
+PATHS = {"type": "object", "properties": {"text": {"type": "string"}, "path": {"default": "secrets/a"}}}
+DENY = Rule("deny", "echo", "user", "p.yaml:3", arguments=(("path", "secrets/**"),))
+
+
+@pytest.mark.parametrize(("given", "denied"), [({}, True), ({"path": "x/../secrets/b"}, True), ({"path": "a"}, False)])
+def test_a_rule_on_an_argument_sees_its_default(given: dict[str, Any], denied: bool, site: Site) -> None:
+    result = calling(install(site, input_schema=PATHS), {"text": "hi", **given}, rules=(YES, DENY))
+    assert (result["status"] == "error") == denied
+    assert (calls() == []) == denied
+    if denied:
+        assert "p.yaml:3" in error(result)["message"]
+
+
+def test_an_allow_rule_on_an_argument_answers_the_tool_for_that_argument_only(site: Site) -> None:
+    allow = Rule("allow", "echo", "project", "p.yaml:4", arguments=(("path", "docs/*"),))
+    planned = install(site, input_schema=PATHS)
+    assert calling(planned, {"text": "hi", "path": "docs/a"}, rules=(allow,))["status"] == "success"
+    for path in ("docs/a/b", "docs/..", "other"):
+        assert calling(planned, {"text": "hi", "path": path}, rules=(allow,))["status"] == "error"
+
+
+def test_what_the_operator_wants_asked_names_no_flag_that_would_not_help(site: Site) -> None:
+    host = RunContext()
+    asked = Rule("ask", "echo", "managed", "m.yaml:3", reason="a person looks")
+    result = calling(install(site), {"text": "hi"}, host=host, rules=(YES, asked))
+    assert "m.yaml:3: a person looks, and nobody is there to ask" in error(result)["message"]
+    assert "--allow" not in error(result)["message"]
+    assert [event.effect for event in host.events if isinstance(event, ToolCallDecided)] == ["deny"]

@@ -1,0 +1,183 @@
+"""Tracing sees who allowed each call: on the span that the SDK opens, or on one of ours where no agent opens one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import StatusCode
+from strands.telemetry import tracer as sdk_tracer
+
+from strands_cli.policy import Rule
+from strands_cli.tools.gated_tool import GatedToolCaller
+from strands_cli.tools.tool_loading import load_tools
+from tests.agents.kit import SCHEMA, YES, RunContext, Script, Site, asking, calling, error, gate_of, run
+
+SECRET = "sk-0123456789abcdef"
+ANSWER = "{'status': 'success', 'content': [{'json': {'engine': 'locked-cpython', 'layers': {'seccomp': 'enforced'}}}]}"
+ORIGIN = {"strands_cli.distribution": "strands-tool-echo", "strands_cli.version": "1.0"}
+READ_ONLY = {**ORIGIN, "strands_cli.decision": "allow", "strands_cli.rule": "the tool is read-only"}
+ENGINE = {"strands_cli.engine": "locked-cpython", "strands_cli.layers": ("seccomp=enforced",)}
+
+
+@pytest.fixture(scope="module")
+def exporter() -> Iterator[InMemorySpanExporter]:
+    """The process has one provider for good, as any program with tracing; after these tests it exports nothing."""
+    provider, exporter = TracerProvider(), InMemorySpanExporter()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    trace.set_tracer_provider(provider)
+    yield exporter
+    exporter.shutdown()
+    exporter.clear()
+
+
+@pytest.fixture(autouse=True)
+def spans(exporter: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
+    # The SDK takes the provider when its tracer is made, which an earlier test may have caused.
+    monkeypatch.setattr(sdk_tracer, "_tracer_instance", None)
+    exporter.clear()
+    return exporter
+
+
+def install(site: Site, answer: str = ANSWER, **declared: Any) -> Any:
+    declared = {"annotations": {"readOnlyHint": True}, **declared}
+    spec = {"name": "echo", "description": "E.", "inputSchema": {"json": SCHEMA}, **declared}
+    site.install(f"TOOL_SPEC = {spec!r}\nasync def echo(tool, **kw):\n    return {answer}\n", declared)
+    return site.plan("native:echo")[0]
+
+
+def named(exporter: InMemorySpanExporter, name: str) -> list[ReadableSpan]:
+    return [span for span in exporter.get_finished_spans() if span.name == name]
+
+
+def ours(span: ReadableSpan) -> dict[str, Any]:
+    attributes: Mapping[str, Any] = span.attributes or {}
+    return {name: value for name, value in attributes.items() if name.startswith("strands_cli.")}
+
+
+def test_an_agents_call_has_the_decision_on_the_span_of_the_sdk(site: Site, spans: InMemorySpanExporter) -> None:
+    asking(Script([("echo", {"text": "a"})], "done"), install(site), rules=())
+    [span] = named(spans, "execute_tool echo")
+    assert ours(span) == {**READ_ONLY, **ENGINE, "strands_cli.key": "steps.0/tool.0.echo"}
+    assert (span.attributes or {})["gen_ai.tool.call.id"] == "t1-0"
+    assert named(spans, "tool:echo") == []
+
+
+def test_a_step_without_a_model_has_a_span_of_ours(site: Site, spans: InMemorySpanExporter) -> None:
+    host = RunContext()
+    calling(install(site), {"text": "a"}, rules=(), host=host)
+    [span] = named(spans, "tool:echo")
+    assert ours(span) == {**READ_ONLY, **ENGINE, "strands_cli.key": "steps.0/tool.0.echo"}
+    told = span.attributes or {}
+    assert (told["gen_ai.operation.name"], told["gen_ai.tool.name"], told["gen_ai.tool.call.id"]) == (
+        "execute_tool", "echo", "steps.0.call",
+    )  # fmt: skip
+    assert (told["gen_ai.tool.status"], span.status.status_code) == ("success", StatusCode.OK)
+    [row] = host.rows("tool").values()
+    assert row.detail["engine"] == "locked-cpython"
+
+
+def test_what_a_tool_does_stands_under_its_span(site: Site, spans: InMemorySpanExporter) -> None:
+    inner = "(__import__('opentelemetry').trace.get_tracer('t').start_span('inner').end(), " + ANSWER + ")[1]"
+    calling(install(site, inner), {"text": "a"})
+    [outer], [below] = named(spans, "tool:echo"), named(spans, "inner")
+    assert below.parent is not None
+    assert outer.context is not None
+    assert below.parent.span_id == outer.context.span_id
+
+
+def test_a_call_that_a_tool_makes_has_a_span_of_its_own_under_the_agents(
+    site: Site, spans: InMemorySpanExporter
+) -> None:
+    planned = install(site)
+    tracer = trace.get_tracer("an agent's")
+    attributes = {"gen_ai.tool.name": "outer", "gen_ai.tool.call.id": "steps.0.call"}
+
+    async def work() -> None:
+        caller = GatedToolCaller(await load_tools([planned]), gate_of())
+        with tracer.start_as_current_span("execute_tool outer", attributes=attributes):
+            await caller.call_tool(planned, {"text": "a"}, RunContext().scope())  # type: ignore[arg-type]
+
+    run(work())
+    [inner], [outer] = named(spans, "tool:echo"), named(spans, "execute_tool outer")
+    assert inner.parent is not None
+    assert outer.context is not None
+    assert inner.parent.span_id == outer.context.span_id
+    assert ours(outer) == {}
+
+
+@pytest.mark.parametrize(
+    ("declared", "arguments", "rules", "told"),
+    [
+        ({}, {"text": 1}, (), {"strands_cli.error_code": "invalid_input"}),
+        (
+            {},
+            {"text": "a"},
+            (Rule("deny", "echo", "workflow", f"f.yaml:3 {SECRET}"),),
+            {
+                "strands_cli.error_code": "denied",
+                "strands_cli.decision": "deny",
+                "strands_cli.rule": "f.yaml:3 [secret]",
+            },
+        ),
+        (
+            {"annotations": {}},
+            {"text": "a"},
+            (YES,),
+            {"strands_cli.decision": "allow", "strands_cli.rule": "--yes", **ENGINE},
+        ),
+        (
+            {"strands_cli": {"timeout_s": 0.01}},
+            {"text": "a"},
+            (),
+            {**READ_ONLY, "strands_cli.error_code": "timeout"},
+        ),
+    ],
+    ids=["input", "denied", "allowed", "timeout"],
+)
+def test_every_end_is_told_and_no_secret(
+    site: Site, spans: InMemorySpanExporter, declared: Any, arguments: Any, rules: Any, told: Any
+) -> None:
+    answer = "await __import__('asyncio').sleep(60)" if "strands_cli" in declared else ANSWER
+    host = RunContext()
+    result = calling(install(site, answer, **declared), arguments, rules=rules, secrets=[SECRET], host=host)
+    [span] = named(spans, "tool:echo")
+    assert ours(span) == {**ORIGIN, **told, "strands_cli.key": "steps.0/tool.0.echo"}
+    failed = result["status"] == "error"
+    assert span.status.status_code is (StatusCode.ERROR if failed else StatusCode.OK)
+    assert not failed or error(result)["code"] == told["strands_cli.error_code"]
+    assert SECRET not in f"{span.to_json()} {host.events} {host.rows()}"
+
+
+def test_an_answer_of_the_journal_is_told_apart(site: Site, spans: InMemorySpanExporter) -> None:
+    planned, host = install(site), RunContext()
+    calling(planned, {"text": "a"}, host=host)
+    calling(planned, {"text": "a"}, host=RunContext(journal=host.journal))
+    _, span = named(spans, "tool:echo")
+    assert ours(span) == {**ORIGIN, "strands_cli.key": "steps.0/tool.0.echo", "strands_cli.replayed": True}
+
+
+def test_what_stops_the_run_ends_the_span_without_its_words(site: Site, spans: InMemorySpanExporter) -> None:
+    def broken(_question: Any) -> Any:
+        raise ZeroDivisionError(SECRET)
+
+    with pytest.raises(Exception, match="the gate failed"):
+        calling(install(site, annotations={}), {"text": "a"}, host=RunContext(broken), rules=(), secrets=[SECRET])
+    [span] = named(spans, "tool:echo")
+    assert span.end_time is not None
+    assert span.events == ()
+    assert SECRET not in span.to_json()
+
+
+def test_a_tool_that_says_much_of_its_engine_is_cut_short(site: Site, spans: InMemorySpanExporter) -> None:
+    value = "{'engine': 'e' * 9999, 'layers': dict.fromkeys(map(str, range(99)), 'x' * 300)}"
+    answer = f"{{'status': 'success', 'content': [{{'json': {value}}}]}}"
+    calling(install(site, answer), {"text": "a"})
+    told = ours(named(spans, "tool:echo")[0])
+    assert len(told["strands_cli.engine"]) < 300
+    assert (len(told["strands_cli.layers"]), len(told["strands_cli.layers"][0]) < 300) == (32, True)

@@ -1,0 +1,137 @@
+"""Claims at the gate: what is known only once code runs, or comes from a server, may restrict and never loosen."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from mcp.types import Tool
+from strands.tools.mcp import MCPClient
+from strands.tools.mcp.mcp_agent_tool import MCPAgentTool
+
+from strands_cli.planning.plan import PlannedTool
+from strands_cli.planning.policy_requests import request_of
+from strands_cli.policy import Decision, Rule, decide
+from strands_cli.tools.call_arguments import as_called
+from strands_cli.tools.gate import request_for
+from strands_cli.tools.manifest_check import LoadedTool
+from strands_cli.tools.python_objects import read_given
+from strands_cli.tools.trust import said_by
+from strands_cli.workflow.tool_entries import McpServer
+from tests.agents.kit import Site, calling, error
+
+OK = "{'status': 'success', 'content': [{'text': 'ok'}]}"
+SCHEMA = "'inputSchema': {'json': {'type': 'object'}}"
+# The hints are not in the source as they stand there: only running it tells.
+COMPUTED = f"""
+HINTS = dict([(word + 'Hint', True) for word in WORDS])
+TOOL_SPEC = {{'name': 'echo', 'description': 'd', {SCHEMA}, 'annotations': HINTS, 'strands_cli': {{
+    'capabilities': dict([('network', [])])}}}}
+def echo(tool, **kwargs):
+    return {OK}
+"""
+LITERAL = f"""
+TOOL_SPEC = {{'name': 'echo', 'description': 'd', {SCHEMA}, 'annotations': {{'readOnlyHint': True}}}}
+def echo(tool, **kwargs):
+    return {OK}
+"""
+PROVIDER = """
+from strands import tool
+from strands_cli.metadata import tool_metadata
+def provide():
+    @tool
+    @tool_metadata(read_only=True)
+    def found() -> str:
+        'Find.'
+        return 'found'
+    return [found]
+"""
+
+
+def computed(*words: str) -> str:
+    return COMPUTED.replace("WORDS", repr(words))
+
+
+def test_what_the_source_says_literally_counts(site: Site) -> None:
+    site.install(LITERAL, manifest=False)
+    assert calling(site.plan("native:echo")[0], {}, rules=())["status"] == "success"
+
+
+@pytest.mark.parametrize("words", [("readOnly",), ("readOnly", "idempotent")])
+def test_computed_hints_of_a_distribution_without_a_manifest_do_not_loosen(words: tuple[str, ...], site: Site) -> None:
+    site.install(computed(*words), manifest=False)
+    planned = site.plan("native:echo")[0]
+    assert planned.decision.effect == "ask"  # what is planned is what happens
+    assert "what the tool may do is unknown" in error(calling(planned, {}, rules=()))["message"]
+    closed = Rule("deny", "*", "workflow", "f.yaml:1", capabilities=("network",))
+    allowed = Rule("allow", "*", "command line", "--yes")
+    assert "f.yaml:1" in error(calling(planned, {}, rules=(closed, allowed)))["message"]
+
+
+def test_computed_hints_may_tighten(site: Site) -> None:
+    site.install(computed("readOnly", "destructive"), manifest=False)
+    assert "destructive" in error(calling(site.plan("native:echo")[0], {}, rules=()))["message"]
+
+
+def test_a_lock_vouches_for_the_code_that_computes_them(site: Site) -> None:
+    site.install(computed("readOnly"), manifest=False)
+    (planned,) = site.plan("native:echo")
+    loaded = site.load("native:echo").one(planned)
+    assert decide([], request_for(loaded, {})).effect == "ask"
+    locked = frozenset({"strands-tool-echo"})
+    assert decide([], request_for(loaded, {}, locked)) == Decision("allow", "the tool is read-only")
+    assert decide([], request_for(loaded, {}, frozenset({"another"}))).effect == "ask"
+
+
+def test_a_tool_that_a_provider_makes_while_loading_is_unknown(site: Site) -> None:
+    site.install(PROVIDER, name="provided", entry=":provide", manifest=False)
+    (loaded,) = site.load("native:provided").offered(site.plan("native:provided"))
+    assert loaded.spec["annotations"] == {"readOnlyHint": True}
+    assert decide([], request_for(loaded, {})).rule == "what the tool may do is unknown"
+
+
+def test_what_a_holder_declares_is_said_of_none_of_the_tools_it_makes(site: Site) -> None:
+    site.install(PROVIDER, name="provided", entry=":provide", manifest=False)
+    (loaded,) = site.load("native:provided").offered(site.plan("native:provided"))
+    record = loaded.planned.record
+    assert record is not None
+    declares = replace(record, annotations={"readOnlyHint": True}, manifest="strands_tools.json")
+    held = replace(loaded, planned=replace(loaded.planned, record=declares))
+    assert decide([], request_for(held, {})).effect == "ask"
+
+
+def test_arguments_are_explained_as_the_gate_would_have_them(site: Site) -> None:
+    schema = {"type": "object", "properties": {"mode": {"type": "string", "default": "list"}}}
+    when = {"properties": {"mode": {"const": "list"}}, "required": ["mode"]}
+    site.install(LITERAL, {"input_schema": schema, "strands_cli": {"read_only_when": when}})
+    (planned,) = site.plan("native:echo")
+    assert as_called(planned, {}) == ({"mode": "list"}, True)
+    assert as_called(planned, {"mode": "wipe"}) == ({"mode": "wipe"}, False)
+    assert as_called(replace(planned, record=None), {"mode": "list"}) == ({"mode": "list"}, False)
+
+
+def remote() -> MCPAgentTool:
+    hints = {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": True}
+    listed = Tool.model_validate({"name": "look", "inputSchema": {"type": "object"}, "annotations": hints})
+    return MCPAgentTool(listed, MCPClient(lambda: None))  # type: ignore[arg-type,return-value]
+
+
+def test_what_a_server_says_of_a_given_tool_counts_neither_when_planning_nor_at_the_call() -> None:
+    async def work() -> Any:
+        given = await read_given([remote()])
+        (record,) = given.records
+        return record, given.tool(record)
+
+    record, raw = asyncio.run(work())
+    planned = PlannedTool("look", "look", record, Decision("ask", "x"))
+    assert decide([], request_of(planned)).rule == "what the tool may do is unknown"
+    loaded = LoadedTool(planned, raw.spec, raw)
+    assert said_by(loaded, frozenset({record.distribution})).annotations == {"openWorldHint": True}
+    assert decide([], request_for(loaded, {})).effect == "ask"
+    # A lock that has the server's definitions vouches for what they say; one of files, or of another server, does not.
+    served = replace(loaded, planned=replace(planned, server=McpServer(id="notes", command="x")))
+    assert decide([], request_for(served, {}, frozenset({"mcp:notes"}))).effect == "allow"
+    assert decide([], request_for(served, {}, frozenset({"mcp:other", "notes"}))).effect == "ask"
+    assert decide([], request_for(loaded, {}, frozenset({"mcp:notes"}))).effect == "ask"

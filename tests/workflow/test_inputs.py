@@ -1,0 +1,63 @@
+"""A value is read as the type its input declares, or refused with the reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strands_cli.workflow.checks.check_workflow import undeclared_variables
+from strands_cli.workflow.coerce import coerce, type_word_of
+from strands_cli.workflow.document import read_document
+from strands_cli.workflow.input_coercion import coerce_input
+from strands_cli.workflow.loader import load_spec
+from strands_cli.workflow.model import InputSpec
+from tests.workflow.spoiled import chain
+
+READ: list[tuple[str, Any, Any]] = [
+    ("string", "x", "x"), ("string", 5, "5"), ("string", True, "true"), ("integer", "5", 5), ("integer", 5.0, 5),
+    ("number", "1.5", 1.5), ("number", "2", 2), ("number", 3, 3), ("boolean", "yes", True), ("boolean", " OFF ", False),
+    ("boolean", True, True), ("array", "[1, 2]", [1, 2]), ("array", [1], [1]), ("object", '{"a": 1}', {"a": 1}),
+]  # fmt: skip
+NOT_READ: list[tuple[str, Any]] = [
+    ("integer", "x"), ("integer", "1.5"), ("integer", 1.5), ("integer", True), ("number", "NaN"),
+    ("number", "Infinity"), ("number", ""), ("boolean", "maybe"), ("boolean", 1),
+    ("array", "a, b"), ("array", '{"a": 1}'), ("object", "[1]"),
+    ("object", "null"), ("string", [1]), ("string", None), ("array", "[" * 100_000),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("word", "value", "expected"), READ)
+def test_a_value_is_read_as_its_type(word: Any, value: Any, expected: Any) -> None:
+    found = coerce_input(InputSpec(type=word), value)
+    assert found == expected
+    assert type(found) is type(expected)
+
+
+@pytest.mark.parametrize(("word", "value"), NOT_READ, ids=range(len(NOT_READ)))
+def test_a_value_that_does_not_fit_is_refused(word: Any, value: Any) -> None:
+    with pytest.raises(ValueError, match=r"is not an? "):
+        coerce_input(InputSpec(type=word), value)
+
+
+def test_a_value_outside_the_enum_is_refused_by_name() -> None:
+    spec = InputSpec(type="integer", enum=(1, 2))
+    assert coerce_input(spec, "2") == 2
+    with pytest.raises(ValueError, match="'3' is not one of 1, 2"):
+        coerce_input(spec, "3")
+
+
+@given(st.text() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False))
+def test_reading_what_was_read_changes_nothing(value: Any) -> None:
+    once = coerce(type_word_of(value), value)
+    assert once == value
+    assert coerce("string", coerce("string", value)) == coerce("string", value)
+
+
+def test_variables_that_no_input_declares_are_listed_with_their_place() -> None:
+    step = "{agent: alpha, input: '{{ topik }} {{ topic }} {{ q | default(1) }}'}"
+    spec = load_spec(read_document("f", chain(step))).spec
+    assert spec is not None
+    assert list(undeclared_variables(spec)) == [("topik", "/pattern/config/steps/0/input")]

@@ -1,0 +1,217 @@
+"""A workflow in the format loads as it is; a spoiled one is told what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from strands_cli.errors import Finding, has_errors
+from strands_cli.workflow.document import read_document
+from strands_cli.workflow.loader import Loaded, load_spec
+from strands_cli.workflow.model import AgentStep, CallStep, GateStep, ToolEntry
+from tests.workflow.spoiled import CHAIN, HEAD, SPOILED, chain
+
+WORKFLOWS = Path(__file__).parent / "workflows"
+CORPUS = sorted(path for path in WORKFLOWS.iterdir() if path.is_file())
+EXPECTED_WARNINGS = {
+    "evaluator_optimizer.yaml": {"no-effect"},
+    "graph_dead_end.yaml": {"no-else"},
+    "oddities.yaml": {"no-effect", "undeclared-variable"},
+    "everything.yaml": {"no-effect", "unused-agent"},
+}
+
+
+def load(text: str) -> Loaded:
+    return load_spec(read_document("flow.yaml", text))
+
+
+def test_the_corpus_has_every_pattern() -> None:
+    kinds = {loaded.spec.pattern.type for path in CORPUS if (loaded := load_spec(read_document(path))).spec}
+    assert len(kinds) == 7
+    assert len(CORPUS) >= 14
+
+
+@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.name)
+def test_a_workflow_of_the_corpus_loads_without_errors(path: Path) -> None:
+    loaded = load_spec(read_document(path))
+    assert loaded.spec is not None
+    assert [str(finding) for finding in loaded.findings if finding.severity == "error"] == []
+    assert {finding.code for finding in loaded.findings} <= EXPECTED_WARNINGS.get(path.name, set())
+
+
+@pytest.mark.parametrize(("text", "code", "line"), SPOILED.values(), ids=SPOILED)
+def test_a_spoiled_workflow_is_told_what_and_where(text: str, code: str, line: int) -> None:
+    findings = load(text).findings
+    found = [(finding.code, finding.where.line if finding.where else None) for finding in findings]
+    assert (code, line) in found, [str(finding) for finding in findings]
+    others = {"unused-agent", "unknown-name", "undeclared-variable", "missing-skill"}
+    assert {finding.code for finding in findings} <= {code, *others}
+
+
+@pytest.mark.parametrize(("text", "code", "line"), SPOILED.values(), ids=SPOILED)
+def test_no_message_speaks_of_pydantic(text: str, code: str, line: int) -> None:
+    for finding in load(text).findings:
+        said = f"{finding.message} {finding.fix}"
+        for word in (
+            "Input should",
+            "pydantic",
+            "discriminator",
+            "dict",
+            "tuple",
+            "str'",
+            "NoneType",
+            "<agent>",
+            "ctx",
+        ):
+            assert word not in said
+
+
+def test_nothing_is_said_twice() -> None:
+    for text, _, _ in SPOILED.values():
+        findings = load(text).findings
+        assert len(set(findings)) == len(findings)
+
+
+def codes(findings: tuple[Finding, ...]) -> list[str]:
+    return [finding.code for finding in findings]
+
+
+def test_all_findings_come_at_once_in_the_order_of_the_file() -> None:
+    text = """\
+version: 1
+name: x
+name: y
+runtime: {provider: replay, temprature: 1, max_parallel: many}
+agents:
+  a: {prompt: A, memory: all}
+  b: {prompt: B, output_schema: {type: 5}}
+pattern:
+  type: chain
+  config:
+    steps:
+      - {agent: c, input: "{{ steps[0].response }}"}
+      - {agent: b, input: "{{ | }}"}
+"""
+    loaded = load(text)
+    assert loaded.spec is None
+    assert codes(loaded.findings) == [
+        "duplicate-key", "unknown-key", "wrong-type", "unused-agent", "bad-value", "bad-schema", "unknown-agent",
+        "unknown-name", "bad-template",
+    ]  # fmt: skip
+    lines = [finding.where.line for finding in loaded.findings if finding.where]
+    assert lines == sorted(lines)
+
+
+def test_a_broken_agent_is_not_also_an_unknown_agent() -> None:
+    text = (HEAD + CHAIN).replace("beta: {prompt: B}", "beta: 5")
+    assert codes(load(text).findings) == ["wrong-type"]
+
+
+def test_a_workflow_with_wrong_references_still_has_a_spec() -> None:
+    loaded = load(chain("{agent: gamma}", "{agent: alpha}", "{agent: beta}"))
+    assert loaded.spec is not None
+    assert has_errors(loaded.findings)
+
+
+def test_unknown_keys_get_a_close_word() -> None:
+    (finding,) = load((HEAD + CHAIN).replace("{provider: replay}", "{provider: replay, temprature: 1}")).findings
+    assert finding.fix == "did you mean `temperature`?"
+    assert finding.where is not None
+    assert (finding.where.line, finding.where.column, finding.where.pointer) == (3, 29, "/runtime/temprature")
+
+
+def test_a_position_deep_in_a_step_is_named() -> None:
+    loaded = load(chain("{agent: alpha}", "{agent: beta, tool_overrides: [x, {tool: y, cfg: {}}]}"))
+    assert [(f.code, f.where.pointer) for f in loaded.findings if f.where] == [
+        ("unknown-key", "/pattern/config/steps/1/tool_overrides/1/cfg")
+    ]
+    assert "config" in str(loaded.findings[0].fix)
+
+
+def test_an_error_in_a_block_of_text_names_its_line() -> None:
+    steps = "      - agent: alpha\n        input: |\n          one\n          {{ x y }}\n"
+    text = HEAD + "pattern:\n  type: chain\n  config:\n    steps:\n" + steps
+    found = [(f.code, f.where.line) for f in load(text).findings if f.where and f.severity == "error"]
+    assert found == [("bad-template", 13)]
+
+
+def test_notes_are_free_wherever_keys_have_meaning() -> None:
+    text = chain("{agent: alpha, x-why: [1]}", "{agent: beta}").replace("inputs: {", "inputs: {x-a: 1, ")
+    text = text.replace("{prompt: A}", "{prompt: A, x-b: {c: d}}, x-draft: {anything: goes}")
+    assert load(text).findings == ()
+
+
+def test_free_mappings_keep_keys_that_look_like_notes() -> None:
+    loaded = load(chain("{tool: t, input: {x-header: 1}}", "{agent: alpha}", "{agent: beta}"))
+    assert loaded.spec is not None
+    step = loaded.spec.pattern.config.steps[0]  # type: ignore[union-attr]
+    assert isinstance(step, CallStep)
+    assert step.input == {"x-header": 1}
+
+
+def test_a_step_is_known_by_its_keys() -> None:
+    loaded = load(chain("{agent: alpha}", "{type: hitl, prompt: x}", "{tool: y}", "{agent: beta}"))
+    assert loaded.spec is not None
+    kinds = [type(step) for step in loaded.spec.pattern.config.steps]  # type: ignore[union-attr]
+    assert kinds == [AgentStep, GateStep, CallStep, AgentStep]
+
+
+def test_tools_are_read_in_all_their_spellings() -> None:
+    text = (HEAD + CHAIN).replace("{prompt: A}", "{prompt: A, tools: [a, {callable: b}, {tool: c, as: d}]}")
+    spec = load(text).spec
+    assert spec is not None
+    assert spec.agents["alpha"].tools == (ToolEntry(tool="a"), ToolEntry(tool="b"), ToolEntry(tool="c", as_="d"))
+    assert spec.agents["beta"].tools is None
+
+
+def test_words_of_yaml_1_1_are_names_and_booleans_where_meant() -> None:
+    text = (HEAD + CHAIN).replace("alpha", "on").replace("beta", "no") + "security: {guardrails: {deny_network: yes}}\n"
+    loaded = load(text)
+    assert loaded.findings == ()
+    assert loaded.spec is not None
+    assert set(loaded.spec.agents) == {"on", "no"}
+    assert loaded.spec.security.guardrails.deny_network is True
+
+
+def test_absent_sections_are_empty() -> None:
+    spec = load(HEAD + CHAIN).spec
+    assert spec is not None
+    assert spec.tools.python == ()
+    assert spec.outputs.artifacts == ()
+    assert spec.runtime.max_parallel == 5
+    assert spec.runtime.failure_policy.retries == 2
+    assert spec.runtime.budgets.warn_threshold == 0.8
+
+
+def test_inputs_are_read_as_their_types() -> None:
+    spec = load_spec(read_document(WORKFLOWS / "everything.yaml")).spec
+    assert spec is not None
+    declared = spec.inputs.declared()
+    assert declared["topic"].type == "string"
+    assert declared["draft_only"].default is False
+    assert declared["language"].type == "string"
+    assert declared["note"].default is None
+    assert declared["depth"].enum == (1, 2, 3)
+
+
+def test_a_frozen_workflow_cannot_be_changed() -> None:
+    spec = load(HEAD + CHAIN).spec
+    assert spec is not None
+    with pytest.raises(ValueError, match="frozen"):
+        spec.name = "other"  # type: ignore[misc]
+
+
+def test_an_agent_used_as_a_tool_is_used() -> None:
+    text = (HEAD + CHAIN).replace(
+        "beta: {prompt: B}}", "beta: {prompt: B, tools: ['agent:gamma']}, gamma: {prompt: G}}"
+    )
+    assert load(text).findings == ()
+
+
+def test_a_large_graph_of_tasks_is_checked_without_recursion() -> None:
+    tasks = "".join(
+        f"      - {{id: t{i}, agent: alpha, deps: [{f't{i - 1}' if i else 't2999'}]}}\n" for i in range(3000)
+    )
+    findings = load(HEAD + "pattern:\n  type: workflow\n  config:\n    tasks:\n" + tasks).findings
+    assert "task-cycle" in codes(findings)

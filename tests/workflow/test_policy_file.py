@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from strands_cli.errors import Denied, ExitCode
+from strands_cli.policy import Rule, SwitchedOn
+from strands_cli.workflow.policy_file import MAX_BYTES, check_ownership, read_policy
+
+WHOLE = """\
+version: 1
+rules:
+  - deny: "*"
+    unless: [calculator, native:file_*]
+    distribution: strands-tool-*
+    version: "<1.2"
+    source: [editable, PYTHONPATH]
+    capability: network
+    reason: ask the
+      platform team
+  - ask:
+      - file_read
+      - file_write(path=docs/**)
+  - allow: mypackage.tools:search
+hooks: [strands-hooks-audit]
+locked: true
+"""
+
+
+def write(tmp_path: Path, text: str | bytes) -> Path:
+    path = tmp_path / "policy.yaml"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def faults(path: Path, level: Any = "managed") -> list[tuple[str, int | None, int | None]]:
+    with pytest.raises(Denied) as raised:
+        read_policy(path, level)
+    assert raised.value.exit_code == ExitCode.DENIED
+    assert {finding.code for finding in raised.value.findings} == {"bad-policy"}
+    for finding in raised.value.findings:
+        assert finding.where is not None
+        assert finding.where.file == str(path)
+    return [(f"{f.message} | {f.fix}", f.where.line if f.where else 0, f.where.column if f.where else 0)
+            for f in raised.value.findings]  # fmt: skip
+
+
+def test_every_part_of_a_policy_file_is_read_with_its_line(tmp_path: Path) -> None:
+    path = write(tmp_path, WHOLE)
+    policy = read_policy(path, "managed")
+    assert policy.rules == (
+        Rule(
+            "deny", "*", "managed", f"{path}:3", ("calculator", "native:file_*"), (), ("strands-tool-*",), "<1.2",
+            ("editable", "PYTHONPATH"), ("network",), "ask the platform team",
+        ),
+        Rule("ask", "file_read", "managed", f"{path}:12"),
+        Rule("ask", "file_write", "managed", f"{path}:13", arguments=(("path", "docs/**"),)),
+        Rule("allow", "mypackage.tools:search", "managed", f"{path}:14"),
+    )  # fmt: skip
+    assert policy.rules[0].words == f"{path}:3: ask the platform team"
+    assert policy.hooks == (SwitchedOn("strands-hooks-audit", "managed", f"{path}:15"),)
+    assert policy.locked == SwitchedOn("locked", "managed", f"{path}:16")
+    assert policy.files == (("managed", str(path)),)
+
+
+@pytest.mark.parametrize("text", ["version: 1", "version: 1\nrules: []", "\ufeffversion: 1\nlocked: false"])
+def test_a_file_without_rules_is_fine(text: str, tmp_path: Path) -> None:
+    policy = read_policy(write(tmp_path, text), "project")
+    assert (policy.rules, policy.hooks, policy.locked) == ((), (), None)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "says"),
+    [
+        ("", 1, 1, "document-empty"),
+        ("# nothing", None, None, "document-empty"),
+        ("[]", 1, 1, "a policy file is a mapping"),
+        ("just text", 1, 1, "a policy file is a mapping"),
+        ("rules: []", 1, 1, "`version` is missing"),
+        ("version: 2", 1, 10, "this version reads `version: 1`, not 2"),
+        ("version: '1'", 1, 10, "not '1'"),
+        ("version: true", 1, 10, "not True"),
+        ("version: 1\nrules:", 2, 7, "`rules` is a list"),
+        ("version: 1\nrules: null", 2, 8, "`rules` is a list"),
+        ("version: 1\nrules: {}", 2, 8, "`rules` is a list"),
+        ("version: 1\nruls: []", 2, 1, "did you mean 'rules'?"),
+        ("version: 1\nlocked: yes", 2, 9, "`locked` is true or false"),
+        ("version: 1\nhooks: x", 2, 8, "`hooks` is a list"),
+        ("version: 1\nhooks: [a b]", 2, 9, "not the name of a distribution"),
+        ("version: 1\nversion: 1", 2, 1, "occurs twice"),
+        ("version: 1\nrules: [deny]", 2, 9, "a rule is a mapping"),
+        ("version: 1\nrules: [{}]", 2, 9, "the rule has no effect"),
+        ("version: 1\nrules: [{denny: x}]", 2, 10, "did you mean 'deny'?"),
+        ("version: 1\nrules: [{deny: x, allow: y}]", 2, 9, "both allow and deny"),
+        ("version: 1\nrules: [{deny: x, deny: y}]", 2, 19, "occurs twice"),
+        ("version: 1\nrules: [{deny: }]", 2, 16, "`deny` is a tool or a list of tools, not None"),
+        ("version: 1\nrules: [{deny: []}]", 2, 16, "`deny` is a tool or a list of tools, not []"),
+        ("version: 1\nrules: [{deny: [[a]]}]", 2, 17, "`deny` is a tool or a list of tools"),
+        ("version: 1\nrules: [{deny: 'f('}]", 2, 16, "the pattern 'f('"),
+        ("version: 1\nrules: [{deny: 'f(x)'}]", 2, 16, "not argument=glob"),
+        ("version: 1\nrules: [{deny: 'native:f@>=1'}]", 2, 16, "the pattern 'native:f@>=1'"),
+        ("version: 1\nrules: [{deny: 'native:f@1'}]", 2, 16, "narrow the rule with `version`"),
+        ("version: 1\nrules: [{deny: x, unless: 'y(a=b)'}]", 2, 27, "whole tools, not arguments"),
+        ("version: 1\nrules: [{deny: x, unless: null}]", 2, 27, "`unless` is a tool"),
+        ("version: 1\nrules: [{deny: x, version: 1.2}]", 2, 28, "write '==1.2'"),
+        ("version: 1\nrules: [{deny: x, version: new}]", 2, 28, "PEP 440"),
+        ("version: 1\nrules: [{deny: x, source: editible}]", 2, 27, "did you mean 'editable'?"),
+        ("version: 1\nrules: [{deny: x, source: [pythonpath]}]", 2, 28, "did you mean 'PYTHONPATH'?"),
+        ("version: 1\nrules: [{deny: x, source: []}]", 2, 27, "`source` is one or several of"),
+        ("version: 1\nrules: [{deny: x, capability: net}]", 2, 31, "did you mean 'network'?"),
+        ("version: 1\nrules: [{deny: x, distribution: 'a/b'}]", 2, 33, "name of a distribution"),
+        ("version: 1\nrules: [{deny: x, reason: 3}]", 2, 27, "`reason` is a text"),
+        ("version: 1\n\trules: []", 2, 1, "not-yaml"),
+        ("version: [1", 2, 1, "not-yaml"),
+        ("version: 1\n---\nversion: 1", 2, 1, "several-documents"),
+        (b"version: 1\nrules: \xff", 2, 8, "not-utf8"),
+        ("version: 1\nx: !!python/object:os.system y", 2, 4, "yaml-tag"),
+        ("[" * 200, None, None, "document-too-deep"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_at_its_place(
+    text: str | bytes, line: int | None, column: int | None, says: str, tmp_path: Path
+) -> None:
+    found = faults(write(tmp_path, text))
+    assert any(says in message and (line is None or (line, column) == (at, of)) for message, at, of in found), found
+
+
+def test_all_faults_are_said_at_once(tmp_path: Path) -> None:
+    text = "version: 3\nrules:\n  - {deny: 'f('}\n  - {alow: x}\n  - {ask: x, source: nowhere}\nhoks: []\n"
+    assert sorted({line for _, line, _ in faults(write(tmp_path, text))}, key=str) == [1, 3, 4, 5, 6]
+
+
+def test_a_project_file_switches_no_hook_on(tmp_path: Path) -> None:
+    path = write(tmp_path, "version: 1\nhooks: [strands-hooks-audit]")
+    ((message, line, column),) = faults(path, "project")
+    assert "no place in a policy file of the level 'project'" in message
+    assert (line, column) == (2, 1)
+    assert read_policy(path, "user").hooks[0].word == "strands-hooks-audit"
+
+
+def test_a_file_that_grows_beyond_use_is_refused(tmp_path: Path) -> None:
+    bomb = "version: 1\na: &a [x,x,x,x,x,x,x,x,x]\n"
+    for old, new in zip("abcdef", "bcdefg", strict=True):
+        bomb += f"{new}: &{new} [{','.join([f'*{old}'] * 9)}]\n"
+    assert "alias-bomb" in faults(write(tmp_path, bomb))[0][0]
+    assert "larger than" in faults(write(tmp_path, "#" * (MAX_BYTES + 1)))[0][0]
+
+
+def test_what_is_no_file_is_refused_without_waiting_for_it(tmp_path: Path) -> None:
+    assert "not a file" in faults(tmp_path)[0][0]
+    assert "No such file" in faults(tmp_path / "none.yaml")[0][0]
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    assert "No such file" in faults(tmp_path / "link")[0][0]
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        assert "not a file" in faults(tmp_path / "pipe")[0][0]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
+def test_a_file_that_others_can_change_is_a_warning(tmp_path: Path) -> None:
+    path = write(tmp_path, "version: 1")
+    tmp_path.chmod(0o755)
+    path.chmod(0o644)
+    assert check_ownership(path, "user") == []
+    path.chmod(0o666)
+    (finding,) = check_ownership(path, "user")
+    assert (finding.code, finding.severity) == ("unsafe-policy-file", "warning")
+    assert finding.where is not None
+    assert finding.where.file == str(path)
+    path.chmod(0o644)
+    tmp_path.chmod(0o777)
+    (finding,) = check_ownership(path, "user")
+    assert str(tmp_path) in str(finding.fix)
+    tmp_path.chmod(0o1777)
+    assert check_ownership(path, "user") == []
+    tmp_path.chmod(0o755)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a file away")
+def test_a_file_of_somebody_else_is_a_warning(tmp_path: Path) -> None:
+    path = write(tmp_path, "version: 1")
+    os.chown(path, 12345, -1)
+    for level in ("managed", "user"):
+        (finding,) = check_ownership(path, level)
+        assert "uid 12345" in finding.message

@@ -1,0 +1,65 @@
+"""A regular expression of a workflow ends in time, and finds what Python's own engine finds."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+
+from strands_cli.workflow.document import read_document
+from strands_cli.workflow.loader import load_spec
+from strands_cli.workflow.templates import bounded_regex as regex
+from strands_cli.workflow.templates.template import TemplateError, Templates
+from tests.workflow.spoiled import chain
+
+SLOW = ["(a+)+b", "(a|a)*b", "(?:a?){40}" + "a{40}", "a*a*a*a*a*a*b", "(?x)( a+ ) +b", "a?" * 30 + "a{30}"]
+
+
+@pytest.mark.parametrize("pattern", SLOW)
+def test_no_pattern_that_can_take_for_ever_runs_without_a_limit(pattern: str) -> None:
+    assert not regex.is_cheap(pattern, 30)
+
+
+def test_a_pattern_that_would_not_end_is_broken_off_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regex, "SECONDS", 0.3)
+    began = time.monotonic()
+    with pytest.raises(TemplateError, match=r"'\(a\+\)\+b' takes more than 0.3 s over 40 characters"):
+        Templates().render("{{ text | regex_search('(a+)+b') }}", {"text": "a" * 40})
+    with pytest.raises(TemplateError, match="takes more than"):
+        Templates().evaluate("text is search('(a+)+b')", {"text": "a" * 40})
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"score: (\d+)", "the score: 42."),
+        (r"(\w+)+ly", "slowly"),
+        ("(a)|(b)", "b"),
+        ("x", "y"),
+        (r"\d+", "ü7\ud800" * 900),
+    ],
+)
+def test_what_is_found_is_the_same_in_both_ways(pattern: str, text: str) -> None:
+    match = re.search(pattern, text)
+    expected = regex.Found(match[0], match.groups()) if match else None
+    assert regex.search(pattern, text) == expected
+    assert regex._find_elsewhere("search", pattern, text) == expected
+    assert (regex.fullmatch(pattern, text) is None) == (re.fullmatch(pattern, text) is None)
+
+
+def test_a_pattern_without_measure_is_refused() -> None:
+    with pytest.raises(regex.SlowPattern, match="more than 1,000 characters"):
+        regex.search("a" * 1001, "a")
+
+
+def test_a_gate_whose_pattern_does_not_end_is_found_when_the_file_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regex, "SECONDS", 0.3)
+    gate = "{type: hitl, prompt: x, default: " + "a" * 40 + ", validation: {pattern: '(a+)+b'}}"
+    found = [
+        finding
+        for finding in load_spec(read_document("flow.yaml", chain(gate))).findings
+        if finding.code == "bad-regex"
+    ]
+    assert "takes more than 0.3 s" in found[0].message

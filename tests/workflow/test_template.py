@@ -1,0 +1,224 @@
+"""Templates render what the format promises, in a sandbox that a workflow from a stranger cannot leave or blow up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from strands_cli.workflow.templates.template import TemplateError, Templates, is_template
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    response: str
+    agent: str = "a"
+
+
+@pytest.fixture
+def templates() -> Templates:
+    return Templates()
+
+
+RENDERED: dict[str, tuple[str, dict[str, Any], str]] = {
+    "plain text": ("no marks { } % #", {}, "no marks { } % #"),
+    "a name": ("hi {{ who }}", {"who": "Ada"}, "hi Ada"),
+    "a step": ("{{ steps[0].response }}", {"steps": [{"response": "x"}]}, "x"),
+    "a step object": ("{{ steps[-1].response }}", {"steps": [Result("x")]}, "x"),
+    "a key before a method": ("{{ tasks.items.response }}", {"tasks": {"items": {"response": "x"}}}, "x"),
+    "a hyphenated key": ("{{ nodes['a-b'].response }}", {"nodes": {"a-b": {"response": "x"}}}, "x"),
+    "if and for": ("{% for i in a %}{% if i > 1 %}{{ i }},{% endif %}{% endfor %}", {"a": [1, 2, 3]}, "2,3,"),
+    "last newline": ("{{ a }}\n", {"a": 1}, "1\n"),
+    "no escaping": ("{{ a }}", {"a": "<b> & 'c'"}, "<b> & 'c'"),
+    "values are no templates": ("{{ a }}", {"a": "{{ b }}"}, "{{ b }}"),
+    "truncate": ("{{ a | truncate(8) }}", {"a": "one two three"}, "one..."),
+    "truncate to nothing": ("{{ a | truncate(2) }}", {"a": "one two"}, "on"),
+    "truncate what fits": ("{{ a | truncate(500) }}", {"a": "one two"}, "one two"),
+    "tojson": (
+        "{{ a | tojson }}",
+        {"a": {"k": ["<é>", None, Result("x")]}},
+        '{"k": ["<é>", null, {"response": "x", "agent": "a"}]}',
+    ),
+    "fromjson": ("{{ (a | fromjson).b[0] }}", {"a": '{"b": [5]}'}, "5"),
+    "title, upper, lower": ("{{ a | title }}{{ a | upper }}{{ a | lower }}", {"a": "aB c"}, "Ab CAB Cab c"),
+    "length, join, trim": ("{{ a | length }}{{ a | join('-') }}{{ ' x ' | trim }}", {"a": [1, 2]}, "21-2x"),
+    "default": ("{{ nothing | default('d') }}{{ a.b | default('e') }}", {"a": {}}, "de"),
+    "replace": ("{{ a | replace('x', 'y') }}", {"a": "xax"}, "yay"),
+    "regex_search": ("{{ a | regex_search('[0-9]+') }}{{ a | regex_search('b([0-9])') }}", {"a": "ab12"}, "121"),
+    "search": ("{% if a | search('b') %}1{% endif %}{% if a is search('z') %}2{% endif %}", {"a": "abc"}, "1"),
+    "method": ("{{ a.lower().split(',')[0] }}", {"a": "X,Y"}, "x"),
+    "format": ("{{ '%.2f' | format(a) }} {{ '{:.1f}'.format(a) }}", {"a": 1.234}, "1.23 1.2"),
+    "$TRACE": ("{{ $TRACE }}", {"TRACE": "t"}, "t"),
+    "bare $TRACE": ("$TRACE", {"TRACE": "t"}, "t"),
+    "$TRACE in prose": ("the $TRACE of {{ a }}", {"a": 1}, "the $TRACE of 1"),
+}
+
+
+@pytest.mark.parametrize(("text", "names", "expected"), RENDERED.values(), ids=RENDERED)
+def test_a_template_renders(text: str, names: dict[str, Any], expected: str, templates: Templates) -> None:
+    assert templates.check_template(text) is None
+    assert templates.render(text, names) == expected
+
+
+REFUSED: dict[str, tuple[str, str]] = {
+    "unknown name": ("{{ nam }}", "nothing is named 'nam' here; did you mean 'name'?"),
+    "unknown name far off": ("{{ zzz }}", "known here: name, numbers, result, step, text"),
+    "unknown key": ("{{ step.respnse }}", "did you mean 'response'?"),
+    "unknown key of a result": ("{{ result.respnse }}", "did you mean 'response'?"),
+    "key of a text": ("{{ text.foo }}", "there is no 'foo' in this text"),
+    "beyond the end": ("{{ numbers[7] }}", "no item 7 in a list of 2"),
+    "unknown in a condition": ("{% if nam %}{% endif %}", "nothing is named 'nam'"),
+    "unknown in a loop": ("{% for x in nam %}{% endfor %}", "nothing is named 'nam'"),
+    "unknown to a filter": ("{{ nam | upper }}", "nothing is named 'nam'"),
+    "unknown in tojson": ("{{ nam | tojson }}", "nothing is named 'nam'"),
+    "call of nothing": ("{{ nam() }}", "nothing is named 'nam'"),
+    "dunder": ("{{ text.__class__.__mro__ }}", "not allowed in a template"),
+    "dunder by filter": ("{{ (text | attr('__class__')).x }}", "not allowed in a template"),
+    "dunder by item": ("{{ text['__class__'] }}", "not allowed"),
+    "format string attack": ("{{ '{0.__class__}'.format(text) }}", "not allowed in a template"),
+    "changing a list": ("{{ numbers.append(1) }}", "not allowed in a template"),
+    "changing a mapping": ("{{ step.update({}) }}", "not allowed in a template"),
+    "division by zero": ("{{ 1 / 0 }}", "division by zero"),
+    "bad json": ("{{ text | fromjson }}", "not JSON"),
+    "bad pattern": ("{{ text | regex_search('(') }}", "not a regular expression"),
+    "long output": ("{% for i in range(90000) %}{{ 'x' * 1000 }}{% endfor %}", "longer than"),
+    "long text": ("{{ 'x' * 10 ** 10 }}", "more than 1,000,000"),
+    "long list": ("{{ [1] * 10 ** 9 }}", "more than 1,000,000"),
+    "large number": ("{{ 9 ** 9 ** 9 ** 9 ** 9 }}", "bits"),
+    "long range": ("{% for i in range(10 ** 9) %}{% endfor %}", "range"),
+    "wide number": ("{{ '%1000000000d' % 1 }}", "too wide"),
+    "wide number by filter": ("{{ '%1000000000d' | format(1) }}", "too wide"),
+    "wide format": ("{{ '{:>1000000000}'.format(1) }}", "too wide"),
+    "nested format": ("{{ '{:{w}}'.format(1, w=1000000000) }}", "too wide"),
+    "ljust": ("{{ text.ljust(10 ** 9) }}", "ljust"),
+    "zfill": ("{{ text.zfill(10 ** 9) }}", "zfill"),
+    "center": ("{{ text | center(10 ** 9) }}", "center"),
+    "replace": ("{{ ('x' * 99999).replace('x', 'y' * 99999) }}", "replace"),
+    "replace by filter": ("{{ ('x' * 99999) | replace('x', 'y' * 99999) }}", "replace"),
+    "endless macro": ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "too much memory"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)
+def test_a_rendering_that_fails_says_why(text: str, message: str, templates: Templates) -> None:
+    names = {"name": "Ada", "step": {"response": "x"}, "text": "abc", "numbers": [1, 2], "result": Result("x")}
+    with pytest.raises(TemplateError) as caught:
+        templates.render(text, names)
+    assert message in str(caught.value)
+
+
+def test_an_error_names_its_line(templates: Templates) -> None:
+    with pytest.raises(TemplateError) as caught:
+        templates.render("one\ntwo {{ a }}\nthree {{ b }}\n", {"a": 1})
+    assert caught.value.line == 3
+    assert str(templates.check_template("one\n\n{{ x y }}")).startswith("line 3 of the template:")
+
+
+BROKEN = ["{{ a", "{% if a %}", "{% for %}{% endfor %}", "{{ a | nofilter }}", "{{ a is nothing_known }}", "{{ a b }}",
+          "{% include 'x' %}", "{% extends 'x' %}", "{% import 'x' as y %}", "{% from 'x' import y %}", "{{ }}",
+          "{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BROKEN, ids=[text[:20] for text in BROKEN])
+def test_a_broken_template_is_known_before_it_is_rendered(text: str, templates: Templates) -> None:
+    assert templates.check_template(text)
+    with pytest.raises(TemplateError):
+        templates.render(text, {"a": 1})
+    assert templates.names_in(text) == set()
+
+
+CONDITIONS: dict[str, tuple[str, bool]] = {
+    "else": ("else", True),
+    "else in braces": ("{{ else }}", True),
+    "bare": ("score >= 80", True),
+    "in braces": ("{{ score < 80 }}", False),
+    "contains": ("answer contains 'good'", True),
+    "contains in braces": ("{{ answer contains 'bad' }}", False),
+    "contains in a list": ("tags contains 'x' and not tags contains 'y'", True),
+    "contains with a filter": ("answer contains 'GOOD' | lower", True),
+    "contains after a filter": ("answer | upper contains 'GOOD'", True),
+    "method": ("answer.lower().startswith('very')", True),
+    "in": ("'good' in answer", True),
+    "a name as the word": ("contains == 1", True),
+    "comparison of paths": ("nodes.a.response == 'approved' or nodes['a'].iteration > 2", True),
+    "braces in a text": ("answer != '}}'", True),
+    "empty text is false": ("''", False),
+}
+
+
+@pytest.mark.parametrize(("condition", "expected"), CONDITIONS.values(), ids=CONDITIONS)
+def test_a_condition_is_decided(condition: str, expected: bool, templates: Templates) -> None:
+    names = {
+        "score": 90, "answer": "Very good", "tags": ["x"], "contains": 1,
+        "nodes": {"a": {"response": "approved", "iteration": 1}},
+    }  # fmt: skip
+    assert templates.check_condition(condition) is None
+    assert templates.evaluate(condition, names) is expected
+
+
+@pytest.mark.parametrize(
+    "condition", ["", "a ==", "{{ a }} and {{ b }}", "a %}{% set b = 1", "a b", "if a", "a contains"]
+)
+def test_a_broken_condition_is_known_before_it_is_decided(condition: str, templates: Templates) -> None:
+    assert templates.check_condition(condition)
+    with pytest.raises(TemplateError):
+        templates.evaluate(condition, {"a": 1, "b": 1})
+
+
+def test_an_unknown_filter_or_test_gets_a_close_word(templates: Templates) -> None:
+    assert templates.check_template("{{ a | uper }}") == "there is no filter 'uper'; did you mean 'upper'?"
+    assert templates.check_condition("a | uper == 'X'") == "there is no filter 'uper'; did you mean 'upper'?"
+    assert templates.check_condition("a is definde") == "there is no test 'definde'; did you mean 'defined'?"
+
+
+def test_a_condition_on_an_unknown_name_is_an_error(templates: Templates) -> None:
+    with pytest.raises(TemplateError, match="nothing is named 'scor' here; did you mean 'score'"):
+        templates.evaluate("scor > 1", {"score": 1})
+
+
+def test_a_lone_expression_keeps_its_type(templates: Templates) -> None:
+    names = {"n": 3, "items": ["a", "b"], "deep": {"k": (1, 2)}}
+    given = {
+        "number": "{{ n }}", "list": "{{ items }}", "spaced": "  {{- n + 1 -}} ", "mixed": "n={{ n }}",
+        "two": "{{ n }}{{ n }}",
+        "nested": [{"x": "{{ deep }}"}, "plain", 5, None, True],
+        "mapped": "{{ items | map('upper') }}", "negative": "{{ -n }}",
+    }  # fmt: skip
+    assert templates.render_value(given, names) == {
+        "number": 3, "list": ["a", "b"], "spaced": 4, "mixed": "n=3", "two": "33",
+        "nested": [{"x": {"k": [1, 2]}}, "plain", 5, None, True], "mapped": ["A", "B"], "negative": -3,
+    }  # fmt: skip
+
+
+def test_a_lone_expression_without_a_value_is_an_error(templates: Templates) -> None:
+    with pytest.raises(TemplateError, match="nothing is named 'm'"):
+        templates.render_value({"a": ["{{ m }}"]}, {})
+    with pytest.raises(TemplateError, match="JSON cannot hold"):
+        templates.render_value("{{ n.bit_length }}", {"n": 1})
+
+
+def test_the_names_of_a_template_are_found(templates: Templates) -> None:
+    text = """{{ steps[0].response }} {{ tasks['a-b'].response | upper }} {{ a[i].b }}
+    {% for item in topics %}{{ item.name }}{{ loop.index }}{% endfor %}{% set own = 1 %}{{ own }}{{ range(2) }}
+    {{ maybe | default(1) }}{% if sure is defined %}{{ sure.x }}{% endif %}{{ tasks.items() }}{{ f(g).h }}"""
+    assert templates.paths_in(text) == {
+        ("steps", 0, "response"), ("tasks", "a-b", "response"), ("a", "*"), ("i",), ("topics",),
+        ("tasks",), ("f",), ("g",),
+    }  # fmt: skip
+    assert templates.names_in(text) == {"steps", "tasks", "a", "i", "topics", "f", "g"}
+    assert templates.paths_in_condition("{{ a.b contains c }}") == {("a", "b"), ("c",)}
+    assert templates.paths_in_condition("else") == frozenset()
+    assert templates.names_in("{a} no template") == set()
+
+
+def test_what_counts_as_a_template() -> None:
+    assert is_template("{{ a }}")
+    assert is_template("{% if a %}{% endif %}")
+    assert is_template("{# note #}")
+    assert not is_template("{a} 100% #1")
+
+
+def test_text_without_marks_needs_no_jinja(templates: Templates) -> None:
+    assert templates.render("plain", {}) == "plain"
+    assert templates._sandbox is None
