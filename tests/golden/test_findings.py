@@ -12,10 +12,10 @@ from strands_cli import app
 from strands_cli.catalog import discover_catalog
 from strands_cli.config import Settings
 from strands_cli.errors import Finding, StrandsCliError
-from strands_cli.planning.options import RunOptions
+from strands_cli.planning.run_options import RunOptions
 from tests.golden import check_golden
 from tests.golden.broken import CASES, FILES, TEXTS, Case, install
-from tests.spec.spoiled import SPOILED
+from tests.workflow.spoiled import SPOILED
 
 # Each of these repeats the words of jsonschema, jinja2 or the interpreter, which differ between their versions.
 OTHERS_WORDS = {
