@@ -6,12 +6,15 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import nox
 
 CLONE = Path(__file__).resolve().parent
 DISTRIBUTIONS = sorted(path.parent.name for path in CLONE.glob("packages/strands-tool-*/pyproject.toml"))
+# What the tools share; each of them needs it, and it needs none of ours.
+KIT = "strands-tool-kit"
 # The one tool that is about the core itself; any other must work without it.
 ABOUT_THE_CORE = ("strands-tool-spec-verify",)
 # What serves authors may need the core; a tool must not.
@@ -122,18 +125,30 @@ def minimums(session: nox.Session) -> None:
 @nox.session
 @nox.parametrize("name", DISTRIBUTIONS, ids=DISTRIBUTIONS)
 def packages(session: nox.Session, name: str) -> None:
-    """Check one tool distribution by itself: types, tests, wheel, and that it needs neither core nor SDK."""
+    """Check one tool distribution beside the kit alone: types, tests, wheel, and that it needs neither core nor SDK."""
     session.install("--require-hashes", "-r", "constraints/dev.txt")
     if name in ABOUT_THE_CORE:
         session.install("--no-deps", "--no-build-isolation", "-e", ".")
     else:
         session.run("uv", "pip", "uninstall", "strands-cli", "strands-agents", external=True)
-    session.install("--no-deps", "--no-build-isolation", "-e", f"packages/{name}")
+    for place in dict.fromkeys((KIT, name)):
+        session.install("--no-deps", "--no-build-isolation", "-e", f"packages/{place}")
     session.run("mypy", "--strict", f"packages/{name}/src")
     session.run("python", "-m", "pytest", f"packages/{name}/tests", *session.posargs)
     with session.chdir(f"packages/{name}"):
         session.run("python", "-m", "hatchling", "version")
         session.run("python", "-m", "hatchling", "build", "-d", session.create_tmp())
+
+
+def needed_by_tools() -> list[str]:
+    """Return what the tool distributions and the kit's extras require, without this clone's own distributions."""
+    lines: list[str] = []
+    for name in DISTRIBUTIONS:
+        project = tomllib.loads((CLONE / "packages" / name / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        lines += project["dependencies"]
+        if name == KIT:
+            lines += [line for extra in project["optional-dependencies"].values() for line in extra]
+    return sorted({line for line in lines if not line.startswith("strands-")})
 
 
 @nox.session
@@ -143,8 +158,9 @@ def lock(session: nox.Session) -> None:
     The files hold names, versions and hashes for Python 3.11 to 3.14 on every platform, and no index address.
     """
     session.install("uv")
-    others = [name for name in DISTRIBUTIONS if name not in ABOUT_THE_CORE]
-    sources = ["pyproject.toml", *(f"packages/{name}/pyproject.toml" for name in others)]
+    needed = Path(session.create_tmp()) / "needed.in"
+    needed.write_text("\n".join(needed_by_tools()), encoding="utf-8")
+    sources = ["pyproject.toml", str(needed)]
     common = ["--no-sources", "--no-config", "--universal", "--python-version=3.11", "--generate-hashes", "--quiet"]
     common += ["--no-annotate", "--no-header", "--no-emit-index-url", "--no-emit-find-links", *session.posargs]
     dev = ["--extra=openai", "--group=dev", "-o", "constraints/dev.txt"]

@@ -223,6 +223,8 @@ def test_a_lock_fits_every_direct_dependency(lock: str) -> None:
             if requirement.name == "strands-cli":  # it is this clone's own
                 assert place.name == "strands-tool-spec-verify", f"{place.name}: a tool must work without the core"
                 continue
+            if requirement.name == "strands-tool-kit":  # this too
+                continue
             assert requirement.specifier.contains(pins[canonicalize_name(requirement.name)]), (
                 f"{requirement}: nox -s lock"
             )

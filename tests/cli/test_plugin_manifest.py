@@ -10,7 +10,8 @@ import pytest
 from strands_cli.cli.program import run_program
 from tests.distributions import GROUP, module_source
 
-FIRST_PARTY = sorted((Path(__file__).parents[2] / "packages").glob("strands-tool-*"))
+PACKAGES = Path(__file__).parents[2] / "packages"
+FIRST_PARTY = sorted(path.parents[2] for path in PACKAGES.glob("strands-tool-*/src/*/strands_tools.json"))
 
 
 @pytest.fixture

@@ -14,8 +14,6 @@ from strands_cli.catalog import discover_catalog
 from strands_cli.plugins.scaffold.new_plugin import FORMS, NewPlugin, make_plugin
 from strands_cli.plugins.scaffold.plugin_name import name_plugin
 
-CLONE = Path(__file__).parents[2]
-
 
 @pytest.fixture(scope="module", params=FORMS)
 def wheel(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -52,9 +50,3 @@ def test_the_installed_wheel_is_listed_without_import(wheel: Path, tmp_path: Pat
     assert tool is not None
     assert (tool.status, tool.distribution, tool.version) == ("available", "strands-tool-word-count", "0.1.0")
     assert not [name for name in sys.modules if name.startswith("strands_tool_word_count")]
-
-
-def test_every_package_has_the_same_calling_contract() -> None:
-    first, *others = CLONE.glob("packages/*/src/*/_contract.py")
-    assert len(others) >= 2
-    assert all(other.read_text(encoding="utf-8") == first.read_text(encoding="utf-8") for other in others)

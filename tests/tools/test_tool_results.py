@@ -190,5 +190,5 @@ def test_the_reference_page_says_when_each_code_occurs() -> None:
     for code in ERROR_CODES:
         assert f"| `{code}` | " in page
     sources = "".join(path.read_text(encoding="utf-8") for path in (CLONE / "packages").glob("*/src/*/*.py"))
-    for code in set(re.findall(r'Refusal\(\s*"([a-z_]+)"', sources)):
+    for code in set(re.findall(r'ToolError\(\s*"([a-z_]+)"', sources)):
         assert f"| `{code}` | " in page

@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strands_tool_current_time._contract import Context
 from strands_tool_current_time._zones import close_names
 from strands_tool_current_time.current_time import current_time, tell
+from strands_tool_kit import CallContext
 
 SUMMER = datetime(2026, 7, 4, 12, 30, 45, 999_999, tzinfo=UTC)
 
 
 def at(moment: datetime, config: dict[str, Any] | None = None, **given: Any) -> dict[str, Any]:
     use = {"toolUseId": "use-1", "name": "current_time", "input": given}
-    return tell(use, moment, Context(config=config or {}))
+    return tell(use, moment, CallContext(config=config or {}))
 
 
 @pytest.mark.parametrize(

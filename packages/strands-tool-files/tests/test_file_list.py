@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strands_tool_files import file_list as file_list_module
-from strands_tool_files._contract import Context, Refusal
 from strands_tool_files._directory import open_directory
 from strands_tool_files._glob import matches
+from strands_tool_kit import CallContext, ToolError
 
 pytestmark = pytest.mark.usefixtures("no_leaked_descriptors")
 
@@ -68,8 +68,8 @@ def test_hidden_names_are_shown_on_demand_but_git_is_not_entered(tree) -> None:
 
 def test_a_directory_that_becomes_a_link_while_listing_is_not_followed(tree) -> None:
     listing = file_list_module._Listing(max_entries=10)
-    with contextlib.closing(open_directory(str(tree.path))) as top, pytest.raises(Refusal) as caught:
-        file_list_module._children(top, ("inlink",), listing, Context())
+    with contextlib.closing(open_directory(str(tree.path))) as top, pytest.raises(ToolError) as caught:
+        file_list_module._children(top, ("inlink",), listing, CallContext())
     assert caught.value.details["reason"] == "link"
 
 

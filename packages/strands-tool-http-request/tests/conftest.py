@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from strands_tool_http_request import _resolve, http_request, web_fetch
+from strands_tool_http_request import http_request, web_fetch
+from strands_tool_kit import resolve
 
 Play = Callable[["Asked", asyncio.StreamWriter], Awaitable[None]]
 
@@ -184,5 +185,5 @@ def room(_shared: tuple[Server, Server], monkeypatch: pytest.MonkeyPatch) -> Roo
             raise OSError("no such name in this test")
         return found.names[host]
 
-    monkeypatch.setattr(_resolve, "look_up", look_up)
+    monkeypatch.setattr(resolve, "look_up", look_up)
     return found

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import socket
-import threading
 
 import httpcore
 import pytest
 
-from strands_tool_http_request import _resolve
 from strands_tool_http_request._addresses import closed_because, meanings
-from strands_tool_http_request._contract import Refusal
 from strands_tool_http_request._network import GuardedBackend, Meter
 from strands_tool_http_request._policy import HostRule, Policy
+from strands_tool_kit import ToolError
 
 ADDRESS, FORM = ("denied", "address"), ("invalid_input", "host")
 # Each form of a host that leads, or is taken by some parser to lead, to this machine, a private network or metadata.
@@ -182,14 +179,14 @@ def test_a_connection_that_ends_elsewhere_is_closed(room) -> None:
 
     policy = Policy.of({"allow_private": [f"127.0.0.0/8:{room.server.port}"]})
     backend = GuardedBackend(policy, Meter(1000), Elsewhere())
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(ToolError) as caught:
         asyncio.run(backend.connect_tcp("127.0.0.9", room.server.port, 2))
     assert (caught.value.code, caught.value.details["reason"]) == ("denied", "peer")
 
 
 def test_no_unix_socket_is_reached() -> None:
     backend = GuardedBackend(Policy(), Meter(1000))
-    with pytest.raises(Refusal):
+    with pytest.raises(ToolError):
         asyncio.run(backend.connect_unix_socket("/run/docker.sock"))
 
 
@@ -229,7 +226,7 @@ def test_the_table_closes_all_that_the_standard_library_calls_private() -> None:
 def error_of(policy: Policy, url: str) -> tuple[str, str] | None:
     try:
         policy.require_url(url)
-    except Refusal as refusal:
+    except ToolError as refusal:
         return refusal.code, refusal.details["reason"]
     return None
 
@@ -290,41 +287,3 @@ def test_a_rule_of_hosts_reads_every_form() -> None:
     assert HostRule.of("[::1]:80").port == 80
     assert HostRule.of("::1").network == ipaddress.ip_network("::1")
     assert HostRule.of("*.Example.com:*").port is None
-
-
-# -- the system's resolver
-
-
-def test_the_systems_resolver_gives_every_address_once() -> None:
-    answers = asyncio.run(_resolve.look_up("localhost", 80))
-    assert "127.0.0.1" in answers
-    assert len(answers) == len(set(answers))
-
-
-@pytest.mark.parametrize("name", ["a" * 70 + ".invalid", "\udcff", ""])
-def test_a_name_that_no_resolver_takes_is_an_os_error(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*given: object, **more: object) -> list[object]:
-        str(given[0]).encode("idna")
-        raise OSError("not known")
-
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    with pytest.raises(OSError):
-        asyncio.run(_resolve.look_up(name, 80))
-
-
-@pytest.mark.filterwarnings("error")
-def test_a_lookup_that_hangs_holds_up_neither_the_loop_nor_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    release = threading.Event()
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *given, **more: release.wait(30) and [])
-
-    async def impatient() -> None:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.05):
-                await _resolve.look_up("slow.test", 80)
-
-    asyncio.run(impatient())
-    [thread] = [one for one in threading.enumerate() if one.name == "resolve slow.test"]
-    assert thread.daemon
-    release.set()
-    thread.join(10)
-    assert not thread.is_alive()

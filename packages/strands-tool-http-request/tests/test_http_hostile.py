@@ -173,13 +173,13 @@ def test_the_deadline_of_the_host_is_kept(room) -> None:
 
 
 def test_a_resolver_that_hangs_does_not(room, monkeypatch: pytest.MonkeyPatch) -> None:
-    from strands_tool_http_request import _resolve
+    from strands_tool_kit import resolve
 
     async def hang(host: str, port: int) -> list[str]:
         await asyncio.Event().wait()
         return []
 
-    monkeypatch.setattr(_resolve, "look_up", hang)
+    monkeypatch.setattr(resolve, "look_up", hang)
     assert room.request("http://slow.test/", timeout=0.2).error == ("timeout", "deadline")
 
 

@@ -65,12 +65,12 @@ class TestTavilySearch(testing.ToolContract):  # type: ignore[name-defined, misc
 def test_a_plain_agent_gets_a_structured_error_when_nothing_can_be_asked(name: str, monkeypatch: Any) -> None:
     from strands import Agent
 
-    from strands_tool_web_search import _resolve
+    from strands_tool_kit import resolve
 
     async def look_up(host: str, port: int) -> list[str]:
         raise OSError("no network here")
 
-    monkeypatch.setattr(_resolve, "look_up", look_up)
+    monkeypatch.setattr(resolve, "look_up", look_up)
     module = importlib.import_module(f"strands_tool_web_search.{name}")
     agent = Agent(model=object.__new__(_NoModel), tools=[module], callback_handler=None)
     result = getattr(agent.tool, name)(record_direct_tool_call=False, query="bees")

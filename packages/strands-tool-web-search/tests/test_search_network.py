@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_tool_web_search import _resolve
+from strands_tool_kit import resolve
 from strands_tool_web_search._service import Service
 
 
@@ -24,7 +24,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
             raise OSError("no such name in this test")
         return table[host]
 
-    monkeypatch.setattr(_resolve, "look_up", look_up)
+    monkeypatch.setattr(resolve, "look_up", look_up)
     return table
 
 
@@ -134,15 +134,9 @@ def test_a_resolver_that_hangs_does_not_hold_up_the_call(room, monkeypatch: pyte
         await asyncio.Event().wait()
         return []
 
-    monkeypatch.setattr(_resolve, "look_up", hang)
+    monkeypatch.setattr(resolve, "look_up", hang)
     room.config |= {"base_url": "https://slow.test", "timeout_s": 0.1}
     assert room.duck().error == ("timeout", "deadline")
-
-
-def test_the_systems_resolver_is_asked_in_a_thread(room) -> None:
-    assert "127.0.0.1" in asyncio.run(_resolve.look_up("localhost", 80))
-    with pytest.raises(OSError, match=r"."):
-        asyncio.run(_resolve.look_up("no-such-name.invalid", 80))
 
 
 def test_nothing_is_taken_from_the_environment(room, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
-from strands_tool_calculator._contract import Refusal
 from strands_tool_calculator._functions import CONSTANTS, EXACT_FUNCTIONS, FUNCTIONS, Function
 from strands_tool_calculator._numbers import MAX_BITS, Number, bits, require_bits, simplest, too_large
 from strands_tool_calculator._syntax import one_line, operands, parse
+from strands_tool_kit import ToolError
 
 _MAX_EXPONENT = 3_000
 _RESERVED = {*FUNCTIONS, *CONSTANTS}
@@ -26,7 +26,7 @@ def evaluate(expression: str, variables: Mapping[str, int | float], *, exact: bo
         exact: Compute with fractions; nothing is rounded, and functions with irrational values are refused.
 
     Raises:
-        Refusal: `invalid_input` for everything that has no value here.
+        ToolError: `invalid_input` for everything that has no value here.
     """
     names = _names(variables, exact=exact)
     stack: list[Number] = []
@@ -38,11 +38,11 @@ def evaluate(expression: str, variables: Mapping[str, int | float], *, exact: bo
         try:
             value = _value(node, arguments, text, names, exact=exact)
         except ZeroDivisionError:
-            raise Refusal("invalid_input", "division by zero", reason="division-by-zero") from None
+            raise ToolError("invalid_input", "division by zero", reason="division-by-zero") from None
         except OverflowError:
             raise too_large() from None
         except (ValueError, TypeError) as error:
-            raise Refusal("invalid_input", f"no value: {error}", reason="domain") from None
+            raise ToolError("invalid_input", f"no value: {error}", reason="domain") from None
         stack.append(require_bits(simplest(value)))
     return stack[0]
 
@@ -74,9 +74,9 @@ def _names(variables: Mapping[str, int | float], *, exact: bool) -> dict[str, Nu
     names: dict[str, Number] = {}
     for name, value in variables.items():
         if not (isinstance(name, str) and name.isascii() and name.isidentifier()) or name in _RESERVED:
-            raise Refusal("invalid_input", f"{name!a} cannot be the name of a variable", reason="unknown-name")
+            raise ToolError("invalid_input", f"{name!a} cannot be the name of a variable", reason="unknown-name")
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(_as_float(value)):
-            raise Refusal("invalid_input", f"the variable '{name}' is not a finite number", reason="domain")
+            raise ToolError("invalid_input", f"the variable '{name}' is not a finite number", reason="domain")
         names[name] = require_bits(Fraction(repr(value)) if exact and isinstance(value, float) else value)
     return names
 
@@ -99,26 +99,28 @@ def _lookup(name: str, names: Mapping[str, Number], *, exact: bool) -> Number:
     if name in CONSTANTS and not exact:
         return CONSTANTS[name]
     if name in CONSTANTS:
-        raise Refusal("invalid_input", f"'{name}' is irrational; use mode 'float'", reason="not-exact")
+        raise ToolError("invalid_input", f"'{name}' is irrational; use mode 'float'", reason="not-exact")
     if name in FUNCTIONS:
-        raise Refusal("invalid_input", f"'{name}' is a function; write {name}(...)", reason="syntax")
+        raise ToolError("invalid_input", f"'{name}' is a function; write {name}(...)", reason="syntax")
     raise _unknown(name, [*names, *CONSTANTS, *FUNCTIONS])
 
 
 def _function(name: str, *, exact: bool) -> Function:
     if exact and name in FUNCTIONS and name not in EXACT_FUNCTIONS:
-        raise Refusal("invalid_input", f"'{name}' has no exact value in general; use mode 'float'", reason="not-exact")
+        raise ToolError(
+            "invalid_input", f"'{name}' has no exact value in general; use mode 'float'", reason="not-exact"
+        )
     if name not in FUNCTIONS:
         raise _unknown(name, list(FUNCTIONS))
     return EXACT_FUNCTIONS[name] if exact else FUNCTIONS[name]
 
 
-def _unknown(name: str, known: Sequence[str]) -> Refusal:
+def _unknown(name: str, known: Sequence[str]) -> ToolError:
     import difflib  # only a mistake pays for it
 
     close = difflib.get_close_matches(name[:64], known, n=3)
     hint = f"did you mean {' or '.join(close)}?" if close else f"known names: {', '.join(sorted(known))}"
-    return Refusal("invalid_input", f"unknown name '{name[:64]}'; {hint}", reason="unknown-name", close=close)
+    return ToolError("invalid_input", f"unknown name '{name[:64]}'; {hint}", reason="unknown-name", close=close)
 
 
 def _divide(left: Number, right: Number, exact: bool) -> Number:
@@ -134,7 +136,7 @@ def _power(base: Number, exponent: Number, exact: bool) -> Number:
         if exact or exponent >= 0:
             return Fraction(base) ** exponent
     elif exact:
-        raise Refusal(
+        raise ToolError(
             "invalid_input", "only sqrt(x) is an exact fractional power; use mode 'float'", reason="not-exact"
         )
     result = base**exponent

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from strands_tool_calculator._contract import Refusal
 from strands_tool_calculator._numbers import MAX_BITS, Number, bits, require_bits, too_large
+from strands_tool_kit import ToolError
 
 CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e, "tau": math.tau}
 _MAX_PLACES = 1_000
@@ -27,7 +27,7 @@ class Function:
         """Apply the function, or raise when the number of arguments is wrong."""
         if len(arguments) < self.least or (self.greatest is not None and len(arguments) > self.greatest):
             most = {None: " or more", self.least: ""}.get(self.greatest, f" to {self.greatest}")
-            raise Refusal(
+            raise ToolError(
                 "invalid_input",
                 f"'{name}' takes {self.least}{most} argument(s), not {len(arguments)}",
                 reason="arguments",
@@ -83,7 +83,7 @@ def _exact_sqrt(value: Number) -> Number:
     ratio = Fraction(value)
     top, bottom = math.isqrt(ratio.numerator), math.isqrt(ratio.denominator)
     if top * top != ratio.numerator or bottom * bottom != ratio.denominator:
-        raise Refusal("invalid_input", "this square root is irrational; use mode 'float'", reason="not-exact")
+        raise ToolError("invalid_input", "this square root is irrational; use mode 'float'", reason="not-exact")
     return Fraction(top, bottom)
 
 

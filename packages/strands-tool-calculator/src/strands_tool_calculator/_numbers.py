@@ -7,7 +7,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from strands_tool_calculator._contract import Refusal
+from strands_tool_kit import ToolError
 
 Number = int | float | Fraction
 
@@ -31,9 +31,9 @@ def require_bits(value: Number) -> Number:
     return value
 
 
-def too_large() -> Refusal:
+def too_large() -> ToolError:
     """Make the refusal of a number beyond the limits."""
-    return Refusal(
+    return ToolError(
         "invalid_input",
         f"the number is too large: the limits are {MAX_BITS} bits for whole numbers and fractions, 1.8e308 for floats",
         reason="too-large",

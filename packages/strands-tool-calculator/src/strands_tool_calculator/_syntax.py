@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from strands_tool_calculator._contract import Refusal
+from strands_tool_kit import ToolError
 
 MAX_LENGTH = 2_000
 MAX_DEPTH = 50
@@ -59,7 +59,7 @@ def parse(text: str) -> Sequence[ast.expr]:
     parser is bounded by the C stack of the calling thread.
 
     Raises:
-        Refusal: `invalid_input` with `reason` and, where there is one, the 1-based `column`.
+        ToolError: `invalid_input` with `reason` and, where there is one, the 1-based `column`.
     """
     if not text:
         raise _refuse("the expression is empty", "empty")
@@ -84,7 +84,7 @@ def operands(node: ast.expr) -> list[ast.expr]:
     """Return the operands of an allowed node, left to right; a list among a function's arguments is spliced in.
 
     Raises:
-        Refusal: for every node that is not on the allowlist.
+        ToolError: for every node that is not on the allowlist.
     """
     match node:
         case ast.Constant(value=int() | float()) if not isinstance(node.value, bool):
@@ -155,7 +155,7 @@ def _require_shallow(tokens: list[str]) -> None:
         raise _refuse(f"the expression has {operators} operators; the limit is {MAX_OPERATORS}", "too-long")
 
 
-def _syntax_refusal(text: str, error: Exception) -> Refusal:
+def _syntax_refusal(text: str, error: Exception) -> ToolError:
     """Say what the parser found wrong, with a hint for the commonest slips."""
     column = error.offset if isinstance(error, SyntaxError) and error.offset else None
     where = f" at column {column}" if column else ""
@@ -164,7 +164,7 @@ def _syntax_refusal(text: str, error: Exception) -> Refusal:
     return _refuse(f"not an expression{where}: {message}{hint}", "syntax", column)
 
 
-def _refuse(message: str, reason: str, where: ast.expr | int | None = None) -> Refusal:
+def _refuse(message: str, reason: str, where: ast.expr | int | None = None) -> ToolError:
     column = where.col_offset + 1 if isinstance(where, ast.expr) else where
     details: dict[str, Any] = {"column": column} if column else {}
-    return Refusal("invalid_input", message, reason=reason, **details)
+    return ToolError("invalid_input", message, reason=reason, **details)

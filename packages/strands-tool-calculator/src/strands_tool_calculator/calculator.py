@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from strands_tool_calculator._contract import answer, read_input
 from strands_tool_calculator._evaluate import evaluate
 from strands_tool_calculator._numbers import describe
+from strands_tool_kit import answer, read_input
 
 TOOL_SPEC = {
     "name": "calculator",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zoneinfo
 
-from strands_tool_current_time._contract import Refusal
+from strands_tool_kit import ToolError
 
 _NAME = re.compile(r"[A-Za-z0-9_+-]+(?:/[A-Za-z0-9_+-]+){0,3}")
 _OFFSET = re.compile(r"(?:UTC|GMT)?\s*([+-])\s*(\d{1,2})(?::?00)?", re.IGNORECASE)
@@ -36,7 +36,7 @@ def find_zone(name: str) -> zoneinfo.ZoneInfo:
     """Return the zone of an IANA name such as `Europe/Berlin`.
 
     Raises:
-        Refusal: `invalid_input` with up to five names in `details["close"]`.
+        ToolError: `invalid_input` with up to five names in `details["close"]`.
     """
     # The pattern keeps dots and leading slashes out: zoneinfo maps a name onto a file path.
     if _NAME.fullmatch(name):
@@ -46,7 +46,7 @@ def find_zone(name: str) -> zoneinfo.ZoneInfo:
             pass  # A directory ("America"), a file that is no zone, or nothing: all are unknown names.
     close = close_names(name)
     hint = f"did you mean {' or '.join(close)}?" if close else "use an IANA name such as Europe/Berlin or UTC"
-    raise Refusal("invalid_input", f"unknown time zone '{name[:64]}'; {hint}", reason="unknown-zone", close=close)
+    raise ToolError("invalid_input", f"unknown time zone '{name[:64]}'; {hint}", reason="unknown-zone", close=close)
 
 
 def close_names(name: str) -> list[str]:

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from strands_tool_current_time._contract import Context, answer, read_input
 from strands_tool_current_time._zones import find_zone
+from strands_tool_kit import CallContext, answer, read_input
 
 TOOL_SPEC = {
     "name": "current_time",
@@ -85,10 +85,10 @@ def current_time(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     Returns:
         A Strands tool result: the time in the format asked for, all formats as JSON, or an error `invalid_input`.
     """
-    return tell(tool, datetime.now(UTC), Context.of(kwargs))
+    return tell(tool, datetime.now(UTC), CallContext.of(kwargs))
 
 
-def tell(tool: dict[str, Any], moment: datetime, context: Context) -> dict[str, Any]:
+def tell(tool: dict[str, Any], moment: datetime, context: CallContext) -> dict[str, Any]:
     """Answer one call as if it were that moment (an aware `datetime`)."""
 
     def work() -> tuple[str, dict[str, Any]]:

@@ -10,7 +10,6 @@ import stat
 from collections.abc import Generator, Iterator
 from typing import IO, Any
 
-from strands_tool_files._contract import Context, Refusal
 from strands_tool_files._directory import Directory
 from strands_tool_files._hits import Hits, text_of
 from strands_tool_files._match import Matcher, matcher_for
@@ -20,6 +19,7 @@ from strands_tool_files._text import HANDLER, detect_encoding
 from strands_tool_files._tree import files_beneath
 from strands_tool_files._walk import Place
 from strands_tool_files._workspace import Found, Workspace
+from strands_tool_kit import CallContext, ToolError
 
 _LONGEST_LINE = 65_536
 _BATCH_LINES = 2_000
@@ -31,7 +31,7 @@ _UNREAD_DIRECTORIES = "directories that could not be read"
 
 
 def look_up(
-    given: dict[str, Any], wanted: str, context: Context, *, is_regex: bool, context_lines: int = 0
+    given: dict[str, Any], wanted: str, context: CallContext, *, is_regex: bool, context_lines: int = 0
 ) -> tuple[str, dict[str, Any]]:
     """Search the place of one call for a text or a pattern.
 
@@ -66,7 +66,7 @@ def search_place(found: Found, matcher: Matcher, hits: Hits, context_lines: int)
     """Search what stands at a place, and return whether it is a directory.
 
     Raises:
-        Refusal: For a single file whatever makes it unfit to be searched; in a tree such files are counted.
+        ToolError: For a single file whatever makes it unfit to be searched; in a tree such files are counted.
     """
     if not _is_directory(found):
         _search_file(found, matcher, hits, context_lines)
@@ -101,11 +101,11 @@ def _search_tree(top: Directory, shown: str, matcher: Matcher, hits: Hits, conte
                 _search_file(file, matcher, hits, context_lines)
             except OSError:
                 hits.skip(_UNREADABLE)
-            except Refusal as refusal:
+            except ToolError as refusal:
                 hits.skip(_skipped(refusal))
 
 
-def _skipped(refusal: Refusal) -> str:
+def _skipped(refusal: ToolError) -> str:
     """Return what a file is counted as, or raise the refusal again when it concerns the whole call."""
     if refusal.details.get("reason") == "binary":
         return _BINARY

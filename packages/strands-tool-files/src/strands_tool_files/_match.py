@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from strands_tool_files._contract import Refusal
+from strands_tool_kit import ToolError
 
 _SPECIAL = frozenset(r".^$*+?{}[]\|()")
 _CHILD = Path(__file__).with_name("_match_child.py")
@@ -46,7 +46,7 @@ class PatternMatcher:
     def __init__(self, pattern: str, *, ignore_case: bool, require_time: Callable[[], None]) -> None:
         self._require_time = require_time
         self._until: float | None = None
-        self._why: Refusal | None = None
+        self._why: ToolError | None = None
         self._is_closed = threading.Event()
         self._process = _start_child()
         self._watcher = threading.Thread(target=self._watch, name="strands-tool-files-pattern", daemon=True)
@@ -103,7 +103,7 @@ class PatternMatcher:
         while not self._is_closed.wait(_LOOK_EVERY):
             try:
                 self._require_time()
-            except Refusal as refusal:
+            except ToolError as refusal:
                 self._why = refusal
             until = self._until
             if until is not None and time.monotonic() > until:
@@ -118,7 +118,7 @@ def matcher_for(text: str, *, is_regex: bool, ignore_case: bool, require_time: C
     """Give the matcher of one call for the length of a block.
 
     Raises:
-        Refusal: `invalid_input` for what is no regular expression; `unavailable` where no process can be started.
+        ToolError: `invalid_input` for what is no regular expression; `unavailable` where no process can be started.
     """
     if "\n" in text:
         raise _bad_pattern("lines are searched one by one, so the text must not hold a line feed")
@@ -140,19 +140,19 @@ def _start_child() -> subprocess.Popen[bytes]:
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
-        raise Refusal(
+        raise ToolError(
             "unavailable",
             f"no process can be started to match a regular expression ({error}); search for plain text instead",
             reason="process",
         ) from error
 
 
-def _bad_pattern(message: str) -> Refusal:
-    return Refusal("invalid_input", message, reason="pattern")
+def _bad_pattern(message: str) -> ToolError:
+    return ToolError("invalid_input", message, reason="pattern")
 
 
-def _too_slow() -> Refusal:
-    return Refusal(
+def _too_slow() -> ToolError:
+    return ToolError(
         "timeout",
         f"the pattern took more than {_MAX_SECONDS:g} seconds on a few lines; repetitions within repetitions, as in "
         "(a+)+, do that: write it without them",

@@ -8,7 +8,7 @@ import os
 import re
 import unicodedata
 
-from strands_tool_files._contract import Refusal
+from strands_tool_kit import ToolError
 
 _MAX_PATH = 4_096
 # Each part costs a look at all before it where directories are made, and nobody nests so deep by intent.
@@ -56,7 +56,7 @@ def split(path: str) -> tuple[str, ...]:
     """Return the components of a relative path, without empty ones and `.`; `..` stays.
 
     Raises:
-        Refusal: `invalid_input` for what is no path at all.
+        ToolError: `invalid_input` for what is no path at all.
     """
     if len(path) > _MAX_PATH:
         raise _malformed(f"the path has {len(path)} characters; the limit is {_MAX_PATH}")
@@ -96,7 +96,7 @@ def require_unprotected(names: tuple[str, ...], shown: str, *, writing: bool) ->
         writing: Whether the place is about to be written.
 
     Raises:
-        Refusal: `sandbox_violation`.
+        ToolError: `sandbox_violation`.
     """
     for name in map(fold, names):
         if is_secret(name):
@@ -111,9 +111,9 @@ def is_secret(folded: str) -> bool:
     return _SECRET_PATTERN.fullmatch(folded) is not None
 
 
-def protected(shown: str, why: str) -> Refusal:
+def protected(shown: str, why: str) -> ToolError:
     """Make the refusal of a protected path."""
-    return Refusal("sandbox_violation", f"{shown}: {why}; ask the person to do it", reason="protected", path=shown)
+    return ToolError("sandbox_violation", f"{shown}: {why}; ask the person to do it", reason="protected", path=shown)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -138,5 +138,5 @@ def printable(name: str) -> str:
     )
 
 
-def _malformed(message: str) -> Refusal:
-    return Refusal("invalid_input", message, reason="path")
+def _malformed(message: str) -> ToolError:
+    return ToolError("invalid_input", message, reason="path")

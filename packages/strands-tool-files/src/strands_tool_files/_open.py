@@ -6,9 +6,9 @@ import contextlib
 import os
 import stat
 
-from strands_tool_files._contract import Refusal
 from strands_tool_files._names import printable
 from strands_tool_files._workspace import Found
+from strands_tool_kit import ToolError
 
 
 def open_regular(found: Found) -> int:
@@ -18,7 +18,7 @@ def open_regular(found: Found) -> int:
         A descriptor the caller closes.
 
     Raises:
-        Refusal: `invalid_input` when nothing stands there, or something else than a regular file.
+        ToolError: `invalid_input` when nothing stands there, or something else than a regular file.
         OSError: As `open(2)`; `Workspace.at` turns it into a refusal.
     """
     if not found.place.name:
@@ -33,10 +33,10 @@ def open_regular(found: Found) -> int:
     os.close(descriptor)
     if stat.S_ISDIR(mode):
         raise _is_directory(found)
-    raise Refusal("invalid_input", f"{found.shown} is not a regular file", reason="not-a-file")
+    raise ToolError("invalid_input", f"{found.shown} is not a regular file", reason="not-a-file")
 
 
-def not_found(found: Found) -> Refusal:
+def not_found(found: Found) -> ToolError:
     """Make the refusal of a missing file, with the names beside it that come close."""
     import difflib  # only a mistake pays for it
     import itertools
@@ -46,8 +46,8 @@ def not_found(found: Found) -> Refusal:
         beside = [entry.name for entry in itertools.islice(found.place.parent.entries(), 1_000)]
     close = [printable(name) for name in difflib.get_close_matches(found.place.name, sorted(beside), n=3)]
     hint = f"; did you mean {' or '.join(close)}?" if close else "; file_list shows what is there"
-    return Refusal("invalid_input", f"{found.shown} does not exist{hint}", reason="not-found", close=close)
+    return ToolError("invalid_input", f"{found.shown} does not exist{hint}", reason="not-found", close=close)
 
 
-def _is_directory(found: Found) -> Refusal:
-    return Refusal("invalid_input", f"{found.shown} is a directory; use file_list", reason="is-a-directory")
+def _is_directory(found: Found) -> ToolError:
+    return ToolError("invalid_input", f"{found.shown} is a directory; use file_list", reason="is-a-directory")

@@ -7,8 +7,8 @@ import os
 from dataclasses import dataclass
 from typing import IO
 
-from strands_tool_files._contract import Refusal
 from strands_tool_files._text import HANDLER, MARK
+from strands_tool_kit import ToolError
 
 _UNITS = {"utf-16": 2, "utf-32": 4}
 _LONGEST_CHARACTER = 4
@@ -39,7 +39,7 @@ def read_tail(stream: IO[bytes], encoding: str, lines: int, limit: int) -> Tail:
         limit: The most bytes of UTF-8; the lines furthest from the end give way.
 
     Raises:
-        Refusal: `invalid_input` when the end of the file is not text.
+        ToolError: `invalid_input` when the end of the file is not text.
     """
     raw, is_whole = _last_text(stream, encoding, limit)
     start = _start_of_last(raw, lines)
@@ -69,7 +69,7 @@ def _last_text(stream: IO[bytes], encoding: str, limit: int) -> tuple[str, bool]
     stream.seek(start)
     block = stream.read(size - start)
     if unit == 1 and b"\0" in block:
-        raise Refusal("invalid_input", "the end of the file is binary, not text", reason="binary")
+        raise ToolError("invalid_input", "the end of the file is binary, not text", reason="binary")
     if start == 0:
         return block.decode(encoding, HANDLER), True
     return block.decode(_without_mark(stream, encoding), HANDLER), False

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO
 
-from strands_tool_files._contract import Refusal
+from strands_tool_kit import ToolError
 
 _SNIFF = 8_192
 _PIECE = 65_536
@@ -74,7 +74,7 @@ def require_encoding(name: str) -> str:
         "".encode(name)
     except (LookupError, ValueError):
         # A codec that is no text encoding (base64, zlib) raises LookupError from encode.
-        raise Refusal(
+        raise ToolError(
             "invalid_input", f"'{name[:40]}' is not a text encoding; use utf-8, utf-16, latin-1 ...", reason="encoding"
         ) from None
     return found.name
@@ -84,7 +84,7 @@ def detect_encoding(stream: IO[bytes], asked: str | None) -> str:
     """Return the encoding to read with: the one asked for, else what a byte-order mark says, else UTF-8.
 
     Raises:
-        Refusal: `invalid_input` when the content is not text.
+        ToolError: `invalid_input` when the content is not text.
     """
     head = stream.read(_SNIFF)
     stream.seek(0)
@@ -95,7 +95,7 @@ def detect_encoding(stream: IO[bytes], asked: str | None) -> str:
     kind = next((words for magic, words in _MAGIC.items() if head.startswith(magic)), None)
     is_wide = encoding.startswith(("utf-16", "utf-32"))
     if kind or (not is_wide and b"\0" in head):
-        raise Refusal("invalid_input", f"the file is {kind or 'binary'}, not text", reason="binary")
+        raise ToolError("invalid_input", f"the file is {kind or 'binary'}, not text", reason="binary")
     return encoding
 
 
@@ -107,7 +107,7 @@ def read_window(
     Memory stays within about the cap whatever the length of the lines.
 
     Raises:
-        Refusal: `timeout` or `cancelled` from `require_time`; `invalid_input` when the window begins too far on.
+        ToolError: `timeout` or `cancelled` from `require_time`; `invalid_input` when the window begins too far on.
     """
     text = io.TextIOWrapper(stream, encoding, errors=HANDLER, newline="\n")
     try:
@@ -155,7 +155,7 @@ def _skip(text: io.TextIOWrapper, lines: int, require_time: Callable[[], None]) 
         if not piece:
             return
         if skipped > _MAX_SKIPPED:
-            raise Refusal("invalid_input", "the lines asked for begin too far into the file", reason="too-large")
+            raise ToolError("invalid_input", "the lines asked for begin too far into the file", reason="too-large")
         lines -= piece.endswith("\n")
 
 

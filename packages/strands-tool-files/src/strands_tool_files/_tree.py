@@ -6,10 +6,10 @@ import collections
 import contextlib
 from collections.abc import Callable, Generator, Iterator
 
-from strands_tool_files._contract import Refusal
 from strands_tool_files._directory import Directory
 from strands_tool_files._names import fold, is_secret
 from strands_tool_files._walk import located
+from strands_tool_kit import ToolError
 
 _MAX_DEPTH = 40
 
@@ -34,8 +34,8 @@ def files_beneath(
             with _opened(top, names) as here:
                 kinds = sorted(_kinds(here, look))
                 yield from ((here, (*names, name)) for name, is_directory in kinds if not is_directory)
-        except (OSError, Refusal) as error:
-            if not names or (isinstance(error, Refusal) and error.code != "sandbox_violation"):
+        except (OSError, ToolError) as error:
+            if not names or (isinstance(error, ToolError) and error.code != "sandbox_violation"):
                 raise
             skip()
             continue
@@ -48,7 +48,7 @@ def _opened(top: Directory, names: tuple[str, ...]) -> Iterator[Directory]:
     """Open a directory of the tree, which must not have become a link since its parent was read."""
     with located(top, names) as place:
         if place.names != names:
-            raise Refusal("sandbox_violation", "links are not followed", reason="link")
+            raise ToolError("sandbox_violation", "links are not followed", reason="link")
         with contextlib.closing(place.parent.enter(place.name)) if place.name else contextlib.nullcontext(top) as here:
             yield here
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from strands_tool_files._contract import Refusal
 from strands_tool_files._directory import Directory, open_directory
 from strands_tool_files._names import fold, printable, protected, require_unprotected, split
 from strands_tool_files._walk import Place, located
+from strands_tool_kit import ToolError
 
 _CODES = {
     errno.ENOENT: ("invalid_input", "not-found", "does not exist"),
@@ -72,7 +72,7 @@ class Workspace:
         """Locate a path of a call for the length of a block, and turn what the system says into refusals.
 
         Raises:
-            Refusal: Whatever stands in the way of the path, or of the block's own work on it.
+            ToolError: Whatever stands in the way of the path, or of the block's own work on it.
         """
         base, parts, prefix = self._start(path)
         shown = _shown(prefix, parts)
@@ -81,7 +81,9 @@ class Workspace:
         try:
             root = open_directory(str(base))
         except OSError as error:
-            raise Refusal("unavailable", f"the workspace cannot be opened: {error.strerror}", reason="root") from error
+            raise ToolError(
+                "unavailable", f"the workspace cannot be opened: {error.strerror}", reason="root"
+            ) from error
         try:
             with located(root, parts) as place:
                 if place.names != parts:
@@ -100,7 +102,7 @@ class Workspace:
         A path with `..` makes none: what it steps back over would be left behind.
 
         Raises:
-            Refusal: As `at`; names that are protected by themselves are refused before anything is made.
+            ToolError: As `at`; names that are protected by themselves are refused before anything is made.
         """
         base, parts, prefix = self._start(path)
         require_unprotected(parts, _shown(prefix, parts), writing=True)
@@ -129,7 +131,7 @@ class Workspace:
             for spelling in (base, Path(os.path.realpath(base))):
                 with contextlib.suppress(ValueError):
                     return base, split(Path(path).relative_to(spelling).as_posix()), prefix
-        raise Refusal(
+        raise ToolError(
             "sandbox_violation",
             f"{printable(path)[:200]} lies outside the workspace; give a path relative to it",
             reason="outside",
@@ -170,13 +172,13 @@ def identity_of(directory: Directory, name: str) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def refusal_for(error: OSError, shown: str, mounts: Mapping[str, Path] | None = None) -> Refusal:
+def refusal_for(error: OSError, shown: str, mounts: Mapping[str, Path] | None = None) -> ToolError:
     """Turn what the operating system says into the shared vocabulary."""
     code, reason, words = _CODES.get(
         error.errno or 0, ("unavailable", "system", error.strerror or "the operating system refuses")
     )
     known = f"; mounts: {', '.join('@' + name for name in mounts)}" if mounts and shown.startswith("@") else ""
-    return Refusal(code, f"{shown}: {words}{known}", reason=reason, path=shown)
+    return ToolError(code, f"{shown}: {words}{known}", reason=reason, path=shown)
 
 
 def _is_anchored(path: str) -> bool:

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from strands_tool_files._contract import Context, Refusal, answer, read_input
 from strands_tool_files._directory import Directory
 from strands_tool_files._glob import matches
 from strands_tool_files._names import fold, is_secret, printable
 from strands_tool_files._walk import located
 from strands_tool_files._workspace import Found, Workspace
+from strands_tool_kit import CallContext, ToolError, answer, read_input
 
 TOOL_SPEC = {
     "name": "file_list",
@@ -166,7 +166,7 @@ def file_list(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     Returns:
         A Strands tool result: one line an entry, sorted by level and name, and a JSON block with the same entries.
     """
-    context = Context.of(kwargs)
+    context = CallContext.of(kwargs)
 
     def work() -> tuple[str, dict[str, Any]]:
         given = read_input(tool, TOOL_SPEC)
@@ -185,7 +185,7 @@ def file_list(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     return answer(tool, work)
 
 
-def _list(found: Found, given: dict[str, Any], context: Context) -> _Listing:
+def _list(found: Found, given: dict[str, Any], context: CallContext) -> _Listing:
     """Go through the tree level by level, opening each directory anew beneath the one listed."""
     listing = _Listing(given["max_entries"])
     place = found.place
@@ -197,8 +197,8 @@ def _list(found: Found, given: dict[str, Any], context: Context) -> _Listing:
             names = pending.popleft()
             try:
                 children = _children(top, names, listing, context)
-            except (OSError, Refusal) as error:
-                if not names or (isinstance(error, Refusal) and error.code != "sandbox_violation"):
+            except (OSError, ToolError) as error:
+                if not names or (isinstance(error, ToolError) and error.code != "sandbox_violation"):
                     raise
                 unreadable += 1
                 continue
@@ -219,18 +219,18 @@ def _is_wanted(name: str, given: dict[str, Any]) -> bool:
 
 
 def _children(
-    top: Directory, names: tuple[str, ...], listing: _Listing, context: Context
+    top: Directory, names: tuple[str, ...], listing: _Listing, context: CallContext
 ) -> list[tuple[str, os.stat_result]]:
     """Return the entries of one directory of the tree, sorted by name, with their status."""
     with located(top, names) as place:
         if place.names != names:
             # It has become a link since its parent was read.
-            raise Refusal("sandbox_violation", "links are not followed", reason="link")
+            raise ToolError("sandbox_violation", "links are not followed", reason="link")
         with contextlib.closing(place.parent.enter(place.name)) if place.name else contextlib.nullcontext(top) as here:
             return sorted(_statuses(here, listing, context), key=lambda child: child[0])
 
 
-def _statuses(here: Directory, listing: _Listing, context: Context) -> Iterator[tuple[str, os.stat_result]]:
+def _statuses(here: Directory, listing: _Listing, context: CallContext) -> Iterator[tuple[str, os.stat_result]]:
     for entry in here.entries():
         context.require_time()
         listing.look()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from strands_tool_files._contract import Context, answer, read_input
 from strands_tool_files._open import open_regular
 from strands_tool_files._text import Window, detect_encoding, read_window
 from strands_tool_files._workspace import Found, Workspace
+from strands_tool_kit import CallContext, answer, read_input
 
 TOOL_SPEC = {
     "name": "file_read",
@@ -104,7 +104,7 @@ def file_read(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     Returns:
         A Strands tool result: the text exactly as it is in the file, and a JSON block that describes it.
     """
-    context = Context.of(kwargs)
+    context = CallContext.of(kwargs)
 
     def work() -> tuple[str, dict[str, Any]]:
         given = read_input(tool, TOOL_SPEC)
@@ -114,7 +114,7 @@ def file_read(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     return answer(tool, work)
 
 
-def _read(found: Found, given: dict[str, Any], context: Context) -> tuple[str, dict[str, Any]]:
+def _read(found: Found, given: dict[str, Any], context: CallContext) -> tuple[str, dict[str, Any]]:
     cap = min(context.config.get("max_read_bytes", _DEFAULT_CAP), _GREATEST_CAP)
     with os.fdopen(open_regular(found), "rb") as stream:
         size = os.fstat(stream.fileno()).st_size

@@ -9,10 +9,10 @@ import secrets
 import stat
 from typing import Any
 
-from strands_tool_files._contract import Context, Refusal, answer, read_input
 from strands_tool_files._directory import Directory
 from strands_tool_files._text import require_encoding
 from strands_tool_files._workspace import Found, Workspace
+from strands_tool_kit import CallContext, ToolError, answer, read_input
 
 TOOL_SPEC = {
     "name": "file_write",
@@ -105,7 +105,7 @@ def file_write(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     Returns:
         A Strands tool result: one sentence and a JSON block, or an error after which the file is as it was.
     """
-    context = Context.of(kwargs)
+    context = CallContext.of(kwargs)
 
     def work() -> tuple[str, dict[str, Any]]:
         given = read_input(tool, TOOL_SPEC)
@@ -127,11 +127,13 @@ def _encode(content: str, encoding: str, cap: int) -> bytes:
         encoded = content.encode(name)
     except UnicodeEncodeError as error:
         character = content[error.start]
-        raise Refusal(
+        raise ToolError(
             "invalid_input", f"{character!a} at character {error.start} has no form in {encoding}", reason="encoding"
         ) from None
     if len(encoded) > cap:
-        raise Refusal("invalid_input", f"the content has {len(encoded)} bytes; the limit is {cap}", reason="too-large")
+        raise ToolError(
+            "invalid_input", f"the content has {len(encoded)} bytes; the limit is {cap}", reason="too-large"
+        )
     return encoded
 
 
@@ -139,7 +141,7 @@ def _write(found: Found, encoded: bytes, mode: str, encoding: str) -> tuple[str,
     directory, name = found.place.parent, found.place.name
     before = _existing(found)
     if before is not None and mode == "create":
-        raise Refusal(
+        raise ToolError(
             "invalid_input", f"{found.shown} exists already; use mode 'overwrite' or 'append'", reason="exists"
         )
     if mode == "append":
@@ -160,18 +162,18 @@ def _write(found: Found, encoded: bytes, mode: str, encoding: str) -> tuple[str,
 def _existing(found: Found) -> os.stat_result | None:
     """Return the status of the file that stands there, None if there is none; raise if it may not be replaced."""
     if not found.place.name:
-        raise Refusal("invalid_input", f"{found.shown} is a directory", reason="is-a-directory")
+        raise ToolError("invalid_input", f"{found.shown} is a directory", reason="is-a-directory")
     try:
         status = found.place.parent.lstat(found.place.name)
     except FileNotFoundError:
         return None
     if stat.S_ISDIR(status.st_mode):
-        raise Refusal("invalid_input", f"{found.shown} is a directory", reason="is-a-directory")
+        raise ToolError("invalid_input", f"{found.shown} is a directory", reason="is-a-directory")
     if not stat.S_ISREG(status.st_mode):
-        raise Refusal("invalid_input", f"{found.shown} is not a regular file", reason="not-a-file")
+        raise ToolError("invalid_input", f"{found.shown} is not a regular file", reason="not-a-file")
     if not status.st_mode & 0o222:
         # A rename would get past the mode of the file: it needs only the directory's.
-        raise Refusal("denied", f"{found.shown} is marked read-only", reason="permission")
+        raise ToolError("denied", f"{found.shown} is marked read-only", reason="permission")
     return status
 
 
@@ -208,16 +210,16 @@ def _append(directory: Directory, found: Found, encoded: bytes, encoding: str) -
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise Refusal("invalid_input", f"{found.shown} is not a regular file", reason="not-a-file")
+            raise ToolError("invalid_input", f"{found.shown} is not a regular file", reason="not-a-file")
         if status.st_nlink > 1:
-            raise Refusal(
+            raise ToolError(
                 "sandbox_violation",
                 f"{found.shown} has several hard links, so appending may change a file elsewhere; use mode 'overwrite'",
                 reason="hard-link",
             )
         if status.st_size and require_encoding(encoding) in _BOMMED:
             plain = _BOMMED[require_encoding(encoding)]
-            raise Refusal(
+            raise ToolError(
                 "invalid_input",
                 f"{encoding} would put a byte-order mark in the middle of the file; append with {plain} if it fits",
                 reason="encoding",

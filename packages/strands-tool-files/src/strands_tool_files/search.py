@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from strands_tool_files._contract import Context, answer, read_input
 from strands_tool_files._lookup import look_up
+from strands_tool_kit import CallContext, answer, read_input
 
 TOOL_SPEC = {
     "name": "search",
@@ -112,7 +112,7 @@ def search(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     Returns:
         A Strands tool result: the lines as grep writes them, and a JSON block with the matches.
     """
-    context = Context.of(kwargs)
+    context = CallContext.of(kwargs)
 
     def work() -> tuple[str, dict[str, Any]]:
         given = read_input(tool, TOOL_SPEC)

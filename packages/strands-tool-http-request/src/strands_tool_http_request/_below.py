@@ -9,8 +9,8 @@ from urllib.parse import unquote
 
 import httpx
 
-from strands_tool_http_request._contract import Refusal
 from strands_tool_http_request._policy import origin_of, parse_url, shown_origin
+from strands_tool_kit import ToolError
 
 _MAX_DECODINGS = 5
 _NO_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -39,15 +39,15 @@ class Below:
         """Read a base URL.
 
         Raises:
-            Refusal: `invalid_input`; it has no sound form, a query, or a path with detours.
+            ToolError: `invalid_input`; it has no sound form, a query, or a path with detours.
         """
         url = parse_url(base_url)
         written = base_url.partition("://")[2].partition("/")
         if any(char in base_url for char in "?#"):
-            raise Refusal("invalid_input", "the base URL has a query or a fragment", reason="url", field="base_url")
+            raise ToolError("invalid_input", "the base URL has a query or a fragment", reason="url", field="base_url")
         path = f"/{written[2]}" if written[1] else "/"
         if (fault := fault_of(path)) is not None:
-            raise Refusal("invalid_input", f"the path of the base URL {fault}", reason="url", field="base_url")
+            raise ToolError("invalid_input", f"the path of the base URL {fault}", reason="url", field="base_url")
         return cls(shown_origin(url), _path_of(url).rstrip("/"))
 
     def __str__(self) -> str:
@@ -57,13 +57,13 @@ class Below:
         """Return the URL of a path below this place.
 
         Raises:
-            Refusal: `invalid_input`; the path could mean another place.
+            ToolError: `invalid_input`; the path could mean another place.
         """
         if (fault := fault_of(path)) is not None:
-            raise Refusal("invalid_input", f"the path {fault}", reason="path", field="path")
+            raise ToolError("invalid_input", f"the path {fault}", reason="path", field="path")
         url = parse_url(f"{self}{path}")
         if not self.holds(url):
-            raise Refusal("invalid_input", f"the path leads away from {self}", reason="path", field="path")
+            raise ToolError("invalid_input", f"the path leads away from {self}", reason="path", field="path")
         return url
 
     def holds(self, url: httpx.URL) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from strands_tool_http_request._contract import Context, Refusal, answer
 from strands_tool_http_request._exchange import Ask, Reply, exchange
 from strands_tool_http_request._policy import Policy
+from strands_tool_kit import CallContext, ToolError, answer
 
 MAX_SECONDS = 120
 TIMEOUT_RULE: dict[str, Any] = {
@@ -26,7 +26,7 @@ async def answer_async(
     """Await the tool's work and wrap its text and JSON, or its refusal, as a Strands tool result."""
     try:
         outcome = await work()
-    except Refusal as refusal:
+    except ToolError as refusal:
         caught = refusal
 
         def refuse() -> tuple[str, dict[str, Any]]:
@@ -40,4 +40,4 @@ async def fetch(ask: Ask, policy: Policy, keywords: Mapping[str, Any], timeout: 
     """Send the request of one call with what the host passed besides its input."""
     secrets = (keywords.get("strands_cli") or {}).get("secrets") or {}
     seconds = policy.limits.timeout_s if timeout is None else min(timeout, MAX_SECONDS)
-    return await exchange(ask, policy, Context.of(keywords), secrets, seconds)
+    return await exchange(ask, policy, CallContext.of(keywords), secrets, seconds)

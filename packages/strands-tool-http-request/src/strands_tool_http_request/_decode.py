@@ -7,7 +7,7 @@ import re
 import zlib
 from collections.abc import Mapping
 
-from strands_tool_http_request._contract import Refusal
+from strands_tool_kit import ToolError
 
 _WINDOW = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})")
@@ -34,7 +34,7 @@ class Body:
         layers = [layer for part in encoding.lower().split(",") if (layer := part.strip()) not in ("", "identity")]
         if len(layers) > 1 or any(layer not in _WINDOW for layer in layers):
             problem = f"the answer is encoded as {encoding[:100]!r}; gzip or deflate, once, is accepted"
-            raise Refusal("tool_failed", problem, reason="encoding")
+            raise ToolError("tool_failed", problem, reason="encoding")
         self.is_cut = False
         self._layer = layers[0] if layers else None
         self._inflate = zlib.decompressobj(_WINDOW[self._layer]) if self._layer else None
@@ -65,7 +65,7 @@ class Body:
                 self._inflate = zlib.decompressobj(-15)
                 found = self._inflate.decompress(chunk, left)
         except zlib.error as error:
-            raise Refusal("tool_failed", f"the compressed answer is damaged: {error}", reason="encoding") from None
+            raise ToolError("tool_failed", f"the compressed answer is damaged: {error}", reason="encoding") from None
         self._is_new = False
         return found
 

@@ -13,11 +13,11 @@ from typing import Any
 import httpcore
 import httpx
 
-from strands_tool_http_request._contract import Context, Refusal
 from strands_tool_http_request._decode import Body
 from strands_tool_http_request._headers import STANDARD, for_other_origin, without_body
 from strands_tool_http_request._network import GuardedBackend, Meter, TooMuchError
 from strands_tool_http_request._policy import Policy, origin_of, parse_url, port_of, shown_origin
+from strands_tool_kit import CallContext, ToolError
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _SAFE = frozenset({"GET", "HEAD"})
@@ -56,7 +56,7 @@ class Reply:
     notices: tuple[str, ...] = ()
 
 
-async def exchange(ask: Ask, policy: Policy, context: Context, secrets: Mapping[str, str], seconds: float) -> Reply:
+async def exchange(ask: Ask, policy: Policy, context: CallContext, secrets: Mapping[str, str], seconds: float) -> Reply:
     """Send a request, follow its redirects, and return the last response.
 
     Args:
@@ -67,7 +67,7 @@ async def exchange(ask: Ask, policy: Policy, context: Context, secrets: Mapping[
         seconds: The time for all of it.
 
     Raises:
-        Refusal: nothing could be fetched, or something on the way is not allowed.
+        ToolError: nothing could be fetched, or something on the way is not allowed.
     """
     context.require_time()
     if context.deadline is not None:
@@ -78,7 +78,7 @@ async def exchange(ask: Ask, policy: Policy, context: Context, secrets: Mapping[
             return await _follow(ask, policy, secrets, seconds)
     except (TimeoutError, httpcore.TimeoutException):
         problem = f"{shown_origin(ask.url)} did not answer in full within {seconds:.3g} s"
-        raise Refusal("timeout", problem, retryable=ask.method in _SAFE, reason="deadline") from None
+        raise ToolError("timeout", problem, retryable=ask.method in _SAFE, reason="deadline") from None
 
 
 async def _follow(ask: Ask, policy: Policy, secrets: Mapping[str, str], seconds: float) -> Reply:
@@ -94,7 +94,7 @@ async def _follow(ask: Ask, policy: Policy, secrets: Mapping[str, str], seconds:
         passed.append(str(ask.url.copy_with(query=None)))
         if len(passed) > policy.limits.max_redirects:
             problem = f"more than {policy.limits.max_redirects} redirects"
-            raise Refusal("tool_failed", problem, reason="redirects", redirects=passed)
+            raise ToolError("tool_failed", problem, reason="redirects", redirects=passed)
         ask = following
 
 
@@ -102,7 +102,7 @@ def _redirected(ask: Ask, status: int, url: httpx.URL, policy: Policy) -> tuple[
     """Return the request that a redirect asks for; None with a reason when it is not to be sent.
 
     Raises:
-        Refusal: it leads where no request may go.
+        ToolError: it leads where no request may go.
     """
     if policy.below is not None and not policy.below.holds(url):
         return None, f"the redirect to {shown_origin(url)} was not followed: it leads away from {policy.below}"
@@ -141,12 +141,12 @@ async def _hop(ask: Ask, policy: Policy, meter: Meter, secrets: Mapping[str, str
             finally:
                 await response.aclose()
     except TooMuchError:
-        raise Refusal("tool_failed", "the head of the answer is too long", reason="headers") from None
+        raise ToolError("tool_failed", "the head of the answer is too long", reason="headers") from None
     except _FAILURES as error:
         raise _failure(ask, error) from None
 
 
-def _failure(ask: Ask, error: Exception) -> Refusal:
+def _failure(ask: Ask, error: Exception) -> ToolError:
     """Make the refusal of a connection or an answer that failed."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ssl.SSLError):
@@ -159,16 +159,16 @@ def _failure(ask: Ask, error: Exception) -> Refusal:
         reason, said = "connect", str(error) or type(error).__name__
     retryable = reason == "connect" and ask.method in _SAFE
     problem = f"{shown_origin(ask.url)}: {said[:300]}"
-    return Refusal("unavailable", problem, retryable=retryable, reason=reason)
+    return ToolError("unavailable", problem, retryable=retryable, reason=reason)
 
 
 async def _read(response: httpcore.Response, ask: Ask, policy: Policy) -> Reply:
     """Read a response up to the limits."""
     size = sum(len(name) + len(value) + 4 for name, value in response.headers)
     if size > policy.limits.max_header_bytes:
-        raise Refusal("tool_failed", f"the answer has {size} bytes of headers", reason="headers")
+        raise ToolError("tool_failed", f"the answer has {size} bytes of headers", reason="headers")
     if response.status < 200:
-        raise Refusal("tool_failed", f"the answer has the status {response.status}", reason="protocol")
+        raise ToolError("tool_failed", f"the answer has the status {response.status}", reason="protocol")
     headers = _joined(response.headers)
     if response.status in _REDIRECTS and "location" in headers:
         return Reply(ask.url, response.status, headers, b"", False)
@@ -190,7 +190,7 @@ def _joined(raw: Any) -> dict[str, str]:
     for name, value in raw:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         if key == "location" and headers.get(key, text) != text:
-            raise Refusal("tool_failed", "the answer names two places to go on to", reason="headers")
+            raise ToolError("tool_failed", "the answer names two places to go on to", reason="headers")
         headers[key] = text if key not in headers or key == "location" else f"{headers[key]}, {text}"
     return headers
 
@@ -203,7 +203,7 @@ def _bound_secrets(url: httpx.URL, policy: Policy, secrets: Mapping[str, str]) -
             continue
         if not (value := secrets.get(rule.secret)):
             problem = f"the secret {rule.secret!r} for {rule.host.host} is not declared"
-            raise Refusal("unavailable", problem, reason="secret")
+            raise ToolError("unavailable", problem, reason="secret")
         found[rule.header] = f"{rule.prefix}{value}"
     return found
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from strands_tool_http_request import __version__
-from strands_tool_http_request._contract import Refusal
+from strands_tool_kit import ToolError
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _MAX_COUNT = 64
@@ -33,7 +33,7 @@ def require_headers(given: Mapping[str, Any]) -> dict[str, str]:
     """Return the headers of a call in lower case, or raise for the first that may not be set.
 
     Raises:
-        Refusal: `invalid_input` for a malformed one, `denied` for one that belongs to the client.
+        ToolError: `invalid_input` for a malformed one, `denied` for one that belongs to the client.
     """
     headers: dict[str, str] = {}
     for name, value in given.items():
@@ -41,7 +41,7 @@ def require_headers(given: Mapping[str, Any]) -> dict[str, str]:
         if not _TOKEN.fullmatch(name):
             raise _bad_header(f"{name[:100]!r} is no header name")
         if lower in _CLOSED or lower.startswith(_CLOSED_PREFIXES):
-            raise Refusal("denied", f"the header {name!r} cannot be set", reason="header", field="headers")
+            raise ToolError("denied", f"the header {name!r} cannot be set", reason="header", field="headers")
         if not isinstance(value, str) or not value.isascii() or not value.isprintable():
             raise _bad_header(f"the value of {name!r} must be printable ASCII text")
         if lower in headers:
@@ -52,8 +52,8 @@ def require_headers(given: Mapping[str, Any]) -> dict[str, str]:
     return headers
 
 
-def _bad_header(problem: str) -> Refusal:
-    return Refusal("invalid_input", problem, reason="header", field="headers")
+def _bad_header(problem: str) -> ToolError:
+    return ToolError("invalid_input", problem, reason="header", field="headers")
 
 
 def for_other_origin(headers: Mapping[str, str]) -> dict[str, str]:

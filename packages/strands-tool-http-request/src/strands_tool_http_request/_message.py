@@ -8,10 +8,10 @@ from typing import Any
 
 import httpx
 
-from strands_tool_http_request._contract import Refusal
 from strands_tool_http_request._decode import cut_text, decode_text, is_text, media_type
 from strands_tool_http_request._exchange import Reply
 from strands_tool_http_request._policy import Policy
+from strands_tool_kit import ToolError
 
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 OUTPUT_SCHEMA: dict[str, Any] = {
@@ -39,10 +39,10 @@ def body_of(given: Mapping[str, Any], headers: dict[str, str]) -> bytes | None:
     """Return the body that a call gives as `json` or `body`, and say in the headers what it is.
 
     Raises:
-        Refusal: both are given, it cannot be sent, or the method has none.
+        ToolError: both are given, it cannot be sent, or the method has none.
     """
     if given["json"] is not None and given["body"] is not None:
-        raise Refusal("invalid_input", "give 'json' or 'body', not both", reason="body", field="body")
+        raise ToolError("invalid_input", "give 'json' or 'body', not both", reason="body", field="body")
     try:
         if given["json"] is not None:
             headers.setdefault("content-type", "application/json")
@@ -53,11 +53,11 @@ def body_of(given: Mapping[str, Any], headers: dict[str, str]) -> bytes | None:
         else:
             return None
     except (ValueError, TypeError, RecursionError) as error:
-        raise Refusal("invalid_input", f"the body cannot be sent: {str(error)[:200]}", reason="body") from None
+        raise ToolError("invalid_input", f"the body cannot be sent: {str(error)[:200]}", reason="body") from None
     if len(body) > _MAX_BODY:
-        raise Refusal("invalid_input", f"the body has {len(body)} bytes; the limit is {_MAX_BODY}", reason="body")
+        raise ToolError("invalid_input", f"the body has {len(body)} bytes; the limit is {_MAX_BODY}", reason="body")
     if given["method"] in ("GET", "HEAD"):
-        raise Refusal("invalid_input", f"a {given['method']} request has no body", reason="body", field="body")
+        raise ToolError("invalid_input", f"a {given['method']} request has no body", reason="body", field="body")
     return body
 
 
@@ -65,17 +65,17 @@ def with_params(url: httpx.URL, given: Mapping[str, Any], field: str = "params")
     """Return a URL with further parameters; `field` is what a call names them.
 
     Raises:
-        Refusal: one is no text, number or truth value, or cannot be sent.
+        ToolError: one is no text, number or truth value, or cannot be sent.
     """
     for name, value in given.items():
         if not isinstance(value, (str, int, float)):
             problem = f"the parameter {name[:100]!r} must be text, a number or true or false"
-            raise Refusal("invalid_input", problem, reason="type", field=field)
+            raise ToolError("invalid_input", problem, reason="type", field=field)
     try:
         return str(url.copy_merge_params(httpx.QueryParams(dict(given))))
     except (ValueError, UnicodeError) as error:
         problem = f"the parameters cannot be sent: {str(error)[:200]}"
-        raise Refusal("invalid_input", problem, reason="type", field=field) from None
+        raise ToolError("invalid_input", problem, reason="type", field=field) from None
 
 
 def told(reply: Reply, policy: Policy, form: str | None = None) -> tuple[str, dict[str, Any]]:

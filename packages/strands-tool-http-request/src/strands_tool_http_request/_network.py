@@ -9,10 +9,9 @@ from typing import Any
 
 import httpcore
 
-from strands_tool_http_request import _resolve
 from strands_tool_http_request._addresses import IPAddress, parse_address
-from strands_tool_http_request._contract import Refusal
 from strands_tool_http_request._policy import Policy
+from strands_tool_kit import ToolError, resolve
 
 
 class TooMuchError(Exception):
@@ -118,7 +117,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
             address = parse_address(answer)
             if address is None:
                 problem = f"{host} resolves to {answer[:100]!r}, which is no plain address"
-                raise Refusal("denied", problem, reason="address", host=host)
+                raise ToolError("denied", problem, reason="address", host=host)
             self._policy.require_address(address, port)
             addresses.append(address)
         return addresses
@@ -129,21 +128,23 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         reached = parse_address(str(peer[0])) if isinstance(peer, tuple) and peer else None
         if reached != address or peer[1] != port:
             await stream.aclose()
-            raise Refusal("denied", f"the connection to {address} ended elsewhere", reason="peer", address=str(address))
+            raise ToolError(
+                "denied", f"the connection to {address} ended elsewhere", reason="peer", address=str(address)
+            )
 
     async def connect_unix_socket(
         self, path: str, timeout: float | None = None, socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None
     ) -> httpcore.AsyncNetworkStream:
         """Refuse: no request goes to a socket of this machine."""
-        raise Refusal("denied", "unix sockets are not reached", reason="address")
+        raise ToolError("denied", "unix sockets are not reached", reason="address")
 
 
 async def _look_up(host: str, port: int) -> list[str]:
     try:
-        answers = await _resolve.look_up(host, port)
+        answers = await resolve.look_up(host, port)
     except OSError as error:
         problem = f"{host} cannot be resolved: {str(error)[:200]}"
-        raise Refusal("unavailable", problem, retryable=True, reason="resolve", host=host) from None
+        raise ToolError("unavailable", problem, retryable=True, reason="resolve", host=host) from None
     if not answers:
-        raise Refusal("unavailable", f"{host} has no address", retryable=True, reason="resolve", host=host)
+        raise ToolError("unavailable", f"{host} has no address", retryable=True, reason="resolve", host=host)
     return answers

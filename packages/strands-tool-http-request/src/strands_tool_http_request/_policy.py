@@ -18,7 +18,7 @@ from strands_tool_http_request._addresses import (
     meanings,
     parse_address,
 )
-from strands_tool_http_request._contract import Refusal
+from strands_tool_kit import ToolError
 
 if TYPE_CHECKING:
     from strands_tool_http_request._below import Below
@@ -117,23 +117,25 @@ class Policy:
         """Read the configuration.
 
         Raises:
-            Refusal: `unavailable`, since only the operator can mend it.
+            ToolError: `unavailable`, since only the operator can correct it.
         """
         try:
             policy = _read(config)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise Refusal("unavailable", f"the configuration of the tool is wrong: {error}", reason="config") from None
+            raise ToolError(
+                "unavailable", f"the configuration of the tool is wrong: {error}", reason="config"
+            ) from None
         if policy.proxy is not None and not policy.allow_hosts:
             # A proxy resolves names itself, so that no address can be checked here.
             problem = "a proxy needs allow_hosts, since it resolves names where no check of ours sees them"
-            raise Refusal("unavailable", f"the configuration of the tool is wrong: {problem}", reason="config")
+            raise ToolError("unavailable", f"the configuration of the tool is wrong: {problem}", reason="config")
         return policy
 
     def require_url(self, text: str, base: httpx.URL | None = None) -> httpx.URL:
         """Parse a URL as it will be used, and raise unless its form and its host are allowed.
 
         Raises:
-            Refusal: `invalid_input` for its form, `denied` for its host or address.
+            ToolError: `invalid_input` for its form, `denied` for its host or address.
         """
         return self.require_place(parse_url(text, base))
 
@@ -141,14 +143,14 @@ class Policy:
         """Return a parsed URL, or raise unless its host is allowed.
 
         Raises:
-            Refusal: `denied` for its host or address.
+            ToolError: `denied` for its host or address.
         """
         host, port = url.raw_host.decode("ascii"), port_of(url)
         shown = shown_origin(url)
         if any(rule.matches(host, port) for rule in self.deny_hosts):
-            raise Refusal("denied", f"{shown} is in deny_hosts", reason="host", url=shown)
+            raise ToolError("denied", f"{shown} is in deny_hosts", reason="host", url=shown)
         if self.allow_hosts is not None and not any(rule.matches(host, port) for rule in self.allow_hosts):
-            raise Refusal("denied", f"{shown} is not in allow_hosts", reason="host", url=shown)
+            raise ToolError("denied", f"{shown} is not in allow_hosts", reason="host", url=shown)
         if (address := parse_address(host)) is not None:
             self.require_address(address, port)
         return url
@@ -157,11 +159,11 @@ class Policy:
         """Raise unless the address, and every address wrapped in it, may be reached at this port.
 
         Raises:
-            Refusal: `denied`, with what kind of address it is.
+            ToolError: `denied`, with what kind of address it is.
         """
         for index, meaning in enumerate(meanings(address)):
             if any(rule.covers(meaning, port) for rule in self.deny_hosts):
-                raise Refusal("denied", f"{meaning} is in deny_hosts", reason="host", address=str(address))
+                raise ToolError("denied", f"{meaning} is in deny_hosts", reason="host", address=str(address))
             kind = closed_because(meaning)
             if kind is None:
                 continue
@@ -169,7 +171,7 @@ class Policy:
             if index or kind in NEVER or not any(rule.covers(meaning, port) for rule in self.allow_private):
                 inside = "" if meaning == address else f" (inside {address})"
                 problem = f"{meaning}{inside} is not a public address ({kind})"
-                raise Refusal("denied", problem, reason="address", address=str(address), kind=kind)
+                raise ToolError("denied", problem, reason="address", address=str(address), kind=kind)
 
 
 def port_of(url: httpx.URL) -> int:
@@ -191,7 +193,7 @@ def parse_url(text: str, base: httpx.URL | None = None) -> httpx.URL:
     """Parse a URL as it will be used, relative to another one where that is given.
 
     Raises:
-        Refusal: `invalid_input` for a form that could mean another place than it shows.
+        ToolError: `invalid_input` for a form that could mean another place than it shows.
     """
     if len(text) > _MAX_URL:
         raise _bad_url(f"has {len(text)} characters; the limit is {_MAX_URL}", "length")
@@ -219,8 +221,8 @@ def parse_url(text: str, base: httpx.URL | None = None) -> httpx.URL:
         raise _bad_url(f"cannot be parsed: {str(error)[:200]}", "url") from None
 
 
-def _bad_url(problem: str, reason: str) -> Refusal:
-    return Refusal("invalid_input", f"the URL {problem}", reason=reason, field="url")
+def _bad_url(problem: str, reason: str) -> ToolError:
+    return ToolError("invalid_input", f"the URL {problem}", reason=reason, field="url")
 
 
 def _ascii_host(host: str) -> str | None:

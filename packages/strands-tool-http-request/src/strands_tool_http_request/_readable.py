@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import html.parser
 import re
-import time
 from collections import Counter
 from dataclasses import dataclass, field
 
 import httpx
 
-from strands_tool_http_request._markup import pieces
+from strands_tool_kit.markup import feed_page
 
 _BLOCKS = frozenset(
     (
@@ -61,30 +59,20 @@ class _Place:
 
 
 async def read_page(page: str, base: httpx.URL, *, markdown: bool, limit: int, seconds: float) -> Readable:
-    """Return the readable part of a page; others have their turn while it is read.
+    """Return the readable part of a page; other tasks run while it is read.
 
     Args:
         page: The HTML.
         base: Where links are relative to.
         markdown: Whether headings, links, lists and emphasis are marked.
         limit: The greatest number of characters.
-        seconds: The greatest time; what was read until then is returned.
+        seconds: The longest time; what was read until then is returned.
     """
     reader = _Reader(base, markdown=markdown, limit=limit)
-    end = time.monotonic() + seconds
-    for count, piece in enumerate(pieces(page)):
-        reader.feed(piece)
-        # What the parser cannot finish with one whole tag is nothing that it ever will.
-        if len(reader.rawdata) > len(piece):
-            reader.rawdata = ""
-        if count % 256 == 0:
-            await asyncio.sleep(0)
-        if reader.is_full or (count % 64 == 0 and time.monotonic() > end):
-            reader.is_full = True
-            break
+    is_whole = await feed_page(reader, page, seconds=seconds, is_full=lambda: reader.is_full)
     text = _MANY_LINES.sub("\n\n", _INVISIBLE.sub("", "".join(reader.parts))).strip()
     title = _SPACE.sub(" ", _INVISIBLE.sub("", "".join(reader.title))).strip()[:500]
-    return Readable(title, text[:limit], reader.is_full or len(text) > limit)
+    return Readable(title, text[:limit], not is_whole or len(text) > limit)
 
 
 class _Reader(html.parser.HTMLParser):

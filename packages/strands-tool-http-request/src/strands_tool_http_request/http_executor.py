@@ -13,11 +13,11 @@ import httpx
 from strands_tool_http_request._addresses import parse_address
 from strands_tool_http_request._below import Below
 from strands_tool_http_request._call import CAPABILITIES, answer_async, fetch
-from strands_tool_http_request._contract import Context, Refusal, read_input
 from strands_tool_http_request._exchange import Ask
 from strands_tool_http_request._headers import require_headers
 from strands_tool_http_request._message import METHODS, OUTPUT_SCHEMA, body_of, told, with_params
 from strands_tool_http_request._policy import HostRule, Policy, port_of
+from strands_tool_kit import CallContext, ToolError, read_input
 
 TOOL_SPEC = {
     "name": "http_executor",
@@ -94,7 +94,7 @@ async def http_executor(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
     async def work() -> tuple[str, dict[str, Any]]:
         given = read_input(tool, TOOL_SPEC)
-        context = Context.of(kwargs)
+        context = CallContext.of(kwargs)
         policy = _policy_of(context.config, (kwargs.get("strands_cli") or {}).get("secrets") or {})
         reply = await fetch(_ask(given, policy), policy, kwargs, None)
         return told(reply, policy, context.config.get("response_format"))
@@ -106,15 +106,15 @@ def _policy_of(config: Mapping[str, Any], secrets: Mapping[str, str]) -> Policy:
     """Return the rules of one service: its origin is all that may be reached.
 
     Raises:
-        Refusal: `unavailable`, since only the operator can mend the configuration.
+        ToolError: `unavailable`, since only the operator can mend the configuration.
     """
     shared = {name: value for name, value in config.items() if name not in _OWN_KEYS}
     policy = Policy.of(shared | {"timeout_s": config.get("timeout_ms", 30_000) / 1000})
     try:
         below = Below.of(str(config.get("base_url") or ""))
         headers = require_headers(config.get("headers") or {})
-    except Refusal as refusal:
-        raise Refusal("unavailable", f"the configuration of the tool is wrong: {refusal}", reason="config") from None
+    except ToolError as refusal:
+        raise ToolError("unavailable", f"the configuration of the tool is wrong: {refusal}", reason="config") from None
     url = httpx.URL(below.origin)
     return replace(
         policy,
@@ -143,17 +143,17 @@ def _with_secrets(headers: Mapping[str, str], secrets: Mapping[str, str], url: h
     """Put the values of declared secrets in place of `${secrets.NAME}`.
 
     Raises:
-        Refusal: `unavailable`; there is no such secret, it fits in no header, or it would go over the network in plain.
+        ToolError: `unavailable`; the secret is missing, does not fit in a header, or would go over plain http.
     """
 
     def value_of(found: re.Match[str]) -> str:
         name = found.group(1)
         if not (value := secrets.get(name)):
-            raise Refusal("unavailable", f"the secret {name!r} is not declared", reason="secret")
+            raise ToolError("unavailable", f"the secret {name!r} is not declared", reason="secret")
         if not value.isascii() or not value.isprintable():
-            raise Refusal("unavailable", f"the secret {name!r} does not fit in a header", reason="secret")
+            raise ToolError("unavailable", f"the secret {name!r} does not fit in a header", reason="secret")
         if url.scheme != "https" and not _is_this_machine(url):
-            raise Refusal("unavailable", f"the secret {name!r} does not go over plain http", reason="secret")
+            raise ToolError("unavailable", f"the secret {name!r} does not go over plain http", reason="secret")
         return value
 
     return {name: _SECRET.sub(value_of, value) for name, value in headers.items()}
@@ -169,10 +169,12 @@ def _ask(given: Mapping[str, Any], policy: Policy) -> Ask:
     """Make the request from the input, or raise for what does not fit."""
     headers = require_headers(given["headers"] or {})
     if closed := sorted(_NOT_THE_MODELS.union(policy.headers).intersection(headers)):
-        raise Refusal("denied", f"the header {closed[0]!r} is not for a call to set", reason="header", field="headers")
+        raise ToolError(
+            "denied", f"the header {closed[0]!r} is not for a call to set", reason="header", field="headers"
+        )
     body = body_of(given, headers)
     if policy.below is None:
-        raise Refusal("unavailable", "the tool has no base_url", reason="config")
+        raise ToolError("unavailable", "the tool has no base_url", reason="config")
     url = policy.below.url_of(given["path"])
     if given["query"]:
         url = policy.require_url(with_params(url, given["query"], "query"))

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from strands_tool_http_request._call import CAPABILITIES, TIMEOUT_RULE, URL_RULE, answer_async, fetch
-from strands_tool_http_request._contract import Context, read_input
 from strands_tool_http_request._exchange import Ask
 from strands_tool_http_request._headers import require_headers
 from strands_tool_http_request._message import METHODS, OUTPUT_SCHEMA, body_of, told, with_params
 from strands_tool_http_request._policy import Policy
+from strands_tool_kit import CallContext, read_input
 
 TOOL_SPEC = {
     "name": "http_request",
@@ -83,7 +83,7 @@ async def http_request(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
     async def work() -> tuple[str, dict[str, Any]]:
         given = read_input(tool, TOOL_SPEC)
-        policy = Policy.of(Context.of(kwargs).config)
+        policy = Policy.of(CallContext.of(kwargs).config)
         return told(await fetch(_ask(given, policy), policy, kwargs, given["timeout"]), policy)
 
     return await answer_async(tool, work)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from strands_tool_http_request._call import CAPABILITIES, TIMEOUT_RULE, URL_RULE, answer_async, fetch
-from strands_tool_http_request._contract import Context, Refusal, read_input
 from strands_tool_http_request._decode import decode_text, is_text, media_type
 from strands_tool_http_request._exchange import Ask, Reply
 from strands_tool_http_request._policy import Policy
 from strands_tool_http_request._readable import Readable, read_page
+from strands_tool_kit import CallContext, ToolError, read_input
 
 TOOL_SPEC = {
     "name": "web_fetch",
@@ -100,7 +100,7 @@ async def web_fetch(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
     async def work() -> tuple[str, dict[str, Any]]:
         given = read_input(tool, TOOL_SPEC)
-        policy = Policy.of(Context.of(kwargs).config)
+        policy = Policy.of(CallContext.of(kwargs).config)
         ask = Ask("GET", policy.require_url(given["url"]), {"accept": _ACCEPT})
         return await _told(await fetch(ask, policy, kwargs, given["timeout"]), given)
 
@@ -136,7 +136,7 @@ async def _readable(reply: Reply, *, markdown: bool, limit: int) -> Readable:
     kind = media_type(reply.headers)
     if not is_text(kind, reply.content) and kind not in _MARKUP:
         problem = f"{reply.url} is not text ({kind or 'no type'})"
-        raise Refusal("invalid_input", problem, reason="binary", status=reply.status)
+        raise ToolError("invalid_input", problem, reason="binary", status=reply.status)
     is_page = kind in _MARKUP or (not kind and b"<html" in reply.content[:1024].lower())
     text, _ = decode_text(reply.content, reply.headers, looks_inside=is_page)
     if not is_page:

@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from strands_tool_kit import CallContext, ToolError, answer, read_input
 from strands_tool_python_exec import _engine, _monty, engines
 from strands_tool_python_exec._answer import FILE_NAME, Answer, answer_of, text_of
-from strands_tool_python_exec._contract import Context, Refusal, answer, read_input
 from strands_tool_python_exec._pool import Pool
 from strands_tool_python_exec._process import Request, run
 
@@ -109,18 +109,18 @@ def python_exec(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         A Strands tool result: what was printed, and a JSON block with the rest. Code that fails is a success with an
         `error`; an error result means that no code was run, or that the call was cancelled.
     """
-    context = Context.of(kwargs)
+    context = CallContext.of(kwargs)
 
     def work() -> tuple[str, dict[str, Any]]:
         given = read_input(tool, TOOL_SPEC)
         context.require_time()
         engine, why = engines.choose(context.config.get("engine", engines.AUTO))
         if not engine:
-            raise Refusal("unavailable", f"python_exec runs nothing on this machine: {why}", reason="engine")
+            raise ToolError("unavailable", f"python_exec runs nothing on this machine: {why}", reason="engine")
         request = _request(given, context, engine)
         value = (_run_monty if engine == _monty.NAME else _run_locked)(request, _cancelled(context))
         if value is None:
-            raise Refusal("cancelled", "the call was cancelled", reason="cancelled")
+            raise ToolError("cancelled", "the call was cancelled", reason="cancelled")
         return text_of(value), value
 
     return answer(tool, work)
@@ -131,7 +131,7 @@ def close() -> None:
     _POOL.close()
 
 
-def _cancelled(context: Context) -> Callable[[], bool]:
+def _cancelled(context: CallContext) -> Callable[[], bool]:
     return lambda: _POOL.is_ending or (context.cancel is not None and context.cancel.is_set())
 
 
@@ -141,27 +141,27 @@ def _run_locked(request: Request, is_cancelled: Callable[[], bool]) -> Answer | 
             outcome = run(request, sandbox, is_cancelled)
     except OSError as error:
         message = f"the sandbox cannot be started: {error.strerror or error}"
-        raise Refusal("unavailable", message, retryable=True, reason="sandbox") from error
+        raise ToolError("unavailable", message, retryable=True, reason="sandbox") from error
     if outcome.ended_for == "cancelled":
         return None
     if outcome.layers is None:
         why = outcome.refused or f"its process ended with status {outcome.status}"
-        raise Refusal("unavailable", f"the sandbox did not start: {why}", retryable=True, reason="sandbox")
+        raise ToolError("unavailable", f"the sandbox did not start: {why}", retryable=True, reason="sandbox")
     return answer_of(_engine.NAME, outcome, request)
 
 
 def _run_monty(request: Request, is_cancelled: Callable[[], bool]) -> Answer | None:
     if request.settings.import_from:
         message = "the engine 'monty' cannot import packages; 'packages' needs the engine 'locked-cpython'"
-        raise Refusal("unavailable", message, reason="package")
+        raise ToolError("unavailable", message, reason="package")
     return _monty.run(request, is_cancelled)
 
 
-def _request(given: dict[str, Any], context: Context, engine: str) -> Request:
+def _request(given: dict[str, Any], context: CallContext, engine: str) -> Request:
     """Return what to run and in which limits.
 
     Raises:
-        Refusal: The files or configured packages cannot be had.
+        ToolError: The files or configured packages cannot be had.
     """
     config = context.config
     timeout = given["timeout"] or config.get("timeout_s", 10)
@@ -179,7 +179,7 @@ def _request(given: dict[str, Any], context: Context, engine: str) -> Request:
         )
     except LookupError as error:
         message = f"the configured package {error.args[0]!r} is not installed here"
-        raise Refusal("unavailable", message, reason="package") from error
+        raise ToolError("unavailable", message, reason="package") from error
     files = _files(given["files"] or {}, given["files_base64"] or {})
     return Request(given["code"], files, timeout, config.get("max_output_bytes", 65_536), settings)
 
@@ -191,13 +191,13 @@ def _files(texts: dict[str, str], others: dict[str, str]) -> dict[str, bytes]:
     for field, name, text in given:
         if not FILE_NAME.fullmatch(name) or not isinstance(text, str) or name in files:
             message = f"'{field}' takes text by plain file name (no folders, each name once), not {name[:100]!r}"
-            raise Refusal("invalid_input", message, reason="files", field=field)
+            raise ToolError("invalid_input", message, reason="files", field=field)
         try:
             content = text.encode(errors="replace") if field == "files" else base64.b64decode(text, validate=True)
         except (ValueError, binascii.Error):
             message = f"the content of {name!r} in 'files_base64' is not base64"
-            raise Refusal("invalid_input", message, reason="files", field=field) from None
+            raise ToolError("invalid_input", message, reason="files", field=field) from None
         files[name] = content
     if sum(map(len, files.values())) > _MAX_FILES_SIZE:
-        raise Refusal("invalid_input", f"files may have at most {_MAX_FILES_SIZE} bytes together", reason="length")
+        raise ToolError("invalid_input", f"files may have at most {_MAX_FILES_SIZE} bytes together", reason="length")
     return files

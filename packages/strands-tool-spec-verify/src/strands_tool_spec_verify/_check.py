@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_tool_spec_verify._contract import Refusal
+from strands_tool_kit import ToolError
 
 if TYPE_CHECKING:
     from strands_cli.errors import Finding
@@ -41,7 +41,7 @@ def _findings(text: str, folder: Path, capability: bool) -> list[Finding]:
     """Return all findings.
 
     Raises:
-        Refusal: strands-cli is not there, or too old.
+        ToolError: strands-cli is not there, or too old.
     """
     try:
         from strands_cli import app
@@ -52,7 +52,7 @@ def _findings(text: str, folder: Path, capability: bool) -> list[Finding]:
         kept, options = FileSnapshot(folder, is_all=True), RunOptions(as_written=True)
     except (ImportError, TypeError) as error:
         message = "strands-cli is not installed beside this tool, or is too old"
-        raise Refusal("unavailable", message, reason="no-strands-cli") from error
+        raise ToolError("unavailable", message, reason="no-strands-cli") from error
     try:
         loaded = app.load(NAME, text, kept)
         if not capability or loaded.spec is None or has_errors(loaded.findings):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from strands_tool_kit import CallContext, answer, read_input
 from strands_tool_spec_verify._check import check_text
-from strands_tool_spec_verify._contract import Context, answer, read_input
 
 TOOL_SPEC = {
     "name": "spec_verify",
@@ -91,7 +91,7 @@ def spec_verify(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     """
 
     def work() -> tuple[str, dict[str, Any]]:
-        context = Context.of(kwargs)
+        context = CallContext.of(kwargs)
         given = read_input(tool, TOOL_SPEC)
         context.require_time()
         return check_text(given["spec_content"], context.workspace, capability=given["check_capability"])

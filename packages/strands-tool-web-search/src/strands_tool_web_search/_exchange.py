@@ -12,8 +12,8 @@ from typing import Any
 
 import httpcore
 
+from strands_tool_kit import ToolError
 from strands_tool_web_search import __version__
-from strands_tool_web_search._contract import Refusal
 from strands_tool_web_search._network import Meter, TooMuchError
 from strands_tool_web_search._service import Service, port_of
 
@@ -51,7 +51,7 @@ async def exchange(service: Service, headers: Mapping[str, str], body: bytes, un
         until: The moment of `time.monotonic()` by which the answer must be there in full.
 
     Raises:
-        Refusal: nothing usable came.
+        ToolError: nothing usable came.
     """
     seconds = max(until - time.monotonic(), 0.01)
     meter = Meter(2 * service.max_body_bytes + 65_536)
@@ -60,9 +60,9 @@ async def exchange(service: Service, headers: Mapping[str, str], body: bytes, un
             return await _send(service, headers, body, meter, seconds)
     except (TimeoutError, httpcore.TimeoutException):
         problem = f"{service.name} did not answer in full in the time of the call"
-        raise Refusal("timeout", problem, retryable=True, reason="deadline") from None
+        raise ToolError("timeout", problem, retryable=True, reason="deadline") from None
     except TooMuchError:
-        raise Refusal("unavailable", f"{service.name} sent too much", reason="too-large") from None
+        raise ToolError("unavailable", f"{service.name} sent too much", reason="too-large") from None
     except _FAILURES as error:
         raise _failure(service, error) from None
 
@@ -99,10 +99,10 @@ async def _send(service: Service, headers: Mapping[str, str], body: bytes, meter
 async def _read(service: Service, response: httpcore.Response) -> Reply:
     headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
     if response.status < 200:
-        raise Refusal("unavailable", f"{service.name} answered {response.status}", reason="protocol")
+        raise ToolError("unavailable", f"{service.name} answered {response.status}", reason="protocol")
     if 300 <= response.status < 400:
         problem = f"{service.name} answered with a redirect ({response.status}), which is not followed"
-        raise Refusal("unavailable", problem, reason="redirect", status=response.status)
+        raise ToolError("unavailable", problem, reason="redirect", status=response.status)
     body = _Body(headers.get("content-encoding", ""), service.max_body_bytes)
     async for chunk in response.aiter_stream():
         if not body.add(chunk):
@@ -117,7 +117,7 @@ class _Body:
         layer = encoding.strip().lower()
         if layer not in ("", "identity", *_WINDOW):
             problem = f"the answer is encoded as {encoding[:100]!r}; gzip or deflate, once, is accepted"
-            raise Refusal("unavailable", problem, reason="encoding")
+            raise ToolError("unavailable", problem, reason="encoding")
         self.content = bytearray()
         self.is_cut = False
         self._limit = limit
@@ -141,7 +141,7 @@ class _Body:
         except zlib.error as error:
             if not self._may_be_raw:
                 problem = f"the compressed answer is damaged: {error}"
-                raise Refusal("unavailable", problem, retryable=True, reason="encoding") from None
+                raise ToolError("unavailable", problem, retryable=True, reason="encoding") from None
             # Half of the world means raw deflate by this word.
             self._inflate, self._may_be_raw = zlib.decompressobj(-15), False
             return self._inflated(chunk, left)
@@ -149,17 +149,17 @@ class _Body:
         return found
 
 
-def _failure(service: Service, error: Exception) -> Refusal:
+def _failure(service: Service, error: Exception) -> ToolError:
     """Make the refusal of a connection or an answer that failed."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ssl.SSLError):
         cause = cause.__cause__ or cause.__context__
     said = str(cause or error) or type(error).__name__
     reason = "tls" if cause is not None else "protocol" if isinstance(error, httpcore.ProtocolError) else "connect"
-    return Refusal("unavailable", f"{service.name}: {said[:300]}", retryable=reason != "tls", reason=reason)
+    return ToolError("unavailable", f"{service.name}: {said[:300]}", retryable=reason != "tls", reason=reason)
 
 
-def unavailable(service: Service, reply: Reply, said: str = "") -> Refusal:
+def unavailable(service: Service, reply: Reply, said: str = "") -> ToolError:
     """Make the refusal of an answer whose status is no success; a full or busy service may be asked again later."""
     details: dict[str, Any] = {"reason": "status", "status": reply.status}
     if reply.status == 429:
@@ -169,4 +169,4 @@ def unavailable(service: Service, reply: Reply, said: str = "") -> Refusal:
         details["retry_after_s"] = int(wait)
     retryable = reply.status in (408, 425, 429) or reply.status >= 500
     problem = f"{service.name} answered {reply.status}{': ' if said else ''}{said}"
-    return Refusal("unavailable", problem, retryable=retryable, **details)
+    return ToolError("unavailable", problem, retryable=retryable, **details)

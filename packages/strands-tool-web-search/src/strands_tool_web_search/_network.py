@@ -10,8 +10,7 @@ from typing import Any
 
 import httpcore
 
-from strands_tool_web_search import _resolve
-from strands_tool_web_search._contract import Refusal
+from strands_tool_kit import ToolError, resolve
 
 
 class TooMuchError(Exception):
@@ -97,13 +96,13 @@ class Backend(httpcore.AsyncNetworkBackend):
 
     async def _addresses(self, host: str, port: int) -> list[str]:
         try:
-            found = [host] if is_address(host) else await _resolve.look_up(host, port)
+            found = [host] if is_address(host) else await resolve.look_up(host, port)
         except OSError as error:
             problem = f"{host} cannot be resolved: {str(error)[:200]}"
-            raise Refusal("unavailable", problem, retryable=True, reason="resolve") from None
+            raise ToolError("unavailable", problem, retryable=True, reason="resolve") from None
         if self._only_loopback and not all(map(is_loopback, found)):
             problem = f"{host} is not this machine, and plain http goes nowhere else"
-            raise Refusal("unavailable", problem, reason="config")
+            raise ToolError("unavailable", problem, reason="config")
         return found
 
     async def connect_unix_socket(

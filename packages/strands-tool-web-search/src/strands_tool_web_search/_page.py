@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import html.parser
 import re
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, urlsplit
 
+from strands_tool_kit.markup import feed_page
 from strands_tool_web_search._clean import line_of, web_address
-from strands_tool_web_search._markup import pieces
 
 MAX_TITLE = 200
 MAX_SNIPPET = 500
@@ -65,22 +63,10 @@ class _Found:
 
 
 async def read_page(text: str) -> Page:
-    """Return what a result page says; others have their turn while it is read."""
-    reader, end = _Reader(), time.monotonic() + _SECONDS
-    for count, piece in enumerate(pieces(text)):
-        reader.feed(piece)
-        # What the parser cannot finish with one whole tag is nothing that it ever will.
-        if len(reader.rawdata) > len(piece):
-            reader.rawdata = ""
-        if count % 256 == 0:
-            await asyncio.sleep(0)
-            if time.monotonic() > end:
-                reader.is_cut = True
-        if len(reader.found) > _MAX_FOUND:
-            reader.is_cut = True
-        if reader.is_cut:
-            break
-    return reader.page()
+    """Return what a result page says; other tasks run while it is read."""
+    reader = _Reader()
+    is_whole = await feed_page(reader, text, seconds=_SECONDS, is_full=lambda: len(reader.found) > _MAX_FOUND)
+    return reader.page(is_cut=not is_whole)
 
 
 class _Reader(html.parser.HTMLParser):
@@ -89,7 +75,6 @@ class _Reader(html.parser.HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.found: list[_Found] = []
-        self.is_cut = False
         self._into: list[str] | None = None
         self._until = ""
         self._left = 0
@@ -140,7 +125,7 @@ class _Reader(html.parser.HTMLParser):
     def unknown_decl(self, data: str) -> None:
         """Pass over a declaration; the standard parser would raise for some."""
 
-    def page(self) -> Page:
+    def page(self, *, is_cut: bool) -> Page:
         """Return what was collected."""
         hits, left_out, is_known = [], 0, self._is_empty
         for one in self.found:
@@ -153,7 +138,7 @@ class _Reader(html.parser.HTMLParser):
                 hits.append(Hit(title or url, url, line_of("".join(one.snippet), MAX_SNIPPET)))
             else:
                 left_out += 1
-        return Page(tuple(hits), left_out, self._following(), self._is_challenge, is_known, self.is_cut)
+        return Page(tuple(hits), left_out, self._following(), self._is_challenge, is_known, is_cut)
 
     def _following(self) -> dict[str, str] | None:
         """Return the form that leads furthest on; the one that leads back has a smaller start."""

@@ -12,7 +12,7 @@ from typing import Any
 import httpcore
 import httpx
 
-from strands_tool_web_search._contract import Context, Refusal
+from strands_tool_kit import CallContext, ToolError
 from strands_tool_web_search._network import Backend, Meter, is_loopback
 
 _PORTS = {"http": 80, "https": 443}
@@ -46,7 +46,7 @@ class Service:
             path: What follows the address.
 
         Raises:
-            Refusal: `unavailable`, since only the operator can mend it.
+            ToolError: `unavailable`, since only the operator can mend it.
         """
         more = {name: config[name] for name in ("ca_file", "timeout_s", "max_body_bytes") if name in config}
         try:
@@ -54,7 +54,7 @@ class Service:
             proxy = _proxy_url(config["proxy"]) if config.get("proxy") else None
         except (httpx.InvalidURL, ValueError, TypeError) as error:
             problem = f"the configuration of the tool is wrong: {str(error)[:300]}"
-            raise Refusal("unavailable", problem, reason="config") from None
+            raise ToolError("unavailable", problem, reason="config") from None
         return cls(url, proxy, **more)
 
     @property
@@ -62,11 +62,11 @@ class Service:
         """The service in a message: its host, without what may be private in its address."""
         return self.url.host
 
-    def until(self, context: Context) -> float:
+    def until(self, context: CallContext) -> float:
         """Return the moment by which all of a call must be done.
 
         Raises:
-            Refusal: the call was cancelled, or its time is over already.
+            ToolError: the call was cancelled, or its time is over already.
         """
         context.require_time()
         end = time.monotonic() + self.timeout_s
@@ -116,7 +116,7 @@ def tls_context(ca_file: str | None) -> ssl.SSLContext:
     """Return the context of all TLS connections: certificates are always verified.
 
     Raises:
-        Refusal: `unavailable`, when the file of authorities cannot be used.
+        ToolError: `unavailable`, when the file of authorities cannot be used.
     """
     context = httpx.create_ssl_context(trust_env=False)
     if ca_file is not None:
@@ -124,5 +124,5 @@ def tls_context(ca_file: str | None) -> ssl.SSLContext:
             context.load_verify_locations(ca_file)
         except (OSError, ValueError) as error:
             problem = f"the configuration of the tool is wrong: ca_file cannot be used: {str(error)[:200]}"
-            raise Refusal("unavailable", problem, reason="config") from None
+            raise ToolError("unavailable", problem, reason="config") from None
     return context

@@ -6,7 +6,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from strands_tool_web_search._contract import Refusal, answer
+from strands_tool_kit import ToolError, answer
 
 MAX_TEXT = 65_536
 MAX_JSON = 131_072
@@ -18,7 +18,7 @@ async def answer_async(
     """Await the tool's work and wrap its text and JSON, or its refusal, as a Strands tool result."""
     try:
         outcome = await work()
-    except Refusal as refusal:
+    except ToolError as refusal:
         caught = refusal
 
         def refuse() -> tuple[str, dict[str, Any]]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
-from strands_tool_web_search._contract import Context, Refusal, read_input
+from strands_tool_kit import CallContext, ToolError, read_input
 from strands_tool_web_search._exchange import Reply, exchange, unavailable
 from strands_tool_web_search._page import Hit, Page, read_page
 from strands_tool_web_search._service import Service
@@ -123,7 +123,7 @@ async def duckduckgo_search(tool: dict[str, Any], **kwargs: Any) -> dict[str, An
     """
 
     async def work() -> tuple[str, dict[str, Any]]:
-        given, context = _read(tool), Context.of(kwargs)
+        given, context = _read(tool), CallContext.of(kwargs)
         service = Service.of(context.config, _BASE, "html/")
         hits, notices = await _search(service, given, context)
         results = [{"title": hit.title, "url": hit.url, "snippet": hit.snippet} for hit in hits]
@@ -139,13 +139,13 @@ def _read(tool: Mapping[str, Any]) -> dict[str, Any]:
     given = read_input(tool, TOOL_SPEC)
     if not _REGION.fullmatch(given["region"]):
         problem = "'region' must be a country and a language such as us-en; wt-wt for all"
-        raise Refusal("invalid_input", problem, reason="pattern", field="region")
+        raise ToolError("invalid_input", problem, reason="pattern", field="region")
     if not given["query"].strip() or any(0xD800 <= ord(char) <= 0xDFFF for char in given["query"]):
-        raise Refusal("invalid_input", "'query' must be text", reason="type", field="query")
+        raise ToolError("invalid_input", "'query' must be text", reason="type", field="query")
     return given
 
 
-async def _search(service: Service, given: Mapping[str, Any], context: Context) -> tuple[list[Hit], list[str]]:
+async def _search(service: Service, given: Mapping[str, Any], context: CallContext) -> tuple[list[Hit], list[str]]:
     """Read result pages until there are enough results, or no more."""
     until = service.until(context)
     own = {"q": given["query"], "kl": given["region"], "kp": _SAFE[given["safesearch"]], "df": given["timelimit"] or ""}
@@ -155,7 +155,7 @@ async def _search(service: Service, given: Mapping[str, Any], context: Context) 
     for number in range(_MAX_PAGES):
         try:
             page = await _page(service, form, until)
-        except Refusal as refusal:
+        except ToolError as refusal:
             if not number:
                 raise
             notices.append(f"later results could not be read ({refusal.details.get('reason', refusal.code)})")
@@ -178,13 +178,13 @@ async def _page(service: Service, form: Mapping[str, str], until: float) -> Page
     """Fetch and read one result page.
 
     Raises:
-        Refusal: it is no result page; a page that only asks for a proof is not a page without results.
+        ToolError: it is no result page; a page that only asks for a proof is not a page without results.
     """
     reply = await exchange(service, _HEADERS, urlencode(form).encode("ascii"), until)
     page = await read_page(reply.text) if reply.status < 400 else None
     if reply.status in (202, 403, 418) or (page is not None and page.is_challenge):
         problem = f"{service.name} asks for a proof that a person is there; wait before the next search"
-        raise Refusal("unavailable", problem, retryable=True, reason="challenge", status=reply.status)
+        raise ToolError("unavailable", problem, retryable=True, reason="challenge", status=reply.status)
     if page is None or reply.status != 200:
         raise unavailable(service, reply)
     if not page.is_known:
@@ -192,6 +192,6 @@ async def _page(service: Service, form: Mapping[str, str], until: float) -> Page
     return replace(page, is_cut=page.is_cut or reply.is_cut)
 
 
-def _unreadable(service: Service, reply: Reply) -> Refusal:
+def _unreadable(service: Service, reply: Reply) -> ToolError:
     problem = f"{service.name} answered with a page that has no results and does not say that there are none"
-    return Refusal("unavailable", problem, reason="format", status=reply.status)
+    return ToolError("unavailable", problem, reason="format", status=reply.status)

@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from strands_tool_kit import CallContext, ToolError, read_input
 from strands_tool_web_search._clean import line_of, lines_of, web_address
-from strands_tool_web_search._contract import Context, Refusal, read_input
 from strands_tool_web_search._exchange import Reply, exchange, unavailable
 from strands_tool_web_search._service import Service
 from strands_tool_web_search._told import answer_async, as_text, fitting
@@ -200,7 +200,7 @@ async def tavily_search(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     """
 
     async def work() -> tuple[str, dict[str, Any]]:
-        given, context = _read(tool), Context.of(kwargs)
+        given, context = _read(tool), CallContext.of(kwargs)
         service = Service.of(context.config, _BASE, "search")
         key = _key(kwargs)
         headers = {
@@ -259,8 +259,8 @@ def _is_date(text: str) -> bool:
         return False
 
 
-def _bad(name: str, problem: str, reason: str) -> Refusal:
-    return Refusal("invalid_input", f"'{name}' {problem}", reason=reason, field=name)
+def _bad(name: str, problem: str, reason: str) -> ToolError:
+    return ToolError("invalid_input", f"'{name}' {problem}", reason=reason, field=name)
 
 
 def _key(keywords: Mapping[str, Any]) -> str:
@@ -268,10 +268,10 @@ def _key(keywords: Mapping[str, Any]) -> str:
     key = ((keywords.get("strands_cli") or {}).get("secrets") or {}).get(SECRET)
     if not isinstance(key, str) or not key.strip():
         problem = f"the secret {SECRET} is not given; name it in the workflow: env: {{secrets: [{{key: {SECRET}}}]}}"
-        raise Refusal("unavailable", problem, reason="secret")
+        raise ToolError("unavailable", problem, reason="secret")
     key = key.strip()
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise Refusal("unavailable", f"the secret {SECRET} is not in the form of a key", reason="secret")
+        raise ToolError("unavailable", f"the secret {SECRET} is not in the form of a key", reason="secret")
     return key
 
 
@@ -284,14 +284,14 @@ def _answer_of(service: Service, reply: Reply, key: str) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         value = None
     if reply.status in (401, 403):
-        raise Refusal(
+        raise ToolError(
             "unavailable", f"{service.name} does not accept the key in {SECRET}", reason="key", status=reply.status
         )
     if reply.status != 200:
         raise unavailable(service, reply, _said(value))
     if not isinstance(value, Mapping) or not isinstance(value.get("results"), list):
         how = "is longer than allowed" if reply.is_cut else "is not the JSON of a search"
-        raise Refusal("unavailable", f"the answer of {service.name} {how}", reason="format")
+        raise ToolError("unavailable", f"the answer of {service.name} {how}", reason="format")
     return value
 
 

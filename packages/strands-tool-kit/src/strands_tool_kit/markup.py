@@ -1,21 +1,51 @@
-"""HTML cut down to what a parser reads in linear time: no scripts, no comments, no endless tags."""
+"""HTML read in linear time: without scripts, comments and tags of unbounded length."""
 
 from __future__ import annotations
 
+import asyncio
+import html.parser
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
-# Elements whose content is no markup; what has no end goes to the end of the page, as in a browser.
+# Elements whose content is not markup; an element without an end reaches to the end of the page, as in a browser.
 _RAW = re.compile(r"(script|style|noscript|template|svg|math|iframe|object|textarea|select)\b", re.IGNORECASE)
 _NAME = re.compile(r"/?[A-Za-z][A-Za-z0-9:-]{0,40}")
 _MAX_TAG = 8_192
 
 
+async def feed_page(
+    parser: html.parser.HTMLParser, page: str, *, seconds: float, is_full: Callable[[], bool] = lambda: False
+) -> bool:
+    """Feed a page to a parser piece by piece; other tasks run in between.
+
+    Args:
+        parser: Takes the pieces.
+        page: The HTML.
+        seconds: The longest time to spend.
+        is_full: Whether the parser needs no more.
+
+    Returns:
+        Whether the page was read to its end.
+    """
+    end = time.monotonic() + seconds
+    for count, piece in enumerate(pieces(page)):
+        parser.feed(piece)
+        # A construct that is unfinished after a whole piece stays unfinished.
+        if len(parser.rawdata) > len(piece):
+            parser.rawdata = ""
+        if count % 256 == 0:
+            await asyncio.sleep(0)
+        if is_full() or (count % 64 == 0 and time.monotonic() > end):
+            return False
+    return True
+
+
 def pieces(page: str) -> Iterator[str]:
-    """Yield text and tags in order, leaving out what nobody reads.
+    """Yield text and tags in order, without scripts, styles, comments and declarations.
 
     Each tag is one piece of a bounded length. `html.parser` looks at an unfinished construct again with every feed,
-    which takes quadratic time for a page made to do so; here nothing is looked at twice.
+    which takes quadratic time for a page that is made for it; here nothing is looked at twice.
     """
     position, has_end = 0, True
     while position < len(page):

@@ -1,0 +1,70 @@
+"""The input of a call, checked against the tool's own schema."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from strands_tool_kit._result import ToolError
+
+_JSON_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (Mapping,),
+}
+
+
+def read_input(tool: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Check the input of a call against the tool's flat schema and fill in the defaults.
+
+    A plain Strands agent does not validate the input of a module tool, so the tool does. A null stands for an
+    absent optional value, because models send it so. Checked are `type` (one JSON type), `enum`, `minimum`,
+    `maximum`, `minLength`, `maxLength` and `required`; what is nested is not.
+
+    Returns:
+        A value for every property of the schema; None for what is absent and has no default.
+
+    Raises:
+        ToolError: `invalid_input`, with the first field that does not fit.
+    """
+    schema = spec["inputSchema"]["json"]
+    rules: Mapping[str, Mapping[str, Any]] = schema["properties"]
+    required = schema.get("required", ())
+    sent = tool.get("input")
+    if not isinstance(sent, Mapping):
+        raise ToolError("invalid_input", f"the input must be an object with: {', '.join(rules)}", reason="type")
+    values = {name: value for name, value in sent.items() if value is not None or name in required}
+    for name in values:
+        if name not in rules:
+            raise bad_input(str(name), f"is not an input of {spec['name']}; its inputs: {', '.join(rules)}", "unknown")
+    for name in required:
+        if name not in values:
+            raise bad_input(name, "is required", "missing")
+    for name, value in values.items():
+        _require_fits(name, value, rules[name])
+    return {name: values.get(name, rule.get("default")) for name, rule in rules.items()}
+
+
+def bad_input(name: str, problem: str, reason: str) -> ToolError:
+    """Return the error for one field: `'NAME' PROBLEM`, with the field and the reason in its details."""
+    return ToolError("invalid_input", f"'{name}' {problem}", reason=reason, field=name)
+
+
+def _require_fits(name: str, value: Any, rule: Mapping[str, Any]) -> None:
+    """Raise unless a value has the type, bounds and choices of its schema."""
+    kind = rule["type"]
+    if not isinstance(value, _JSON_TYPES[kind]) or (isinstance(value, bool) and kind != "boolean"):
+        raise bad_input(name, f"must be a JSON {kind}, not {type(value).__name__}", "type")
+    if "enum" in rule and value not in rule["enum"]:
+        raise bad_input(name, f"must be one of: {', '.join(map(str, rule['enum']))}", "enum")
+    if kind in ("integer", "number"):
+        if not rule.get("minimum", -math.inf) <= value <= rule.get("maximum", math.inf):
+            bounds = f"{rule.get('minimum', 'any')} to {rule.get('maximum', 'any')}"
+            raise bad_input(name, f"must lie in {bounds}", "range")
+    elif isinstance(value, str) and not rule.get("minLength", 0) <= len(value) <= rule.get("maxLength", math.inf):
+        bounds = f"{rule.get('minLength', 0)} to {rule.get('maxLength', 'any')}"
+        raise bad_input(name, f"must have {bounds} characters, not {len(value)}", "length")
