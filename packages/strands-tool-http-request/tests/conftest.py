@@ -26,6 +26,15 @@ class Asked:
     headers: dict[str, str]
     body: bytes
     port: int
+    reader: asyncio.StreamReader
+
+    async def hung_up_within(self, seconds: float) -> bool:
+        """Return whether the client closes the connection within this time."""
+        try:
+            await asyncio.wait_for(self.reader.read(), seconds)
+        except TimeoutError:
+            return False
+        return True
 
 
 def reply(body: bytes | str = b"", status: str = "200 OK", **headers: str) -> bytes:
@@ -64,7 +73,7 @@ class Server:
                 name, _, value = line.partition(":")
                 headers[name.lower()] = value.strip()
             body = await reader.readexactly(int(headers.get("content-length", 0)))
-            asked = Asked(method, target, headers, body, writer.get_extra_info("sockname")[1])
+            asked = Asked(method, target, headers, body, writer.get_extra_info("sockname")[1], reader)
             self.asked.append(asked)
             answer = self.answers.get(target.partition("?")[0], reply(status="404 Not Found"))
             if isinstance(answer, bytes):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import socket
 import time
@@ -47,7 +46,7 @@ async def endless(asked, writer) -> None:
 async def drip(asked, writer) -> None:
     writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 12\r\n\r\n")
     for _ in range(12):
-        await asyncio.sleep(0.05)
+        await asked.hung_up_within(0.05)
         writer.write(b"x")
         await writer.drain()
 

@@ -117,7 +117,6 @@ def test_nothing_is_run_where_no_engine_holds(word: str, monkeypatch: pytest.Mon
     monkeypatch.setattr(subprocess, "Popen", None)
     error = refusal({"config": {"engine": word}}, code="print(1)")
     assert (error["code"], error["details"]) == ("unavailable", {"reason": "engine"})
-    assert "runs nothing on this machine" in error["message"]
 
 
 def test_monty_is_named_with_the_way_to_get_it_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

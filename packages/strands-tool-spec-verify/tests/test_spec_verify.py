@@ -162,17 +162,17 @@ def test_no_template_is_rendered(template: str, tmp_path: Path) -> None:
     step = f'{{agent: writer, input: "{template}", vars: {{v: "{template}"}}}}'
     artifact = f'outputs: {{artifacts: [{{path: "{template}", from: "{template}"}}]}}\n'
     text = SOUND.replace("steps: [{agent: writer, input: go}]", f"steps: [{', '.join([step] * 20)}]") + artifact
-    start = time.monotonic()
+    start = time.process_time()
     answer = verify(text, tmp_path, check_capability=True)
-    assert time.monotonic() - start < 8, "rendered, each of them would take seconds, or the memory"
+    assert time.process_time() - start < 8, "rendered, each of them would take seconds, or the memory"
     assert "<class" not in json.dumps(answer)
 
 
 def test_a_large_text_ends_soon_and_a_larger_one_is_refused(tmp_path: Path) -> None:
     steps = ", ".join(["{agent: writer, input: '{{ a }}'}"] * 3000)
-    start = time.monotonic()
+    start = time.process_time()
     verify(SOUND.replace("{agent: writer, input: go}", steps), tmp_path, check_capability=True)
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20
     result = spec_verify({"toolUseId": "1", "input": {"spec_content": "x" * 1_000_001}})
     assert result["content"][-1]["json"]["error"]["code"] == "invalid_input"
 

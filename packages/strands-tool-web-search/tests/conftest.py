@@ -29,6 +29,15 @@ class Asked:
     target: str
     headers: dict[str, str]
     body: bytes
+    reader: asyncio.StreamReader
+
+    async def hung_up_within(self, seconds: float) -> bool:
+        """Return whether the client closes the connection within this time."""
+        try:
+            await asyncio.wait_for(self.reader.read(), seconds)
+        except TimeoutError:
+            return False
+        return True
 
     @property
     def form(self) -> dict[str, str]:
@@ -70,7 +79,7 @@ class Server:
             pairs = (line.partition(":") for line in head[1:-1])
             headers = {name.lower(): value.strip() for name, _, value in pairs}
             body = await reader.readexactly(int(headers.get("content-length", 0)))
-            self.asked.append(asked := Asked(method, target, headers, body))
+            self.asked.append(asked := Asked(method, target, headers, body, reader))
             answer = self.answers[min(len(self.asked), len(self.answers)) - 1]
             if isinstance(answer, bytes):
                 writer.write(answer)
