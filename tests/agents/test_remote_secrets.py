@@ -82,7 +82,7 @@ def cloud(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Cloud]:
     }  # fmt: skip
     for name, value in known.items():
         monkeypatch.setenv(name, value)
-    thread = threading.Thread(target=serving.serve_forever, args=(0.05,), daemon=True)
+    thread = threading.Thread(target=serving.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     yield serving
     serving.shutdown()

@@ -53,7 +53,7 @@ class _Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def service() -> Iterator[Service]:
     serving = Service()
-    thread = threading.Thread(target=serving.serve_forever, daemon=True)
+    thread = threading.Thread(target=serving.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     yield serving
     serving.closing.set()
