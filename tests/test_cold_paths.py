@@ -27,6 +27,7 @@ NEVER = {
     "openai",
     "httpx",
     "sqlite3",
+    "importlib_metadata",
 }
 # Typer 0.29 imports pydantic to read any command's options (docs/decisions/0001), and pydantic importlib.metadata.
 WITHOUT_A_SPEC = {"jsonschema", "jinja2", "packaging", "yaml"}
@@ -81,6 +82,13 @@ def run_cold(site: Path, *arguments: str) -> Ran:
     return Ran(ran.returncode, ran.stdout, errors, frozenset(modules))
 
 
+TRAPPED = """\
+version: 1
+name: trapped
+runtime: {provider: bedrock, model_id: some}
+agents: {one: {prompt: Answer., tools: [trap]}}
+pattern: {type: chain, config: {steps: [{agent: one, input: Begin.}]}}
+"""
 COLD = {
     "version": ["--version"],
     "help": ["--help"],
@@ -106,6 +114,17 @@ def test_a_cold_command_imports_neither_the_sdk_nor_a_plugin(name: str, site: Pa
     assert ran.imported(NEVER) == set()
     assert not (site / TRAP / "sprung").exists()
     assert "trap sprang" not in ran.output + ran.errors
+
+
+def test_a_plan_that_a_lock_checks_is_as_cold(site: Path) -> None:
+    flow = site.parent / "flow.yaml"
+    flow.write_text(TRAPPED)
+    written = run_cold(site, "lock")
+    assert written.code == 0, written.output + written.errors
+    planned = run_cold(site, "plan", str(flow))
+    assert planned.code == 0, planned.output + planned.errors
+    assert planned.imported({"tomllib"}), "the lock was read"
+    assert planned.imported(NEVER) == set()
 
 
 @pytest.mark.parametrize("name", ["version", "help", "list-tools"])

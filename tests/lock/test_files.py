@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.lock.file_digests import UNREADABLE, digest_of_file
+from strands_cli.catalog.installed_files import UNREADABLE, digest_of_file
 from tests.distributions import make_distribution, manifest_of, module_source, sound, tool
 from tests.lock.kit import install, lock_site, write_record
 

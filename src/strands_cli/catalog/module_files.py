@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from importlib.machinery import EXTENSION_SUFFIXES, BuiltinImporter, FrozenImporter, PathFinder
 
 _CHUNK = 65_536
+# O_NONBLOCK: opening a named pipe must not wait for a writer.
+READ_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_BINARY", "O_CLOEXEC", "O_NONBLOCK"))
 _ABSENT = (FileNotFoundError, NotADirectoryError)
 _SUFFIXES = (".py", *EXTENSION_SUFFIXES, ".pyc")
 
@@ -120,7 +122,7 @@ def read_start(path: str, count: int) -> bytes:
     Raises:
         OSError: When it cannot be read.
     """
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
+    descriptor = os.open(path, READ_FLAGS)
     try:
         start = chunk = os.read(descriptor, min(count, _CHUNK))
         while len(chunk) == _CHUNK and len(start) < count:

@@ -8,7 +8,6 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from strands_cli.catalog.distributions import Scan, normalise
@@ -89,15 +88,19 @@ def _full_requirement(text: str, seen: Scan) -> str | None:
 
 def _extra(name: str, extra: str, text: str, seen: Scan) -> str | None:
     """Return what an extra of an installed distribution lacks; what its dependencies need in turn is not followed."""
-    from importlib.metadata import PathDistribution
+    from packaging.requirements import InvalidRequirement, Requirement
 
-    from packaging.requirements import Requirement
+    from strands_cli.catalog.dist_info import open_distribution
 
-    installed = PathDistribution(Path(seen.records[normalise(name)][0][1]))
+    installed = open_distribution(seen.records[normalise(name)][0][1])
     provided = {normalise(one) for one in installed.metadata.get_all("Provides-Extra") or ()}
     if normalise(extra) not in provided:
         return f"the distribution {text!r}, which has no extra {extra!r}"
-    for needed in map(Requirement, installed.requires or ()):
+    try:
+        needs = [Requirement(one) for one in installed.requires or ()]
+    except InvalidRequirement as error:
+        return f"the distribution {text!r}, whose own requirements cannot be read ({str(error).splitlines()[0]})"
+    for needed in needs:
         marker = needed.marker
         if marker is None or marker.evaluate({"extra": ""}) or not marker.evaluate({"extra": extra}):
             continue

@@ -92,17 +92,16 @@ def _whose(program: Path) -> str:
 
 def check_dependencies(seen: Scan) -> Iterator[Check]:
     """Say whether the SDK, and all that strands-cli needs, is installed in a version that it supports."""
-    from importlib.metadata import PackageNotFoundError, requires
-
     from packaging.requirements import Requirement
 
-    try:
-        wanted = [Requirement(text) for text in requires(OURS) or ()]
-    except PackageNotFoundError:
+    from strands_cli.catalog.dist_info import open_distribution
+
+    copies = seen.records.get(OURS)
+    if not copies:
         yield Check("dependencies", "warning", "strands-cli runs without being installed", f"pip install {OURS}")
         return
     bad = []
-    for requirement in wanted:
+    for requirement in map(Requirement, open_distribution(copies[0][1]).requires or ()):
         if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
             continue
         version = seen.version(requirement.name)

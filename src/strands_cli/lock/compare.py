@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from strands_cli.lock.file_digests import UNREADABLE
+from strands_cli.catalog.installed_files import UNREADABLE
 from strands_cli.lock.lock_model import Lock, LockedDistribution, LockedModule, LockedServer, LockedTool
 
 _SHOWN, _BEFORE, _NAMES = 70, 20, 5

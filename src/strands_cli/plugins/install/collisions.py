@@ -1,17 +1,17 @@
-"""What a distribution would replace or hide that belongs to somebody else, strands-cli among them."""
+"""What a distribution would replace or hide that belongs to another distribution, strands-cli included."""
 
 from __future__ import annotations
 
 import os
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from strands_cli.catalog import Catalog
+from strands_cli.catalog.dist_info import open_distribution, read_record
 from strands_cli.catalog.module_files import find_package
 from strands_cli.errors import Finding
 from strands_cli.plugins.install.fetch import Fetched
-from strands_cli.plugins.install.record_file import installed_paths, owner_of, place
 
 _INITS = ("__init__.py", "__init__.pyc")
 _PROGRAMS = ("console_scripts", "gui_scripts")
@@ -21,12 +21,10 @@ _FIX = "do not install it; tell its author"
 def find_collisions(fetched: Fetched, installed: Catalog) -> list[Finding]:
     """Return what keeps a distribution from being installed here: files and programs that are not its own."""
     site = sysconfig.get_path("purelib")
-    own: set[str] = set()
-    for directory, dist_info in installed.seen.records.get(fetched.name, ()):
-        own |= installed_paths(directory, dist_info)
+    own = _recorded_paths(installed.seen.records.get(fetched.name, ()))
     replaced = [*_files(fetched, site), *_programs(fetched)]
     taken = [path for path in replaced if path not in own and os.path.lexists(path)]
-    findings = [_replaces(fetched, path, owner_of(path, installed.seen.records)) for path in taken[:5]]
+    findings = [_replaces(fetched, path, _owner_of(path, installed)) for path in taken[:5]]
     if not findings:
         findings += [_hides(fetched, name, place_) for name, place_ in _hidden(fetched, installed, own, site)]
     return findings
@@ -34,9 +32,7 @@ def find_collisions(fetched: Fetched, installed: Catalog) -> list[Finding]:
 
 def programs_of(fetched: Fetched) -> list[str]:
     """Return the names of the programs that a distribution brings."""
-    from importlib.metadata import PathDistribution
-
-    points = PathDistribution(fetched.dist_info).entry_points
+    points = open_distribution(str(fetched.dist_info)).entry_points
     return sorted({*(point.name for point in points if point.group in _PROGRAMS), *fetched.scripts})
 
 
@@ -47,19 +43,34 @@ def top_names(tree: Path) -> list[str]:
     return sorted([*folders, *(path.name.partition(".")[0] for path in tree.glob("*.py"))])
 
 
+def _recorded_paths(copies: Iterable[tuple[str, str]]) -> set[str]:
+    rows = ((site, row) for site, dist_info in copies for row in read_record(dist_info) or ())
+    return {_place(site, row.path) for site, row in rows}
+
+
+def _place(site: str, path: str) -> str:
+    """Return a path as an absolute one, in one spelling."""
+    return os.path.normcase(os.path.normpath(Path(site) / path))
+
+
+def _owner_of(path: str, installed: Catalog) -> str | None:
+    copies = installed.seen.records
+    return next((name for name in copies if path in _recorded_paths(copies[name])), None)
+
+
 def _files(fetched: Fetched, site: str) -> Iterator[str]:
     for path in fetched.tree.rglob("*"):
         inside = path.relative_to(fetched.tree)
         if path.is_file() and inside.parts[0] not in (fetched.dist_info.name, ".lock"):
-            yield place(site, inside.as_posix())
+            yield _place(site, inside.as_posix())
 
 
 def _programs(fetched: Fetched) -> Iterator[str]:
     folder = sysconfig.get_path("scripts")
     for name in programs_of(fetched):
-        yield place(folder, name)
+        yield _place(folder, name)
         if os.name == "nt":
-            yield place(folder, f"{name}.exe")
+            yield _place(folder, f"{name}.exe")
 
 
 def _hidden(fetched: Fetched, installed: Catalog, own: set[str], site: str) -> Iterator[tuple[str, str]]:
@@ -71,7 +82,7 @@ def _hidden(fetched: Fetched, installed: Catalog, own: set[str], site: str) -> I
             continue  # a namespace package shares its name
         package = find_package(name, installed.seen.listings)
         found = (package.directory or package.file) if package else None
-        if package is None or found is None or found in mine or (package.file and place(site, package.file) in own):
+        if package is None or found is None or found in mine or (package.file and _place(site, package.file) in own):
             continue
         if name in ("strands_cli", "strands") or Path(found).parent != Path(site):
             yield name, found

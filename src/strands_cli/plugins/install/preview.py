@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.catalog import Catalog, ToolRecord, discover_catalog
+from strands_cli.catalog.dist_info import open_distribution
 from strands_cli.catalog.distributions import read_entry_points, read_header
 from strands_cli.catalog.scan import search_path
 from strands_cli.errors import Denied, Finding
@@ -116,12 +117,10 @@ def _changes(name: str, installed: Catalog, after: Catalog) -> list[Difference]:
 
 
 def _to_install(fetched: Fetched, installed: Catalog) -> Iterator[str]:
-    from importlib.metadata import PathDistribution
-
     from packaging.requirements import InvalidRequirement, Requirement
 
     extras = set(fetched.extras.strip("[]").split(",")) if fetched.extras else {""}
-    for text in PathDistribution(fetched.dist_info).requires or ():
+    for text in open_distribution(str(fetched.dist_info)).requires or ():
         try:
             wanted = Requirement(text)
         except InvalidRequirement:

@@ -1,4 +1,4 @@
-"""Whether what is installed is what was installed: files against the hashes and sizes of their RECORD."""
+"""Whether installed files have the hashes and sizes that the RECORD of their distribution lists."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from strands_cli.catalog import Catalog
+from strands_cli.catalog.dist_info import RecordedFile, read_record
+from strands_cli.catalog.installed_files import CACHE, UNREADABLE, digest_of_file, files_of
 from strands_cli.catalog.module_files import find_package
 from strands_cli.errors import Finding, Where
-from strands_cli.lock.file_digests import CACHE, UNREADABLE, digest_of_file, files_of
-from strands_cli.plugins.install.record_file import RecordedFile, read_record
 
 _UNHASHED = ("RECORD", "RECORD.jws", "RECORD.p7s")
 
@@ -35,7 +35,7 @@ class Verified:
 def verify_distribution(name: str, catalog: Catalog) -> Verified:
     """Compare the files of an installed distribution with its RECORD.
 
-    A RECORD is not signed: this finds damage and edits, not somebody who mends the RECORD too. A lock does.
+    A RECORD is not signed: this finds damage and edits, but not an attacker who rewrites RECORD too. A lock finds that.
 
     Args:
         name: Normalised; one that is installed.
@@ -93,7 +93,8 @@ def _fits(row: RecordedFile, found: str, path: Path) -> bool:
     if algorithm == "sha256":
         digest = bytes.fromhex(found.partition(":")[2])
     elif algorithm in ("sha384", "sha512"):
-        digest = hashlib.new(algorithm, path.read_bytes()).digest()
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, algorithm).digest()
     else:
         return False  # weaker ones are not allowed in a RECORD
     return base64.urlsafe_b64encode(digest).decode().rstrip("=") == written.rstrip("=")
@@ -103,7 +104,7 @@ def _added(
     name: str, site: str, dist_info: str, rows: list[RecordedFile], present: dict[str, str]
 ) -> Iterator[Finding]:
     folder = Path(dist_info).name
-    known = {row.path.replace("\\", "/") for row in rows}
+    known = {row.path for row in rows}
     for path in sorted(present):
         recorded = f"{folder}/{path[len('dist-info/') :]}" if path.startswith("dist-info/") else path
         if recorded not in known:

@@ -1,4 +1,4 @@
-"""Digests of the files that an import of a distribution can run, read from disk whatever its RECORD says of them."""
+"""Digests of the files that importing a distribution can run, computed from the files themselves."""
 
 # Strings and os.path: a check handles many names, and Path costs it several times more.
 # ruff: noqa: PTH112, PTH113, PTH117, PTH118, PTH119
@@ -9,12 +9,12 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 
-from strands_cli.catalog.module_files import read_start
+from strands_cli.catalog.dist_info import read_record
+from strands_cli.catalog.module_files import READ_FLAGS
 
-MAX_RECORD_BYTES = 16 * 1024 * 1024
 UNREADABLE = "unreadable"
 CACHE = "__pycache__"
-# What installers write about an installation; it differs between two of the same wheel.
+# Installers write these; they differ between two installations of one wheel.
 _OF_INSTALLER = {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json", "uv_build.json"}
 _CHUNK = 262_144
 _INITS = ("__init__.py", "__init__.pyc")
@@ -23,13 +23,14 @@ _INITS = ("__init__.py", "__init__.pyc")
 def files_of(site: str, dist_info: str, locations: Iterable[str]) -> tuple[dict[str, str], bool]:
     """Return the digests of a distribution's files by path, and whether it is editable.
 
-    Paths are relative to where the distribution is installed, those of its record begin with `dist-info/`. Files
-    outside of that directory are left out: scripts, which name the interpreter of one machine, and data.
+    Paths are relative to `site`; those of its `.dist-info` begin with `dist-info/`. Files outside `site` are left out:
+    scripts, which name the interpreter of one machine, and data. A file that RECORD does not list is found
+    too.
 
     Args:
-        site: The directory, or the zip archive, of `sys.path` that holds it.
+        site: The directory or zip archive of `sys.path` that contains it.
         dist_info: Its `*.dist-info`.
-        locations: The folders or single files of the packages that its tools are in.
+        locations: The folders or single files of the packages that contain its tools.
     """
     locations = sorted(set(locations))
     if os.path.isfile(site):
@@ -45,12 +46,10 @@ def files_of(site: str, dist_info: str, locations: Iterable[str]) -> tuple[dict[
 
 
 def digest_of_file(path: str) -> str | None:
-    """Return the digest of a file; None if there is none, `UNREADABLE` if its content cannot be had."""
+    """Return the digest of a file; None if the file is missing, `UNREADABLE` if it cannot be read."""
     try:
-        # Not to wait for a writer where somebody put a pipe in the place of a module.
-        flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
-        descriptor = os.open(path, flags)
-    except (FileNotFoundError, NotADirectoryError):
+        descriptor = os.open(path, READ_FLAGS)
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # a ValueError: the name has a NUL character
         return None
     except OSError:
         return UNREADABLE
@@ -72,31 +71,13 @@ def _is_below(path: str, directory: str) -> bool:
 
 
 def _recorded(site: str, dist_info: str) -> dict[str, str]:
-    """Return what RECORD lists, by path; an egg-info has none."""
-    try:
-        raw = read_start(os.path.join(dist_info, "RECORD"), MAX_RECORD_BYTES)
-    except OSError:
-        return {}
     folder = os.path.basename(dist_info) + "/"
-    found = {}
-    for name in _record_paths(raw.decode("utf-8", "surrogateescape")):
-        if not _counts(name, folder):
-            continue
-        shown = f"dist-info/{name[len(folder) :]}" if name.startswith(folder) else name
-        found[shown] = f"{site}{os.sep}{name}"
-    return found
+    names = [row.path for row in read_record(dist_info) or () if _counts(row.path, folder)]
+    return {_shown(name, folder): f"{site}{os.sep}{name}" for name in names}
 
 
-def _record_paths(text: str) -> Iterator[str]:
-    if '"' in text:
-        import csv  # few records quote a path
-
-        paths = [row[0] for row in csv.reader(text.splitlines()) if row]
-    else:
-        paths = [line.rsplit(",", 2)[0] for line in text.splitlines()]
-    for path in paths:
-        if path:
-            yield path.replace("\\", "/") if os.name == "nt" else path
+def _shown(name: str, folder: str) -> str:
+    return f"dist-info/{name[len(folder) :]}" if name.startswith(folder) else name
 
 
 def _counts(name: str, dist_info: str) -> bool:
@@ -107,7 +88,7 @@ def _counts(name: str, dist_info: str) -> bool:
 
 
 def _unrecorded(site: str, top: str, recorded: dict[str, str]) -> dict[str, str]:
-    """Return every file of a regular package; of a namespace package only those of the parts that are ours."""
+    """Return every file of a regular package; of a namespace package, the files of the parts that RECORD lists."""
     folder = os.path.join(site, *top.split("/"))
     if any(os.path.lexists(os.path.join(folder, init)) for init in _INITS):
         return dict(_walk(folder, top))
@@ -139,7 +120,7 @@ def _walk(folder: str, name: str) -> Iterator[tuple[str, str]]:
         try:
             entries = list(os.scandir(path))
         except OSError:
-            yield shown, path  # which cannot be read as a file either
+            yield shown, path  # reading it as a file fails too, so it is shown as unreadable
             continue
         for entry in entries:
             if entry.is_dir():
