@@ -44,7 +44,7 @@ nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv"
 nox.options.download_python = "never"
 nox.options.reuse_existing_virtualenvs = True
-nox.options.sessions = ["lint", "types", "tests", "docs", "wheels"]
+nox.options.sessions = ["lint", "types", "tests", "docs", "hostile", "kills", "wheels"]
 THIS = f"{sys.version_info.major}.{sys.version_info.minor}"
 PYTHONS = interpreters() or [THIS]
 
@@ -53,6 +53,12 @@ def install(session: nox.Session) -> None:
     """Install the locked environment by hash, then this clone's distributions in place."""
     session.install("--require-hashes", "-r", "constraints/dev.txt")
     session.install("--no-deps", "--no-build-isolation", *EDITABLE)
+
+
+def run_marked(session: nox.Session) -> None:
+    """Run the tests that are marked with the session's name, on every core."""
+    install(session)
+    session.run("python", "-m", "pytest", "-n", "auto", "-m", session.name, *session.posargs)
 
 
 @nox.session
@@ -77,17 +83,27 @@ def types(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    """Run the whole suite on one Python; `nox -s tests-3.13 -- -k plan` passes arguments to pytest."""
+    """Run the suite on one Python, without what has a session here; `nox -s tests-3.13 -- -k plan` passes arguments."""
     install(session)
     session.run("python", "-m", "pytest", *session.posargs)
 
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Run every YAML, shell, Python and JSON block of the README and the docs, and compare the generated pages."""
-    install(session)
-    session.run("python", "scripts/make_reference.py", "--check")
-    session.run("python", "-m", "pytest", "tests/docs", *session.posargs)
+    """Run every block of the README and the docs, the tutorial and each example."""
+    run_marked(session)
+
+
+@nox.session
+def hostile(session: nox.Session) -> None:
+    """Attack tools, servers, files and the sandbox from all sides."""
+    run_marked(session)
+
+
+@nox.session
+def kills(session: nox.Session) -> None:
+    """Kill processes at every moment of their work, and let what they left go on."""
+    run_marked(session)
 
 
 @nox.session
@@ -100,9 +116,8 @@ def site(session: nox.Session) -> None:
 
 @nox.session
 def wheels(session: nox.Session) -> None:
-    """Build a wheel of every distribution, install them in a clean environment, list and run."""
-    install(session)
-    session.run("python", "-m", "pytest", "tests/wheels", *session.posargs)
+    """Build wheels of every distribution and of new plugins, install them in clean environments, list and run."""
+    run_marked(session)
 
 
 @nox.session

@@ -22,6 +22,8 @@ from tests.cli.strands import Ran
 from tests.distributions import tool
 from tests.distributions.wheels import make_wheel, tool_wheel
 
+pytestmark = pytest.mark.wheels
+
 SECONDS = 60
 
 

@@ -44,6 +44,7 @@ def clean(tmp_path_factory: pytest.TempPathFactory) -> CleanEnvironment:
 
 
 # Above 5 seconds: an author's whole first ten minutes, in processes of their own, once for each form.
+@pytest.mark.wheels
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_made_installs_passes_its_own_tests_and_runs(
     form: str, new: New, clean: CleanEnvironment, tmp_path: Path

@@ -21,6 +21,8 @@ import yaml
 
 from tests.docs.pages import CLONE, Block, blocks, links, pages
 
+pytestmark = pytest.mark.docs
+
 SECONDS = 60
 SHELLS = {"sh", "bash", "shell"}
 PLAIN = {"text", "mermaid", "jinja", "ini", "diff", "dockerfile", "markdown"}

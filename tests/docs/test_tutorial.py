@@ -20,6 +20,8 @@ from tests.cli.clean import _entries as entries_of
 from tests.docs.pages import CLONE, Block, blocks
 from tests.wheels.clean import SITE, build, call, make_clean
 
+pytestmark = pytest.mark.docs
+
 if sys.platform == "win32":
     pytest.skip("shell and signals as POSIX has them", allow_module_level=True)
 

@@ -13,7 +13,7 @@ from strands_cli.events import RunFinished, RunStarted, StepFinished
 from tests.engine.killed import MODELS, MOMENTS, TOOLS, run_in
 from tests.fakes.ports import nothing
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
+pytestmark = [pytest.mark.kills, pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")]
 
 ALL_MADE = Counter([*MODELS, "steps.1", "add 1", "add 2", "add 3", "yes"])
 MADE_BY = dict(zip(TOOLS, ("add 1", "add 2", "add 3", "yes"), strict=True))

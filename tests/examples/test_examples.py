@@ -13,6 +13,8 @@ from tests.cli.strands import EXAMPLES
 from tests.examples.kit import ENVIRONMENT, REFUSES, WARNS, WORDS, WORKFLOWS, Shop
 from tests.fakes.http_service import HttpService
 
+pytestmark = pytest.mark.docs
+
 
 def test_an_executor_asks_with_its_key(shop: Shop, hives_service: HttpService) -> None:
     ran = shop.folder.strands("run", "examples/http-executor.yaml", "--events", "-")

@@ -21,6 +21,8 @@ from tests.cli.strands import Folder
 from tests.cli.test_resume import run_id
 from tests.distributions import make_distribution
 
+pytestmark = pytest.mark.wheels
+
 # What the tools below import and this environment may lack; the collection itself asks for five times as much.
 NEEDED = (
     "prompt-toolkit", "wcwidth", "dill", "requests", "charset-normalizer", "idna", "urllib3", "certifi",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+pytestmark = [pytest.mark.kills, pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")]
 
 # Leaves one note as a step does, and dies before or after one of its two writes: that it begins, that it is done.
 LEAVER = """

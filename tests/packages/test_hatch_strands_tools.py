@@ -18,6 +18,8 @@ import pytest
 
 from tests.testing.tool_forms import GOOD, MANIFEST
 
+pytestmark = pytest.mark.wheels
+
 CLONE = Path(__file__).parents[2]
 SITE = Path(sysconfig.get_path("purelib"))
 HATCHLING = ("hatchling", "packaging", "pathspec", "pluggy", "trove-classifiers")

@@ -17,7 +17,7 @@ from tests.patterns.flows import PATTERNS, model
 from tests.patterns.killed import Moment, Undertaker
 from tests.patterns.kit import People, install_counting_tool, journal_in, marks_in, plan_in, run_in
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
+pytestmark = [pytest.mark.kills, pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")]
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,8 @@ from tests.agents.kit import SCHEMA
 from tests.cli.strands import Folder
 from tests.distributions import make_distribution, manifest_of, sound, tool
 
+pytestmark = pytest.mark.hostile
+
 posix = pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
 HIDDEN = "\x1b[2J\x1b]0;t\x07\u202eevil\u200b\u2066\x85\r\x08"
 # What a badly made plugin may do while it is imported; each in a distribution of its own, all in one run.

@@ -14,6 +14,8 @@ from strands_cli.catalog import discover_catalog
 from strands_cli.plugins.scaffold.new_plugin import FORMS, NewPlugin, make_plugin
 from strands_cli.plugins.scaffold.plugin_name import name_plugin
 
+pytestmark = pytest.mark.wheels
+
 
 @pytest.fixture(scope="module", params=FORMS)
 def wheel(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -13,7 +13,7 @@ import pytest
 from tests.security.attacks import CODE, EXCESS, LOOPBACK_URLS, READ_PATHS, WRITE_PATHS
 from tests.security.outside import SECRET, Outside
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="as the engine that is attacked")
+pytestmark = [pytest.mark.hostile, pytest.mark.skipif(sys.platform != "linux", reason="as the engine that is attacked")]
 ESCAPED = b"ESCAPED"
 
 

@@ -15,6 +15,8 @@ from tests.fakes.model_server import ModelServer, Turn
 from tests.security.attacks import CODE, EXCESS, LOOPBACK_URLS, OTHER_URLS, READ_PATHS, REFUSALS, WRITE_PATHS
 from tests.security.outside import SECRET, Outside
 
+pytestmark = pytest.mark.hostile
+
 Call = tuple[str, dict[str, Any]]
 LIVE = {"provider": "openai", "model_id": "m", "failure_policy": {"retries": 0}}
 STEP = [{"agent": "writer", "input": "Go."}]

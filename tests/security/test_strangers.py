@@ -11,6 +11,8 @@ from tests.cli.strands import Folder
 from tests.fakes.model_server import ModelServer, Turn
 from tests.security.outside import SECRET, Outside
 
+pytestmark = pytest.mark.hostile
+
 STEP = [{"agent": "writer", "input": "Go."}]
 TURNS = {"steps.0": [{"text": "done"}]}
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a shell script, modes of files")

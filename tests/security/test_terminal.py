@@ -12,6 +12,8 @@ import pytest
 from tests.cli.strands import Folder
 from tests.distributions import make_distribution, manifest_of, tool
 
+pytestmark = pytest.mark.hostile
+
 # A window title, the clipboard, colours, a cleared screen, bidi, zero width, C1, a carriage return, and a line of ours.
 HOSTILE = (
     "\x1b]0;t\x07\x1b]52;c;aGk=\x07\x1b[31m\x1b[2J\u202e\u2066\u200b\x9b31m\x85\u2028\rover\nerror[forged]: a line"

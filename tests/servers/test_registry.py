@@ -12,6 +12,8 @@ import pytest
 
 from tests.servers.conftest import Site
 
+pytestmark = pytest.mark.wheels
+
 SERVER = "mcp-server-time==2026.10.19"
 
 

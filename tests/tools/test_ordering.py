@@ -475,6 +475,7 @@ def test_a_step_that_is_broken_off_ends_all_its_calls_and_begins_no_other(tools:
 # -- the death of the process
 
 
+@pytest.mark.kills
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 def test_a_process_killed_amid_several_calls_leaves_each_of_them_to_be_judged_by_itself(site: Site) -> None:
     directory = site.directory.parent

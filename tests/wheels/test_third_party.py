@@ -13,6 +13,8 @@ import pytest
 
 from tests.wheels.clean import CLONE, UV, Clean, build, make_clean
 
+pytestmark = pytest.mark.wheels
+
 UNITS = CLONE / "examples" / "plugins" / "strands-tool-units"
 OLD, NEW = "Convert an amount from one unit to another of the same kind", "Convert amounts, and say nothing of rounding"
 WORKFLOW = """\

@@ -6,8 +6,12 @@ import json
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from tests.golden import check_golden
 from tests.wheels.clean import CLONE, PACKAGES, SITE, Clean
+
+pytestmark = pytest.mark.wheels
 
 
 def declared_tools() -> dict[str, str]:

@@ -14,7 +14,7 @@ import pytest
 
 from strands_tool_files import _match
 
-pytestmark = pytest.mark.usefixtures("no_leaked_descriptors")
+pytestmark = [pytest.mark.hostile, pytest.mark.usefixtures("no_leaked_descriptors")]
 
 # Seconds that only a call without an end of its own needs, also on a loaded machine.
 PATIENCE = 30

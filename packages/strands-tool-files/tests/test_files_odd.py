@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 pytestmark = [
+    pytest.mark.hostile,
     pytest.mark.usefixtures("no_leaked_descriptors"),
     pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs POSIX files"),
 ]

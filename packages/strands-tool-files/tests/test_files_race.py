@@ -21,7 +21,10 @@ from strands_tool_files.head import head
 from strands_tool_files.search import search
 from strands_tool_files.tail import tail
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="exchanging needs renameat2")
+pytestmark = [
+    pytest.mark.hostile,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="exchanging needs renameat2"),
+]
 
 ROUNDS = 4_000
 SECRET = "the secret outside"

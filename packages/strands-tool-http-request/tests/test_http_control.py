@@ -10,6 +10,8 @@ import zlib
 import httpx
 import pytest
 
+pytestmark = pytest.mark.hostile
+
 # Of the forms that `test_http_addresses.py` tries, those that the system itself takes for this machine.
 FORMS = [
     *("127.0.0.1", "127.1", "127.0.1", "2130706433", "0x7f000001", "0x7f.0.0.1", "0x7f.1", "0177.0.0.1"),

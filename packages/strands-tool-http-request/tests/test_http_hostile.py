@@ -13,6 +13,8 @@ import pytest
 
 from strands_tool_http_request._decode import Body
 
+pytestmark = pytest.mark.hostile
+
 # Seconds that only a call without an end of its own needs, also on a loaded machine.
 PATIENCE = 30
 PRIVATE = [

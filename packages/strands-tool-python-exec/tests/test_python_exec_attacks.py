@@ -15,6 +15,8 @@ from python_exec_calls import Outside, call, plain, program_without, start_ahead
 from strands_tool_python_exec import _engine, _sandbox
 from strands_tool_python_exec.python_exec import close
 
+pytestmark = pytest.mark.hostile
+
 _LIBC = "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"
 _CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine(), -1)
 

@@ -16,6 +16,8 @@ from strands_tool_web_search import _page
 from strands_tool_web_search._exchange import _Body
 from strands_tool_web_search._page import read_page
 
+pytestmark = pytest.mark.hostile
+
 TOOLS = ("duck", "tavily")
 # Seconds that only a call without an end of its own needs, also on a loaded machine.
 PATIENCE = 30
