@@ -1,4 +1,4 @@
-"""Write the reference pages that are made from the code, or check that they are what the code says.
+"""Write the reference pages and the help text that are made from the code, or check that they are what the code says.
 
 Usage: python scripts/make_reference.py [--check]
 """
@@ -23,6 +23,7 @@ from strands_cli.workflow.format_schema import schema_text
 
 CLONE = Path(__file__).resolve().parent.parent
 REFERENCE = CLONE / "docs" / "reference"
+HELP = CLONE / "src" / "strands_cli" / "cli" / "help.txt"
 MANIFESTS = "packages/strands-tool-*/src/*/strands_tools.json"
 CODES_SOURCE = CLONE / "src" / "strands_cli" / "codes.py"
 
@@ -92,6 +93,20 @@ def commands_page() -> str:
     return "\n".join(parts)
 
 
+def program_help() -> str:
+    """Return what Typer prints for `strands --help` on a terminal that is not narrow."""
+    from typer.main import get_command
+
+    from strands_cli.cli import HELP_COLUMNS
+    from strands_cli.cli.program import program
+
+    command = get_command(program)
+    return (
+        command.get_help(command.make_context("strands", [], terminal_width=HELP_COLUMNS - 2, resilient_parsing=True))
+        + "\n"
+    )
+
+
 def exit_codes() -> str:
     """Return the table of exit codes."""
     rows = [f"| {code.value} | {meaning} |" for code, meaning in errors.exit_code_meanings().items()]
@@ -158,7 +173,7 @@ def pages() -> dict[Path, str]:
     texts["examples.md"] = examples_page()
     for name, fill in (("hooks.md", hooks_page), ("manifest.md", manifest_page)):
         texts[name] = fill((REFERENCE / name).read_text(encoding="utf-8"))
-    return {REFERENCE / name: text for name, text in texts.items()}
+    return {**{REFERENCE / name: text for name, text in texts.items()}, HELP: program_help()}
 
 
 def main(arguments: list[str]) -> int:

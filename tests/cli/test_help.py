@@ -13,6 +13,7 @@ import pytest
 from typer.main import get_command
 
 from strands_cli import __version__
+from strands_cli.cli.commands.command_table import MODULES, commands_of
 from strands_cli.cli.program import program, run_program
 from strands_cli.errors import ExitCode
 from tests.cli.strands import STRANDS, Folder
@@ -69,6 +70,24 @@ def test_the_help_of_a_group_shows_an_example_of_a_command_in_it(
     words = example[1].split()
     assert " ".join(words[:2]) in COMMANDS
     assert words[0] == group
+
+
+@pytest.mark.parametrize("word", ["--help", "-h"])
+@pytest.mark.parametrize("columns", [40, 79, 80, 81, 200])
+def test_the_help_printed_without_typer_is_what_typer_prints(
+    word: str, columns: int, folder: Folder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert run_program([word]) == 0
+    assert folder.strands(word, COLUMNS=str(columns)).out == capsys.readouterr().out
+
+
+def test_every_command_is_registered_by_the_module_that_its_table_names() -> None:
+    registered = {module: list(commands_of(module)) for module in dict.fromkeys(MODULES.values())}
+    named = {module: [name for name in MODULES if MODULES[name] == module] for module in registered}
+    assert {module: sorted(names) for module, names in registered.items()} == {
+        module: sorted(names) for module, names in named.items()
+    }
 
 
 def test_the_program_lists_its_commands_and_every_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
@@ -147,7 +166,7 @@ def test_ctrl_c_before_a_command_begins_is_no_traceback(folder: Folder) -> None:
         "        if name == 'typer':\n"
         "            signal.raise_signal(signal.SIGINT)\n"
         "sys.meta_path.insert(0, Finder())\n"
-        "sys.argv = ['strands', 'list-tools']\n"
+        "sys.argv = ['strands', 'plan']\n"
         "from strands_cli.cli import main\nmain()\n"
     )
     ran = folder.run([sys.executable, "-c", script])

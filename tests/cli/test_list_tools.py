@@ -2,15 +2,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
 
+from strands_cli.cli.commands.command_table import COMMANDS
+from strands_cli.cli.commands.tool_list import FLAGS
 from strands_cli.cli.program import run_program
+from tests.cli.strands import Folder
 from tests.distributions import (
     booby_trapped,
     broken_manifest,
@@ -208,6 +213,31 @@ def test_show_of_an_unknown_name_suggests_one(strands: Strands, tmp_path: Path) 
     assert (done.returncode, done.stdout) == (3, "")
     assert "error[unknown-tool]" in done.stderr
     assert "did you mean 'shout_text'?" in done.stderr
+
+
+def untimed(text: str) -> str:
+    """Return what was reported without how long it took."""
+    return re.sub(r"[\d.]+ ms", "- ms", text)
+
+
+def test_the_options_read_without_a_parser_are_the_flags_of_the_command() -> None:
+    parameters = COMMANDS["list-tools"].params
+    assert {word: p.name for p in parameters if getattr(p, "is_flag", False) for word in p.opts} == FLAGS
+
+
+@pytest.mark.parametrize("words", [(), *combinations(FLAGS, 1), *combinations(FLAGS, 2), tuple(FLAGS)])
+def test_a_listing_without_a_parser_is_the_one_with_it(
+    strands: Strands, folder: Folder, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sound(folder.site, "foo", "1.2")
+    broken_manifest(folder.site, "bad")
+    plain = folder.strands("list-tools", *words)
+    monkeypatch.chdir(folder.work)
+    for name, value in folder.environment().items():
+        monkeypatch.setenv(name, value)
+    parsed = strands(folder.site, "list-tools", *words)
+    assert (plain.code, plain.out, untimed(plain.err)) == (parsed.returncode, parsed.stdout, untimed(parsed.stderr))
+    assert plain.code == (3 if "--check" in words else 0)
 
 
 COLD = """

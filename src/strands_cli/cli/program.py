@@ -1,29 +1,14 @@
-"""The Typer program: every command in one list, and the one place where errors become exit codes."""
+"""The Typer program: its options, and its commands from their table."""
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
-from strands_cli.cli.commands import atomic_commands as atomic
-from strands_cli.cli.commands import completion, tools_run
-from strands_cli.cli.commands import doctor_command as doctor
-from strands_cli.cli.commands import explain_command as explain
-from strands_cli.cli.commands import list_supported as supported
-from strands_cli.cli.commands import lock_command as lock
-from strands_cli.cli.commands import new_command as new
-from strands_cli.cli.commands import plan_command as plan
-from strands_cli.cli.commands import plugin_group as plugins
-from strands_cli.cli.commands import resume_command as resume
-from strands_cli.cli.commands import run_command as run
-from strands_cli.cli.commands import runs_commands as runs
-from strands_cli.cli.commands import tools_commands as tools
-from strands_cli.cli.commands import validate_command as validate
 from strands_cli.cli.commands.completion import COMPLETING
 from strands_cli.cli.commands.plugin_commands import Commands
-from strands_cli.cli.terminal.output import let_go, print_result, report_error, result_lost
+from strands_cli.cli.terminal.output import exit_code_of_call, print_result
 
 program = typer.Typer(
     name="strands",
@@ -34,10 +19,6 @@ program = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=COMPLETING,
 )
-for room in (run, plan, validate, new, resume, runs, tools, plugins, lock, explain, supported, doctor, completion):
-    room.register(program)
-atomic.register(program)
-tools_run.register(tools.tools_app)
 
 
 @program.callback(
@@ -59,16 +40,5 @@ def strands(
 
 
 def run_program(arguments: list[str]) -> int:
-    """Run one command line and return its exit code; nothing else in the CLI maps errors to codes."""
-    try:
-        code = int(program(args=arguments, prog_name="strands", standalone_mode=False) or 0)
-    except BaseException as error:  # noqa: BLE001 - the one place where every error becomes an exit code
-        code = report_error(error)
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        let_go(sys.stdout)
-    except (OSError, ValueError) as error:
-        let_go(sys.stdout)
-        code = code or report_error(result_lost(error))
-    return code
+    """Run one command line and return its exit code."""
+    return exit_code_of_call(lambda: program(args=arguments, prog_name="strands", standalone_mode=False))

@@ -113,7 +113,7 @@ def policy_document(ref: str, spec: str | None, policy_file: Path | None, given:
         StrandsCliError: the text is no reference, or the workflow is none.
     """
     from strands_cli import app
-    from strands_cli.cli.commands.tools_commands import hooked_catalog
+    from strands_cli.cli.commands.tool_list import hooked_catalog
     from strands_cli.cli.commands.tools_run import read_arguments
     from strands_cli.config import load_settings
     from strands_cli.planning.lock_check import tools_of

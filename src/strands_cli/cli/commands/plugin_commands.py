@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand, TyperGroup
 
+from strands_cli.cli.commands.command_table import COMMANDS
 from strands_cli.cli.terminal.output import say, say_findings
 from strands_cli.errors import NotEquipped, RunFailed, StrandsCliError, did_you_mean
 
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
 
 class Commands(TyperGroup):
     """The program's commands, and behind them those of hook plugins."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**{**attributes, "commands": COMMANDS})
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands, building none of them."""
+        return list(self.commands)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command of a word; the program's own always win."""

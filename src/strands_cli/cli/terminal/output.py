@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
 from strands_cli.errors import (
@@ -172,6 +172,22 @@ def say_findings(findings: Iterable[Finding]) -> None:
     """Print findings on stderr, each with its place and its fix."""
     for finding in findings:
         say(str(finding))
+
+
+def exit_code_of_call(work: Callable[[], Any]) -> int:
+    """Do what a command line asks for and return its exit code; nothing else in the CLI maps errors to codes."""
+    try:
+        code = int(work() or 0)
+    except BaseException as error:  # noqa: BLE001 - the one place where every error becomes an exit code
+        code = report_error(error)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        let_go(sys.stdout)
+    except (OSError, ValueError) as error:
+        let_go(sys.stdout)
+        code = code or report_error(result_lost(error))
+    return code
 
 
 def report_error(error: BaseException) -> int:

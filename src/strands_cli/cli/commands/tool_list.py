@@ -1,0 +1,162 @@
+"""What `list-tools` prints: the installed tools as a table or as JSON, without importing one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.cli.terminal.output import print_json, print_result, say, say_findings
+from strands_cli.errors import StrandsCliError
+
+if TYPE_CHECKING:
+    from strands_cli.catalog import Catalog, ToolRecord
+    from strands_cli.hooks.manager import Hooks
+
+EXIT_FINDINGS = 3
+MAX_LINE = 100
+# The options without a value, by the parameter that each sets. A command line of these alone needs no parser, whose
+# import costs as much as the listing itself.
+FLAGS = {
+    "--json": "as_json",
+    "--source": "source",
+    "--check": "check",
+    "--no-plugins": "no_plugins",
+    "--trace-hooks": "trace_hooks",
+}
+
+
+def list_installed(
+    *,
+    as_json: bool = False,
+    source: bool = False,
+    check: bool = False,
+    only: Mapping[str, str | None] | None = None,
+    no_plugins: bool = False,
+    trace_hooks: bool = False,
+) -> int:
+    """Print the installed tools and return the exit code.
+
+    Args:
+        as_json: Print one JSON document.
+        source: Include where each tool comes from.
+        check: Return `EXIT_FINDINGS` if there are findings.
+        only: The `family` and the `category` that a tool must have; None leaves one open.
+        no_plugins: Leave out the hook plugins of the person's own policy file.
+        trace_hooks: Report each call of a hook.
+    """
+    wanted = {field: value for field, value in (only or {}).items() if value is not None}
+    catalog, _ = hooked_catalog(no_plugins=no_plugins, trace_hooks=trace_hooks)
+    chosen = [
+        record for record in catalog.tools if all(getattr(record, field) == value for field, value in wanted.items())
+    ]
+    if as_json:
+        findings = [finding.as_dict() for finding in catalog.findings]
+        print_json({"tools": [_listed(record, catalog, source) for record in chosen], "findings": findings})
+    else:
+        _print_table(chosen, catalog, source)
+        say_findings(catalog.findings)
+        if not chosen:
+            _say_why_none(catalog, wanted)
+    return EXIT_FINDINGS if check and catalog.findings else 0
+
+
+def hooked_catalog(*, no_plugins: bool = False, trace_hooks: bool = False) -> tuple[Catalog, Hooks]:
+    """Return the catalog and the hook plugins that were asked; a policy file that is wrong is said, and names none."""
+    from strands_cli.config import load_settings  # `--help` needs none of it
+    from strands_cli.hooks.hook_values import HookContext
+    from strands_cli.planning.policy_files import load_policy
+    from strands_cli.planning.run_options import RunOptions
+    from strands_cli.policy import Policy
+    from strands_cli.session.hooked import hooks_in_force
+
+    try:
+        policy = load_policy(load_settings(), None)
+    except StrandsCliError as error:
+        say_findings(error.findings)
+        policy = Policy()
+    hooks = hooks_in_force(policy, RunOptions(no_plugins=no_plugins, trace_hooks=trace_hooks, tell=say))
+    return hooks.discover(HookContext(rules=policy.rules)), hooks
+
+
+def _listed(record: ToolRecord, catalog: Catalog, with_source: bool) -> dict[str, Any]:
+    return {
+        "name": record.name,
+        "status": record.status,
+        "reason": record.reason,
+        "description": record.description,
+        "distribution": record.distribution,
+        "version": record.version,
+        "kind": record.kind,
+        "family": record.family,
+        "category": record.category,
+        "deprecated": record.deprecated,
+        "members": None if record.members is None else [member.ref_name for member in record.members],
+        "source": tool_source(record, catalog) if with_source else record.source,
+    }
+
+
+def tool_source(record: ToolRecord, catalog: Catalog) -> dict[str, Any]:
+    """Return where a tool comes from, as JSON."""
+    from strands_cli.catalog.provenance import find_provenance  # reads more files than a listing should
+
+    return {**record.source, **find_provenance(record, catalog).as_dict()}
+
+
+def _print_table(records: list[ToolRecord], catalog: Catalog, with_source: bool) -> None:
+    rows = [(r.name, r.status, f"{r.distribution} {r.version or '?'}") for r in records]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
+    lines = []
+    for row, record in zip(rows, records, strict=True):
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        lines.append("  ".join([*cells, summary(record)]).rstrip())
+        lines += [f"    {line}" for line in _details(record, catalog, with_source)]
+    if lines:
+        print_result("\n".join(lines))
+
+
+def _details(record: ToolRecord, catalog: Catalog, with_source: bool) -> Iterable[str]:
+    if record.reason:
+        yield f"{record.status}: {flat_line(record.reason)}"
+    for member in record.members or ():
+        yield f"{member.ref_name}  {summary(member)}".rstrip()
+    if with_source:
+        yield from source_lines(tool_source(record, catalog))
+
+
+def source_lines(source: dict[str, Any]) -> Iterable[str]:
+    """Yield where a tool is defined and how it was installed, for people."""
+    place = source["file"] or source["location"] or source["path"]
+    yield f"defined: {place}:{source['line']}" if source["line"] else f"defined: {place}"
+    origin = f" from {source['url']}" if source["url"] else ""
+    commit = f" at {source['commit']}" if source["commit"] else ""
+    yield f"installed: {source['install']}{origin}{commit} in {source['site']} ({source['place']})"
+    for copy in source["shadowed"]:
+        yield f"shadowed: {copy}"
+
+
+def summary(record: ToolRecord) -> str:
+    """Return the first sentence of a tool's description."""
+    first, stop, _ = (record.description or "").strip().partition("\n")[0].partition(". ")
+    text = flat_line(first + "." if stop else first)
+    if record.deprecated is not None:
+        replacement = record.deprecated.get("replacement")
+        text = f"{text} (deprecated{f', use {flat_line(replacement)}' if replacement else ''})"
+    return text
+
+
+def flat_line(text: str) -> str:
+    """Return foreign text as one short line, so that it cannot imitate further rows of the table."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= MAX_LINE else flat[: MAX_LINE - 3].rstrip() + "..."
+
+
+def _say_why_none(catalog: Catalog, wanted: Mapping[str, str]) -> None:
+    if not catalog.tools:
+        say("no tools are installed\n  fix: pip install 'strands-cli[tools]'")
+        return
+    from strands_cli.errors import did_you_mean
+
+    for field, value in wanted.items():
+        known = {getattr(record, field) for record in catalog.tools}
+        close = did_you_mean(value, sorted(name for name in known if name))
+        say(f"no tool has the {field} '{value}'" + (f"; did you mean '{close}'?" if close else ""))
