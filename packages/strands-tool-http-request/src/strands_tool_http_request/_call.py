@@ -1,13 +1,13 @@
-"""What all tools share: an answer made by a coroutine, and the parts of a call that go to the transport."""
+"""What all tools of the package share: rules of inputs, capabilities, and how a request is sent."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from strands_tool_http_request._exchange import Ask, Reply, exchange
-from strands_tool_http_request._policy import Policy
-from strands_tool_kit import CallContext, ToolError, answer
+from strands_tool_http_request import __version__
+from strands_tool_kit import CallContext
+from strands_tool_kit.http import HttpRequest, HttpResponse, Policy, exchange
 
 MAX_SECONDS = 120
 TIMEOUT_RULE: dict[str, Any] = {
@@ -17,27 +17,12 @@ TIMEOUT_RULE: dict[str, Any] = {
     "description": "Seconds for the whole call, redirects included. By default 30.",
 }
 URL_RULE: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": 8192}
+_USER_AGENT = f"strands-tool-http-request/{__version__}"
 CAPABILITIES: dict[str, Any] = {"network": ["*"], "filesystem": [], "subprocess": False, "env": [], "secrets": []}
 
 
-async def answer_async(
-    tool: Mapping[str, Any], work: Callable[[], Awaitable[tuple[str, dict[str, Any]]]]
-) -> dict[str, Any]:
-    """Await the tool's work and wrap its text and JSON, or its refusal, as a Strands tool result."""
-    try:
-        outcome = await work()
-    except ToolError as refusal:
-        caught = refusal
-
-        def refuse() -> tuple[str, dict[str, Any]]:
-            raise caught
-
-        return answer(tool, refuse)
-    return answer(tool, lambda: outcome)
-
-
-async def fetch(ask: Ask, policy: Policy, keywords: Mapping[str, Any], timeout: float | None) -> Reply:
-    """Send the request of one call with what the host passed besides its input."""
-    secrets = (keywords.get("strands_cli") or {}).get("secrets") or {}
-    seconds = policy.limits.timeout_s if timeout is None else min(timeout, MAX_SECONDS)
-    return await exchange(ask, policy, CallContext.of(keywords), secrets, seconds)
+async def fetch(request: HttpRequest, policy: Policy, context: CallContext, timeout: float | None) -> HttpResponse:
+    """Send the request of one call; `timeout` is what the call asks for, in seconds."""
+    seconds = None if timeout is None else min(timeout, MAX_SECONDS)
+    named = replace(request, headers={"user-agent": _USER_AGENT, **request.headers})
+    return await exchange(named, policy, context, seconds)

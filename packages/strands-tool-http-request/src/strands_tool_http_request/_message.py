@@ -8,10 +8,8 @@ from typing import Any
 
 import httpx
 
-from strands_tool_http_request._decode import cut_text, decode_text, is_text, media_type
-from strands_tool_http_request._exchange import Reply
-from strands_tool_http_request._policy import Policy
-from strands_tool_kit import ToolError
+from strands_tool_kit import ToolError, cut_text
+from strands_tool_kit.http import HttpResponse, Policy, decode_text, is_text, media_type
 
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 OUTPUT_SCHEMA: dict[str, Any] = {
@@ -65,7 +63,7 @@ def with_params(url: httpx.URL, given: Mapping[str, Any], field: str = "params")
     """Return a URL with further parameters; `field` is what a call names them.
 
     Raises:
-        ToolError: one is no text, number or truth value, or cannot be sent.
+        ToolError: A parameter is not a text, a number or a boolean, or cannot be sent.
     """
     for name, value in given.items():
         if not isinstance(value, (str, int, float)):
@@ -78,37 +76,37 @@ def with_params(url: httpx.URL, given: Mapping[str, Any], field: str = "params")
         raise ToolError("invalid_input", problem, reason="type", field=field) from None
 
 
-def told(reply: Reply, policy: Policy, form: str | None = None) -> tuple[str, dict[str, Any]]:
+def describe(response: HttpResponse, policy: Policy, form: str | None = None) -> tuple[str, dict[str, Any]]:
     """Return what the model and the workflow get of a response.
 
     Args:
-        reply: The response.
+        response: The response.
         policy: The limits.
         form: `json` or `text` where the service is known to answer so, whatever the answer says of itself.
     """
-    kind, notices, text = media_type(reply.headers), list(reply.notices), ""
+    kind, notices, text = media_type(response.headers), list(response.notices), ""
     described: dict[str, Any] = {
-        "url": str(reply.url),
-        "status": reply.status,
-        "headers": _shown(reply.headers),
+        "url": str(response.url),
+        "status": response.status,
+        "headers": _shown(response.headers),
         "content_type": kind,
-        "size": len(reply.content),
-        "truncated": reply.is_cut,
-        "redirects": list(reply.redirects),
+        "size": len(response.content),
+        "truncated": response.is_cut,
+        "redirects": list(response.redirects),
     }
-    if reply.is_cut:
-        notices.append(f"the answer goes on after {len(reply.content)} bytes")
-    if is_text(kind, reply.content):
-        text, codec = decode_text(reply.content, reply.headers)
+    if response.is_cut:
+        notices.append(f"the answer goes on after {len(response.content)} bytes")
+    if is_text(kind, response.content):
+        text, codec = decode_text(response.content, response.headers)
         text, is_cut = cut_text(text, policy.limits.max_text_bytes)
         described["truncated"] |= is_cut
         if is_cut:
             notices.append(f"the text is limited to {policy.limits.max_text_bytes} bytes")
-        elif not reply.is_cut and (form == "json" or (form is None and kind.endswith("json"))):
+        elif not response.is_cut and (form == "json" or (form is None and kind.endswith("json"))):
             text, described = _parsed(text, described, notices)
         if "\ufffd" in text:
             notices.append(f"some bytes did not fit {codec} and are shown as U+FFFD")
-    elif reply.content:
+    elif response.content:
         notices.append(f"the content is not text ({kind or 'no type'}) and is not shown")
     return text, {**described, "notices": notices}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,14 +9,10 @@ from typing import Any
 
 import httpx
 
-from strands_tool_http_request._addresses import parse_address
-from strands_tool_http_request._below import Below
-from strands_tool_http_request._call import CAPABILITIES, answer_async, fetch
-from strands_tool_http_request._exchange import Ask
-from strands_tool_http_request._headers import require_headers
-from strands_tool_http_request._message import METHODS, OUTPUT_SCHEMA, body_of, told, with_params
-from strands_tool_http_request._policy import HostRule, Policy, port_of
-from strands_tool_kit import CallContext, ToolError, read_input
+from strands_tool_http_request._call import CAPABILITIES, fetch
+from strands_tool_http_request._message import METHODS, OUTPUT_SCHEMA, body_of, describe, with_params
+from strands_tool_kit import CallContext, ToolError, answer_async, read_input
+from strands_tool_kit.http import HostRule, HttpRequest, Policy, UrlScope, parse_address, port_of, require_headers
 
 TOOL_SPEC = {
     "name": "http_executor",
@@ -95,9 +90,9 @@ async def http_executor(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     async def work() -> tuple[str, dict[str, Any]]:
         given = read_input(tool, TOOL_SPEC)
         context = CallContext.of(kwargs)
-        policy = _policy_of(context.config, (kwargs.get("strands_cli") or {}).get("secrets") or {})
-        reply = await fetch(_ask(given, policy), policy, kwargs, None)
-        return told(reply, policy, context.config.get("response_format"))
+        policy = _policy_of(context.config, context.secrets)
+        response = await fetch(_request(given, policy), policy, context, None)
+        return describe(response, policy, context.config.get("response_format"))
 
     return await answer_async(tool, work)
 
@@ -106,21 +101,21 @@ def _policy_of(config: Mapping[str, Any], secrets: Mapping[str, str]) -> Policy:
     """Return the rules of one service: its origin is all that may be reached.
 
     Raises:
-        ToolError: `unavailable`, since only the operator can mend the configuration.
+        ToolError: `unavailable`, since only the operator can correct the configuration.
     """
     shared = {name: value for name, value in config.items() if name not in _OWN_KEYS}
     policy = Policy.of(shared | {"timeout_s": config.get("timeout_ms", 30_000) / 1000})
     try:
-        below = Below.of(str(config.get("base_url") or ""))
+        scope = UrlScope.of(str(config.get("base_url") or ""))
         headers = require_headers(config.get("headers") or {})
-    except ToolError as refusal:
-        raise ToolError("unavailable", f"the configuration of the tool is wrong: {refusal}", reason="config") from None
-    url = httpx.URL(below.origin)
+    except ToolError as error:
+        raise ToolError("unavailable", f"the configuration of the tool is wrong: {error}", reason="config") from None
+    url = httpx.URL(scope.origin)
     return replace(
         policy,
         allow_hosts=(_rule(url.raw_host.decode("ascii"), port_of(url)),),
         allow_private=(*policy.allow_private, *_named_addresses(url)),
-        below=below,
+        scope=scope,
         headers=_with_secrets(headers, secrets, url),
     )
 
@@ -128,7 +123,7 @@ def _policy_of(config: Mapping[str, Any], secrets: Mapping[str, str]) -> Policy:
 def _named_addresses(url: httpx.URL) -> tuple[HostRule, ...]:
     """Return what a base URL opens by itself: the address it names, or this machine by its name.
 
-    Another name may lead to a private network tomorrow without anybody having said so here.
+    Another name may lead to a private network later, which the operator has not approved.
     """
     host = url.raw_host.decode("ascii")
     hosts = ("127.0.0.1", "::1") if host == "localhost" else (host,) if parse_address(host) is not None else ()
@@ -162,20 +157,24 @@ def _with_secrets(headers: Mapping[str, str], secrets: Mapping[str, str], url: h
 def _is_this_machine(url: httpx.URL) -> bool:
     host = url.raw_host.decode("ascii")
     address = parse_address(host)
-    return host == "localhost" or (address is not None and ipaddress.ip_address(str(address)).is_loopback)
+    return host == "localhost" or (address is not None and address.is_loopback)
 
 
-def _ask(given: Mapping[str, Any], policy: Policy) -> Ask:
-    """Make the request from the input, or raise for what does not fit."""
+def _request(given: Mapping[str, Any], policy: Policy) -> HttpRequest:
+    """Make the request from the input.
+
+    Raises:
+        ToolError: `invalid_input` or `denied` for a part that does not fit, `unavailable` without a `base_url`.
+    """
     headers = require_headers(given["headers"] or {})
     if closed := sorted(_NOT_THE_MODELS.union(policy.headers).intersection(headers)):
         raise ToolError(
             "denied", f"the header {closed[0]!r} is not for a call to set", reason="header", field="headers"
         )
     body = body_of(given, headers)
-    if policy.below is None:
+    if policy.scope is None:
         raise ToolError("unavailable", "the tool has no base_url", reason="config")
-    url = policy.below.url_of(given["path"])
+    url = policy.scope.url_of(given["path"])
     if given["query"]:
         url = policy.require_url(with_params(url, given["query"], "query"))
-    return Ask(given["method"], policy.require_place(url), headers, body)
+    return HttpRequest(given["method"], policy.require_place(url), headers, body)

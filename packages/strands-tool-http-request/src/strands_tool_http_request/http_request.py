@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from strands_tool_http_request._call import CAPABILITIES, TIMEOUT_RULE, URL_RULE, answer_async, fetch
-from strands_tool_http_request._exchange import Ask
-from strands_tool_http_request._headers import require_headers
-from strands_tool_http_request._message import METHODS, OUTPUT_SCHEMA, body_of, told, with_params
-from strands_tool_http_request._policy import Policy
-from strands_tool_kit import CallContext, read_input
+from strands_tool_http_request._call import CAPABILITIES, TIMEOUT_RULE, URL_RULE, fetch
+from strands_tool_http_request._message import METHODS, OUTPUT_SCHEMA, body_of, describe, with_params
+from strands_tool_kit import CallContext, answer_async, read_input
+from strands_tool_kit.http import HttpRequest, Policy, require_headers
 
 TOOL_SPEC = {
     "name": "http_request",
@@ -83,17 +81,22 @@ async def http_request(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
     async def work() -> tuple[str, dict[str, Any]]:
         given = read_input(tool, TOOL_SPEC)
-        policy = Policy.of(CallContext.of(kwargs).config)
-        return told(await fetch(_ask(given, policy), policy, kwargs, given["timeout"]), policy)
+        context = CallContext.of(kwargs)
+        policy = Policy.of(context.config)
+        return describe(await fetch(_request(given, policy), policy, context, given["timeout"]), policy)
 
     return await answer_async(tool, work)
 
 
-def _ask(given: Mapping[str, Any], policy: Policy) -> Ask:
-    """Make the request from the input, or raise for what does not fit."""
+def _request(given: Mapping[str, Any], policy: Policy) -> HttpRequest:
+    """Make the request from the input.
+
+    Raises:
+        ToolError: `invalid_input` or `denied` for a part that does not fit.
+    """
     method, headers = given["method"], require_headers(given["headers"] or {})
     body = body_of(given, headers)
     url = policy.require_url(given["url"])
     if given["params"]:
         url = policy.require_url(with_params(url, given["params"]))
-    return Ask(method, url, headers, body)
+    return HttpRequest(method, url, headers, body)

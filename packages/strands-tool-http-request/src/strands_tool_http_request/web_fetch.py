@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from strands_tool_http_request._call import CAPABILITIES, TIMEOUT_RULE, URL_RULE, answer_async, fetch
-from strands_tool_http_request._decode import decode_text, is_text, media_type
-from strands_tool_http_request._exchange import Ask, Reply
-from strands_tool_http_request._policy import Policy
+from strands_tool_http_request._call import CAPABILITIES, TIMEOUT_RULE, URL_RULE, fetch
 from strands_tool_http_request._readable import Readable, read_page
-from strands_tool_kit import CallContext, ToolError, read_input
+from strands_tool_kit import CallContext, ToolError, answer_async, read_input
+from strands_tool_kit.http import HttpRequest, HttpResponse, Policy, decode_text, is_text, media_type
 
 TOOL_SPEC = {
     "name": "web_fetch",
@@ -100,31 +98,32 @@ async def web_fetch(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
     async def work() -> tuple[str, dict[str, Any]]:
         given = read_input(tool, TOOL_SPEC)
-        policy = Policy.of(CallContext.of(kwargs).config)
-        ask = Ask("GET", policy.require_url(given["url"]), {"accept": _ACCEPT})
-        return await _told(await fetch(ask, policy, kwargs, given["timeout"]), given)
+        context = CallContext.of(kwargs)
+        policy = Policy.of(context.config)
+        request = HttpRequest("GET", policy.require_url(given["url"]), {"accept": _ACCEPT})
+        return await _described(await fetch(request, policy, context, given["timeout"]), given)
 
     return await answer_async(tool, work)
 
 
-async def _told(reply: Reply, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+async def _described(response: HttpResponse, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the part of the text that was asked for, and what describes it."""
     start, size = given["start"], given["max_chars"]
-    page = await _readable(reply, markdown=given["format"] == "markdown", limit=start + size)
+    page = await _readable(response, markdown=given["format"] == "markdown", limit=start + size)
     text = page.text[start:]
-    notices = list(reply.notices)
-    if reply.is_cut:
-        notices.append(f"the page goes on after {len(reply.content)} bytes")
+    notices = list(response.notices)
+    if response.is_cut:
+        notices.append(f"the page goes on after {len(response.content)} bytes")
     if not text:
         notices.append("the page has no readable text" if not start else f"the text has no character {start}")
     described: dict[str, Any] = {
-        "url": str(reply.url),
-        "status": reply.status,
+        "url": str(response.url),
+        "status": response.status,
         "title": page.title,
-        "content_type": media_type(reply.headers),
+        "content_type": media_type(response.headers),
         "start": start,
-        "truncated": page.is_cut or reply.is_cut,
-        "redirects": list(reply.redirects),
+        "truncated": page.is_cut or response.is_cut,
+        "redirects": list(response.redirects),
         "notices": notices,
     }
     if page.is_cut and text:
@@ -132,13 +131,13 @@ async def _told(reply: Reply, given: dict[str, Any]) -> tuple[str, dict[str, Any
     return text, described
 
 
-async def _readable(reply: Reply, *, markdown: bool, limit: int) -> Readable:
-    kind = media_type(reply.headers)
-    if not is_text(kind, reply.content) and kind not in _MARKUP:
-        problem = f"{reply.url} is not text ({kind or 'no type'})"
-        raise ToolError("invalid_input", problem, reason="binary", status=reply.status)
-    is_page = kind in _MARKUP or (not kind and b"<html" in reply.content[:1024].lower())
-    text, _ = decode_text(reply.content, reply.headers, looks_inside=is_page)
+async def _readable(response: HttpResponse, *, markdown: bool, limit: int) -> Readable:
+    kind = media_type(response.headers)
+    if not is_text(kind, response.content) and kind not in _MARKUP:
+        problem = f"{response.url} is not text ({kind or 'no type'})"
+        raise ToolError("invalid_input", problem, reason="binary", status=response.status)
+    is_page = kind in _MARKUP or (not kind and b"<html" in response.content[:1024].lower())
+    text, _ = decode_text(response.content, response.headers, looks_inside=is_page)
     if not is_page:
         return Readable("", text[:limit], len(text) > limit)
-    return await read_page(text, reply.url, markdown=markdown, limit=limit, seconds=_READING_SECONDS)
+    return await read_page(text, response.url, markdown=markdown, limit=limit, seconds=_READING_SECONDS)

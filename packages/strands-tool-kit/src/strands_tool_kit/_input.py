@@ -21,7 +21,7 @@ _JSON_TYPES: dict[str, tuple[type, ...]] = {
 def read_input(tool: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
     """Check the input of a call against the tool's flat schema and fill in the defaults.
 
-    A plain Strands agent does not validate the input of a module tool, so the tool does. A null stands for an
+    A plain Strands agent does not validate the input of a module tool, so the tool does. A null counts as an
     absent optional value, because models send it so. Checked are `type` (one JSON type), `enum`, `minimum`,
     `maximum`, `minLength`, `maxLength` and `required`; what is nested is not.
 

@@ -1,4 +1,4 @@
-"""Look up the addresses of a host name, within a time that the system's resolver does not keep by itself."""
+"""Look up the addresses of a host name without blocking the event loop or the end of the process."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Resolver = Callable[[str, int], Awaitable[list[str]]]
 
 
 async def look_up(host: str, port: int) -> list[str]:
-    """Return all addresses of a name, as text, as the system's resolver gives them.
+    """Return all addresses of a name, as text, in the order of the system's resolver.
 
     The lookup runs in a daemon thread of its own: it cannot be stopped, and neither the event loop nor the end of the
     process should wait for it.
 
     Raises:
-        OSError: the name has no address, or the resolver failed.
+        OSError: The name has no address, or the resolver failed.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[list[str]] = loop.create_future()
@@ -41,7 +41,7 @@ async def look_up(host: str, port: int) -> list[str]:
         try:
             loop.call_soon_threadsafe(settle, *outcome)
         except RuntimeError:
-            return  # The loop is closed: nobody waits any more.
+            return  # The loop is closed, so no task waits for the answer.
 
     threading.Thread(target=work, name=f"resolve {host}", daemon=True).start()
     return await future

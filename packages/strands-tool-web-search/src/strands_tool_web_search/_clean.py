@@ -1,4 +1,4 @@
-"""Text of strangers made harmless to show: no hidden characters, one line, a bounded length; and addresses of pages."""
+"""Untrusted text made safe to show: without hidden characters, of bounded length; and addresses of pages."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _MAX_URL = 2_000
 
 
 def line_of(text: Any, limit: int) -> str:
-    """Return a text as one line of at most `limit` characters; what is no text is empty."""
+    """Return a text as one line of at most `limit` characters; any other value gives an empty text."""
     if not isinstance(text, str):
         return ""
     return _cut(_one_line(text[: 4 * limit]), limit)
 
 
 def lines_of(text: Any, limit: int) -> str:
-    """Return a text of several lines, at most `limit` characters; what is no text is empty."""
+    """Return a text of several lines, at most `limit` characters; any other value gives an empty text."""
     if not isinstance(text, str):
         return ""
     lines = map(_one_line, text[: 4 * limit].splitlines())

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 import time
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,12 +11,12 @@ from typing import Any
 import httpcore
 
 from strands_tool_kit import ToolError
+from strands_tool_kit.http import port_of
+from strands_tool_kit.http.body import Body, EncodingError
+from strands_tool_kit.http.transport import FAILURES, Meter, TooMuchError, cause_of
 from strands_tool_web_search import __version__
-from strands_tool_web_search._network import Meter, TooMuchError
-from strands_tool_web_search._service import Service, port_of
+from strands_tool_web_search._service import Service
 
-_FAILURES = (httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError, httpcore.UnsupportedProtocol, OSError)
-_WINDOW = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 _LONGEST_WAIT = 86_400
 
 
@@ -51,7 +49,7 @@ async def exchange(service: Service, headers: Mapping[str, str], body: bytes, un
         until: The moment of `time.monotonic()` by which the answer must be there in full.
 
     Raises:
-        ToolError: nothing usable came.
+        ToolError: No usable answer came.
     """
     seconds = max(until - time.monotonic(), 0.01)
     meter = Meter(2 * service.max_body_bytes + 65_536)
@@ -63,8 +61,12 @@ async def exchange(service: Service, headers: Mapping[str, str], body: bytes, un
         raise ToolError("timeout", problem, retryable=True, reason="deadline") from None
     except TooMuchError:
         raise ToolError("unavailable", f"{service.name} sent too much", reason="too-large") from None
-    except _FAILURES as error:
-        raise _failure(service, error) from None
+    except EncodingError as error:
+        raise ToolError("unavailable", str(error), retryable=error.is_damaged, reason="encoding") from None
+    except FAILURES as error:
+        reason, message = cause_of(error)
+        problem = f"{service.name}: {message}"
+        raise ToolError("unavailable", problem, retryable=reason != "tls", reason=reason) from None
 
 
 async def _send(service: Service, headers: Mapping[str, str], body: bytes, meter: Meter, seconds: float) -> Reply:
@@ -103,64 +105,15 @@ async def _read(service: Service, response: httpcore.Response) -> Reply:
     if 300 <= response.status < 400:
         problem = f"{service.name} answered with a redirect ({response.status}), which is not followed"
         raise ToolError("unavailable", problem, reason="redirect", status=response.status)
-    body = _Body(headers.get("content-encoding", ""), service.max_body_bytes)
+    body = Body(headers.get("content-encoding", ""), service.max_body_bytes)
     async for chunk in response.aiter_stream():
         if not body.add(chunk):
             break
-    return Reply(response.status, headers, bytes(body.content), body.is_cut)
-
-
-class _Body:
-    """A decoded body, filled chunk by chunk up to a limit, so that a bomb never unfolds."""
-
-    def __init__(self, encoding: str, limit: int) -> None:
-        layer = encoding.strip().lower()
-        if layer not in ("", "identity", *_WINDOW):
-            problem = f"the answer is encoded as {encoding[:100]!r}; gzip or deflate, once, is accepted"
-            raise ToolError("unavailable", problem, reason="encoding")
-        self.content = bytearray()
-        self.is_cut = False
-        self._limit = limit
-        self._inflate: Any = zlib.decompressobj(_WINDOW[layer]) if layer in _WINDOW else None
-        self._may_be_raw = layer == "deflate"
-
-    def add(self, chunk: bytes) -> bool:
-        """Add what came over the wire; return whether more may come."""
-        left = self._limit - len(self.content) + 1
-        self.content += chunk[:left] if self._inflate is None else self._inflated(chunk, left)
-        if len(self.content) > self._limit:
-            del self.content[self._limit :]
-            self.is_cut = True
-        return not self.is_cut
-
-    def _inflated(self, chunk: bytes, left: int) -> bytes:
-        if self._inflate.eof:
-            return b""
-        try:
-            found: bytes = self._inflate.decompress(chunk, left)
-        except zlib.error as error:
-            if not self._may_be_raw:
-                problem = f"the compressed answer is damaged: {error}"
-                raise ToolError("unavailable", problem, retryable=True, reason="encoding") from None
-            # Half of the world means raw deflate by this word.
-            self._inflate, self._may_be_raw = zlib.decompressobj(-15), False
-            return self._inflated(chunk, left)
-        self._may_be_raw = False
-        return found
-
-
-def _failure(service: Service, error: Exception) -> ToolError:
-    """Make the refusal of a connection or an answer that failed."""
-    cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, ssl.SSLError):
-        cause = cause.__cause__ or cause.__context__
-    said = str(cause or error) or type(error).__name__
-    reason = "tls" if cause is not None else "protocol" if isinstance(error, httpcore.ProtocolError) else "connect"
-    return ToolError("unavailable", f"{service.name}: {said[:300]}", retryable=reason != "tls", reason=reason)
+    return Reply(response.status, headers, body.content, body.is_cut)
 
 
 def unavailable(service: Service, reply: Reply, said: str = "") -> ToolError:
-    """Make the refusal of an answer whose status is no success; a full or busy service may be asked again later."""
+    """Return the error for an answer whose status is not a success; a busy service may be asked again later."""
     details: dict[str, Any] = {"reason": "status", "status": reply.status}
     if reply.status == 429:
         details["reason"] = "rate-limit"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import ssl
+import ipaddress
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +12,8 @@ import httpcore
 import httpx
 
 from strands_tool_kit import CallContext, ToolError
-from strands_tool_web_search._network import Backend, Meter, is_loopback
+from strands_tool_kit.http import parse_address
+from strands_tool_kit.http.transport import Meter, open_pool
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -46,7 +46,7 @@ class Service:
             path: What follows the address.
 
         Raises:
-            ToolError: `unavailable`, since only the operator can mend it.
+            ToolError: `unavailable`, since only the operator can correct it.
         """
         more = {name: config[name] for name in ("ca_file", "timeout_s", "max_body_bytes") if name in config}
         try:
@@ -66,32 +66,26 @@ class Service:
         """Return the moment by which all of a call must be done.
 
         Raises:
-            ToolError: the call was cancelled, or its time is over already.
+            ToolError: `cancelled` or `timeout`; the call has no time left.
         """
-        context.require_time()
-        end = time.monotonic() + self.timeout_s
-        # A moment is left to say so before the host gives up.
-        return end if context.deadline is None else min(end, context.deadline - 0.25)
+        return time.monotonic() + context.seconds(self.timeout_s)
 
     def pool(self, meter: Meter) -> httpcore.AsyncConnectionPool:
-        """Make the client of one call: one connection, HTTP/1.1, nothing from the environment."""
-        context = tls_context(self.ca_file) if self.url.scheme == "https" else None
-        if self.proxy is None:
-            backend = Backend(meter, only_loopback=self.url.scheme == "http")
-            return httpcore.AsyncConnectionPool(ssl_context=context, max_connections=1, network_backend=backend)
-        return httpcore.AsyncHTTPProxy(
-            proxy_url=httpcore.URL(scheme=b"http", host=self.proxy.raw_host, port=port_of(self.proxy), target=b"/"),
-            proxy_auth=(self.proxy.username, self.proxy.password) if self.proxy.userinfo else None,
-            ssl_context=context,
-            max_connections=1,
-            network_backend=Backend(meter, only_loopback=False),
-        )
+        """Make the client of one call."""
+        return open_pool(self.url, meter, self._require_address, proxy=self.proxy, ca_file=self.ca_file)
+
+    def _require_address(self, address: ipaddress.IPv4Address | ipaddress.IPv6Address, port: int) -> None:
+        """Raise unless plain http stays on this machine."""
+        if self.url.scheme == "http" and not address.is_loopback:
+            problem = f"{self.url.host} is not this machine, and plain http goes nowhere else"
+            raise ToolError("unavailable", problem, reason="config")
 
 
 def _base_url(text: str) -> httpx.URL:
     """Parse the address of a service; plain http is for this machine only."""
     url = httpx.URL(text)
-    is_here = url.host == "localhost" or is_loopback(url.host)
+    address = parse_address(url.host)
+    is_here = url.host == "localhost" or (address is not None and address.is_loopback)
     if url.scheme not in _PORTS or not url.host or (url.scheme == "http" and not is_here):
         raise ValueError(f"base_url {text[:200]!r} must begin with https:// (http:// for a loopback address)")
     if url.userinfo or url.query or url.fragment:
@@ -104,25 +98,3 @@ def _proxy_url(text: str) -> httpx.URL:
     if url.scheme != "http" or not url.host:
         raise ValueError("proxy must be http://host:port")
     return url
-
-
-def port_of(url: httpx.URL) -> int:
-    """Return the port that a URL leads to."""
-    return url.port if url.port is not None else _PORTS[url.scheme]
-
-
-@functools.cache
-def tls_context(ca_file: str | None) -> ssl.SSLContext:
-    """Return the context of all TLS connections: certificates are always verified.
-
-    Raises:
-        ToolError: `unavailable`, when the file of authorities cannot be used.
-    """
-    context = httpx.create_ssl_context(trust_env=False)
-    if ca_file is not None:
-        try:
-            context.load_verify_locations(ca_file)
-        except (OSError, ValueError) as error:
-            problem = f"the configuration of the tool is wrong: ca_file cannot be used: {str(error)[:200]}"
-            raise ToolError("unavailable", problem, reason="config") from None
-    return context

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
-from strands_tool_kit import CallContext, ToolError, read_input
+from strands_tool_kit import CallContext, ToolError, answer_async, bad_input, read_input
 from strands_tool_web_search._exchange import Reply, exchange, unavailable
 from strands_tool_web_search._page import Hit, Page, read_page
+from strands_tool_web_search._results import as_text, fitting
 from strands_tool_web_search._service import Service
-from strands_tool_web_search._told import answer_async, as_text, fitting
 
 TOOL_SPEC = {
     "name": "duckduckgo_search",
@@ -138,10 +138,9 @@ async def duckduckgo_search(tool: dict[str, Any], **kwargs: Any) -> dict[str, An
 def _read(tool: Mapping[str, Any]) -> dict[str, Any]:
     given = read_input(tool, TOOL_SPEC)
     if not _REGION.fullmatch(given["region"]):
-        problem = "'region' must be a country and a language such as us-en; wt-wt for all"
-        raise ToolError("invalid_input", problem, reason="pattern", field="region")
+        raise bad_input("region", "must be a country and a language such as us-en; wt-wt for all", "pattern")
     if not given["query"].strip() or any(0xD800 <= ord(char) <= 0xDFFF for char in given["query"]):
-        raise ToolError("invalid_input", "'query' must be text", reason="type", field="query")
+        raise bad_input("query", "must be text", "type")
     return given
 
 
@@ -178,7 +177,7 @@ async def _page(service: Service, form: Mapping[str, str], until: float) -> Page
     """Fetch and read one result page.
 
     Raises:
-        ToolError: it is no result page; a page that only asks for a proof is not a page without results.
+        ToolError: The answer is not a result page; a page that asks for a proof is not one without results.
     """
     reply = await exchange(service, _HEADERS, urlencode(form).encode("ascii"), until)
     page = await read_page(reply.text) if reply.status < 400 else None

@@ -9,11 +9,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from strands_tool_kit import CallContext, ToolError, read_input
+from strands_tool_kit import CallContext, ToolError, answer_async, bad_input, read_input
 from strands_tool_web_search._clean import line_of, lines_of, web_address
 from strands_tool_web_search._exchange import Reply, exchange, unavailable
+from strands_tool_web_search._results import as_text, fitting
 from strands_tool_web_search._service import Service
-from strands_tool_web_search._told import answer_async, as_text, fitting
 
 _DATE: dict[str, Any] = {"type": "string", "minLength": 10, "maxLength": 10}
 _DOMAINS: dict[str, Any] = {
@@ -202,7 +202,7 @@ async def tavily_search(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     async def work() -> tuple[str, dict[str, Any]]:
         given, context = _read(tool), CallContext.of(kwargs)
         service = Service.of(context.config, _BASE, "search")
-        key = _key(kwargs)
+        key = _key(context)
         headers = {
             "authorization": f"Bearer {key}",
             "content-type": "application/json",
@@ -210,7 +210,7 @@ async def tavily_search(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         }
         asked = {name: value for name, value in given.items() if value is not None}
         reply = await exchange(service, headers, json.dumps(asked).encode("ascii"), service.until(context))
-        return _told(_answer_of(service, reply, key), given)
+        return _described(_answer_of(service, reply, key), given)
 
     return await answer_async(tool, work)
 
@@ -225,7 +225,7 @@ def _read(tool: Mapping[str, Any]) -> dict[str, Any]:
         tool = {**tool, "input": {name: value for name, value in raw.items() if name not in _MIXED}}
     for name, value in mixed.items():
         if not isinstance(value, bool) and value not in _MIXED[name]:
-            raise _bad(name, f"must be true, false, {' or '.join(_MIXED[name])}", "enum")
+            raise bad_input(name, f"must be true, false, {' or '.join(_MIXED[name])}", "enum")
     flat = {name: rule for name, rule in properties.items() if name not in _MIXED}
     schema = {"properties": flat, "required": ["query"]}
     given = read_input(tool, {"name": TOOL_SPEC["name"], "inputSchema": {"json": schema}})
@@ -238,14 +238,14 @@ def _require_sound(given: Mapping[str, Any]) -> None:
     for name in ("include_domains", "exclude_domains"):
         domains = given[name] or ()
         if len(domains) > _DOMAINS["maxItems"] or not all(_is_domain(domain) for domain in domains):
-            raise _bad(name, "must be at most 100 sites such as example.org", "pattern")
+            raise bad_input(name, "must be at most 100 sites such as example.org", "pattern")
     for name in ("start_date", "end_date"):
         if given[name] is not None and not _is_date(given[name]):
-            raise _bad(name, "must be a day: YYYY-MM-DD", "pattern")
+            raise bad_input(name, "must be a day: YYYY-MM-DD", "pattern")
     if given["country"] is not None and not _COUNTRY.fullmatch(given["country"]):
-        raise _bad("country", "must be the English name of a country", "pattern")
+        raise bad_input("country", "must be the English name of a country", "pattern")
     if not given["query"].strip() or any(0xD800 <= ord(char) <= 0xDFFF for char in given["query"]):
-        raise _bad("query", "must be text", "type")
+        raise bad_input("query", "must be text", "type")
 
 
 def _is_domain(domain: Any) -> bool:
@@ -259,13 +259,9 @@ def _is_date(text: str) -> bool:
         return False
 
 
-def _bad(name: str, problem: str, reason: str) -> ToolError:
-    return ToolError("invalid_input", f"'{name}' {problem}", reason=reason, field=name)
-
-
-def _key(keywords: Mapping[str, Any]) -> str:
+def _key(context: CallContext) -> str:
     """Return the key that the operator declared."""
-    key = ((keywords.get("strands_cli") or {}).get("secrets") or {}).get(SECRET)
+    key = context.secrets.get(SECRET)
     if not isinstance(key, str) or not key.strip():
         problem = f"the secret {SECRET} is not given; name it in the workflow: env: {{secrets: [{{key: {SECRET}}}]}}"
         raise ToolError("unavailable", problem, reason="secret")
@@ -301,7 +297,7 @@ def _said(value: Any) -> str:
     return line_of(detail.get("error") if isinstance(detail, Mapping) else detail, 200)
 
 
-def _told(value: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def _described(value: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return what the model and the workflow get of a sound answer."""
     listed = value["results"][: given["max_results"]]
     raw_limit = min(_MAX_RAW, _MAX_ALL_RAW // max(len(listed), 1)) if given["include_raw_content"] else 0

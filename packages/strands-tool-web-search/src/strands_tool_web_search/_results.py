@@ -1,31 +1,13 @@
-"""What both tools answer: the results as numbered text for a model and as JSON, within one size."""
+"""The results of both tools, as numbered text for a model and as JSON, within one size."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-from strands_tool_kit import ToolError, answer
 
 MAX_TEXT = 65_536
 MAX_JSON = 131_072
-
-
-async def answer_async(
-    tool: Mapping[str, Any], work: Callable[[], Awaitable[tuple[str, dict[str, Any]]]]
-) -> dict[str, Any]:
-    """Await the tool's work and wrap its text and JSON, or its refusal, as a Strands tool result."""
-    try:
-        outcome = await work()
-    except ToolError as refusal:
-        caught = refusal
-
-        def refuse() -> tuple[str, dict[str, Any]]:
-            raise caught
-
-        return answer(tool, refuse)
-    return answer(tool, lambda: outcome)
 
 
 def fitting(results: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -41,7 +23,7 @@ def fitting(results: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def as_text(results: Sequence[Mapping[str, Any]], notices: Sequence[str], opening: str = "") -> str:
-    """Return the results as a numbered list; no result can begin an item of its own, since each part is one line."""
+    """Return the results as a numbered list; a result cannot begin another item, since each part is one line."""
     parts = [opening] if opening else []
     parts += [f"{number}. {_shown(result)}" for number, result in enumerate(results, 1)]
     if not results:

@@ -1,17 +1,22 @@
-"""The network below the HTTP client: it resolves, checks every answer, connects to those very addresses and counts."""
+"""The network below an HTTP client: it resolves, checks every address, connects to exactly these, and counts bytes."""
 
 from __future__ import annotations
 
+import functools
 import ssl
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import httpcore
+import httpx
 
-from strands_tool_http_request._addresses import IPAddress, parse_address
-from strands_tool_http_request._policy import Policy
 from strands_tool_kit import ToolError, resolve
+from strands_tool_kit.http._addresses import IPAddress, parse_address
+from strands_tool_kit.http._urls import port_of
+
+RequireAddress = Callable[[IPAddress, int], None]
+FAILURES = (httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError, httpcore.UnsupportedProtocol, OSError)
 
 
 class TooMuchError(Exception):
@@ -20,12 +25,16 @@ class TooMuchError(Exception):
 
 @dataclass(slots=True)
 class Meter:
-    """The bytes that one call has read, over all of its connections."""
+    """The bytes that one call may still read, over all of its connections."""
 
     left: int
 
     def count(self, read: int) -> None:
-        """Take away what was read, and raise when nothing is left."""
+        """Subtract what was read.
+
+        Raises:
+            TooMuchError: Nothing is left.
+        """
         self.left -= read
         if self.left < 0:
             raise TooMuchError
@@ -64,23 +73,23 @@ class MeteredStream(httpcore.AsyncNetworkStream):
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):
-    """A network backend that connects only where the policy lets it.
+    """A network backend that connects only to addresses that pass a check.
 
     Args:
-        policy: The rules.
+        require_address: Raises `ToolError` for an address and port that may not be reached.
         meter: Counts the bytes read.
-        inner: What opens a connection to one address; a port for tests.
-        trusted: Host and port that need no check, for the operator's own proxy.
+        inner: Opens the connection to one address.
+        trusted: Host and port that need no check: the operator's own proxy.
     """
 
     def __init__(
         self,
-        policy: Policy,
+        require_address: RequireAddress,
         meter: Meter,
         inner: httpcore.AsyncNetworkBackend | None = None,
         trusted: tuple[str, int] | None = None,
     ) -> None:
-        self._policy = policy
+        self._require_address = require_address
         self._meter = meter
         self._inner = inner if inner is not None else httpcore.AnyIOBackend()
         self._trusted = trusted
@@ -94,9 +103,6 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
         """Connect to the first address of the host that answers, when all of its addresses are allowed."""
-        if (host, port) == self._trusted:
-            stream = await self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
-            return MeteredStream(stream, self._meter)
         failure: Exception = httpcore.ConnectError("the host has no address")
         for address in await self._allowed_addresses(host, port):
             try:
@@ -116,14 +122,15 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         for answer in answers:
             address = parse_address(answer)
             if address is None:
-                problem = f"{host} resolves to {answer[:100]!r}, which is no plain address"
+                problem = f"{host} resolves to {answer[:100]!r}, which is not a plain address"
                 raise ToolError("denied", problem, reason="address", host=host)
-            self._policy.require_address(address, port)
+            if (host, port) != self._trusted:
+                self._require_address(address, port)
             addresses.append(address)
         return addresses
 
     async def _require_peer(self, stream: httpcore.AsyncNetworkStream, address: IPAddress, port: int) -> None:
-        """Raise unless the other end is the address that was checked."""
+        """Close the connection and raise unless its other end is the address that was checked."""
         peer = stream.get_extra_info("server_addr")
         reached = parse_address(str(peer[0])) if isinstance(peer, tuple) and peer else None
         if reached != address or peer[1] != port:
@@ -148,3 +155,65 @@ async def _look_up(host: str, port: int) -> list[str]:
     if not answers:
         raise ToolError("unavailable", f"{host} has no address", retryable=True, reason="resolve", host=host)
     return answers
+
+
+def open_pool(
+    url: httpx.URL,
+    meter: Meter,
+    require_address: RequireAddress,
+    *,
+    proxy: httpx.URL | None = None,
+    ca_file: str | None = None,
+) -> httpcore.AsyncConnectionPool:
+    """Make the client of one request: one connection, HTTP/1.1, no setting from the environment.
+
+    Args:
+        url: Where the request goes; https is always verified.
+        meter: Counts the bytes read.
+        require_address: Raises `ToolError` for an address and port that may not be reached.
+        proxy: An HTTP proxy, which resolves names itself; only its own address is resolved here, without the check.
+        ca_file: A PEM file of further authorities.
+
+    Raises:
+        ToolError: `unavailable`; the file of authorities cannot be used.
+    """
+    context = tls_context(ca_file) if url.scheme == "https" else None
+    if proxy is None:
+        backend = GuardedBackend(require_address, meter)
+        return httpcore.AsyncConnectionPool(ssl_context=context, max_connections=1, network_backend=backend)
+    port = port_of(proxy)
+    return httpcore.AsyncHTTPProxy(
+        proxy_url=httpcore.URL(scheme=b"http", host=proxy.raw_host, port=port, target=b"/"),
+        proxy_auth=(proxy.username, proxy.password) if proxy.userinfo else None,
+        ssl_context=context,
+        max_connections=1,
+        network_backend=GuardedBackend(require_address, meter, trusted=(proxy.raw_host.decode("ascii"), port)),
+    )
+
+
+@functools.cache
+def tls_context(ca_file: str | None) -> ssl.SSLContext:
+    """Return the context of all TLS connections of the process: certificates are always verified.
+
+    Raises:
+        ToolError: `unavailable`; the file of authorities cannot be used.
+    """
+    context = httpx.create_ssl_context(trust_env=False)
+    if ca_file is not None:
+        try:
+            context.load_verify_locations(ca_file)
+        except (OSError, ValueError) as error:
+            problem = f"the configuration of the tool is wrong: ca_file cannot be used: {str(error)[:200]}"
+            raise ToolError("unavailable", problem, reason="config") from None
+    return context
+
+
+def cause_of(error: Exception) -> tuple[str, str]:
+    """Return the reason (`tls`, `protocol` or `connect`) and the message of a request that failed."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ssl.SSLError):
+        cause = cause.__cause__ or cause.__context__
+    if cause is not None:
+        return "tls", str(cause)[:300]
+    message = str(error) or type(error).__name__
+    return "protocol" if isinstance(error, httpcore.ProtocolError) else "connect", message[:300]

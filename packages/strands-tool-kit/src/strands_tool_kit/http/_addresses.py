@@ -1,4 +1,4 @@
-"""Our own table of addresses that a request may not reach, whatever form they are written in."""
+"""A table of addresses that a request may not reach, whatever form they are written in."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _V6: tuple[tuple[str, str], ...] = (
     ("2620:4f:8000::/48", "reserved"),
     ("3fff::/20", "documentation"),
 )
-# Services that hand out credentials to whoever asks from the machine; partly at public addresses.
+# Services that give credentials to every program of the machine; some are at public addresses.
 _METADATA = frozenset(
     ipaddress.ip_address(address)
     for address in (
@@ -57,12 +57,12 @@ _GLOBAL_V6 = ipaddress.IPv6Network("2000::/3")
 _COMPATIBLE = ipaddress.IPv6Network("::/96")
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _NAT64_LOCAL = ipaddress.IPv6Network("64:ff9b:1::/48")
-# What no configuration opens.
+# Not opened by any configuration.
 NEVER = frozenset({"metadata", "unspecified", "multicast"})
 
 
 def parse_address(text: str) -> IPAddress | None:
-    """Return an address from its canonical text, or None; a zone id makes it none."""
+    """Return an address from its canonical text, or None for any other text and for an address with a zone id."""
     try:
         return None if "%" in text else ipaddress.ip_address(text)
     except ValueError:
@@ -102,7 +102,7 @@ def _wrapped(address: ipaddress.IPv6Address) -> Iterator[ipaddress.IPv4Address]:
 
 
 def closed_because(address: IPAddress) -> str | None:
-    """Return in one word why an address is not public, or None; nothing is unwrapped."""
+    """Return in one word why an address is not public, or None if it is; wrapped addresses are not looked at."""
     if address in _METADATA:
         return "metadata"
     for network, word in _TABLE:

@@ -1,4 +1,4 @@
-"""The one place where an executor's requests may go: an origin, and the paths below one path."""
+"""The only place where requests may go: one origin, and the paths below one path."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from urllib.parse import unquote
 
 import httpx
 
-from strands_tool_http_request._policy import origin_of, parse_url, shown_origin
 from strands_tool_kit import ToolError
+from strands_tool_kit.http._urls import origin_of, parse_url, shown_origin
 
 _MAX_DECODINGS = 5
 _NO_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -23,23 +23,23 @@ _LOOKALIKES = str.maketrans(
 
 
 @dataclass(frozen=True, slots=True)
-class Below:
-    """An origin, and a path that is empty or begins with a slash and does not end with one.
+class UrlScope:
+    """One origin, and the paths below one path of it.
 
     Attributes:
         origin: Scheme, host and port, as text.
-        path: The path as it is sent.
+        path: The path as it is sent: empty, or with a slash at its start and none at its end.
     """
 
     origin: str
     path: str
 
     @classmethod
-    def of(cls, base_url: str) -> Below:
+    def of(cls, base_url: str) -> UrlScope:
         """Read a base URL.
 
         Raises:
-            ToolError: `invalid_input`; it has no sound form, a query, or a path with detours.
+            ToolError: `invalid_input`; the URL is malformed, or has a query or a path with detours.
         """
         url = parse_url(base_url)
         written = base_url.partition("://")[2].partition("/")
@@ -54,10 +54,10 @@ class Below:
         return f"{self.origin}{self.path}"
 
     def url_of(self, path: str) -> httpx.URL:
-        """Return the URL of a path below this place.
+        """Return the URL of a path inside the scope.
 
         Raises:
-            ToolError: `invalid_input`; the path could mean another place.
+            ToolError: `invalid_input`; the path could lead out of the scope.
         """
         if (fault := fault_of(path)) is not None:
             raise ToolError("invalid_input", f"the path {fault}", reason="path", field="path")
@@ -67,7 +67,7 @@ class Below:
         return url
 
     def holds(self, url: httpx.URL) -> bool:
-        """Return whether a URL is of this origin and its path below this one, however a server may read it."""
+        """Return whether a URL is inside the scope, however a server reads its path."""
         if origin_of(url) != origin_of(httpx.URL(self.origin)):
             return False
         path = _path_of(url)
@@ -75,10 +75,10 @@ class Below:
 
 
 def fault_of(path: str) -> str | None:
-    """Return what is wrong with a path: how some server could read it as another place than the one it shows.
+    """Return how some server could read a path as another place than it shows, or None.
 
-    Servers decode once or more often, take one character for another, and treat `..;x` like `..`; a path must be
-    without detours in every one of these readings.
+    Servers decode once or more often, take one character for another, and treat `..;x` like `..`; a path must have
+    no detour in any of these readings.
     """
     if not path.startswith("/"):
         return "must begin with a slash; it is added to the base URL"
@@ -88,12 +88,12 @@ def fault_of(path: str) -> str | None:
         return "has a '%' that begins no escape; write %25 for the sign itself"
     readings = _readings(path)
     if readings is None:
-        return "is escaped more often than anybody needs, or its escapes are not UTF-8"
+        return "is escaped too many times, or its escapes are not UTF-8"
     return next(filter(None, map(_detour_in, readings)), None)
 
 
 def _readings(path: str) -> list[str] | None:
-    """Return a path as written and decoded again and again, each also in plain characters; None without an end."""
+    """Return a path at each level of decoding, each also in plain characters; None if the levels have no end."""
     forms = [path]
     try:
         while (decoded := unquote(forms[-1], errors="strict")) != forms[-1]:

@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from strands_tool_http_request import __version__
-from strands_tool_kit import ToolError
+from strands_tool_kit import ToolError, __version__
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _MAX_COUNT = 64
@@ -26,7 +25,7 @@ _CLOSED = frozenset(
 _CLOSED_PREFIXES = ("proxy-", "x-aws-ec2-metadata", "x-forwarded-", "sec-")
 # What goes along to another origin; everything else is dropped.
 _HARMLESS = frozenset({"accept", "accept-language", "user-agent"})
-STANDARD = {"accept": "*/*", "user-agent": f"strands-tool-http-request/{__version__}"}
+STANDARD = {"accept": "*/*", "user-agent": f"strands-tool-kit/{__version__}"}
 
 
 def require_headers(given: Mapping[str, Any]) -> dict[str, str]:
