@@ -98,7 +98,7 @@ def write_lock(name: str) -> None:
     """Write the lock of a folder that `lay_out` has filled."""
     from strands_cli.catalog import discover_catalog
     from strands_cli.config import load_settings
-    from strands_cli.lock.lock_writer import render_lock
+    from strands_cli.lock import render_lock
     from strands_cli.planning.lock_check import lock_of
     from strands_cli.planning.workflow_folder import plan_folder
 

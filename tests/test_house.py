@@ -265,6 +265,7 @@ SPOILED = {
     "workflow/sideways.py": ("from strands_cli import catalog", "floors"),
     "engine/sdk.py": ("def late() -> None:\n    import strands", "walls"),
     "catalog/favourite.py": ("import strands_tool_files", "no-tools-inside"),
+    "planning/around.py": ("from strands_cli.lock import compare", "face-of-lock"),
     "attic/__init__.py": ("", "floors"),
 }
 

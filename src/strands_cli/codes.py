@@ -371,7 +371,7 @@ CODES: dict[str, CodeEntry] = {
     ),
     "lock-broken": CodeEntry(
         "A strands.lock cannot be read, or is not what `strands lock` wrote; nothing runs.",
-        "Restore it from version control, or make it anew with: strands lock",
+        "Restore it from version control, or write a new one with: strands lock",
         21,
     ),
     "lock-changed": CodeEntry(

@@ -66,6 +66,23 @@ Requires-Dist: some-thing<2; extra == "old"
 
 
 @pytest.mark.parametrize(
+    ("metadata", "part"),
+    [
+        (b"Name: some-thing\nProvides-Extra: full\nSummary: \xff\n", None),
+        (b"Name: some-thing\nProvides-Extra: full\nRequires-Dist: what is this\n", "requirements cannot be read"),
+        (b"\xff\xfe", "has no extra 'full'"),
+    ],
+    ids=["not-utf8", "malformed", "nothing"],
+)
+def test_damaged_metadata_of_a_distribution_is_a_missing_condition(
+    tmp_path: Path, metadata: bytes, part: str | None
+) -> None:
+    (make_distribution(tmp_path, "some-thing", "2.5") / "METADATA").write_bytes(metadata)
+    found = unmet({"distributions": ["some-thing[full]"]}, scan([str(tmp_path)]))
+    assert [part in phrase for phrase in found] == ([] if part is None else [True])
+
+
+@pytest.mark.parametrize(
     ("requires", "missing"),
     [
         ({}, []),

@@ -7,8 +7,7 @@ import hashlib
 from pathlib import Path
 
 from strands_cli.catalog import discover_catalog
-from strands_cli.lock.installed_lock import lock_distributions
-from strands_cli.lock.lock_model import Lock
+from strands_cli.lock import Lock, lock_distributions
 from tests.distributions import module_source, sound
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from strands_cli.catalog.installed_files import UNREADABLE, digest_of_file
+from strands_cli.errors import NotEquipped
+from strands_cli.lock import require_readable
 from tests.distributions import make_distribution, manifest_of, module_source, sound, tool
 from tests.lock.kit import install, lock_site, write_record
 
@@ -143,6 +145,14 @@ def test_a_loop_of_links_has_an_end(tmp_path: Path) -> None:
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.py")
     assert digest_of_file(str(tmp_path / "pipe.py")) == UNREADABLE
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_a_file_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    package = install(tmp_path, "shout")
+    (package / os.fsdecode(b"\xff.py")).write_text("", encoding="utf-8")
+    with pytest.raises(NotEquipped, match="udcff"):
+        require_readable(NAME, files(tmp_path))
 
 
 def test_a_tool_known_only_after_loading_is_said_to_be(tmp_path: Path) -> None:

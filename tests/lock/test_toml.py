@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from strands_cli.lock.lock_model import Lock, LockedDistribution, LockedModule, LockedTool
 from strands_cli.lock.lock_reader import parse_lock
 from strands_cli.lock.lock_writer import json_block, render_lock
-from strands_cli.lock.toml import toml_document, toml_string, toml_table
+from strands_cli.lock.toml import toml_string, toml_table
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"])) | st.text("'\"\\\n\r\t\x00\x7f\u202e\ufeff= [#a")
-VALUES = TEXT | st.integers(-(2**63), 2**63 - 1) | st.booleans() | TEXT.map(lambda text: f"{text}\n")
+VALUES = TEXT | st.booleans() | TEXT.map(lambda text: f"{text}\n")
 NAMES = TEXT.filter(bool)
 JSON: Any = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -40,8 +40,7 @@ MODULES = st.builds(LockedModule, NAMES, FILES)
 
 @given(st.dictionaries(TEXT, VALUES))
 def test_a_table_reads_back_to_what_was_written(values: dict[str, Any]) -> None:
-    document = toml_document(["head"], [toml_table("part.of", values, quoted=True)])
-    assert tomllib.loads(document) == {"part": {"of": values}}
+    assert tomllib.loads(toml_table("part.of", values, quoted=True)) == {"part": {"of": values}}
 
 
 @given(st.lists(DISTRIBUTIONS, max_size=3), st.lists(MODULES, max_size=2))

@@ -44,7 +44,7 @@ def check_modes(settings: Settings, folder: Path, path: list[str], platform: str
 
 def _places(settings: Settings, folder: Path, path: list[str]) -> Iterator[tuple[str, Path, bool]]:
     """Yield what is looked at: what it is, where, and whether others must not even read it."""
-    from strands_cli.lock.lock_reader import lock_file
+    from strands_cli.lock import lock_file
 
     yield "the records of runs in", settings.runs_dir, False
     yield "the folder", folder, False

@@ -122,7 +122,7 @@ def _is_there(path: Path) -> bool:
 
 def check_lock(folder: Path, catalog: Catalog, settings: Settings) -> Iterator[Check]:
     """Say whether the lock of a folder is what is installed."""
-    from strands_cli.lock.lock_reader import lock_file, read_lock
+    from strands_cli.lock import lock_file, read_lock
 
     file = lock_file(folder)
     try:
@@ -130,7 +130,7 @@ def check_lock(folder: Path, catalog: Catalog, settings: Settings) -> Iterator[C
         if lock is None:
             yield Check("lock", "ok", f"no {file.name} here")
             return
-        from strands_cli.lock.compare import compare_locks
+        from strands_cli.lock import compare_locks
         from strands_cli.planning.lock_check import lock_of
         from strands_cli.planning.workflow_folder import plan_folder
 

@@ -1,4 +1,4 @@
-"""Where two locks differ, field by field, and how that is said."""
+"""The differences between two locks, field by field, with a message for each."""
 
 from __future__ import annotations
 
@@ -15,10 +15,16 @@ _SHOWN, _BEFORE, _NAMES = 70, 20, 5
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that is not as the lock has it.
+    """One difference between a lock and what is installed.
 
-    `owner` is the distribution, or the reference of custom Python. `unlisted` says that the lock knows nothing of it.
-    `tool` and `field` (a JSON pointer below the definition) say where, `old` and `new` are the values; absent is None.
+    Attributes:
+        owner: The distribution, the MCP server, or the reference of custom Python.
+        message: The difference in words.
+        unlisted: Whether the owner or tool is missing from the lock.
+        tool: The tool that differs.
+        field: What differs: a name, or a JSON pointer into the tool's definition without its first slash.
+        old: The locked value; None if absent.
+        new: The present value; None if absent.
     """
 
     owner: str
@@ -59,12 +65,12 @@ def _compare_either(old: LockedDistribution | None, new: LockedDistribution | No
 
 
 def compare_distribution(old: LockedDistribution, new: LockedDistribution, *, whole: bool) -> list[Difference]:
-    """Return where a distribution is not as it was locked.
+    """Return the differences between a locked distribution and the installed one.
 
     Args:
-        old: As it was locked.
-        new: As it is.
-        whole: Whether `new` has every tool that the workflows name, so that one it lacks is a difference too.
+        old: The locked one.
+        new: The installed one.
+        whole: Whether `new` has every tool that the workflows name, so that a missing tool is a difference.
     """
     found: list[Difference] = []
     if old.version != new.version:
@@ -80,7 +86,7 @@ def compare_distribution(old: LockedDistribution, new: LockedDistribution, *, wh
 
 
 def compare_tools(owner: str, old: Mapping[str, LockedTool], new: Mapping[str, LockedTool]) -> list[Difference]:
-    """Return where tools are not as they were locked."""
+    """Return the differences between locked and present tools."""
     found: list[Difference] = []
     for name in sorted({*old, *new}):
         found += _compare_tool(owner, name, old.get(name), new.get(name))
@@ -88,7 +94,7 @@ def compare_tools(owner: str, old: Mapping[str, LockedTool], new: Mapping[str, L
 
 
 def compare_server(old: LockedServer | None, new: LockedServer | None) -> list[Difference]:
-    """Return where an MCP server is not as it was locked."""
+    """Return the differences between a locked MCP server and the present one; None is an absent server."""
     if old is None:
         name = new.name if new else ""
         return [Difference(name, f"the MCP server {name} is not in the lock", unlisted=True)]
@@ -99,7 +105,7 @@ def compare_server(old: LockedServer | None, new: LockedServer | None) -> list[D
 
 
 def compare_reach(old: LockedServer, now: str) -> list[Difference]:
-    """Return whether a server is started or reached otherwise than when it was locked."""
+    """Return the difference in how a server is started or reached, if there is one."""
     if old.reached_by == now:
         return []
     left, right = _pair(old.reached_by, now)
@@ -108,7 +114,7 @@ def compare_reach(old: LockedServer, now: str) -> list[Difference]:
 
 
 def compare_module(old: LockedModule | None, new: LockedModule | None) -> list[Difference]:
-    """Return where custom Python is not as it was locked."""
+    """Return the differences between locked and present custom Python; None is an absent module."""
     if old is None:
         reference = new.reference if new else ""
         return [Difference(reference, f"the custom Python {reference} is not in the lock", unlisted=True)]
@@ -124,7 +130,7 @@ def _titled(distribution: LockedDistribution) -> str:
 def _comparable(old: LockedDistribution, new: LockedDistribution) -> tuple[Mapping[str, str], Mapping[str, str]]:
     if old.editable == new.editable:
         return old.files, new.files
-    # An editable installation has only its package's files; what a wheel has beside them is no news.
+    # An editable installation has only the files of its package, so the other files of a wheel are not compared.
     without = ({k: v for k, v in one.files.items() if not k.startswith("dist-info/")} for one in (old, new))
     return next(without), next(without)
 
@@ -140,8 +146,8 @@ def _compare_files(owner: str, old: Mapping[str, str], new: Mapping[str, str]) -
         "unreadable": sorted(unreadable & old.keys()),
     }
     groups = {word: names for word, names in groups.items() if names}
-    said = "; ".join(f"{word} {_listed(names)}" for word, names in groups.items())
-    return [Difference(owner, f"files of {owner} are not what was locked: {said}", field="files", new=groups)]
+    listed = "; ".join(f"{word} {_listed(names)}" for word, names in groups.items())
+    return [Difference(owner, f"files of {owner} are not what was locked: {listed}", field="files", new=groups)]
 
 
 def _listed(names: list[str]) -> str:
@@ -181,7 +187,7 @@ def _compare_fields(owner: str, name: str, old: Mapping[str, Any], new: Mapping[
 
 
 def _pair(old: Any, new: Any) -> tuple[str, str]:
-    """Return two values as short texts that show where they begin to differ."""
+    """Return two values as short text around the first difference."""
     left, right = ("absent" if value is ... else visible(json.dumps(value, ensure_ascii=False)) for value in (old, new))
     same = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
     start = max(0, same - _BEFORE) if max(len(left), len(right)) > _SHOWN else 0
@@ -194,5 +200,5 @@ def _window(text: str, start: int) -> str:
 
 
 def visible(text: str) -> str:
-    """Return a text with every character escaped that cannot be seen: what changed may have come to hide something."""
+    """Return text with invisible characters escaped, because a change may try to hide itself with them."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

@@ -1,4 +1,4 @@
-"""What is installed now, in the shape of a lock: read from records and files, importing nothing."""
+"""Describe what is installed as values of a lock, from metadata and files, without importing a plugin."""
 
 # Strings and os.path, as the catalog has them.
 # ruff: noqa: PTH120
@@ -21,7 +21,7 @@ _FIELDS = ("description", "input_schema", "output_schema", "annotations", "stran
 
 
 def lock_distributions(used: Iterable[ToolRecord], catalog: Catalog) -> dict[str, LockedDistribution]:
-    """Return the distributions that ship the used tools, each with all of its tools."""
+    """Return the distributions of the used tools, each with all of its tools."""
     records: dict[str, list[ToolRecord]] = {}
     for record in used:
         records.setdefault(record.distribution, []).append(record)
@@ -43,13 +43,13 @@ def _distribution(name: str, records: Sequence[ToolRecord], catalog: Catalog) ->
 
 def _tools(record: ToolRecord) -> Iterator[LockedTool]:
     for one in record.members or (record,):
-        said = {name: value for name in _FIELDS if (value := _plain(getattr(one, name)))}
+        fields = {name: value for name in _FIELDS if (value := _plain(getattr(one, name)))}
         unknown = one.kind == "unknown" or one.status == "unknown" or one.members is None
-        yield LockedTool.of(one.ref_name, {"name": one.ref_name, **said}, after_load=unknown)
+        yield LockedTool.of(one.ref_name, {"name": one.ref_name, **fields}, after_load=unknown)
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: a TOOL_SPEC that is read from source may hold any literal."""
+    """Return a value as JSON; a TOOL_SPEC that is read from source may contain any Python literal."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -58,14 +58,14 @@ def _plain(value: Any) -> Any:
 
 
 def lock_module(ref: ToolRef, folder: Path, python_path: Sequence[str]) -> LockedModule:
-    """Return custom Python with its file and the `__init__` files of the packages around it, found without import.
+    """Return custom Python with its file and the `__init__` files of its parent packages, without importing it.
 
-    What lies on `sys.path` comes first, as when it is loaded.
+    `sys.path` is searched before the folders, as when the module is loaded.
 
     Args:
         ref: The reference.
         folder: The workflow's folder.
-        python_path: Folders inside it.
+        python_path: Folders for custom Python, relative to `folder`.
     """
     listings = {entry: _names(entry) for entry in search_path()}
     listings |= {entry: _names(entry) for entry in (str((folder / name).resolve()) for name in python_path)}
@@ -89,13 +89,16 @@ def _names(directory: str) -> frozenset[str]:
 
 
 def require_readable(name: str, files: Mapping[str, str]) -> None:
-    """Refuse to lock what could not be read, or was not found.
+    """Refuse to lock files that cannot be read or named, or a distribution without files.
 
     Raises:
-        NotEquipped: there is such a file, or none at all.
+        NotEquipped: There is such a file, or there is no file.
     """
     bad = sorted(path for path, digest in files.items() if digest == UNREADABLE)
     if bad:
-        raise NotEquipped(f"files of {name} cannot be read: {', '.join(bad[:5])}", fix="mend their permissions")
+        raise NotEquipped(f"files of {name} cannot be read: {', '.join(bad[:5])}", fix="correct their permissions")
+    if unnamed := sorted(path for path in files if path != path.encode("utf-8", "replace").decode()):
+        shown = ", ".join(map(ascii, unnamed[:5]))
+        raise NotEquipped(f"files of {name} have names that are not UTF-8: {shown}", fix="rename or remove them")
     if not files:
         raise NotEquipped(f"no file of {name} is found", fix="install it again, or correct the reference")

@@ -1,4 +1,4 @@
-"""The lock as values: distributions with the digests of their files and the definitions of their tools."""
+"""The values of a lock: distributions with the digests of their files and the definitions of their tools."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ FILE_NAME = "strands.lock"
 VERSION = 1
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
-# Named tuples: five dataclasses would cost each command with a lock two milliseconds to make.
+# Named tuples: defining five dataclasses takes two milliseconds in each command that reads a lock.
 
 
 class LockedTool(NamedTuple):
-    """A tool's definition: what a model and the gate are told of it.
+    """A tool's definition: the fields that a model and the permission check see, and their digest.
 
-    `after_load` says that more of it shows only when its plugin is loaded; its files are then all that is pinned.
+    `after_load` says that loading the plugin may show more fields; the lock then pins only the tool's files.
     """
 
     name: str
@@ -28,12 +28,12 @@ class LockedTool(NamedTuple):
 
     @classmethod
     def of(cls, name: str, fields: Mapping[str, Any], *, after_load: bool = False) -> LockedTool:
-        """Make one with the digest of its fields."""
+        """Return a tool with the digest of its fields."""
         return cls(name, fields, f"sha256:{digest_of(fields)}", after_load)
 
 
 class LockedDistribution(NamedTuple):
-    """An installed distribution: its version, its files by path (with their digests), its tools by name."""
+    """An installed distribution: its version, the digests of its files by path, and its tools by name."""
 
     name: str
     version: str | None
@@ -43,7 +43,7 @@ class LockedDistribution(NamedTuple):
 
 
 class LockedModule(NamedTuple):
-    """Custom Python that a workflow names: its reference, its file and those that are imported before it."""
+    """Custom Python that a workflow names: its reference, and the digests of its file and its parent packages."""
 
     reference: str
     files: Mapping[str, str]
@@ -58,7 +58,7 @@ class LockedServer(NamedTuple):
 
 
 class Lock(NamedTuple):
-    """Everything that a lock file says, by name and by reference."""
+    """The content of a lock file, by name and by reference."""
 
     distributions: Mapping[str, LockedDistribution] = _NOTHING
     modules: Mapping[str, LockedModule] = _NOTHING
@@ -66,9 +66,9 @@ class Lock(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What `strands lock --update` can be given."""
+        """The names that `strands lock --update` takes."""
         return (*self.distributions, *self.modules, *self.servers)
 
     def owners_of(self, tool: str) -> list[str]:
-        """Return the distributions that the lock has a tool of this name from."""
+        """Return the distributions with a tool of this name."""
         return [name for name, distribution in self.distributions.items() if tool in distribution.tools]

@@ -1,4 +1,4 @@
-"""A lock file to values, or every reason why it cannot be trusted: a lock that does not parse lets nothing run."""
+"""Read a lock file into values, or raise with the reason; while a lock cannot be read, nothing runs."""
 
 from __future__ import annotations
 
@@ -21,41 +21,41 @@ from strands_cli.lock.lock_model import (
 
 MAX_BYTES = 10 * 1024 * 1024
 _DIGEST_LENGTH = len("sha256:") + 64
-RESTORE = "restore it from version control, or read what is installed and make it anew: strands lock"
+RESTORE = "restore it from version control, or read what is installed and write a new lock: strands lock"
 
 
 class _Fault(Exception):
-    """One reason; the reader above knows where it stands."""
+    """Why a lock cannot be trusted; `read_lock` adds the file."""
 
 
 def lock_file(folder: Path) -> Path:
-    """Return where the lock of a folder's workflows stands."""
+    """Return the path of the lock for the workflows of a folder."""
     return folder / FILE_NAME
 
 
 def read_lock(file: Path) -> Lock | None:
-    """Read a lock; None where there is none.
+    """Read a lock; None if the file does not exist.
 
     Raises:
-        Denied: it cannot be read, or is not what `strands lock` wrote; `findings` has the reasons (`lock-broken`).
+        Denied: The file cannot be read, or is not what `strands lock` wrote (finding `lock-broken`).
     """
     try:
         raw = read_start(str(file), MAX_BYTES + 1)
     except FileNotFoundError:
-        if file.is_symlink():  # a link to nowhere: somebody meant a lock to be here
-            raise _broken(file, ["it is a link to a file that is not there"]) from None
+        if file.is_symlink():  # a broken link shows that a lock was meant to be here
+            raise _broken(file, "it is a link to a file that is not there") from None
         return None
     except OSError as error:
-        raise _broken(file, [f"it cannot be read: {error.strerror}"]) from error
+        raise _broken(file, f"it cannot be read: {error.strerror}") from error
     try:
         return parse_lock(raw)
     except _Fault as fault:
-        raise _broken(file, [str(fault)], _line_of_marker(raw)) from None
+        raise _broken(file, str(fault), _line_of_marker(raw)) from None
 
 
 def parse_lock(raw: bytes) -> Lock:
     """Read the bytes of a lock."""
-    import tomllib  # 4 ms, which only those with a lock pay
+    import tomllib  # 4 ms that only a folder with a lock pays
 
     if len(raw) > MAX_BYTES:
         raise _Fault("it is larger than 10 MB")
@@ -165,9 +165,6 @@ def _line_of_marker(raw: bytes) -> int | None:
     return None
 
 
-def _broken(file: Path, reasons: Iterable[str], line: int | None = None) -> Denied:
-    findings = [
-        Finding("lock-broken", f"{FILE_NAME} cannot be trusted: {reason}", Where(str(file), line), RESTORE)
-        for reason in reasons
-    ]
-    return Denied(findings[0].message, findings=findings)
+def _broken(file: Path, reason: str, line: int | None = None) -> Denied:
+    message = f"{FILE_NAME} cannot be trusted: {reason}"
+    return Denied(message, findings=[Finding("lock-broken", message, Where(str(file), line), RESTORE)])

@@ -1,4 +1,4 @@
-"""A lock as text: sorted and the same bytes each time, with each definition as JSON that a diff shows line by line."""
+"""Write a lock as text: sorted, the same bytes each time, with definitions as JSON that a diff shows line by line."""
 
 from __future__ import annotations
 
@@ -7,17 +7,23 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from strands_cli.lock.lock_model import VERSION, Lock, LockedDistribution, LockedModule, LockedServer, LockedTool
-from strands_cli.lock.toml import Value, toml_document, toml_table
+from strands_cli.lock.toml import Value, toml_string, toml_table
 
-HEAD = (
-    "What the workflows of this folder may use, as it was when somebody looked at it. Made by: strands lock",
-    "After an upgrade: read what has changed (strands lock --diff), then renew it (strands lock --update NAME).",
-)
+HEAD = """\
+# What the workflows of this folder may use, as it was when somebody looked at it. Made by: strands lock
+# After an upgrade: read what has changed (strands lock --diff), then renew it (strands lock --update NAME).
+"""
 
 
 def render_lock(lock: Lock) -> str:
     """Return the text of `strands.lock`."""
-    return toml_document(HEAD, [f"version = {VERSION}\n", *_parts(lock)])
+    return HEAD + "\n".join([f"version = {VERSION}\n", *_parts(lock)])
+
+
+def line_of(owner: str, text: str) -> int | None:
+    """Return the 1-based line that names a distribution, a server or a reference; None if no line does."""
+    wanted = {f"{key} = {toml_string(owner)}" for key in ("name", "reference")}
+    return next((number for number, line in enumerate(text.splitlines(), 1) if line in wanted), None)
 
 
 def _parts(lock: Lock) -> Iterator[str]:
@@ -44,8 +50,8 @@ def _tools(path: str, tools: Mapping[str, LockedTool]) -> Iterator[str]:
     for name in sorted(tools):
         tool = tools[name]
         known: dict[str, Value] = {"known_after_load": True} if tool.after_load else {}
-        said = {"name": name, "definition": tool.definition, **known, "fields": json_block(tool.fields)}
-        yield toml_table(path, said, repeated=True)
+        values = {"name": name, "definition": tool.definition, **known, "fields": json_block(tool.fields)}
+        yield toml_table(path, values, repeated=True)
 
 
 def _server(server: LockedServer) -> Iterator[str]:
@@ -63,6 +69,6 @@ def _files(path: str, files: Mapping[str, str]) -> str:
 
 
 def json_block(fields: Mapping[str, Any]) -> str:
-    """Return JSON in plain visible ASCII, without what ends a literal block of TOML; it reads back as it was."""
+    """Return JSON in visible ASCII, without the quotes that end a literal block of TOML."""
     text = json.dumps(fields, indent=2, sort_keys=True, ensure_ascii=True)
     return text.replace("\x7f", "\\u007f").replace("'''", "\\u0027\\u0027\\u0027") + "\n"

@@ -13,7 +13,7 @@ from strands_cli.planning.lock_check import python_path_of, tools_of
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog, ToolRecord
     from strands_cli.config import Settings
-    from strands_cli.lock.lock_model import LockedDistribution
+    from strands_cli.lock import LockedDistribution
     from strands_cli.planning.plan import Plan, PlannedTool
 
 # Path -> what of a file's status an edit changes.
@@ -71,7 +71,7 @@ def watch_plan(plan: Plan, catalog: Catalog) -> Watched:
 
 def watch_rules(settings: Settings, folder: Path, policy: Path | None = None) -> Watched:
     """Return where policy files and the lock of a folder may stand; one that appears there counts too."""
-    from strands_cli.lock.lock_reader import lock_file
+    from strands_cli.lock import lock_file
     from strands_cli.planning.policy_files import policy_places
 
     policies = [path for _, path in policy_places(settings, folder, policy)]
@@ -80,7 +80,7 @@ def watch_rules(settings: Settings, folder: Path, policy: Path | None = None) ->
 
 def declared(records: Iterable[ToolRecord], catalog: Catalog) -> dict[str, LockedDistribution]:
     """Return what the distributions of these tools declare, in the words of a lock."""
-    from strands_cli.lock.installed_lock import lock_distributions
+    from strands_cli.lock import lock_distributions
 
     return lock_distributions([record for record in records if record.status != "broken"], catalog)
 
@@ -89,7 +89,7 @@ def declaration_changes(
     old: Mapping[str, LockedDistribution], new: Mapping[str, LockedDistribution], tool: str | None = None
 ) -> list[str]:
     """Return which fields of tools' definitions differ, a line each, of one tool or of all."""
-    from strands_cli.lock.compare import compare_distribution
+    from strands_cli.lock import compare_distribution
 
     lines: list[str] = []
     for name in sorted(old.keys() & new.keys()):

@@ -15,8 +15,7 @@ from strands_cli.planning.plan import Plan, PlannedTool
 from strands_cli.planning.workflow_tools import all_workflows_in, called_in, with_parts
 
 if TYPE_CHECKING:
-    from strands_cli.lock.compare import Difference
-    from strands_cli.lock.lock_model import Lock, LockedDistribution, LockedModule, LockedServer
+    from strands_cli.lock import Difference, Lock, LockedDistribution, LockedModule, LockedServer
     from strands_cli.toolref import ToolRef
     from strands_cli.workflow.model import McpServer
 
@@ -88,8 +87,7 @@ def check_servers(
 
     What their tools are is held against the lock when they have started.
     """
-    from strands_cli.lock.compare import Difference, compare_reach
-    from strands_cli.lock.lock_reader import lock_file, read_lock
+    from strands_cli.lock import Difference, compare_reach, lock_file, read_lock
     from strands_cli.planning.resolve.mcp_servers import reached_by
 
     lock = read_lock(lock_file(folder))
@@ -131,7 +129,7 @@ def check_used(
         required_by: Who asks for a lock where none is.
         spec: The words that `strands lock` needs to find the folder.
     """
-    from strands_cli.lock.lock_reader import lock_file, read_lock  # small; the reader of TOML waits for a lock
+    from strands_cli.lock import lock_file, read_lock  # small; the reader of TOML waits for a lock
 
     try:
         lock = read_lock(lock_file(folder))
@@ -145,7 +143,7 @@ def check_used(
 def _held_against(
     lock: Lock, used: Used, folder: Path, catalog: Catalog, spec: str
 ) -> tuple[list[Finding], frozenset[str]]:
-    from strands_cli.lock.installed_lock import lock_distributions, lock_module
+    from strands_cli.lock import lock_distributions, lock_module
 
     now: dict[str, LockedDistribution | LockedModule] = {
         **lock_distributions(used.records, catalog),
@@ -159,8 +157,7 @@ def _held_against(
 
 
 def _changes(lock: Lock, name: str, now: LockedDistribution | LockedModule, used: Used) -> list[Difference]:
-    from strands_cli.lock.compare import compare_distribution, compare_module  # only where something has changed
-    from strands_cli.lock.lock_model import LockedModule
+    from strands_cli.lock import LockedModule, compare_distribution, compare_module  # only where something has changed
 
     if isinstance(now, LockedModule):
         return compare_module(lock.modules.get(name), now)
@@ -169,7 +166,7 @@ def _changes(lock: Lock, name: str, now: LockedDistribution | LockedModule, used
 
 
 def _unknown(name: str, used: Used, lock: Lock) -> Difference:
-    from strands_cli.lock.compare import Difference
+    from strands_cli.lock import Difference
 
     its = [record for record in used.records if record.distribution == name]
     tools = sorted({record.ref_name for record in its})
@@ -181,7 +178,7 @@ def _unknown(name: str, used: Used, lock: Lock) -> Difference:
 
 
 def _finding(difference: Difference, folder: Path, spec: str) -> Finding:
-    from strands_cli.lock.lock_reader import lock_file
+    from strands_cli.lock import lock_file
 
     code = "lock-unlisted" if difference.unlisted else "lock-changed"
     fix = f"{AFTER_READING}: strands lock {spec}--update {difference.owner}"
@@ -189,16 +186,14 @@ def _finding(difference: Difference, folder: Path, spec: str) -> Finding:
 
 
 def _where(file: Path, owner: str) -> Where:
-    """Say where the lock speaks of a distribution or a reference; its writer puts each name on a line of its own."""
-    from strands_cli.lock.toml import toml_string
+    """Return the place of a distribution or a reference in the lock."""
+    from strands_cli.lock import line_of
 
-    wanted = {f"{key} = {toml_string(owner)}" for key in ("name", "reference")}
-    lines = file.read_text(encoding="utf-8").splitlines()
-    return Where(str(file), next((number for number, line in enumerate(lines, 1) if line in wanted), None))
+    return Where(str(file), line_of(owner, file.read_text(encoding="utf-8")))
 
 
 def _missing(folder: Path, required_by: str | None, spec: str) -> Finding:
-    from strands_cli.lock.lock_reader import lock_file
+    from strands_cli.lock import lock_file
 
     file = lock_file(folder)
     message = f"there is no {file.name} in {folder}, which {required_by} asks for"
@@ -208,7 +203,7 @@ def _missing(folder: Path, required_by: str | None, spec: str) -> Finding:
 
 def _uninstalled(folder: Path, catalog: Catalog, known: Sequence[Finding]) -> list[Finding]:
     """Return the locked distributions that are not installed: the unknown tool may be of one of them."""
-    from strands_cli.lock.lock_reader import lock_file, read_lock
+    from strands_cli.lock import lock_file, read_lock
 
     file = lock_file(folder)
     if any(finding.code == "lock-broken" for finding in known):
@@ -233,8 +228,7 @@ def lock_of(plans: Iterable[Plan], catalog: Catalog) -> Lock:
     Raises:
         NotEquipped: files of a distribution cannot be read.
     """
-    from strands_cli.lock.installed_lock import lock_distributions, lock_module, require_readable
-    from strands_cli.lock.lock_model import Lock
+    from strands_cli.lock import Lock, lock_distributions, lock_module, require_readable
 
     modules: dict[str, Any] = {}
     records: list[ToolRecord] = []

@@ -17,7 +17,7 @@ from strands_cli.toolref import ToolRef
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord
     from strands_cli.hooks.manager import Hooks
-    from strands_cli.lock.lock_model import LockedServer
+    from strands_cli.lock import LockedServer
     from strands_cli.planning.workflow_tools import WorkflowTool
     from strands_cli.workflow.model import AgentBudgets, AgentLimits, AgentStep, McpServer, ToolEntry, WorkflowSpec
 

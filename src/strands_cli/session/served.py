@@ -11,7 +11,7 @@ from strands_cli.agents.assemble import secrets_of
 from strands_cli.agents.remote_secrets import all_secrets
 from strands_cli.canonical_json import canonical_json
 from strands_cli.errors import Finding, InvalidInput
-from strands_cli.lock.lock_model import LockedServer, LockedTool
+from strands_cli.lock import LockedServer, LockedTool
 from strands_cli.planning.build_plan import require_runnable
 from strands_cli.planning.lock_check import servers_in
 from strands_cli.planning.resolve.mcp_servers import reached_by

@@ -13,8 +13,7 @@ from strands_cli.cli.terminal.output import print_json, print_result, say
 from strands_cli.errors import ArtifactError, Denied, ExitCode, Finding, UsageError, Where, did_you_mean
 
 if TYPE_CHECKING:
-    from strands_cli.lock.compare import Difference
-    from strands_cli.lock.lock_model import Lock, LockedServer
+    from strands_cli.lock import Difference, Lock, LockedServer
     from strands_cli.planning.plan import Plan
 
 
@@ -111,7 +110,7 @@ def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, keeping: boo
         from strands_cli.cli.process import run_to_end
 
         return run_to_end(lambda: lock_servers(plans))
-    from strands_cli.lock.lock_reader import lock_file, read_lock
+    from strands_cli.lock import lock_file, read_lock
 
     try:
         old = read_lock(lock_file(folder))
@@ -129,8 +128,7 @@ def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, keeping: boo
 
 def _show(folder: Path, now: Lock, *, check: bool, as_json: bool) -> int:
     """Show what differs from the lock that stands there."""
-    from strands_cli.lock.compare import compare_locks
-    from strands_cli.lock.lock_reader import lock_file, read_lock
+    from strands_cli.lock import compare_locks, lock_file, read_lock
 
     file = lock_file(folder)
     old = read_lock(file)
@@ -151,9 +149,7 @@ def _show(folder: Path, now: Lock, *, check: bool, as_json: bool) -> int:
 
 def _write(folder: Path, now: Lock, update: str | None, *, as_json: bool) -> int:
     """Write the lock, and say what is in it that was not in the one before."""
-    from strands_cli.lock.compare import compare_locks
-    from strands_cli.lock.lock_reader import lock_file, read_lock
-    from strands_cli.lock.lock_writer import render_lock
+    from strands_cli.lock import compare_locks, lock_file, read_lock, render_lock
 
     file = lock_file(folder)
     old: Lock | None = None
@@ -176,7 +172,7 @@ def _write(folder: Path, now: Lock, update: str | None, *, as_json: bool) -> int
 def _updated(old: Lock | None, now: Lock, name: str) -> Lock:
     """Return the old lock with one distribution, or one reference of custom Python, as it is now."""
     from strands_cli.catalog.distributions import normalise
-    from strands_cli.lock.lock_model import Lock
+    from strands_cli.lock import Lock
 
     old = old or Lock()
     known = dict.fromkeys((*now.names, *old.names))

@@ -14,7 +14,7 @@ from strands_cli.catalog.scan import search_path
 from strands_cli.errors import Denied, Finding
 from strands_cli.hooks.hook_values import HookContext
 from strands_cli.hooks.hookspecs import GROUP as HOOKS
-from strands_cli.lock.compare import Difference
+from strands_cli.lock import Difference
 from strands_cli.planning.policy_requests import request_of
 from strands_cli.planning.resolve.tool_resolver import bare_tool
 from strands_cli.plugins.install.collisions import find_collisions, programs_of
@@ -105,8 +105,7 @@ def _own_findings(fetched: Fetched, after: Catalog) -> Iterator[Finding]:
 
 def _changes(name: str, installed: Catalog, after: Catalog) -> list[Difference]:
     """Return how the definitions differ; that files differ between two versions is no news."""
-    from strands_cli.lock.compare import compare_distribution
-    from strands_cli.lock.installed_lock import lock_distributions
+    from strands_cli.lock import compare_distribution, lock_distributions
 
     old, new = (lock_distributions([one for one in catalog.tools if one.distribution == name], catalog).get(name)
                 for catalog in (installed, after))  # fmt: skip

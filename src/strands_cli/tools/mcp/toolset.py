@@ -12,8 +12,7 @@ from typing import Any
 from strands_cli.canonical_json import canonical_json
 from strands_cli.errors import Denied, Finding, NotEquipped, did_you_mean
 from strands_cli.hooks.manager import Hooks
-from strands_cli.lock.compare import compare_tools
-from strands_cli.lock.lock_model import LockedServer, LockedTool
+from strands_cli.lock import LockedServer, LockedTool, compare_tools
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.planning.resolve.mcp_servers import is_offered, model_name
 from strands_cli.tools.forms import Closer, RawTool
