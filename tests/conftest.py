@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.wordings import wording
+
+__all__ = ["wording"]
+
 TEMPORARY = Path(tempfile.gettempdir()).resolve()
 # The clone may lie in a temporary folder itself; what is installed there for all tests must stay.
 OURS = [Path(__file__).resolve().parent.parent, Path(sys.prefix).resolve()]

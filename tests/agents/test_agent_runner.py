@@ -26,6 +26,7 @@ from tests.agents.kit import (
     text,
     turn_events,
 )
+from tests.wordings import Wording
 
 ECHO = (
     f"TOOL_SPEC = {{'name': 'echo', 'description': 'E.', 'inputSchema': {{'json': {SCHEMA!r}}}}}\nCALLS = []\n"
@@ -81,13 +82,15 @@ def test_a_name_that_is_none_does_not_end_the_run(planned: Any, name: str) -> No
 
 
 @pytest.mark.parametrize("written", ['{"text": "hi"', '{"text": hi}', "text=hi", '["hi"]', '"hi"', "7"])
-def test_arguments_that_are_no_object_are_refused_and_not_taken_for_none(site: Site, written: str) -> None:
+def test_arguments_that_are_no_object_are_refused_and_not_taken_for_none(
+    site: Site, written: str, wording: Wording
+) -> None:
     free = SCHEMA | {"required": []}
     site.install(ECHO.replace(repr(SCHEMA), repr(free)), {"input_schema": free})
     model = Script([("echo", written)], "done")
     asking(model, *site.plan("native:echo"))
     assert error(model.results[0])["code"] == "invalid_input"
-    assert "the arguments are not a JSON object" in text(model.results[0])
+    wording(text(model.results[0]))
     assert calls() == []
 
 
@@ -135,21 +138,22 @@ def stop_with(reason: str, said: str = "half") -> Any:
 
 
 @pytest.mark.parametrize(
-    ("turn", "said"),
+    "turn",
     [
-        ("", "ended without a word"),
-        (" \n", "ended without a word"),
-        (lambda _request: [], "failed|ended without a word|stopped without an answer"),
-        (stop_with("max_tokens"), "reached its max_tokens before it finished"),
-        (stop_with("content_filtered"), "stopped without an answer: content_filtered"),
-        (stop_with("guardrail_intervened"), "stopped without an answer: guardrail_intervened"),
-        (stop_with("no_such_reason"), "stopped without an answer: no_such_reason"),
+        "",
+        " \n",
+        lambda _request: [],
+        stop_with("max_tokens"),
+        stop_with("content_filtered"),
+        stop_with("guardrail_intervened"),
+        stop_with("no_such_reason"),
     ],
     ids=["empty", "blank", "no events", "max_tokens", "filtered", "guardrail", "unknown"],
 )
-def test_an_answer_that_is_none_is_a_failed_run_with_its_reason(turn: Any, said: str) -> None:
-    with pytest.raises(RunFailed, match=said) as caught:
+def test_an_answer_that_is_none_is_a_failed_run_with_its_reason(turn: Any, wording: Wording) -> None:
+    with pytest.raises(RunFailed) as caught:
         asking(Script(turn))
+    wording(caught.value)
     assert "agent 'a'" in caught.value.message
 
 
@@ -224,13 +228,14 @@ def test_a_spent_budget_of_model_calls_ends_the_agent(planned: Any) -> None:
     assert len(model.requests) == 1
 
 
-def test_a_mistake_of_ours_inside_a_call_ends_the_agent(planned: Any) -> None:
+def test_a_mistake_of_ours_inside_a_call_ends_the_agent(planned: Any, wording: Wording) -> None:
     def broken(_question: Any) -> Answer:
         raise ZeroDivisionError("ours")
 
     model = Script([("echo", {"text": "a"})], "never")
-    with pytest.raises(StrandsCliError, match="the gate failed at echo") as caught:
+    with pytest.raises(StrandsCliError) as caught:
         asking(model, *planned, host=RunContext(broken), rules=())
+    wording(caught.value)
     assert caught.value.exit_code == 70
     assert len(model.requests) == 1
 

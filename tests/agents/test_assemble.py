@@ -18,6 +18,7 @@ from strands_cli.errors import Denied, InvalidInput, NotEquipped
 from strands_cli.planning.plan import Plan
 from strands_cli.planning.run_options import RunOptions
 from tests.agents.kit import SCHEMA, RunContext, Site, text
+from tests.wordings import Wording
 
 WORKFLOW = """
 version: 1
@@ -59,22 +60,26 @@ def planned(site: Site, tools: str, steps: str = "[{agent: a, input: go}]", **op
     return app.plan("w.yaml", RunOptions(**options), catalog=discover_catalog([str(site.directory)]), settings=settings)
 
 
-def test_two_tools_of_one_name_that_only_loading_shows_are_found_before_the_first_step(site: Site) -> None:
+def test_two_tools_of_one_name_that_only_loading_shows_are_found_before_the_first_step(
+    site: Site, wording: Wording
+) -> None:
     site.install(BOX, name="suite", entry=":provide", manifest=False)
     site.install(BOX, name="box", entry=":Box", manifest=False)
-    with pytest.raises(InvalidInput, match="two tools of one agent have one name: 'echo'"):
+    with pytest.raises(InvalidInput) as raised:
         asyncio.run(assemble(planned(site, "[native:suite, native:box]"), {}))
+    wording(raised.value)
     import strands_tool_box  # type: ignore[import-not-found]
 
     assert strands_tool_box.log == ["closed"]
 
 
-def test_the_tools_of_a_step_that_has_its_own_are_checked_too(site: Site) -> None:
+def test_the_tools_of_a_step_that_has_its_own_are_checked_too(site: Site, wording: Wording) -> None:
     site.install(BOX, name="suite", entry=":provide", manifest=False)
     site.install(BOX, name="box", entry=":Box", manifest=False)
     steps = "[{agent: a, input: go}, {agent: a, input: go, tool_overrides: [native:suite, native:box]}]"
-    with pytest.raises(InvalidInput, match="two tools of one agent"):
+    with pytest.raises(InvalidInput) as raised:
         asyncio.run(assemble(planned(site, "[]", steps), {}))
+    wording(raised.value)
 
 
 def test_a_step_that_calls_a_whole_suite_is_found_before_the_first_step(site: Site) -> None:
@@ -114,7 +119,9 @@ def test_what_goes_wrong_at_the_end_is_told_and_everything_else_is_let_go(site: 
         workers.models["a"] = Unclosable()  # type: ignore[index]
         return await workers.close()
 
-    assert asyncio.run(work()) == ["closing the model of 'a' failed: OSError: gone"]
+    (line,) = asyncio.run(work())
+    assert "'a'" in line
+    assert "OSError: gone" in line
     import strands_tool_box
 
     assert strands_tool_box.log == ["closed"]

@@ -20,6 +20,7 @@ from strands_cli.workflow.model import Compaction
 from tests.agents.kit import Site
 from tests.agents.resumable import ECHO, RECORD, going, rows, said, system, workflow
 from tests.fakes.model_server import ModelServer, Turn
+from tests.wordings import Wording
 
 AGENT = "{one: {prompt: be one, tools: [native:echo]}}"
 ONE = "{agent: one, input: count to six}"
@@ -170,21 +171,22 @@ def test_a_summary_counts_for_the_budget_before_it_is_made(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("turn", "said_of_it"),
+    "turn",
     [
-        (Turn(" "), "the summary of the conversation of agent 'one' by openai/small is empty"),
-        (Turn("half a dig", finish="length"), "openai/small was cut off"),
-        (Turn(status=401), "the model openai/small of agent 'one' failed: AuthenticationError"),
-        (OVERFLOW, "the request is too long for the model openai/small"),
+        Turn(" "),
+        Turn("half a dig", finish="length"),
+        Turn(status=401),
+        OVERFLOW,
     ],
     ids=["empty", "cut off", "refused", "too long"],
 )
 def test_a_summary_that_fails_ends_the_step_and_says_which_model_it_was(
-    site: Site, turn: Turn, said_of_it: str
+    site: Site, turn: Turn, wording: Wording
 ) -> None:
     with ModelServer(counting(6, summary=turn)) as server:
-        with pytest.raises(RunFailed, match=said_of_it):
+        with pytest.raises(RunFailed) as raised:
             going(site, workflow(server.url, ONE, agents=AGENT, rest=compaction()))
+        wording(raised.value)
         assert len(asked(server, "small")) == 1
 
 
@@ -498,9 +500,10 @@ def test_notes_outside_the_working_directory_are_refused_before_the_run(site: Si
 
 
 @pytest.mark.parametrize("spoil", ["directory", "bytes"])
-def test_a_notes_file_that_cannot_be_used_is_named(site: Site, spoil: str) -> None:
+def test_a_notes_file_that_cannot_be_used_is_named(site: Site, spoil: str, wording: Wording) -> None:
     Path("notes.md").mkdir() if spoil == "directory" else Path("notes.md").write_bytes(b"\xff\xfe\x00")
     with ModelServer(SAID) as server:
-        with pytest.raises(ArtifactError, match=r"the notes file .*notes\.md cannot be used"):
+        with pytest.raises(ArtifactError) as raised:
             going(site, workflow(server.url, ONE, agents=AGENT, rest=notes()))
+        wording(raised.value)
         assert server.requests == []

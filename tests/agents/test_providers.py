@@ -23,6 +23,7 @@ from strands_cli.providers import (
     merge_settings,
     place_of,
 )
+from tests.wordings import Wording
 
 CLONE = Path(__file__).parent.parent.parent
 LIVE = [provider for provider in PROVIDERS.values() if provider.model_class]
@@ -152,7 +153,9 @@ def test_an_unknown_provider_names_the_nearest_and_stops_there() -> None:
     [found] = check_provider(
         settings("opnai", temperature=0.1), {}, locate=lambda f: place if f == "provider" else None
     )
-    assert (found.code, found.where, found.fix) == ("unknown-provider", place, "did you mean 'openai'?")
+    assert (found.code, found.where) == ("unknown-provider", place)
+    assert "'openai'" in str(found.fix)
+    assert "'bedrock'" not in str(found.fix)
     [far] = check_provider(settings("zzz"), {})
     assert far.fix is not None
     assert "bedrock, openai" in far.fix
@@ -171,14 +174,16 @@ def test_a_missing_client_names_its_extra(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert "missing-extra" not in [f.code for f in check_provider(settings("gemini"), {})]
 
 
-def test_a_client_too_old_for_the_class_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_client_too_old_for_the_class_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wording: Wording
+) -> None:
     (tmp_path / "openai").mkdir()
     metadata = tmp_path / "openai-1.99.0.dist-info" / "METADATA"
     metadata.parent.mkdir()
     metadata.write_text("Metadata-Version: 2.1\nName: openai\nVersion: 1.99.0\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     found = only(check_provider(settings("openai_responses"), KEYED), "missing-extra")
-    assert "needs openai 2 or newer; 1.99.0 is installed" in found.message
+    wording(found.message)
     assert checked(settings("openai"), installed=False) == []
 
 
@@ -246,11 +251,11 @@ def test_a_setting_without_effect_is_a_warning() -> None:
         assert [(f.severity, f.message.split("'")[1]) for f in found] == [("warning", field) for field in fields]
 
 
-def test_a_setting_given_twice_is_a_warning_and_the_field_wins() -> None:
+def test_a_setting_given_twice_is_a_warning_and_the_field_wins(wording: Wording) -> None:
     options = {"params": {"temperature": 0.9}}
     given = settings("openai", temperature=0.1, options=options)
     found = only(check_provider(given, KEYED), "field-without-effect")
-    assert "'temperature' is used" in found.message
+    wording(found.message)
 
 
 def test_a_temperature_that_the_class_refuses_is_found() -> None:
@@ -263,18 +268,20 @@ def test_a_temperature_that_the_class_refuses_is_found() -> None:
 def test_unknown_options_are_found_with_the_nearest_name_and_their_place() -> None:
     options = {"param": {}, "model_id": "x", "client": {}, "cache_config": {"tll": "5m"}}
     found = check_provider(settings("openai", options=options), KEYED, locate=lambda f: Where("w.yaml", pointer=f))
-    assert [(f.code, f.where and f.where.pointer, f.fix) for f in found][:2] == [
-        ("unknown-option", "options/param", "did you mean 'params'?"),
-        ("unknown-option", "options/model_id", "write 'model_id' beside 'provider'"),
+    assert [(f.code, f.where and f.where.pointer) for f in found][:2] == [
+        ("unknown-option", "options/param"),
+        ("unknown-option", "options/model_id"),
     ]
+    assert "'params'" in str(found[0].fix)
+    assert "'provider'" in str(found[1].fix)
     assert [f.where and f.where.pointer for f in found][2:] == ["options/client", "options/cache_config/tll"]
 
 
-def test_params_that_the_llamacpp_class_would_drop_are_found() -> None:
+def test_params_that_the_llamacpp_class_would_drop_are_found(wording: Wording) -> None:
     found = only(
         check_provider(settings("llamacpp", options={"params": {"topk": 1, "min_p": 0.1}}), {}), "unknown-option"
     )
-    assert found.fix == "did you mean 'top_k'?"
+    wording(found.fix)
 
 
 def test_an_option_of_the_wrong_shape_is_found() -> None:

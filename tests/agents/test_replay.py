@@ -10,6 +10,7 @@ from strands_cli.agents.model.replay import ReplayModel
 from strands_cli.errors import RunFailed
 from strands_cli.workflow.recording_file import RecordedCall, RecordedTurn
 from tests.agents.kit import SCHEMA, RunContext, Site, asking
+from tests.wordings import Wording
 
 ECHO = (
     f"TOOL_SPEC = {{'name': 'echo', 'description': 'E.', 'inputSchema': {{'json': {SCHEMA!r}}}}}\n"
@@ -47,34 +48,34 @@ def test_text_and_calls_may_stand_in_one_turn(planned: Any) -> None:
     assert play(planned, turn, say("done")) == "done"
 
 
-def test_too_few_turns_say_what_the_run_asks_for(planned: Any) -> None:
+def test_too_few_turns_say_what_the_run_asks_for(planned: Any, wording: Wording) -> None:
     with pytest.raises(RunFailed) as caught:
         play(planned, call())
-    assert caught.value.message == (
-        "the recording has 1 turns for steps.0, and the run asks for one more, with: 'echo: success'"
-    )
-    assert caught.value.fix == "add a turn for steps.0 to the recording, or record again with --record"
+    wording(caught.value.message)
+    wording(caught.value.fix)
 
 
-def test_no_turns_at_all_are_too_few(planned: Any) -> None:
-    with pytest.raises(RunFailed, match=r"the recording has 0 turns for steps.0"):
+def test_no_turns_at_all_are_too_few(planned: Any, wording: Wording) -> None:
+    with pytest.raises(RunFailed) as raised:
         play(planned)
+    wording(raised.value)
 
 
-def test_turns_left_over_mean_that_the_run_went_another_way(planned: Any) -> None:
-    with pytest.raises(RunFailed, match=r"the recording has 3 turns for steps.0, and the run needed 1"):
+def test_turns_left_over_mean_that_the_run_went_another_way(planned: Any, wording: Wording) -> None:
+    with pytest.raises(RunFailed) as raised:
         play(planned, say("done"), say("more"), say("more"))
+    wording(raised.value)
 
 
-def test_a_turn_for_another_request_shows_the_difference(planned: Any) -> None:
+def test_a_turn_for_another_request_shows_the_difference(planned: Any, wording: Wording) -> None:
     host = RunContext()
     with pytest.raises(RunFailed) as caught:
         play(planned, call(said="error"), say("done", when="echo: success"), host=host)
     lines = caught.value.message.splitlines()
-    assert lines[0] == "turn 2 of steps.0 was recorded for another request:"
+    wording(lines[0])
     assert "    -echo: success" in lines
     assert "    +echo: error" in lines
-    assert lines[-1] == "    a tool said: 'x'"
+    wording(lines[-1])
     assert host.rows("model")["steps.0/model.1"].status == "failed"
 
 
@@ -83,18 +84,18 @@ def test_spaces_do_not_count_and_dots_stand_for_the_rest(planned: Any, when: str
     assert play(planned, say("done", when=when), prompt="go on") == "done"
 
 
-@pytest.mark.parametrize(
-    ("tool", "fix"), [("ecko", "did you mean 'echo'?"), ("zzz", "give the agent the tool, or record again")]
-)
-def test_a_call_of_a_tool_that_is_not_offered_names_those_that_are(planned: Any, tool: str, fix: str) -> None:
-    with pytest.raises(RunFailed, match=f"turn 1 of steps.0 calls '{tool}', which .* it offers: echo") as caught:
+@pytest.mark.parametrize("tool", ["ecko", "zzz"])
+def test_a_call_of_a_tool_that_is_not_offered_names_those_that_are(planned: Any, tool: str, wording: Wording) -> None:
+    with pytest.raises(RunFailed) as caught:
         play(planned, call(tool))
-    assert caught.value.fix == fix
+    wording(caught.value)
+    wording(caught.value.fix)
 
 
-def test_a_recorded_stop_reason_is_kept(planned: Any) -> None:
-    with pytest.raises(RunFailed, match="reached its max_tokens"):
+def test_a_recorded_stop_reason_is_kept(planned: Any, wording: Wording) -> None:
+    with pytest.raises(RunFailed) as raised:
         play(planned, RecordedTurn(text="half", stop_reason="max_tokens"))
+    wording(raised.value)
 
 
 def test_what_the_journal_answers_is_passed_over_in_the_recording(planned: Any) -> None:
@@ -110,10 +111,11 @@ def test_what_the_journal_answers_is_passed_over_in_the_recording(planned: Any) 
     assert play(planned, *turns, host=RunContext(journal=only_first.journal)) == "done"
 
 
-def test_the_model_has_no_settings_and_no_way_around_its_stream() -> None:
+def test_the_model_has_no_settings_and_no_way_around_its_stream(wording: Wording) -> None:
     model = ReplayModel([], "steps.0")
     assert model.get_config() == {}
-    with pytest.raises(RunFailed, match="no settings to change: \\['temperature'\\]"):
+    with pytest.raises(RunFailed) as raised:
         model.update_config(temperature=1)
+    wording(raised.value)
     with pytest.raises(NotImplementedError):
         model.structured_output()

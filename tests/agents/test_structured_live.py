@@ -14,6 +14,7 @@ from strands_cli.errors import RunFailed, StrandsCliError
 from tests.agents.kit import Site
 from tests.agents.resumable import going
 from tests.fakes.model_server import ModelServer, Turn
+from tests.wordings import Wording
 
 AGENTS = "{judge: {prompt: p, tools: []}, worker: {prompt: w, tools: []}}"
 FORMED = AGENTS.replace("prompt: p", "prompt: p, output_schema: {type: object, required: [n]}")
@@ -115,20 +116,20 @@ def test_a_wrong_answer_in_that_turn_gets_one_turn_to_mend_it(site: Site, name: 
 
 
 @pytest.mark.parametrize("name", PATTERNS)
-def test_an_answer_that_stays_wrong_is_a_clear_failure(site: Site, name: str) -> None:
+def test_an_answer_that_stays_wrong_is_a_clear_failure(site: Site, name: str, wording: Wording) -> None:
     wrong = Turn(calls=[(TOOL, WRONG[name])])
     judged = Judged(site, name, Turn("Well."), wrong, wrong)
     assert judged.error is not None
     assert len(judged.requests) == 3
     said = judged.error.message
-    assert "invalid_output: the agent 'judge' gave no answer in the form asked for: " in said
+    wording(said)
     assert judged.error.exit_code == 10
     assert judged.error.fix
 
 
 @pytest.mark.parametrize("name", PATTERNS)
-def test_prose_for_ever_is_a_clear_failure_after_two_requests(site: Site, name: str) -> None:
+def test_prose_for_ever_is_a_clear_failure_after_two_requests(site: Site, name: str, wording: Wording) -> None:
     judged = Judged(site, name, Turn("Well."), Turn("Well, well."))
     assert judged.error is not None
-    assert "invalid_output: the agent 'judge'" in judged.error.message
+    wording(judged.error.message)
     assert [forced(request) for request in judged.requests] == [False, True]

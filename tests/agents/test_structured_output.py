@@ -22,6 +22,7 @@ from strands_cli.engine.ports import AgentAnswer, AgentRequest
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import InvalidAnswer, RunFailed
 from tests.agents.kit import RunContext, Script, agent_of, gate_of, run, turn_events
+from tests.wordings import Wording
 
 SCORE: dict[str, Any] = {
     "type": "object",
@@ -81,17 +82,19 @@ def test_a_wrong_call_is_given_back_once_with_what_is_wrong() -> None:
     assert "700 is greater than the maximum of 100" in json.dumps(model.results)
 
 
-def test_an_agent_that_stays_wrong_fails_clearly_and_is_not_asked_for_ever() -> None:
+def test_an_agent_that_stays_wrong_fails_clearly_and_is_not_asked_for_ever(wording: Wording) -> None:
     model = Script(*[[(TOOL, {"score": 700})]] * 9)
-    with pytest.raises(InvalidAnswer, match=r"invalid_output: the agent 'a' .* score: 700 is greater"):
+    with pytest.raises(InvalidAnswer) as raised:
         answering(model)
+    wording(raised.value)
     assert len(model.requests) == 2
 
 
-def test_an_agent_that_only_talks_fails_clearly() -> None:
+def test_an_agent_that_only_talks_fails_clearly(wording: Wording) -> None:
     model = Script(*["Let us talk about it."] * 9)
-    with pytest.raises(InvalidAnswer, match="invalid_output: the agent 'a' gave no answer in the form asked for"):
+    with pytest.raises(InvalidAnswer) as raised:
         answering(model)
+    wording(raised.value)
     assert len(model.requests) == 2
 
 
@@ -166,15 +169,16 @@ def test_an_input_that_fits_its_schema_passes(prompt: str, schema: dict[str, Any
 
 
 @pytest.mark.parametrize(
-    ("prompt", "problem"),
+    "prompt",
     [
-        ("some words", "'some words' is not of type 'object'"),
-        ('{"score": 300}', "score: 300 is greater"),
-        ("{", "'{' is"),
+        "some words",
+        '{"score": 300}',
+        "{",
     ],
 )
-def test_an_input_that_does_not_fit_fails_before_a_model_is_asked(prompt: str, problem: str) -> None:
-    with pytest.raises(RunFailed, match="the input of the agent 'a' does not fit its input_schema") as raised:
+def test_an_input_that_does_not_fit_fails_before_a_model_is_asked(prompt: str, wording: Wording) -> None:
+    with pytest.raises(RunFailed) as raised:
         require_input(asked(prompt, SCORE))
-    assert problem in raised.value.message
+    wording(raised.value)
+    wording(raised.value.message)
     assert "tojson" in str(raised.value.fix)

@@ -30,6 +30,7 @@ from strands_cli.metadata import tool_metadata
 from strands_cli.workflow.builder import agent, call, chain, gate, step
 from tests.cli.strands import STRANDS
 from tests.distributions import sound
+from tests.wordings import Wording
 
 CALLS: list[str] = []
 
@@ -97,12 +98,13 @@ def test_a_program_goes_on_with_the_run_it_began_and_gives_its_tools_again() -> 
     assert events[0].resumed
 
 
-def test_resuming_needs_no_object_of_the_workflow_and_works_in_a_running_loop() -> None:
+def test_resuming_needs_no_object_of_the_workflow_and_works_in_a_running_loop(wording: Wording) -> None:
     run = waiting()
 
     async def program() -> RunResult:
-        with pytest.raises(UsageError, match=r"Workflow\.resume cannot be called inside") as raised:
+        with pytest.raises(UsageError) as raised:
             Workflow.resume(run)
+        wording(raised.value)
         assert raised.value.fix == "write `await workflow.resume_async(...)`"
         return await Workflow.resume_async(run, tools=[double], answer=lambda question: "1")
 
@@ -118,23 +120,25 @@ def rerun(run: str) -> RunResult:
 
 
 @pytest.mark.parametrize("go_on", [resume, rerun])
-def test_a_program_that_forgets_the_tools_is_told_which_and_from_where(go_on: Callable[[str], RunResult]) -> None:
+def test_a_program_that_forgets_the_tools_is_told_which_and_from_where(
+    go_on: Callable[[str], RunResult], wording: Wording
+) -> None:
     run = waiting()
     with pytest.raises(NotEquipped) as raised:
         go_on(run)
-    assert str(raised.value).endswith(f"they are not here: double (of {__file__})")
+    wording(str(raised.value))
     assert f"Workflow.resume('{run}', tools=[double])" in str(raised.value.fix)
     assert raised.value.exit_code == 18
     assert [run] == [path.name for path in Path("runs").iterdir()], "and no other run was begun"
 
 
 @pytest.mark.parametrize("words", [["resume"], ["rerun", "--from", "steps.1"], ["sessions", "resume"]])
-def test_the_command_says_which_tools_it_lacks_and_where_they_come_from(words: list[str]) -> None:
+def test_the_command_says_which_tools_it_lacks_and_where_they_come_from(words: list[str], wording: Wording) -> None:
     run = waiting()
     ran = strands(*words, run)
     assert (ran.returncode, ran.stdout) == (18, "")
     assert f"double (of {__file__})" in ran.stderr
-    assert "fix: go on in that program: Workflow.resume(" in ran.stderr
+    wording(ran.stderr)
     assert f"given:     double (of {__file__})" in strands("runs", "show", run).stdout
 
 
@@ -189,34 +193,39 @@ def test_an_exception_in_the_callback_leaves_a_run_that_can_be_resumed() -> None
     assert Workflow.resume(run, tools=[double]).response == "10"
 
 
-def test_a_budget_is_raised_by_name_and_number() -> None:
+def test_a_budget_is_raised_by_name_and_number(wording: Wording) -> None:
     limited = counting(runtime={"budgets": {"max_tool_calls": 1}})
     with pytest.raises(BudgetExceeded):
         limited.run(tools=[double], answer=lambda question: "1")
     (run,) = Path("runs").iterdir()
-    with pytest.raises(UsageError, match="does not raise"):
+    with pytest.raises(UsageError) as raised:
         Workflow.resume(run.name, tools=[double], budgets={"max_tool_calls": 1})
+    wording(raised.value)
     assert Workflow.resume(run.name, tools=[double], budgets={"max_tool_calls": 2}).response == "2"
 
 
-def test_a_program_elsewhere_is_told_where_the_run_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_elsewhere_is_told_where_the_run_began(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: Wording
+) -> None:
     run = waiting()
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "other")
-    with pytest.raises(UsageError, match="was started in") as raised:
+    with pytest.raises(UsageError) as raised:
         Workflow.resume(run, tools=[double])
+    wording(raised.value)
     assert raised.value.fix == f"call os.chdir({os.fspath(tmp_path)!r}) before"
 
 
-def test_a_record_is_let_go_of_after_every_refusal() -> None:
+def test_a_record_is_let_go_of_after_every_refusal(wording: Wording) -> None:
     run = waiting()
     for choices in ({}, {"tools": [double], "budgets": {"max_calls": 3}}):
         with pytest.raises(StrandsCliError):
             Workflow.resume(run, **choices)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="allow"):
         Workflow.resume(run, tools=[double], allow=["x"])  # type: ignore[call-arg]
-    with pytest.raises(RunRecordError, match="there is no run"):
+    with pytest.raises(RunRecordError) as raised:
         Workflow.resume("20000101-000000-ffffff")
+    wording(raised.value)
     assert Workflow.resume(run, tools=[double], answer=lambda question: "1").status == "completed"
 
 
@@ -273,10 +282,10 @@ def test_a_new_run_may_have_from_an_installed_tool_what_the_old_one_was_given(
         Workflow.resume(run)
 
 
-def test_a_tool_of_an_interactive_session_has_a_module_instead_of_a_file() -> None:
+def test_a_tool_of_an_interactive_session_has_a_module_instead_of_a_file(wording: Wording) -> None:
     program = (
         "from strands import tool\nfrom strands_cli.tools.python_objects import place_of\n"
         "@tool\ndef here() -> str:\n    'Here.'\n    return ''\nprint(place_of(here))"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert ran.stdout == "the module __main__\n"
+    wording(ran.stdout)

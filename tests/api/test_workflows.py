@@ -33,6 +33,7 @@ from strands_cli.events import (
 from strands_cli.metadata import tool_metadata
 from strands_cli.workflow.builder import agent, branch, call, chain, gate, parallel, step
 from tests.distributions import sound
+from tests.wordings import Wording
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 REPLAY = {"provider": "replay", "recording": "turns.yaml"}
@@ -108,27 +109,30 @@ def test_every_pattern_runs_from_a_file(name: str) -> None:
     assert (result.status, bool(result.response)) == ("completed", True)
 
 
-def test_inputs_choices_and_the_result_are_those_of_the_command(tmp_path: Path) -> None:
+def test_inputs_choices_and_the_result_are_those_of_the_command(tmp_path: Path, wording: Wording) -> None:
     workflow = Workflow.from_file(EXAMPLES / "quickstart.yaml")
     result = workflow.run({}, out_dir=tmp_path / "out", runs_dir=tmp_path / "elsewhere", record="turns.yaml")
     assert [artifact["path"] for artifact in result.artifacts] == [str(tmp_path / "out" / "report.md")]
     assert (tmp_path / "elsewhere" / result.run_id).is_dir()
     assert (tmp_path / "turns.yaml").exists()
     assert result.model_calls == 4 or result.model_calls > 1
-    with pytest.raises(StrandsCliError, match="cannot run"):
+    with pytest.raises(StrandsCliError) as raised:
         workflow.run(out_dir=tmp_path / "out")
+    wording(raised.value)
     assert workflow.run(out_dir=tmp_path / "out", force=True).status == "completed"
 
 
-def test_a_workflow_that_is_wrong_is_told_and_not_run() -> None:
+def test_a_workflow_that_is_wrong_is_told_and_not_run(wording: Wording) -> None:
     workflow = Workflow.from_text("version: 1\nname: w\n", name="mine")
     assert {finding.code for finding in workflow.validate()} == {"missing-key"}
     for use in (workflow.run, workflow.plan, lambda: workflow.spec):
-        with pytest.raises(InvalidInput, match="<mine> is not a valid workflow") as raised:
+        with pytest.raises(InvalidInput) as raised:
             use()
+        wording(raised.value)
         assert raised.value.findings == workflow.validate()
-    with pytest.raises(UsageError, match="cannot be read"):
+    with pytest.raises(UsageError) as refused:
         Workflow.from_file("missing.yaml")
+    wording(refused.value)
 
 
 def test_the_traceback_of_an_error_says_what_is_wrong_and_how_to_mend_it() -> None:
@@ -139,12 +143,13 @@ def test_the_traceback_of_an_error_says_what_is_wrong_and_how_to_mend_it() -> No
     assert "--> <workflow>:" in notes[0]
 
 
-def test_inputs_are_checked_before_anything_runs() -> None:
+def test_inputs_are_checked_before_anything_runs(wording: Wording) -> None:
     workflow = calling(call("double", {"number": "{{ n }}"}), inputs={"required": {"n": "integer"}})
     assert "missing-input" in {finding.code for finding in workflow.plan(tools=[double]).findings}
     assert workflow.run({"n": 4}, tools=[double]).response == "8"
-    with pytest.raises(StrandsCliError, match="cannot run"):
+    with pytest.raises(StrandsCliError) as raised:
         workflow.run({"n": "four"}, tools=[double])
+    wording(raised.value)
     assert len(list(Path("runs").iterdir())) == 1, "what cannot run leaves no record"
 
 
@@ -216,12 +221,13 @@ def test_a_coroutine_function_as_callback_is_refused() -> None:
         calling(call("double")).run(on_event=listen)
 
 
-def test_run_refuses_inside_a_running_loop_and_run_async_works_there() -> None:
+def test_run_refuses_inside_a_running_loop_and_run_async_works_there(wording: Wording) -> None:
     workflow = Workflow.from_file(EXAMPLES / "patterns" / "routing.yaml")
 
     async def program() -> RunResult:
-        with pytest.raises(UsageError, match="inside a running event loop") as raised:
+        with pytest.raises(UsageError) as raised:
             workflow.run()
+        wording(raised.value)
         assert "run_async" in str(raised.value.fix)
         return await workflow.run_async()
 
@@ -353,7 +359,10 @@ def test_an_answer_that_does_not_fit_is_asked_for_again_but_not_for_ever() -> No
 
     workflow = calling(gate("Go on?", pattern="yes|no"))
     assert workflow.run(answer=learn).response == "yes"
-    assert problems == [None, "'maybe' does not match 'yes|no'"]
+    first, second = problems
+    assert first is None
+    assert "'maybe'" in str(second)
+    assert "'yes|no'" in str(second)
     with pytest.raises(UsageError, match="wrong 3 times"):
         workflow.run(answer=lambda question: "maybe")
 
@@ -441,10 +450,10 @@ def test_a_given_tool_that_hides_an_installed_one_is_told(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("choices", "outcome"),
     [
-        ({}, "nobody is there to ask"),
-        ({"answer": lambda question: None}, "nobody is there to ask"),
-        ({"answer": lambda question: False}, "refused by program"),
-        ({"answer": lambda question: "No"}, "refused by program"),
+        ({}, "--allow shout"),
+        ({"answer": lambda question: None}, "--allow shout"),
+        ({"answer": lambda question: False}, "program"),
+        ({"answer": lambda question: "No"}, "program"),
         ({"answer": lambda question: True}, "HEY"),
         ({"answer": lambda question: "Y"}, "HEY"),
         ({"allow": ["shout"]}, "HEY"),
@@ -496,7 +505,7 @@ def test_a_module_and_an_object_with_methods_are_tools_and_what_is_made_is_close
     assert closed == ["tally"], "an object of the program is the program's"
 
 
-def test_what_is_no_tool_is_refused_and_not_called() -> None:
+def test_what_is_no_tool_is_refused_and_not_called(wording: Wording) -> None:
     called: list[str] = []
 
     def plain() -> list[Any]:
@@ -514,8 +523,9 @@ def test_what_is_no_tool_is_refused_and_not_called() -> None:
         with pytest.raises(UsageError, match=said):
             calling(call("double")).plan(tools=[thing])
     assert called == []
-    with pytest.raises(UsageError, match="two of the given tools are called 'double'"):
+    with pytest.raises(UsageError) as raised:
         calling(call("double")).run(tools=[double, double])
+    wording(raised.value)
 
 
 def test_plan_with_tools_works_inside_a_running_loop() -> None:
@@ -547,7 +557,7 @@ def test_a_file_in_the_current_directory_is_not_taken_for_a_plugin(
         calling(call("echo", {"text": "hi"})).run(catalog=discover_catalog([str(tmp_path / "site")]))
 
 
-def test_a_tool_that_hangs_does_not_hold_up_the_end_of_run() -> None:
+def test_a_tool_that_hangs_does_not_hold_up_the_end_of_run(wording: Wording) -> None:
     never = threading.Event()
 
     @tool(name="hang")
@@ -561,8 +571,9 @@ def test_a_tool_that_hangs_does_not_hold_up_the_end_of_run() -> None:
     del hang_spec
     hang.tool_spec["strands_cli"] = {"timeout_s": 0.05}  # type: ignore[typeddict-unknown-key]
     try:
-        with pytest.raises(RunFailed, match="no answer within"):
+        with pytest.raises(RunFailed) as raised:
             calling(call("hang")).run(tools=[hang], yes=True)
+        wording(raised.value)
         assert any(thread.name == "strands-tool" for thread in threading.enumerate())
     finally:
         never.set()

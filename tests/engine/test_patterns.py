@@ -22,6 +22,7 @@ from strands_cli.workflow.model import GraphConfig
 from tests.distributions import sound
 from tests.fakes.plans import plan_of
 from tests.fakes.ports import FakeClock, Say, ScriptedAgents, ScriptedHuman, ScriptedTools
+from tests.wordings import Wording
 
 HEAD = """
 version: 1
@@ -450,12 +451,12 @@ def test_a_router_that_invents_a_route_is_told_and_asked_again(prompt: str, tmp_
     assert "Your last answer named no route. The routes are: a, b." in told
 
 
-def test_a_router_that_never_names_a_route_leads_to_the_default_or_fails(tmp_path: Path) -> None:
+def test_a_router_that_never_names_a_route_leads_to_the_default_or_fails(tmp_path: Path, wording: Wording) -> None:
     config = f"type: routing\nconfig:\n  router: {{agent: judge, max_retries: 1}}\n{ROUTES}"
     turns = {"router": say({"route": "x"}), "router#2": say({"route": "y"})}
     error = Playing(config, tmp_path / "a", turns).fails(RunFailed)
-    assert "named no route in 2 tries" in error.message
-    assert "a, b" in str(error.fix)
+    wording(error.message)
+    wording(error.fix)
     play = Playing(f"{config}  default: b\n", tmp_path / "b", turns)
     assert play.run().response == "<b>"
 
@@ -490,9 +491,8 @@ def test_a_thousand_tasks_are_cut_to_what_is_allowed_with_a_warning(tmp_path: Pa
     tasks = [{"task": f"t{n}"} for n in range(1000)]
     play = Playing(ORCHESTRATOR.replace("LIMITS", "{max_workers: 7}"), tmp_path / "a", {"orchestrator": say(tasks)})
     assert play.run().response == "<t6>"
-    assert [w.message for w in play.of(RunWarning)] == [
-        "orchestrator handed out 1000 tasks, and the first 7 are done (max_workers)"
-    ]
+    (warned,) = play.of(RunWarning)
+    assert all(part in warned.message for part in ("1000", "7", "max_workers"))
     play = Playing(ORCHESTRATOR.replace("LIMITS", "{}"), tmp_path / "b", {"orchestrator": say(tasks)})
     assert play.run().response == "<t9>"
 
@@ -501,9 +501,7 @@ def test_no_task_at_all_ends_the_run_with_a_warning(tmp_path: Path) -> None:
     pattern = ORCHESTRATOR.replace("LIMITS", "{}") + '  reduce: {tool: echo, input: {text: "{{ num_workers }}"}}\n'
     play = Playing(pattern, tmp_path, {"orchestrator": say([])})
     assert play.run().response == "0"
-    assert [w.message for w in play.of(RunWarning)] == [
-        "the orchestrator handed out no task, so that no worker has anything to do"
-    ]
+    assert len(play.of(RunWarning)) == 1
 
 
 def test_an_orchestrator_sees_what_is_done_and_its_rounds_are_bounded(tmp_path: Path) -> None:
@@ -522,10 +520,10 @@ def graph(nodes: str, edges: str) -> str:
     return GRAPH.format(nodes=named, edges=edges)
 
 
-def test_a_loop_that_never_ends_is_stopped(tmp_path: Path) -> None:
+def test_a_loop_that_never_ends_is_stopped(tmp_path: Path, wording: Wording) -> None:
     play = Playing(graph("a b", "{from: a, to: b}, {from: b, to: a}"), tmp_path)
     error = play.fails(RunFailed)
-    assert "the node 'a' would run a 4th time, and max_iterations is 3" in error.message
+    wording(error.message)
     assert len(play.made) == 6
 
 

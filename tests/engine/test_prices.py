@@ -15,6 +15,7 @@ from strands_cli.events import Usage
 from strands_cli.planning.build_plan import require_runnable
 from strands_cli.prices import FREE, TABLE, Price, PriceTable, load_prices
 from tests.fakes.plans import chain_of, found
+from tests.wordings import Wording
 
 CHEAP = Price(1.0, 2.0, cache_read=0.5, cache_write=1.25)
 STEP = "- {agent: writer, input: x}"
@@ -96,29 +97,31 @@ def test_the_most_exact_key_wins() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    "text",
     [
-        ("not json", "cannot be read"),
-        ("[]", "no object `models`"),
-        ('{"models": []}', "no object `models`"),
-        ('{"models": {"a/b": 3}}', "a/b: not an object"),
-        ('{"models": {"a/b": {"input": 1}}}', "`output` is missing"),
-        ('{"models": {"a/b": {"input": 1, "output": -1}}}', "`output` is not a number of dollars: -1"),
-        ('{"models": {"a/b": {"input": 1, "output": "2"}}}', "`output` is not a number of dollars: '2'"),
-        ('{"models": {"a/b": {"input": 1, "output": true}}}', "`output` is not a number of dollars: True"),
-        ('{"models": {"a/b": {"input": 1, "output": NaN}}}', "`output` is not a number of dollars: nan"),
-        ('{"models": {"a/b": {"input": 1, "output": 2, "cached": 1}}}', "unknown key 'cached'"),
+        "not json",
+        "[]",
+        '{"models": []}',
+        '{"models": {"a/b": 3}}',
+        '{"models": {"a/b": {"input": 1}}}',
+        '{"models": {"a/b": {"input": 1, "output": -1}}}',
+        '{"models": {"a/b": {"input": 1, "output": "2"}}}',
+        '{"models": {"a/b": {"input": 1, "output": true}}}',
+        '{"models": {"a/b": {"input": 1, "output": NaN}}}',
+        '{"models": {"a/b": {"input": 1, "output": 2, "cached": 1}}}',
     ],
 )
-def test_a_bad_table_is_said_with_its_file_and_fails_the_plan_with_18(tmp_path: Path, text: str, said: str) -> None:
+def test_a_bad_table_is_said_with_its_file_and_fails_the_plan_with_18(
+    tmp_path: Path, text: str, wording: Wording
+) -> None:
     environ = own(tmp_path, text)
     with pytest.raises(NotEquipped) as raised:
         load_prices(environ)
-    assert said in raised.value.message
+    wording(raised.value.message)
     assert "prices.json" in raised.value.message
     plan = chain_of(STEP, environ={"OPENAI_API_KEY": "k", **environ})
     (finding,) = found(plan, "bad-prices")
-    assert said in finding.message
+    wording(finding.message)
     with pytest.raises(NotEquipped):
         require_runnable(plan)
 

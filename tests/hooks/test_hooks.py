@@ -13,6 +13,7 @@ from strands_cli.hooks.hook_plugins import open_hooks
 from strands_cli.hooks.manager import Hooks
 from strands_cli.policy import Request, Rule
 from tests.distributions import make_distribution, sound
+from tests.wordings import Wording
 
 IMPORTS = "from strands_cli.hooks import Check, Decision, ToolRecord, hookimpl\n\n\n"
 READ_ONLY = {"readOnlyHint": True}
@@ -100,16 +101,16 @@ def test_ask_is_stronger_than_allow_and_names_the_plugin(site: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    "body",
     [
-        ("raise ValueError('no idea')", "ValueError: no idea"),
-        ("raise SystemExit(3)", "SystemExit: 3"),
-        ("return True", "gave bool, not a Decision"),
-        ("return Decision('perhaps', 'x')", "gave Decision, not a Decision"),
+        "raise ValueError('no idea')",
+        "raise SystemExit(3)",
+        "return True",
+        "return Decision('perhaps', 'x')",
     ],
 )
 @pytest.mark.parametrize("hook", ["strands_allow_tool", "strands_decide_call"])
-def test_a_plugin_that_fails_to_decide_denies_and_is_named(site: Path, hook: str, body: str, said: str) -> None:
+def test_a_plugin_that_fails_to_decide_denies_and_is_named(site: Path, hook: str, body: str, wording: Wording) -> None:
     hook_plugin(site, "strands-hooks-bad", f"@hookimpl\ndef {hook}(record):\n    {body}\n")
     hooks = opened(site, "strands-hooks-bad")
     if hook == "strands_allow_tool":
@@ -117,15 +118,15 @@ def test_a_plugin_that_fails_to_decide_denies_and_is_named(site: Path, hook: str
     else:
         decision = hooks.decide_call(record(), CALL, ALLOWED)
     assert decision.effect == "deny"
-    assert decision.rule == f"the hook plugin strands-hooks-bad failed in {hook}: {said}"
+    wording(decision.rule)
 
 
-def test_none_is_no_answer(site: Path) -> None:
+def test_none_is_no_answer(site: Path, wording: Wording) -> None:
     hook_plugin(site, "strands-hooks-shy", "@hookimpl\ndef strands_decide_call(record):\n    return None\n")
-    assert opened(site, "strands-hooks-shy").decide_call(record(), CALL, ALLOWED).rule == "the tool is read-only"
+    wording(opened(site, "strands-hooks-shy").decide_call(record(), CALL, ALLOWED).rule)
 
 
-def test_a_plugin_registers_tools_of_installed_distributions_as_data(site: Path) -> None:
+def test_a_plugin_registers_tools_of_installed_distributions_as_data(site: Path, wording: Wording) -> None:
     sound(site, "shout")
     body = (
         "@hookimpl\ndef strands_register_tools(context):\n"
@@ -136,7 +137,7 @@ def test_a_plugin_registers_tools_of_installed_distributions_as_data(site: Path)
     catalog = opened(site, "strands-hooks-more").discover(HookContext())
     assert [tool.name for tool in catalog.tools] == ["shout", "whisper"]
     (finding,) = catalog.findings
-    assert "strands-hooks-more registers 'ghost' of 'not-there', which is not installed" in finding.message
+    wording(finding.message)
 
 
 def test_a_tool_that_a_plugin_registers_twice_is_in_conflict_with_the_installed_one(site: Path) -> None:
@@ -151,30 +152,30 @@ def test_a_tool_that_a_plugin_registers_twice_is_in_conflict_with_the_installed_
 
 
 @pytest.mark.parametrize("body", ["raise OSError('disk')", "return 3", "return [3]", "yield 1 / 0"])
-def test_a_plugin_that_fails_to_register_does_not_hide_the_others(site: Path, body: str) -> None:
+def test_a_plugin_that_fails_to_register_does_not_hide_the_others(site: Path, body: str, wording: Wording) -> None:
     sound(site, "shout")
     hook_plugin(site, "strands-hooks-bad", f"@hookimpl\ndef strands_register_tools(context):\n    {body}\n")
     catalog = opened(site, "strands-hooks-bad").discover(HookContext())
     assert [tool.name for tool in catalog.tools] == ["shout"]
-    assert "strands-hooks-bad registers no tools" in catalog.findings[0].message
+    wording(catalog.findings[0].message)
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "said"),
+    ("name", "code"),
     [
-        ("strands-hooks-gone", "hook-missing", "is switched on and not installed"),
-        ("strands-tool-shout", "hook-missing", "declares none"),
-        ("strands-hooks-raises", "hook-failed", "RuntimeError: at import"),
-        ("strands-hooks-exits", "hook-failed", "SystemExit: 1"),
-        ("strands-hooks-empty", "hook-failed", "implements no hook"),
-        ("strands-hooks-typo", "hook-failed", "no hook 'strands_decide_cal'; did you mean 'strands_decide_call'?"),
-        ("strands-hooks-wraps", "hook-failed", "is a wrapper"),
-        ("strands-hooks-argument", "hook-failed", "'colour'"),
-        ("strands-hooks-nowhere", "hook-failed", "No module named"),
+        ("strands-hooks-gone", "hook-missing"),
+        ("strands-tool-shout", "hook-missing"),
+        ("strands-hooks-raises", "hook-failed"),
+        ("strands-hooks-exits", "hook-failed"),
+        ("strands-hooks-empty", "hook-failed"),
+        ("strands-hooks-typo", "hook-failed"),
+        ("strands-hooks-wraps", "hook-failed"),
+        ("strands-hooks-argument", "hook-failed"),
+        ("strands-hooks-nowhere", "hook-failed"),
     ],
 )
 def test_a_plugin_that_is_switched_on_and_cannot_be_used_is_an_error(
-    site: Path, name: str, code: str, said: str
+    site: Path, name: str, code: str, wording: Wording
 ) -> None:
     sound(site, "shout")
     hook_plugin(site, "strands-hooks-raises", "raise RuntimeError('at import')\n")
@@ -189,7 +190,7 @@ def test_a_plugin_that_is_switched_on_and_cannot_be_used_is_an_error(
     hooks = open_hooks([name], path=[str(site)])
     (finding,) = hooks.findings
     assert (finding.code, finding.severity) == (code, "error")
-    assert said in finding.message
+    wording(finding.message)
     assert name in finding.message
     assert hooks.plugins == ()
 
@@ -201,7 +202,9 @@ def test_a_notification_that_fails_is_told_and_stops_nothing(site: Path) -> None
     hooks = open_hooks(["strands-hooks-audit"], path=[str(site)], tell=said.append)
     result = {"status": "success", "content": [{"text": "a"}]}
     hooks.after_call(record(), CALL, result, ALLOWED)
-    assert said == ["warning: the hook plugin strands-hooks-audit failed in strands_after_call: OSError: full"]
+    (line,) = said
+    assert line.startswith("warning: ")
+    assert all(part in line for part in ("strands-hooks-audit", "strands_after_call", "OSError: full"))
     assert result["content"] == [{"text": "a"}]
 
 
@@ -224,11 +227,11 @@ def test_doctor_lines_come_with_their_plugin_and_a_failing_plugin_is_a_failed_li
     assert lines["strands-hooks-bad"].status == "failed"
 
 
-def test_each_call_of_a_hook_is_traced_with_its_plugin_and_time(site: Path) -> None:
+def test_each_call_of_a_hook_is_traced_with_its_plugin_and_time(site: Path, wording: Wording) -> None:
     hook_plugin(site, "strands-hooks-no", deciding("deny"))
     lines: list[str] = []
     hooks = open_hooks(["strands-hooks-no"], path=[str(site)], trace=lines.append)
     hooks.decide_call(record(), CALL, ALLOWED)
-    assert lines[0].startswith("hook strands_decide_call(shout) of core: allow (the tool is read-only), ")
+    wording(lines[0].rpartition(", ")[0])
     assert lines[1].startswith("hook strands_decide_call(shout) of strands-hooks-no: deny (because), ")
     assert all(line.endswith(" ms") for line in lines)

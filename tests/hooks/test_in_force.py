@@ -27,6 +27,7 @@ from strands_cli.tools.gated_tool import GatedToolCaller
 from strands_cli.tools.tool_loading import load_tools
 from tests.agents.kit import YES, RunContext, Site, run
 from tests.distributions import make_distribution, module_source
+from tests.wordings import Wording
 
 SOURCE = module_source("echo", annotations={"readOnlyHint": True})
 READS = {"annotations": {"readOnlyHint": True}}
@@ -154,7 +155,9 @@ def test_a_decider_that_never_answers_has_denied(site: Site, monkeypatch: pytest
     result = call(site, hooks_with(plugin), host)
     plugin.went_on.set()
     assert result["status"] == "error"
-    assert [one.rule for one in host.of(ToolCallDecided)] == ["no answer within 0.05 s of the hook plugin Blocking"]
+    (decided,) = host.of(ToolCallDecided)
+    assert "0.05 s" in decided.rule
+    assert "Blocking" in decided.rule
 
 
 class Leaking:
@@ -183,9 +186,11 @@ class Hanging:
         return wrapper
 
 
-def test_a_wrapper_that_hangs_is_a_timeout_that_names_its_plugin(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrapper_that_hangs_is_a_timeout_that_names_its_plugin(
+    site: Site, monkeypatch: pytest.MonkeyPatch, wording: Wording
+) -> None:
     monkeypatch.setattr("strands_cli.tools.calling_contract.DEFAULT_TIMEOUT_S", 0.02)
-    assert "timeout: no answer within 0.04 s of the hook plugin Hanging" in str(call(site, hooks_with(Hanging())))
+    wording(str(call(site, hooks_with(Hanging()))))
 
 
 class Tagging:

@@ -12,6 +12,7 @@ import pytest
 from strands_cli.errors import ArtifactError, ExitCode
 from strands_cli.outputs.artifacts import ArtifactWriter, collision, obstacle, place_artifact, write_artifact
 from strands_cli.planning.run_options import RunOptions
+from tests.wordings import Wording
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="POSIX links and modes")
 
@@ -38,14 +39,15 @@ def test_any_other_path_is_placed_inside(path: str, out: Path) -> None:
 
 
 @POSIX
-def test_a_directory_that_is_a_link_to_elsewhere_is_refused(out: Path, tmp_path: Path) -> None:
+def test_a_directory_that_is_a_link_to_elsewhere_is_refused(out: Path, tmp_path: Path, wording: Wording) -> None:
     (tmp_path / "elsewhere").mkdir()
     (out / "link").symlink_to(tmp_path / "elsewhere")
     (out / "inside").symlink_to(out)
     (out / "loop").symlink_to(out / "loop")
     for path in ("link/a", "link/b/c", "loop/a"):
-        with pytest.raises(ArtifactError, match="leaves the output directory through a link"):
+        with pytest.raises(ArtifactError) as raised:
             place_artifact(out, path)
+        wording(raised.value)
     assert place_artifact(out, "inside/a") == out / "inside" / "a"
 
 
@@ -151,13 +153,15 @@ def test_a_file_that_appears_meanwhile_is_not_overwritten(out: Path, monkeypatch
     assert (out / "a").read_text() == "theirs"
 
 
-def test_a_file_where_a_directory_must_be_is_an_error(out: Path) -> None:
+def test_a_file_where_a_directory_must_be_is_an_error(out: Path, wording: Wording) -> None:
     (out / "a").write_text("a file")
-    with pytest.raises(ArtifactError, match="cannot be written"):
+    with pytest.raises(ArtifactError) as raised:
         write_artifact(out / "a" / "b", "x", force=False)
+    wording(raised.value)
     (out / "d").mkdir()
-    with pytest.raises(ArtifactError, match="cannot be written"):
+    with pytest.raises(ArtifactError) as refused:
         write_artifact(out / "d", "x", force=True)
+    wording(refused.value)
 
 
 def test_collisions_are_found_before_anything_is_written(out: Path) -> None:
@@ -185,11 +189,11 @@ def test_two_artifacts_cannot_have_one_place_not_even_with_force(pair: tuple[str
     assert found.code == "artifact-twice"
 
 
-def test_what_stands_in_the_way_of_a_directory_is_named(out: Path, tmp_path: Path) -> None:
+def test_what_stands_in_the_way_of_a_directory_is_named(out: Path, tmp_path: Path, wording: Wording) -> None:
     assert obstacle(out) is None
     assert obstacle(out / "new" / "newer") is None
     (tmp_path / "file").touch()
-    assert obstacle(tmp_path / "file" / "x") == f"{tmp_path / 'file'} is not a directory"
+    wording(obstacle(tmp_path / "file" / "x"))
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root may write everywhere")

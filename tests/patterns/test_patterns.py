@@ -11,6 +11,7 @@ from strands_cli.events import StepFinished
 from tests.fakes.model_server import ModelServer, Turn
 from tests.patterns.flows import PATTERNS, model
 from tests.patterns.kit import Minding, People, journal_in, marks_in, plan_in, run_in
+from tests.wordings import Wording
 
 
 @pytest.mark.parametrize("name", PATTERNS)
@@ -138,11 +139,12 @@ def test_a_router_may_answer_in_any_form_and_is_asked_again(answers: list[Turn],
     assert response.strip("<>") in json.dumps(sent)
 
 
-def test_a_router_that_never_names_a_route_fails_or_takes_the_default(tmp_path: Path) -> None:
+def test_a_router_that_never_names_a_route_fails_or_takes_the_default(tmp_path: Path, wording: Wording) -> None:
     invented = (r".", Turn('{"route": "zebra"}'))
     with ModelServer(Minding((r"^[ab]$", Turn("done")), invented)) as server:
-        with pytest.raises(RunFailed, match="named no route in 2 tries"):
+        with pytest.raises(RunFailed) as raised:
             run_in(tmp_path / "a", plan_in(tmp_path / "a", ROUTING, server.url))
+        wording(raised.value)
         plan = plan_in(tmp_path / "b", f"{ROUTING}  default: b\n", server.url)
         assert run_in(tmp_path / "b", plan).response == "done"
 
@@ -153,10 +155,11 @@ config: {producer: writer, producer_input: draft, evaluator: {agent: judge, inpu
 """
 
 
-def test_an_evaluator_that_answers_prose_only_fails_clearly(tmp_path: Path) -> None:
+def test_an_evaluator_that_answers_prose_only_fails_clearly(tmp_path: Path, wording: Wording) -> None:
     with ModelServer(Minding((r".", Turn("I like it.")))) as server:
-        with pytest.raises(InvalidAnswer, match="invalid_output: the agent 'judge' gave no answer in the form"):
+        with pytest.raises(InvalidAnswer) as raised:
             run_in(tmp_path, plan_in(tmp_path, EVALUATOR, server.url))
+        wording(raised.value)
         assert len(server.model_requests) == 3, "the draft, the judgement, and once more in form"
 
 
@@ -197,15 +200,18 @@ x-agents: &clerk
 
 
 @pytest.mark.parametrize("order", ['{"id": 7}', '{"number": 7}'])
-def test_an_agents_schemas_bind_what_it_is_told_and_what_it_answers(order: str, tmp_path: Path) -> None:
+def test_an_agents_schemas_bind_what_it_is_told_and_what_it_answers(
+    order: str, tmp_path: Path, wording: Wording
+) -> None:
     answer = Turn('{"city": "Ghent", "items": ["a", "b"]}')
     with ModelServer(Minding((r'"id": 7', answer))) as server:
         plan = plan_in(tmp_path, OUTPUT, server.url, rest=CLERK, agents="clerk: *clerk", order=order)
         if "id" in order:
             assert run_in(tmp_path, plan).response == "<GHENT b>"
         else:
-            with pytest.raises(RunFailed, match="does not fit its input_schema: 'id' is a required property"):
+            with pytest.raises(RunFailed) as raised:
                 run_in(tmp_path, plan)
+            wording(raised.value)
             assert server.model_requests == []
             journal = journal_in(tmp_path)
             assert journal.row("steps.0").status == "failed"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -113,11 +114,9 @@ def test_a_recording_that_cannot_be_played_is_found_once(
 def test_a_recording_must_have_turns_for_just_the_steps_that_ask_it(tmp_path: Path) -> None:
     plan = replayed(tmp_path, TWO, RECORDING + "  steps.7: []\n")
     findings = found(plan, "bad-recording")
-    assert [(f.message, f.where.line if f.where else 0) for f in findings] == [
-        ("the recording has turns for steps.1, which asks no recorded model", 4),
-        ("the recording has turns for steps.7, which asks no recorded model", 5),
-        (f"the recording {tmp_path / 'r.yaml'} has no turns for steps.2", 12),
-    ]
+    steps = [(re.findall(r"steps\.\d", f.message), f.where.line if f.where else 0) for f in findings]
+    assert steps == [(["steps.1"], 4), (["steps.7"], 5), (["steps.2"], 12)]
+    assert str(tmp_path / "r.yaml") in findings[2].message
     assert findings[0].where is not None
     assert findings[0].where.file == str(tmp_path / "r.yaml")
 

@@ -7,6 +7,7 @@ import pytest
 from strands_cli.catalog import discover_catalog
 from tests.distributions import sound
 from tests.fakes.plans import chain_of, found
+from tests.wordings import Wording
 
 SCHEMA = {
     "type": "object",
@@ -23,20 +24,22 @@ def site(tmp_path: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("given", "message", "pointer"),
+    ("given", "pointer"),
     [
-        ("{count: 2}", "'reader' needs 'path', and the step does not give it", ""),
-        ("{path: a, cuont: 2}", "'reader' takes no 'cuont'", "/cuont"),
-        ("{path: 4}", "'path' of 'reader' must be of type string, not 4", "/path"),
-        ("{path: a, mode: c}", "'mode' of 'reader' must be one of 'a', 'b', not 'c'", "/mode"),
-        ("{path: a, count: 1.5}", "'count' of 'reader' must be of type integer, not 1.5", "/count"),
-        ("{path: a, count: true}", "'count' of 'reader' must be of type integer, not True", "/count"),
+        ("{count: 2}", ""),
+        ("{path: a, cuont: 2}", "/cuont"),
+        ("{path: 4}", "/path"),
+        ("{path: a, mode: c}", "/mode"),
+        ("{path: a, count: 1.5}", "/count"),
+        ("{path: a, count: true}", "/count"),
     ],
 )
-def test_what_the_gate_would_refuse_is_found_before_the_run(site: Any, given: str, message: str, pointer: str) -> None:
+def test_what_the_gate_would_refuse_is_found_before_the_run(
+    site: Any, given: str, wording: Wording, pointer: str
+) -> None:
     planned = chain_of(f"- {{tool: native:reader, input: {given}}}", catalog=discover_catalog([str(site)]))
     (finding,) = found(planned, "tool-input")
-    assert finding.message == message
+    wording(finding.message)
     assert finding.where is not None
     assert finding.where.pointer == f"/pattern/config/steps/0/input{pointer}"
     assert finding.severity == "error"

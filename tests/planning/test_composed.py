@@ -18,6 +18,7 @@ from strands_cli.policy import Policy, make_rule
 from strands_cli.workflow.file_source import place_of
 from tests.distributions import sound
 from tests.fakes.plans import chain_of, found, plan_of
+from tests.wordings import Wording
 
 READ_ONLY = {"annotations": {"readOnlyHint": True}}
 GO = "- {agent: writer, input: go}"
@@ -75,7 +76,7 @@ def test_a_composite_belongs_to_the_workflows_tools_and_needs_no_permission_of_i
     tool = tool_named(plan, "both")
     assert isinstance(tool.own, Composite)
     assert [(part.name, part.decision.effect) for part in tool.own.parts] == [("reads", "allow"), ("writes", "ask")]
-    assert (tool.decision.effect, tool.qualified, tool.own_names) == ("allow", "this workflow", ("both",))
+    assert (tool.decision.effect, tool.own_names) == ("allow", ("both",))
     assert plan.bounds.tool_calls is None
 
 
@@ -103,19 +104,19 @@ def test_a_composite_may_call_another_wherever_it_stands_in_the_file(catalog: Ca
     assert [tool.name for tool in tools_of(plan)] == ["outer", "inner", "writes", "reads"]
 
 
-def test_the_calls_of_a_composite_are_checked_like_steps(catalog: Catalog) -> None:
+def test_the_calls_of_a_composite_are_checked_like_steps(catalog: Catalog, wording: Wording) -> None:
     wrong = "{id: bad, description: d, steps: [{tool: native:raeds}, {tool: native:reads, input: {text: 5}}]}"
     plan = planned(catalog, "{writer: {prompt: w}}", tools=f"tools: {{composite: [{wrong}]}}")
     codes = {finding.code: finding for finding in plan.findings}
     assert codes.keys() == {"unknown-tool", "tool-input"}
-    assert str(codes["unknown-tool"].fix).startswith("did you mean 'native:reads'?")
+    wording(str(codes["unknown-tool"].fix))
     assert codes["unknown-tool"].where is not None
     assert codes["unknown-tool"].where.pointer == "/tools/composite/0/steps/0/tool"
     assert codes["tool-input"].where is not None
     assert codes["tool-input"].where.pointer == "/tools/composite/0/steps/1/input/text"
 
 
-def test_an_agents_input_schema_is_what_it_takes_as_a_tool(catalog: Catalog) -> None:
+def test_an_agents_input_schema_is_what_it_takes_as_a_tool(catalog: Catalog, wording: Wording) -> None:
     city = "{type: object, properties: {city: {type: string}}}"
     words = "{type: array, items: {$ref: '#/$defs/word'}, $defs: {word: {type: string}}}"
     agents = f"""{{writer: {{prompt: w, tools: ['agent:plain', 'agent:city', {{tool: 'agent:words', as: spell}}]}},
@@ -131,7 +132,7 @@ def test_an_agents_input_schema_is_what_it_takes_as_a_tool(catalog: Catalog) -> 
     assert schemas["spell"]["$defs"] == {"word": {"type": "string"}}
     told = tool_named(plan, "plain").record
     assert told is not None
-    assert str(told.description).endswith("What it was told about itself: Be plain.")
+    wording(str(told.description))
     assert tool_named(plan, "plain").own_names == ("plain", "agent:plain")
     assert told.annotations["readOnlyHint"] is True, "it has no tools"
 
@@ -164,10 +165,10 @@ def test_what_would_be_a_part_of_itself_is_a_finding_that_shows_the_way(
     assert finding.where.line
 
 
-def test_an_agent_that_is_a_tool_of_everyone_needs_a_list_of_its_own(catalog: Catalog) -> None:
+def test_an_agent_that_is_a_tool_of_everyone_needs_a_list_of_its_own(catalog: Catalog, wording: Wording) -> None:
     tools = "tools: {python: ['agent:helper']}"
     plan = planned(catalog, "{writer: {prompt: w}, helper: {prompt: h}}", tools=tools)
-    assert the_finding(plan, "tool-cycle").fix == "list the tools that it may use: `tools: []` for none"
+    wording(the_finding(plan, "tool-cycle").fix)
     plan = planned(catalog, "{writer: {prompt: w}, helper: {prompt: h, tools: []}}", tools=tools)
     assert plan.findings == ()
     assert [tool.name for tool in plan.agents["writer"].tools] == ["helper"]
@@ -255,12 +256,10 @@ def test_the_inner_workflow_writes_no_artifacts_and_says_so(catalog: Catalog) ->
     assert (finding.severity, finding.where.file) == ("warning", "sub.yaml")
 
 
-def test_workflows_that_call_each_other_are_a_finding(catalog: Catalog) -> None:
+def test_workflows_that_call_each_other_are_a_finding(catalog: Catalog, wording: Wording) -> None:
     body = SUB.replace("native:reads", "workflow:./flow.yaml")
     Path("flow.yaml").write_text("version: 1")
-    assert the_finding(with_sub(catalog, body), "tool-cycle").message == (
-        "flow.yaml would be a tool of itself: flow.yaml -> agent:writer -> sub.yaml -> agent:inner -> flow.yaml"
-    )
+    wording(the_finding(with_sub(catalog, body), "tool-cycle").message)
     assert found(with_sub(catalog, SUB.replace("native:reads", "workflow:./sub.yaml")), "tool-cycle")
 
 
@@ -334,12 +333,14 @@ def test_templates_of_a_composite_are_checked_before_anything_is_planned() -> No
     assert findings("{{ a") == ["bad-template"]
 
 
-def test_a_secret_that_is_asked_for_inside_a_composite_must_be_named_too(catalog: Catalog, tmp_path: Path) -> None:
+def test_a_secret_that_is_asked_for_inside_a_composite_must_be_named_too(
+    catalog: Catalog, tmp_path: Path, wording: Wording
+) -> None:
     sound(tmp_path / "site", "keyed", strands_cli={"capabilities": {"secrets": ["KEY"]}})
     catalog = discover_catalog([str(tmp_path / "site")])
     tools = section(composite("keyed"))
     plan = planned(catalog, "{writer: {prompt: w, tools: [both]}}", tools=tools)
-    assert the_finding(plan, "unnamed-secret").message.startswith("the tool 'keyed' asks for the secret 'KEY'")
+    wording(the_finding(plan, "unnamed-secret").message)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from strands_cli.planning.secret_values import secrets_declared
 from strands_cli.policy import make_rule
 from tests.distributions import sound
 from tests.fakes.plans import chain_of, found
+from tests.wordings import Wording
 
 CONFIG = {
     "type": "object",
@@ -119,7 +120,7 @@ def test_settings_beside_the_name_of_an_executor_have_no_effect_and_are_found(si
 # -- what the model reads
 
 
-def test_the_model_reads_all_that_the_workflow_says_but_no_header(site: Path) -> None:
+def test_the_model_reads_all_that_the_workflow_says_but_no_header(site: Path, wording: Wording) -> None:
     executor = (
         "{id: bees, base_url: 'https://api.bees.test/v1', headers: {X-Key: hidden}, description: All about bees.,"
         " common_endpoints: [{method: GET, path: /hives, description: every hive}, {path: /honey, unit: kg}, /wax],"
@@ -128,19 +129,7 @@ def test_the_model_reads_all_that_the_workflow_says_but_no_header(site: Path) ->
     )
     record = tools_of(plan_with(site, executor))["bees"].record
     assert record is not None
-    assert record.description == (
-        "All about bees.\n"
-        "Paths are below https://api.bees.test/v1.\n"
-        "Endpoints:\n"
-        "- GET /hives: every hive\n"
-        '- GET /honey {"unit":"kg"}\n'
-        "- /wax\n"
-        "Examples:\n"
-        '- heavy ones: {"method":"GET","path":"/hives","query":{"min":40}}\n'
-        "- see the wiki\n"
-        'Answers: {"hives":[{"id":"int"}]}\n'
-        "Authentication: done for you"
-    )
+    wording(record.description)
 
 
 @pytest.mark.parametrize(("said", "form"), [("json", "json"), ("JSON", "json"), ("text", "text"), ("a table", None)])

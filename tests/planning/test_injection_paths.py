@@ -11,6 +11,7 @@ from strands_cli.catalog import Catalog, discover_catalog
 from strands_cli.planning.plan import Plan
 from tests.distributions import sound
 from tests.fakes.plans import chain_of
+from tests.wordings import Wording
 
 CODE = "risky-combination"
 READS = {"annotations": {"readOnlyHint": True, "openWorldHint": False}}
@@ -57,9 +58,9 @@ def plan_with(catalog: Catalog, tools: str, **more: Any) -> list[str]:
         "[{tool: native:fetch, config: {allow_hosts: ['*']}}, native:notes]",
     ],
 )
-def test_one_agent_with_all_three_is_a_warning(catalog: Catalog, tools: str) -> None:
+def test_one_agent_with_all_three_is_a_warning(catalog: Catalog, tools: str, wording: Wording) -> None:
     (message,) = plan_with(catalog, tools)
-    assert message.startswith("agent 'writer' reads what strangers write (")
+    wording(message)
 
 
 @pytest.mark.parametrize(
@@ -81,11 +82,11 @@ def test_two_of_the_three_are_none(catalog: Catalog, tools: str) -> None:
     assert plan_with(catalog, tools) == []
 
 
-def test_the_warning_names_each_tool_for_what_it_brings_and_what_nobody_knows(catalog: Catalog) -> None:
+def test_the_warning_names_each_tool_for_what_it_brings_and_what_nobody_knows(
+    catalog: Catalog, wording: Wording
+) -> None:
     (message,) = plan_with(catalog, "[native:fetch, native:dark, native:notes]")
-    assert message == (
-        "agent 'writer' reads what strangers write (fetch); reads private data (notes); can send it away (fetch)"
-    )
+    wording(message)
     (message,) = plan_with(catalog, "[native:fetch, native:dark]")
     assert "reads private data (perhaps: nobody knows what dark can do)" in message
 
@@ -110,11 +111,11 @@ def test_a_capability_that_is_plainly_true_means_everything(tmp_path: Path) -> N
     assert plan_with(catalog, "[native:none]") == []
 
 
-def test_the_tools_that_a_step_names_itself_are_looked_at_with_it(catalog: Catalog) -> None:
+def test_the_tools_that_a_step_names_itself_are_looked_at_with_it(catalog: Catalog, wording: Wording) -> None:
     agents = "{writer: {prompt: w, tools: []}}"
     step = "- {agent: writer, input: go, tool_overrides: [native:fetch, native:notes]}"
     (message,) = warnings(chain_of(step, agents=agents, catalog=catalog))
-    assert message.startswith("agent 'writer' in steps.0 reads")
+    wording(message)
 
 
 def test_what_a_tool_is_made_of_counts(catalog: Catalog) -> None:

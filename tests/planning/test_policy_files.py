@@ -17,6 +17,7 @@ from strands_cli.planning.run_options import RunOptions
 from strands_cli.policy import Policy, Rule
 from tests.distributions import sound
 from tests.fakes.plans import chain_of, found
+from tests.wordings import Wording
 
 READ_ONLY = {"annotations": {"readOnlyHint": True}}
 
@@ -109,12 +110,12 @@ def test_another_name_does_not_free_a_tool_from_a_rule(site: Path) -> None:
     assert plan.agents["writer"].tools[0].decision.effect == "allow"
 
 
-def test_a_rule_on_arguments_is_shown_as_conditional(site: Path) -> None:
+def test_a_rule_on_arguments_is_shown_as_conditional(site: Path, wording: Wording) -> None:
     some = rule("deny", "shell", arguments=(("text", "rm **"),))
     rest = "security: {permissions: {ask: ['shell(text=x)']}}"
     tool = plan_with(site, "[shell]", some, rest=rest).agents["writer"].tools[0]
     assert tool.decision.effect == "ask"
-    assert tool.decision.rule == "the tool is destructive"
+    wording(tool.decision.rule)
     assert [made.pattern for made in tool.conditional] == ["shell(text=rm **)", "shell(text=x)"]
 
 

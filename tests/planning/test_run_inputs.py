@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from strands_cli.planning.build_plan import require_runnable
 from strands_cli.planning.plan import Plan
 from strands_cli.planning.run_options import RunOptions
 from tests.fakes.plans import chain_of, found
+from tests.wordings import Wording
 
 
 def plan_with(declared: str, *, values: dict[str, Any] | None = None, **given: str) -> Plan:
@@ -70,12 +72,12 @@ def test_a_value_that_has_a_type_is_checked_too(value: Any, fits: bool) -> None:
 @pytest.mark.parametrize(("kind", "enum", "good", "bad"), [
     ("string", "[red, green]", "red", "gren"), ("integer", "[1, 2]", "2", "3"), ("boolean", "[true]", "yes", "no"),
 ])  # fmt: skip
-def test_a_value_must_be_one_of_the_enum(kind: str, enum: str, good: str, bad: str) -> None:
+def test_a_value_must_be_one_of_the_enum(kind: str, enum: str, good: str, bad: str, wording: Wording) -> None:
     declared = f"required: {{x: {{type: {kind}, enum: {enum}}}}}"
     assert found(plan_with(declared, x=good), "bad-input") == []
     (finding,) = found(plan_with(declared, x=bad), "bad-input")
-    assert "is not one of" in finding.message
-    assert ("did you mean 'green'?" in finding.message) == (bad == "gren")
+    wording(finding.message)
+    assert (finding.message.count("green") == 2) == (bad == "gren")
 
 
 def test_a_default_stands_in_and_an_optional_input_without_one_is_none() -> None:
@@ -117,13 +119,14 @@ def test_nothing_is_not_a_value_for_a_required_input() -> None:
     assert plan.inputs == {}
 
 
-def test_a_value_for_an_input_that_nobody_declared_is_a_warning_and_usable() -> None:
+def test_a_value_for_an_input_that_nobody_declared_is_a_warning_and_usable(wording: Wording) -> None:
     plan = plan_with("required: {topic: string}", topic="x", topik="bees")
     (finding,) = found(plan, "unknown-input")
-    assert (finding.severity, finding.fix) == ("warning", "did you mean 'topic'?")
+    assert finding.severity == "warning"
+    assert "'topic'" in str(finding.fix)
     assert plan.inputs["topik"] == "bees"
     (finding,) = found(plan_with("required: {topic: string}", topic="x", color="red"), "unknown-input")
-    assert finding.fix == "it declares: topic; templates can still use the value"
+    wording(finding.fix)
 
 
 def test_every_problem_is_found_at_once() -> None:
@@ -136,18 +139,15 @@ def undefined(plan: Plan) -> list[Finding]:
     return found(plan, "undefined-variable")
 
 
-def test_a_template_variable_that_nothing_defines_is_an_error_before_the_run() -> None:
+def test_a_template_variable_that_nothing_defines_is_an_error_before_the_run(wording: Wording) -> None:
     steps = (
         "- {agent: writer, input: 'on {{ topic }} for {{ reader }}'}\n- {agent: writer, input: 'more on {{ topic }}'}"
     )
     rest = "inputs: {values: {topik: x}}\noutputs: {artifacts: [{path: '{{ place }}', from: '{{ last_response }}'}]}"
     plan = chain_of(steps, rest=rest)
-    assert [finding.message for finding in undefined(plan)] == [
-        "a template uses 'reader', which nothing defines",
-        "a template uses 'topic', which nothing defines",
-        "a template uses 'place', which nothing defines",
-    ]
-    assert undefined(plan)[1].fix == "did you mean 'topik'?"
+    names = [re.findall("'(.*?)'", finding.message) for finding in undefined(plan)]
+    assert names == [["reader"], ["topic"], ["place"]]
+    wording(undefined(plan)[1].fix)
     where = undefined(plan)[0].where
     assert where is not None
     assert where.pointer == "/pattern/config/steps/0/input"

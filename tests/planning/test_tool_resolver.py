@@ -14,6 +14,7 @@ from strands_cli.planning.resolve.tool_resolver import plan_single_tool
 from strands_cli.planning.run_options import RunOptions
 from tests.distributions import broken_manifest, make_distribution, manifest_of, sound, tool, twin, without_manifest
 from tests.fakes.plans import chain_of, found
+from tests.wordings import Wording
 
 READ_ONLY = {"annotations": {"readOnlyHint": True}}
 SETTINGS = {
@@ -71,7 +72,7 @@ def test_every_form_of_a_reference_finds_the_installed_tool(ref: str, site: Path
     assert (planned.name, planned.distribution, planned.qualified) == (
         "file_read", "strands-tool-file-read", "strands-tool-file-read 1.2",
     )  # fmt: skip
-    assert (planned.decision.effect, planned.decision.rule) == ("allow", "the tool is read-only")
+    assert planned.decision.effect == "allow"
 
 
 @pytest.mark.parametrize(
@@ -86,33 +87,33 @@ def test_a_legacy_reference_finds_it_too_and_says_so_once(ref: str, site: Path) 
 
 
 @pytest.mark.parametrize(
-    ("ref", "code", "exit_code", "says"),
+    ("ref", "code", "exit_code"),
     [
-        ("native:file_raed", "unknown-tool", 3, "did you mean 'native:file_read'?"),
-        ("native:no_such", "unknown-tool", 3, "pip install strands-tool-no-such"),
-        ("native:file_read@>=2", "tool-version", 3, "1.2 is installed"),
-        ("native:elsewhere/file_read", "unknown-tool", 3, "it is not installed"),
-        ("two", "tool-conflict", 3, "native:other-tools/two"),
-        ("native:unmet", "tool-unmet", 18, "no_such_module_anywhere"),
-        ("native:broken", "tool-broken", 18, "cannot be used"),
-        ("native:db.drop", "unknown-tool", 3, "query"),
-        ("native:", "bad-tool-ref", 3, "a name must follow"),
-        ("./tool.py", "bad-tool-ref", 3, "package.module:attribute"),
-        ("my.tools:shout", "custom-tool-denied", 21, "STRANDS_CUSTOM_TOOL_ALLOWLIST=my.tools:shout"),
-        ("mcp:server/tool", "unknown-server", 3, "there are: none"),
-        ("agent:writer", "tool-cycle", 3, "agent:writer -> agent:writer"),
-        ("agent:writr", "unknown-agent", 3, "did you mean 'agent:writer'?"),
-        ("workflow:./sub.yaml", "file-unreadable", 2, "sub.yaml"),
-        ("workflow:../sub.yaml", "bad-path", 3, "outside the folder"),
+        ("native:file_raed", "unknown-tool", 3),
+        ("native:no_such", "unknown-tool", 3),
+        ("native:file_read@>=2", "tool-version", 3),
+        ("native:elsewhere/file_read", "unknown-tool", 3),
+        ("two", "tool-conflict", 3),
+        ("native:unmet", "tool-unmet", 18),
+        ("native:broken", "tool-broken", 18),
+        ("native:db.drop", "unknown-tool", 3),
+        ("native:", "bad-tool-ref", 3),
+        ("./tool.py", "bad-tool-ref", 3),
+        ("my.tools:shout", "custom-tool-denied", 21),
+        ("mcp:server/tool", "unknown-server", 3),
+        ("agent:writer", "tool-cycle", 3),
+        ("agent:writr", "unknown-agent", 3),
+        ("workflow:./sub.yaml", "file-unreadable", 2),
+        ("workflow:../sub.yaml", "bad-path", 3),
     ],
 )
 def test_a_reference_that_finds_nothing_usable_is_explained_at_its_place(
-    ref: str, code: str, exit_code: int, says: str, site: Path
+    ref: str, code: str, exit_code: int, wording: Wording, site: Path
 ) -> None:
     plan = plan_with(site, f"[native:file_read, '{ref}']")
     (finding,) = plan.findings
     assert finding.code == code
-    assert says in f"{finding.message} {finding.fix}"
+    wording(f"{finding.message} {finding.fix}")
     assert finding.where is not None
     assert (finding.where.line, finding.where.pointer) == (4, "/agents/writer/tools/1")
     assert names(plan) == ["file_read"], "the sound tool is planned all the same"
@@ -230,10 +231,12 @@ def test_every_fault_of_a_tools_settings_is_found(site: Path) -> None:
     assert len(found(plan, "tool-config")) == 3
 
 
-def test_settings_for_a_tool_that_takes_none_are_an_error_but_not_where_nobody_knows(site: Path) -> None:
+def test_settings_for_a_tool_that_takes_none_are_an_error_but_not_where_nobody_knows(
+    site: Path, wording: Wording
+) -> None:
     (finding,) = plan_with(site, "[{tool: file_read, config: {x: 1}}]").findings
     assert finding.code == "tool-config"
-    assert "has no effect" in finding.message
+    wording(finding.message)
     without_manifest(site, "plain")
     plan = plan_with(site, "[{tool: plain, config: {x: 1}}]")
     assert plan.findings == ()
@@ -243,7 +246,9 @@ def test_settings_for_a_tool_that_takes_none_are_an_error_but_not_where_nobody_k
 # As an error, the library's warning before it fetches would pass for the refusal.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("kind", ["no schema", "elsewhere"])
-def test_a_settings_schema_that_cannot_be_used_is_a_finding_and_nothing_is_fetched(kind: str, tmp_path: Path) -> None:
+def test_a_settings_schema_that_cannot_be_used_is_a_finding_and_nothing_is_fetched(
+    kind: str, tmp_path: Path, wording: Wording
+) -> None:
     other = tmp_path / "other.json"
     other.write_text("{}")
     schemas: dict[str, Any] = {
@@ -253,7 +258,7 @@ def test_a_settings_schema_that_cannot_be_used_is_a_finding_and_nothing_is_fetch
     sound(tmp_path, "odd", config_schema=schemas[kind])
     (finding,) = plan_with(tmp_path, "[{tool: odd, config: {x: 1}}]").findings
     assert finding.code == "tool-config"
-    assert "its schema cannot be used" in finding.message
+    wording(finding.message)
 
 
 def test_a_deprecated_tool_is_used_and_its_replacement_named(site: Path) -> None:
@@ -320,7 +325,7 @@ def test_a_step_that_calls_a_denied_tool_is_refused_before_the_run(site: Path) -
     assert raised.value.exit_code == ExitCode.DENIED
 
 
-def test_a_rule_that_no_tool_answers_to_is_a_warning(site: Path) -> None:
+def test_a_rule_that_no_tool_answers_to_is_a_warning(site: Path, wording: Wording) -> None:
     permissions = "{deny: [file_wirte, file_write], ask: ['nothing*']}"
     rest = f"security: {{permissions: {permissions}, guardrails: {{allow_tools: [file_raed, file_read]}}}}"
     plan = plan_with(site, "[file_read]", rest=rest, options=RunOptions(allow=("shell",), yes=True))
@@ -328,7 +333,7 @@ def test_a_rule_that_no_tool_answers_to_is_a_warning(site: Path) -> None:
         ("workflow", "warning"), ("'nothing*'", "warning"), ("'file_wirte'", "warning"), ("'file_raed'", "warning"),
     ]  # fmt: skip
     assert found(plan, "unmatched-rule")[0].message == "--allow shell speaks of no tool of this workflow"
-    assert found(plan, "unmatched-rule")[2].fix == "did you mean 'file_write'?"
+    wording(found(plan, "unmatched-rule")[2].fix)
 
 
 def test_an_argument_that_no_tool_of_a_rule_takes_is_a_warning(site: Path) -> None:
@@ -343,7 +348,7 @@ def test_an_argument_that_no_tool_of_a_rule_takes_is_a_warning(site: Path) -> No
     assert {(finding.code, finding.severity) for finding in plan.findings} == {("unmatched-rule", "warning")}
 
 
-def test_a_single_tool_is_planned_without_a_workflow(site: Path) -> None:
+def test_a_single_tool_is_planned_without_a_workflow(site: Path, wording: Wording) -> None:
     catalog, settings = discover_catalog([str(site)]), Settings(Path("runs"), ("my.tools:shout",))
     assert plan_single_tool("native:db.query", catalog, settings).member == "query"
     assert plan_single_tool("db.query", catalog, settings).member == "query", "as `tools show` reads it"
@@ -351,8 +356,9 @@ def test_a_single_tool_is_planned_without_a_workflow(site: Path) -> None:
     assert plan_single_tool("my.tools:shout", catalog, settings).name == "shout"
     with pytest.raises(InvalidInput, match="query"):
         plan_single_tool("native:db", catalog, settings)
-    with pytest.raises(Denied, match="nobody has allowed"):
+    with pytest.raises(Denied) as raised:
         plan_single_tool("my.tools:whisper", catalog, settings)
+    wording(raised.value)
     with pytest.raises(NotEquipped):
         plan_single_tool("unmet", catalog, settings)
     with pytest.raises(UsageError):

@@ -104,8 +104,10 @@ def test_an_import_that_takes_long_is_named(monkeypatch: pytest.MonkeyPatch) -> 
         heard.set()
 
     with kept.told_when_slow("importing native:foo of strands-tool-foo", tell):
-        assert heard.wait(10)
-    assert told == ["importing native:foo of strands-tool-foo takes long; Ctrl-C stops it"]
+        assert heard.wait(120)
+    (line,) = told
+    assert line.startswith("importing native:foo of strands-tool-foo")
+    assert "Ctrl-C" in line
     monkeypatch.setattr(kept, "PATIENCE_S", 60)
     with kept.told_when_slow("importing native:foo of strands-tool-foo", tell):
         pass

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from strands_cli.plugins.check.child_import import LoadFailure, load_apart
 from strands_cli.plugins.check.manifest_writer import check_manifests, make_manifests, write_manifests
 from strands_cli.plugins.check.project import read_project
 from tests.distributions import GROUP, SCHEMA, make_distribution, module_source
+from tests.wordings import Wording
 
 PACKAGE = "strands_tool_foo"
 MANIFEST = f"src/{PACKAGE}/strands_tools.json"
@@ -150,19 +152,19 @@ def test_an_import_that_hangs_or_writes_to_us_does_neither(tmp_path: Path, capfd
 
 
 @pytest.mark.parametrize(
-    ("source", "part"),
+    "source",
     [
-        ("X = {}\nTOOL_SPEC = dict(name='foo', description='D', inputSchema=X)", "no function of that name"),
-        ("X = 1j\nTOOL_SPEC = dict(name='foo', description=X, inputSchema={})\ndef foo(tool): ...", "JSON"),
-        ("class Foo: ...", "no @tool methods"),
-        ("raise BaseException('odd')", "odd"),
+        "X = {}\nTOOL_SPEC = dict(name='foo', description='D', inputSchema=X)",
+        "X = 1j\nTOOL_SPEC = dict(name='foo', description=X, inputSchema={})\ndef foo(tool): ...",
+        "class Foo: ...",
+        "raise BaseException('odd')",
     ],
 )
-def test_what_could_never_be_called_gets_no_manifest(tmp_path: Path, source: str, part: str) -> None:
+def test_what_could_never_be_called_gets_no_manifest(tmp_path: Path, source: str, wording: Wording) -> None:
     value = f"{PACKAGE}:Foo" if "Foo" in source else PACKAGE
     with pytest.raises(InvalidInput) as caught:
         make_manifests(read_project(project(tmp_path, {"foo": value}, {"__init__.py": source})))
-    assert part in caught.value.findings[0].message
+    wording(caught.value.findings[0].message)
 
 
 def test_tool_metadata_reaches_the_manifest(tmp_path: Path) -> None:
@@ -211,15 +213,15 @@ def test_drift_names_every_differing_field(tmp_path: Path) -> None:
     document["tools"][0]["annotations"] = {"readOnlyHint": True}
     file.write_text(json.dumps(document))
     found = [
-        (finding.where.pointer if finding.where else "", finding.message)
+        (finding.where.pointer if finding.where else "", *re.findall('"(.*?)"', finding.message))
         for finding in check_manifests(read_project(directory))
         if finding.code == "manifest-drift"
     ]
     assert found == [
-        ("/distribution", 'the manifest says "strands-tool-bar", the code says "strands-tool-foo"'),
-        ("/tools/0/description", 'the manifest says "Old.", the code says "Does foo."'),
-        ("/tools/0/input_schema/properties/text/type", 'the manifest says "integer", the code says "string"'),
-        ("/tools/0/annotations/readOnlyHint", "the manifest says true, the code says nothing"),
+        ("/distribution", "strands-tool-bar", "strands-tool-foo"),
+        ("/tools/0/description", "Old.", "Does foo."),
+        ("/tools/0/input_schema/properties/text/type", "integer", "string"),
+        ("/tools/0/annotations/readOnlyHint",),
     ]
 
 
@@ -238,56 +240,56 @@ def test_the_order_of_tools_is_no_drift_and_a_missing_one_is(tmp_path: Path) -> 
     assert [finding.code for finding in check_manifests(read_project(directory))] == ["manifest-drift"]
 
 
-def test_no_manifest_at_all_is_drift(tmp_path: Path) -> None:
+def test_no_manifest_at_all_is_drift(tmp_path: Path, wording: Wording) -> None:
     directory = project(tmp_path, {"foo": PACKAGE}, {"__init__.py": module_source("foo")})
     (finding,) = check_manifests(read_project(directory))
-    assert finding.message == "there is no manifest yet"
+    wording(finding.message)
 
 
 @pytest.mark.parametrize(
-    ("value", "source", "part"),
+    ("value", "source"),
     [
-        (PACKAGE, "import no_such_module_here", "No module named 'no_such_module_here'"),
-        (PACKAGE, "import os; os._exit(3)", "code 3"),
-        (PACKAGE, "import sys; sys.exit('bye')", "bye"),
-        (PACKAGE, "def (", "not Python"),
-        (PACKAGE, "x = 1", "holds no tool"),
-        (f"{PACKAGE}:absent", "", "has no attribute 'absent'"),
-        (f"{PACKAGE}:provide", "def provide(): return [3]", "3, which is no tool"),
-        (f"{PACKAGE}.absent", "", "No module named"),
-        ("other_package", "", "is not in"),
-        (PACKAGE, module_source("bar"), "calls itself 'bar'"),
+        (PACKAGE, "import no_such_module_here"),
+        (PACKAGE, "import os; os._exit(3)"),
+        (PACKAGE, "import sys; sys.exit('bye')"),
+        (PACKAGE, "def ("),
+        (PACKAGE, "x = 1"),
+        (f"{PACKAGE}:absent", ""),
+        (f"{PACKAGE}:provide", "def provide(): return [3]"),
+        (f"{PACKAGE}.absent", ""),
+        ("other_package", ""),
+        (PACKAGE, module_source("bar")),
     ],
 )
-def test_code_that_holds_no_tool_says_what_is_wrong(tmp_path: Path, value: str, source: str, part: str) -> None:
+def test_code_that_holds_no_tool_says_what_is_wrong(tmp_path: Path, value: str, source: str, wording: Wording) -> None:
     directory = project(tmp_path, {"foo": value}, {"__init__.py": source})
     with pytest.raises(InvalidInput) as caught:
         make_manifests(read_project(directory))
-    assert part in caught.value.findings[0].message
+    wording(caught.value.findings[0].message)
 
 
-def test_a_single_file_cannot_carry_a_manifest(tmp_path: Path) -> None:
+def test_a_single_file_cannot_carry_a_manifest(tmp_path: Path, wording: Wording) -> None:
     directory = project(tmp_path, {"foo": "lonely"}, {})
     (directory / "src" / "lonely.py").write_text(module_source("foo"))
     with pytest.raises(InvalidInput) as caught:
         make_manifests(read_project(directory))
-    assert caught.value.findings[0].fix == "make it a package: lonely/__init__.py"
+    wording(caught.value.findings[0].fix)
 
 
 @pytest.mark.parametrize(
-    ("text", "part"),
+    "text",
     [
-        (None, "no pyproject.toml"),
-        ("[project", "cannot be read"),
-        ("[project]\nname = 'x'\n", "declares no entry point"),
+        None,
+        "[project",
+        "[project]\nname = 'x'\n",
     ],
 )
-def test_a_directory_that_is_no_plugin_says_so(tmp_path: Path, text: str | None, part: str) -> None:
+def test_a_directory_that_is_no_plugin_says_so(tmp_path: Path, text: str | None, wording: Wording) -> None:
     if text is not None:
         (tmp_path / "pyproject.toml").write_text(text)
     with pytest.raises(InvalidInput) as caught:
         read_project(tmp_path)
-    assert part in caught.value.findings[0].message
+    wording(caught.value.findings[0].message)
 
 
 JSON = st.recursive(

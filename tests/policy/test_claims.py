@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from strands_cli.policy import CAPABILITIES, Request, Rule, decide
 from strands_cli.policy.tool_claims import NOTHING_SAID, Said, tightened
 from tests.policy.test_decide import requests, rules, strength
+from tests.wordings import Wording
 
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint", "title")
 # What a server or a careless author may write where true or false is meant.
@@ -64,19 +65,20 @@ def test_only_a_tool_that_is_known_to_leave_the_network_alone_passes_where_the_n
 
 
 @pytest.mark.parametrize(
-    ("known", "said", "effect", "rule"),
+    ("known", "said", "effect"),
     [
-        ({}, {"readOnlyHint": True}, "ask", "what the tool may do is unknown"),
-        ({"readOnlyHint": True}, {"destructiveHint": True}, "ask", "the tool says both read-only and destructive"),
-        ({"readOnlyHint": True}, {"readOnlyHint": False}, "ask", "the tool is not read-only"),
-        ({"readOnlyHint": True}, {}, "allow", "the tool is read-only"),
-        ({"destructiveHint": True}, {"destructiveHint": False}, "ask", "the tool is destructive"),
+        ({}, {"readOnlyHint": True}, "ask"),
+        ({"readOnlyHint": True}, {"destructiveHint": True}, "ask"),
+        ({"readOnlyHint": True}, {"readOnlyHint": False}, "ask"),
+        ({"readOnlyHint": True}, {}, "allow"),
+        ({"destructiveHint": True}, {"destructiveHint": False}, "ask"),
     ],
 )
-def test_a_claim_is_weighed_beside_what_is_known(known: Any, said: Any, effect: str, rule: str) -> None:
+def test_a_claim_is_weighed_beside_what_is_known(known: Any, said: Any, effect: str, wording: Wording) -> None:
     both = tightened(Said(known, {}), Said(said, {}))
     decision = decide([], Request(("x",), both.annotations, both.claims))
-    assert (decision.effect, decision.rule) == (effect, rule)
+    assert decision.effect == effect
+    wording(decision.rule)
 
 
 def test_a_claimed_ability_adds_to_the_known_ones_and_takes_none_away() -> None:

@@ -14,6 +14,7 @@ from strands_cli.events import ToolCallFinished, ToolProgress
 from strands_cli.tools.gated_tool import GatedToolCaller
 from strands_cli.tools.tool_loading import key_of, load_tools
 from tests.agents.kit import SCHEMA, RunContext, Script, Site, asking, calling, error, gate_of, run
+from tests.wordings import Wording
 
 OUTPUT: dict[str, Any] = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 CLAIMS = {"timeout_s": 0.2, "max_output_bytes": 100}
@@ -231,10 +232,10 @@ def promising(site: Site, schema: Any, answer: str) -> Any:
 
 
 @pytest.mark.parametrize("schema", [OUTPUT, {"json": OUTPUT}], ids=["bare", "under json"])
-def test_both_forms_of_an_output_schema_hold(site: Site, schema: Any) -> None:
+def test_both_forms_of_an_output_schema_hold(site: Site, schema: Any, wording: Wording) -> None:
     answer = "{'status': 'success', 'content': [{'json': {}}]}"
     result = calling(promising(site, schema, answer), {"text": "hi"})
-    assert error(result)["message"] == ("the result does not fit the tool's output schema: 'n' is a required property")
+    wording(error(result)["message"])
 
 
 @pytest.mark.parametrize("before", ["", "." * 470], ids=["whole", "at the edge of the cut"])
@@ -275,11 +276,14 @@ def test_structured_content_of_another_server_is_what_was_promised(site: Site) -
 
 @pytest.mark.parametrize("kind", ["input", "output"])
 @pytest.mark.parametrize("schema", [{"$ref": "#"}, {"type": "objct"}, {"$ref": "http://127.0.0.1:9/s.json"}], ids=str)
-def test_a_tool_with_a_hostile_schema_is_refused_before_the_first_call(site: Site, kind: str, schema: Any) -> None:
+def test_a_tool_with_a_hostile_schema_is_refused_before_the_first_call(
+    site: Site, kind: str, schema: Any, wording: Wording
+) -> None:
     spec = {"name": "echo", "description": "E.", "inputSchema": {"json": SCHEMA}, f"{kind}Schema": {"json": schema}}
     site.install(f"TOOL_SPEC = {spec!r}\ndef echo(tool, **kw):\n    pass\n", manifest=False)
-    with pytest.raises(NotEquipped, match=f"the {kind} schema of native:echo of strands-tool-echo cannot be used"):
+    with pytest.raises(NotEquipped) as raised:
         site.load("native:echo")
+    wording(raised.value)
 
 
 def test_a_tool_cannot_change_what_it_promised_or_asks_for_once_it_is_loaded(site: Site) -> None:
@@ -311,7 +315,9 @@ def test_a_tool_cannot_change_what_it_promised_or_asks_for_once_it_is_loaded(sit
     "hints", ["readOnlyHint", ["readOnlyHint"], 1, None, {"readOnlyHint": "yes"}, {"readOnlyHint": 1}]
 )
 @pytest.mark.parametrize("word", ["annotations", "strands_cli", "description"])
-def test_metadata_of_another_shape_says_nothing_and_breaks_nothing(site: Site, word: str, hints: Any) -> None:
+def test_metadata_of_another_shape_says_nothing_and_breaks_nothing(
+    site: Site, word: str, hints: Any, wording: Wording
+) -> None:
     spec = {"name": "echo", "description": "E.", "inputSchema": {"json": SCHEMA}, word: hints}
     answer = "{'status': 'success', 'content': [{'text': 'x'}]}"
     source = f"TOOL_SPEC = dict({spec!r})\ndef provide():\n    import sys\n    return sys.modules[__name__]\n"
@@ -320,7 +326,7 @@ def test_metadata_of_another_shape_says_nothing_and_breaks_nothing(site: Site, w
     [loaded] = site.load("native:echo").get(planned)
     assert isinstance(loaded.spec["annotations"], dict)
     denied = calling(planned, {"text": "hi"}, rules=())
-    assert error(denied)["message"].startswith("echo was not called: what the tool may do is unknown")
+    wording(error(denied)["message"])
     assert calling(planned, {"text": "hi"})["status"] == "success"
     model = Script([("echo", {"text": "hi"})], "done")
     assert asking(model, planned).text == "done"
@@ -343,11 +349,13 @@ def nested(levels: int) -> Any:
      {"text": "a", "\udfff": 1}, {"text": b"x"}, {"text": {1, 2}}],
     ids=["deep", "very deep", "half a pair", "NaN", "half a pair as name", "bytes", "set"],
 )  # fmt: skip
-def test_arguments_that_no_journal_could_hold_are_refused_and_the_run_goes_on(site: Site, arguments: Any) -> None:
+def test_arguments_that_no_journal_could_hold_are_refused_and_the_run_goes_on(
+    site: Site, arguments: Any, wording: Wording
+) -> None:
     planned = install(site, "module, sync")
     host = RunContext()
     result = calling(planned, arguments, host=host)
     assert error(result)["code"] == "invalid_input"
-    assert error(result)["message"].startswith("the arguments are not JSON: ")
+    wording(error(result)["message"])
     assert log()[1] == []
     assert [row.status for row in host.rows("tool").values()] == ["done"]

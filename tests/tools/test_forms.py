@@ -10,6 +10,7 @@ from strands_cli.errors import Denied, InvalidInput, NotEquipped
 from strands_cli.events import ToolProgress
 from strands_cli.tools.tool_loading import load_tools
 from tests.agents.kit import SCHEMA, RunContext, Script, Site, asking, calling, run, text
+from tests.wordings import Wording
 
 HEAD = "from strands import tool, ToolContext\nfrom strands.types.tools import AgentTool\n"
 SPEC = f"TOOL_SPEC = {{'name': 'echo', 'description': 'Echo.', 'inputSchema': {{'json': {SCHEMA!r}}}}}\n"
@@ -101,7 +102,7 @@ def test_a_form_is_called_by_a_model(site: Site, form: str) -> None:
     assert offered["inputSchema"]["json"]["properties"]["text"]["type"] == "string"
 
 
-def test_an_unfit_form_says_what_it_is(site: Site) -> None:
+def test_an_unfit_form_says_what_it_is(site: Site, wording: Wording) -> None:
     for number, (source, entry, said) in enumerate(
         [
             ("x = 1\n", "", "neither TOOL_SPEC, TOOL_SPECS nor a @tool of its own"),
@@ -120,7 +121,7 @@ def test_an_unfit_form_says_what_it_is(site: Site) -> None:
                      entry=entry.replace("echo", name))  # fmt: skip
         with pytest.raises(NotEquipped, match=said.replace("'echo'", f"'{name}'").replace("(", r"\(")) as caught:
             site.load(f"native:{name}")
-        assert caught.value.message.startswith(f"native:{name} of strands-tool-{name} is no tool: ")
+        wording(caught.value.message)
 
 
 # -- several tools behind one entry point
@@ -325,24 +326,27 @@ def test_a_provider_is_told_that_it_is_in_use_and_let_go(site: Site) -> None:
     assert strands_tool_suite.log == [("config", {}), "in use", "let go"]
 
 
-def test_a_member_that_loading_does_not_show_is_named_with_those_that_it_does(site: Site) -> None:
+def test_a_member_that_loading_does_not_show_is_named_with_those_that_it_does(site: Site, wording: Wording) -> None:
     site.install(PROVIDER, name="suite", entry=":provide", manifest=False)
-    with pytest.raises(NotEquipped, match="has no 'shoot'; it has echo, shout") as caught:
+    with pytest.raises(NotEquipped) as caught:
         site.load("native:suite.shoot")
-    assert caught.value.fix == "did you mean 'native:suite.shout'?"
+    wording(caught.value)
+    wording(caught.value.fix)
 
 
-def test_a_step_cannot_call_a_whole_suite(site: Site) -> None:
+def test_a_step_cannot_call_a_whole_suite(site: Site, wording: Wording) -> None:
     site.install(PROVIDER, name="suite", entry=":provide", manifest=False)
-    with pytest.raises(InvalidInput, match=r"holds several tools \(echo, shout\); a step calls one"):
+    with pytest.raises(InvalidInput) as raised:
         site.call("native:suite")
+    wording(raised.value)
 
 
-def test_two_tools_that_only_loading_shows_to_have_one_name_are_refused(site: Site) -> None:
+def test_two_tools_that_only_loading_shows_to_have_one_name_are_refused(site: Site, wording: Wording) -> None:
     site.install(PROVIDER, name="suite", entry=":provide", manifest=False)
     site.install(PROVIDER, name="twin", entry=":one", manifest=False)
-    with pytest.raises(InvalidInput, match="two tools of one agent have one name: 'echo'"):
+    with pytest.raises(InvalidInput) as raised:
         asking(Script("never"), *site.plan("native:suite", "native:twin"))
+    wording(raised.value)
 
 
 def test_names_that_the_sdk_takes_for_one_are_refused_before_the_model_is_asked(site: Site) -> None:
@@ -353,11 +357,12 @@ def test_names_that_the_sdk_takes_for_one_are_refused_before_the_model_is_asked(
     assert model.requests == []
 
 
-def test_a_name_no_model_can_call_is_refused(site: Site) -> None:
+def test_a_name_no_model_can_call_is_refused(site: Site, wording: Wording) -> None:
     source = HEAD + "@tool(name='my tool!')\ndef x(text: str) -> str:\n    'X.'\ndef provide():\n    return [x]\n"
     site.install(source, name="suite", entry=":provide", manifest=False)
-    with pytest.raises((NotEquipped, Denied), match="'my tool!', which models cannot call"):
+    with pytest.raises((NotEquipped, Denied)) as raised:
         site.load("native:suite")
+    wording(raised.value)
 
 
 def test_metadata_of_a_decorator_reaches_policy_in_every_form(site: Site) -> None:

@@ -23,6 +23,7 @@ from strands_cli.tools.tool_loading import load_tools
 from strands_cli.tools.tool_results import printable_value
 from strands_cli.workflow.model import Budgets
 from tests.agents.kit import READS, SCHEMA, YES, RunContext, Site, calling, error, gate_of, run
+from tests.wordings import Wording
 
 READ_ONLY, DESTROYS = {"readOnlyHint": True}, {"destructiveHint": True}
 OK = "{'status': 'success', 'content': [{'text': 'said ' + tool['input']['text']}]}"
@@ -117,28 +118,25 @@ def test_policy_decides_and_the_event_names_the_rule(
 
 
 @pytest.mark.parametrize(
-    ("declared", "why"),
+    "declared",
     [
-        ({}, "what the tool may do is unknown"),
-        ({"annotations": DESTROYS}, "the tool is destructive"),
-        ({"annotations": {"readOnlyHint": False}}, "the tool is not read-only"),
-        ({"annotations": {**READ_ONLY, **DESTROYS}}, "the tool says both read-only and destructive"),
-        ({"annotations": READ_ONLY, "strands_cli": {"requires_confirmation": True}}, "the tool requires confirmation"),
-        (
-            {"strands_cli": {"read_only_when": {"properties": {"text": {"const": "other"}}}}},
-            "what the tool may do is unknown",
-        ),
-        ({"strands_cli": {"read_only_when": {"type": "objct"}}}, "what the tool may do is unknown"),
-        ({"strands_cli": {"read_only_when": {"$ref": "#/nowhere"}}}, "what the tool may do is unknown"),
+        {},
+        {"annotations": DESTROYS},
+        {"annotations": {"readOnlyHint": False}},
+        {"annotations": {**READ_ONLY, **DESTROYS}},
+        {"annotations": READ_ONLY, "strands_cli": {"requires_confirmation": True}},
+        {"strands_cli": {"read_only_when": {"properties": {"text": {"const": "other"}}}}},
+        {"strands_cli": {"read_only_when": {"type": "objct"}}},
+        {"strands_cli": {"read_only_when": {"$ref": "#/nowhere"}}},
     ],
 )
-def test_where_nobody_can_be_asked_the_answer_names_the_flag(site: Site, declared: dict[str, Any], why: str) -> None:
+def test_where_nobody_can_be_asked_the_answer_names_the_flag(
+    site: Site, declared: dict[str, Any], wording: Wording
+) -> None:
     host = RunContext()
     result = calling(install(site, **declared), {"text": "hi"}, host=host, rules=())
     assert error(result)["code"] == "denied"
-    assert error(result)["message"] == (
-        f"echo was not called: {why}, and nobody is there to ask; allow it with --allow echo or --yes"
-    )
+    wording(error(result)["message"])
     assert calls() == []
     assert host.rows("human") == {}
     assert [event.error_code for event in host.of(ToolCallFinished)] == ["denied"]
@@ -156,37 +154,40 @@ def test_a_workflow_cannot_allow_itself_anything(site: Site) -> None:
         (Answer("answered", "no", "ada"), "error", "refused by ada"),
     ],
 )
-def test_a_person_decides_about_these_very_arguments(site: Site, answer: Answer, status: str, rule: str) -> None:
+def test_a_person_decides_about_these_very_arguments(
+    site: Site, answer: Answer, status: str, rule: str, wording: Wording
+) -> None:
     host = RunContext([answer])
     planned = install(site)
     assert calling(planned, {"text": "hi"}, host=host, rules=())["status"] == status
     assert decided(host)[1] == rule
     [question] = host.questions
     assert (question.kind, question.key) == ("approval", "steps.0/tool.0.echo/approval")
-    assert question.prompt == "Allow tester to call echo of strands-tool-echo? (what the tool may do is unknown)"
+    wording(question.prompt)
     assert '"text": "hi"' in question.context
     row = host.rows("human")[question.key]
     assert row.digest == digest_of({"tool": "echo", "arguments": digest_of({"text": "hi"})})
 
 
-def test_a_long_argument_cannot_push_another_out_of_the_persons_sight(site: Site) -> None:
+def test_a_long_argument_cannot_push_another_out_of_the_persons_sight(site: Site, wording: Wording) -> None:
     host = RunContext([Answer("answered", "no")])
     calling(install(site), {"text": "a" * 100_000, "z_path": "/etc/passwd"}, host=host, rules=())
     (question,) = host.questions
     assert "/etc/passwd" in question.context
-    assert "(100000 characters in all)" in question.context
+    wording(question.context)
     assert len(question.context) < 2000
 
 
-def test_an_approval_does_not_hold_for_other_arguments(site: Site) -> None:
+def test_an_approval_does_not_hold_for_other_arguments(site: Site, wording: Wording) -> None:
     planned = install(site)
     host = RunContext([Answer("answered", "yes")])
     calling(planned, {"text": "hi"}, host=host, rules=())
     # As after a crash between the approval and the call, with a workflow that asks for something else by then.
     journal = MemoryJournal()
     run(journal.write(host.rows("human")["steps.0/tool.0.echo/approval"]))
-    with pytest.raises(RunRecordError, match="is no longer what the run recorded"):
+    with pytest.raises(RunRecordError) as raised:
         calling(planned, {"text": "other"}, host=RunContext(journal=journal), rules=())
+    wording(raised.value)
     assert calls() == [{"text": "hi"}]
 
 
@@ -217,7 +218,9 @@ def test_an_async_tool_that_hangs_is_ended(site: Site) -> None:
     code = f"import asyncio\ntry:\n    await asyncio.sleep(60)\nfinally:\n    {tidy}"
     planned = install(site, code, is_async=True, strands_cli={"timeout_s": 0.05})
     result = calling(planned, {"text": "hi"})
-    assert error(result) == {"code": "timeout", "message": "no answer within 0.05 s", "retryable": True, "details": {}}
+    found = error(result)
+    assert (found["code"], found["retryable"], found["details"]) == ("timeout", True, {})
+    assert "0.05 s" in found["message"]
     assert calls()[1:] == ["ended"]
 
 
@@ -330,11 +333,11 @@ def test_whatever_a_tool_raises_is_an_answer(site: Site, raised: str, is_async: 
     assert [row.status for row in host.rows("tool").values()] == ["done"]
 
 
-def test_an_exception_without_words_or_with_a_broken_str_is_still_named(site: Site) -> None:
+def test_an_exception_without_words_or_with_a_broken_str_is_still_named(site: Site, wording: Wording) -> None:
     planned = install(site, "raise KeyError() if tool['input']['text'] == 'a' else Odd()",
                       head="class Odd(Exception):\n    def __str__(self):\n        raise RuntimeError")  # fmt: skip
     assert error(calling(planned, {"text": "a"}))["message"] == "KeyError"
-    assert error(calling(planned, {"text": "b"}))["message"] == "Odd: (its message cannot be read)"
+    wording(error(calling(planned, {"text": "b"}))["message"])
 
 
 @pytest.mark.parametrize(
@@ -419,12 +422,13 @@ def test_a_recorded_call_is_not_made_again_and_its_result_is_equal(site: Site, t
     assert again.budget.tool_calls == 0
 
 
-def test_a_recorded_call_with_another_input_is_refused(site: Site) -> None:
+def test_a_recorded_call_with_another_input_is_refused(site: Site, wording: Wording) -> None:
     planned = install(site)
     host = RunContext()
     calling(planned, {"text": "hi"}, host=host)
-    with pytest.raises(RunRecordError, match=r"the input of steps.0/tool.0.echo is no longer"):
+    with pytest.raises(RunRecordError) as raised:
         calling(planned, {"text": "other"}, host=RunContext(journal=host.journal))
+    wording(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -438,7 +442,7 @@ def test_a_recorded_call_with_another_input_is_refused(site: Site) -> None:
     ],
 )
 def test_a_call_that_was_cut_off_is_made_again_only_if_that_is_harmless(
-    site: Site, declared: dict[str, Any], again: bool
+    site: Site, declared: dict[str, Any], again: bool, wording: Wording
 ) -> None:
     planned = install(site, **declared)
     journal = MemoryJournal()
@@ -449,8 +453,9 @@ def test_a_call_that_was_cut_off_is_made_again_only_if_that_is_harmless(
         assert calling(planned, {"text": "hi"}, host=host)["status"] == "success"
         assert host.rows("tool")["steps.0/tool.0.echo"].attempt == 2
     else:
-        with pytest.raises(WaitingForPerson, match="doing it twice could do harm"):
+        with pytest.raises(WaitingForPerson) as raised:
             calling(planned, {"text": "hi"}, host=host)
+        wording(raised.value)
         assert calls() == []
 
 
@@ -460,12 +465,13 @@ def test_the_budget_is_checked_before_the_call(site: Site) -> None:
     assert calls() == []
 
 
-def test_a_mistake_of_the_gate_ends_the_run_and_is_no_text_for_a_model(site: Site) -> None:
+def test_a_mistake_of_the_gate_ends_the_run_and_is_no_text_for_a_model(site: Site, wording: Wording) -> None:
     def broken(_question: Any) -> Answer:
         raise ZeroDivisionError("ours")
 
-    with pytest.raises(StrandsCliError, match="the gate failed at echo: ZeroDivisionError: ours") as caught:
+    with pytest.raises(StrandsCliError) as caught:
         calling(install(site), {"text": "hi"}, host=RunContext(broken), rules=())
+    wording(caught.value)
     assert caught.value.exit_code == 70
 
 

@@ -10,6 +10,7 @@ from strands_cli.events import ToolCallDecided
 from strands_cli.policy import Rule
 from tests.agents.kit import YES, RunContext, Site, calling, error
 from tests.tools.test_gate import calls, install
+from tests.wordings import Wording
 
 PATHS = {"type": "object", "properties": {"text": {"type": "string"}, "path": {"default": "secrets/a"}}}
 DENY = Rule("deny", "echo", "user", "p.yaml:3", arguments=(("path", "secrets/**"),))
@@ -32,10 +33,10 @@ def test_an_allow_rule_on_an_argument_answers_the_tool_for_that_argument_only(si
         assert calling(planned, {"text": "hi", "path": path}, rules=(allow,))["status"] == "error"
 
 
-def test_what_the_operator_wants_asked_names_no_flag_that_would_not_help(site: Site) -> None:
+def test_what_the_operator_wants_asked_names_no_flag_that_would_not_help(site: Site, wording: Wording) -> None:
     host = RunContext()
     asked = Rule("ask", "echo", "managed", "m.yaml:3", reason="a person looks")
     result = calling(install(site), {"text": "hi"}, host=host, rules=(YES, asked))
-    assert "m.yaml:3: a person looks, and nobody is there to ask" in error(result)["message"]
+    wording(error(result)["message"])
     assert "--allow" not in error(result)["message"]
     assert [event.effect for event in host.events if isinstance(event, ToolCallDecided)] == ["deny"]

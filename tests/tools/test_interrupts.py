@@ -19,6 +19,7 @@ from strands_cli.tools.gate import Contract, Gate
 from strands_cli.tools.gated_tool import GatedToolCaller
 from strands_cli.tools.tool_loading import load_tools
 from tests.agents.kit import YES, RunContext, Script, Site, asking, calling, error, text
+from tests.wordings import Wording
 
 HEAD = (
     "from strands import tool, ToolContext\nfrom strands.interrupt import Interrupt, InterruptException\n"
@@ -59,14 +60,14 @@ def statuses(host: RunContext) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_several_questions_of_a_step_s_tool_are_asked_in_turn(site: Site, shape: str) -> None:
+def test_several_questions_of_a_step_s_tool_are_asked_in_turn(site: Site, shape: str, wording: Wording) -> None:
     host = RunContext(answers)
     result = calling(install(site, shape), {"text": "a"}, host=host)
     assert (result["status"], text(result)) == ("success", "yes 2")
     assert entered() == ["a", "a", "a"]
     first, second = host.questions
     assert (first.key, first.kind) == (f"{KEY}/interrupt.0", "interrupt")
-    assert first.prompt == "echo of strands-tool-echo, called by tester, asks: Delete a?"
+    wording(first.prompt)
     assert second.prompt.endswith("asks: when")
     assert '"days"' in second.context
     assert statuses(host) == {KEY: "done", f"{KEY}/interrupt.0": "done", f"{KEY}/interrupt.1": "done"}
@@ -98,11 +99,12 @@ def test_two_calls_of_one_turn_with_one_id_do_not_get_each_other_s_answers(site:
     assert [question.prompt[-1] for question in host.questions] == ["a", "b"]
 
 
-def test_a_question_that_waits_stops_the_step_and_the_calls_behind_it(site: Site) -> None:
+def test_a_question_that_waits_stops_the_step_and_the_calls_behind_it(site: Site, wording: Wording) -> None:
     model = Script([("echo", {"text": "a"}), ("echo", {"text": "b"})], "never")
     host = RunContext([Answer("waiting")])
-    with pytest.raises(WaitingForPerson, match=r"waits for an answer to .*interrupt.0: echo of strands-tool-echo"):
+    with pytest.raises(WaitingForPerson) as raised:
         asking(model, install(site), host=host)
+    wording(raised.value)
     assert entered() == ["a"]
     rows = {key: status for key, status in statuses(host).items() if "/model" not in key}
     assert rows == {KEY: "waiting", f"{KEY}/interrupt.0": "waiting"}
@@ -154,13 +156,13 @@ def test_a_process_that_dies_at_the_question_leaves_nothing_to_decide(site: Site
     assert len(again.questions) == 2
 
 
-def test_a_refused_question_ends_the_call_and_the_model_is_told(site: Site) -> None:
+def test_a_refused_question_ends_the_call_and_the_model_is_told(site: Site, wording: Wording) -> None:
     model = Script([("echo", {"text": "a"})], "done")
     host = RunContext([Answer("answered", "", reason="too early")])
     asking(model, install(site), host=host)
     found = error(model.results[0])
     assert found["code"] == "denied"
-    assert found["message"] == "echo asked a person and ends here: refused by person: too early"
+    wording(found["message"])
     assert entered() == ["a"]
 
 
@@ -206,7 +208,7 @@ def test_a_tool_that_asks_the_same_for_ever_is_ended(site: Site) -> None:
     site.install(HEAD + "KEEPS = False\n" + OWN, entry=":Echo", manifest=False)
     host = RunContext([Answer("answered", "yes")])
     found = error(site.call("native:echo", {}, host=host))
-    assert (found["code"], "it asks 'sure' again" in found["message"]) == ("denied", True)
+    assert (found["code"], "'sure'" in found["message"]) == ("denied", True)
     assert (len(host.questions), entered()) == (1, ["x", "x"])
 
 
@@ -238,9 +240,10 @@ def outside(planned: PlannedTool, person: RunContext | None) -> Any:
     return asyncio.run(work())
 
 
-def test_outside_a_run_whoever_is_there_is_asked_and_else_it_fails_plainly(site: Site) -> None:
+def test_outside_a_run_whoever_is_there_is_asked_and_else_it_fails_plainly(site: Site, wording: Wording) -> None:
     planned = install(site)
     assert text(outside(planned, RunContext(answers))) == "yes 2"
     for person in (None, RunContext(), RunContext([Answer("waiting")])):
-        with pytest.raises(RunFailed, match="asks: Delete a\\?; nobody has answered, and outside a run nothing waits"):
+        with pytest.raises(RunFailed) as raised:
             outside(planned, person)
+        wording(raised.value)

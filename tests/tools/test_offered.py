@@ -96,7 +96,7 @@ def test_the_top_is_a_plain_object_for_everybody(name: str) -> None:
     assert not set(schema) & {"oneOf", "anyOf", "allOf", "not", "enum", "if", "$ref"}
     assert {"path", "url", "depth", "size"} <= set(schema["properties"])
     assert schema["required"] == ["depth"]
-    assert json.loads(said.removeprefix("It must also fit this JSON Schema: "))["then"] == {"required": ["any"]}
+    assert json.loads(said[said.index("{") :])["then"] == {"required": ["any"]}
     jsonschema.Draft202012Validator.check_schema(schema)
 
 
@@ -121,7 +121,8 @@ def test_bedrock_gets_nothing_else_at_the_top_and_llamacpp_no_pattern_that_is_no
     assert set(offered_schema(plain, "bedrock")[0]) == {"type", "properties", "required"}
     assert offered_schema(plain, "gemini")[0]["additionalProperties"] is False
     code = offered_schema(RICH, "llamacpp")[0]["properties"]["code"]
-    assert code == {"type": "string", "description": 'It must also fit this JSON Schema: {"pattern": "a+"}'}
+    assert code.keys() == {"type", "description"}
+    assert code["description"].endswith('{"pattern": "a+"}')
     anchored = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^a+$"}}, "required": []}
     assert offered_schema(anchored, "llamacpp") == (anchored, "")
 

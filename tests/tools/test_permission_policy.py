@@ -27,6 +27,7 @@ from strands_cli.metadata import tool_metadata
 from tests.agents.kit import Script, Site
 from tests.distributions import make_distribution, manifest_of
 from tests.distributions import tool as described
+from tests.wordings import Wording
 
 MADE: list[str] = []
 NOTHING = discover_catalog([])
@@ -119,13 +120,13 @@ def ask(
 
 
 @pytest.mark.parametrize("way", AS)
-def test_without_rules_what_only_reads_is_allowed_and_the_rest_is_not(way: str) -> None:
+def test_without_rules_what_only_reads_is_allowed_and_the_rest_is_not(way: str, wording: Wording) -> None:
     calls = [(name, {"path": name}) for name in ("look", "write", "store", "watch", "peek", "shelf")]
     tools = [look, write, store, watch, Box().peek, Shelf()]
     said = ask(PermissionPolicy(catalog=NOTHING), tools, *calls, way=way)
     assert [status for status, _ in said] == ["success", "error", "error", "success", "success", "success"]
-    assert said[1][1] == "DENIED: write was not called: what the tool may do is unknown, and nobody is there to ask"
-    assert "the tool is destructive" in said[2][1]
+    wording(said[1][1])
+    wording(said[2][1])
     assert sorted(MADE) == ["look", "peek", "shelf", "watch"]
 
 
@@ -136,7 +137,7 @@ def test_arguments_that_only_read_are_known_by_the_tools_own_condition() -> None
 
 
 @pytest.mark.parametrize("way", AS)
-def test_rules_speak_of_arguments_and_deny_is_stronger_than_ask_and_ask_than_allow(way: str) -> None:
+def test_rules_speak_of_arguments_and_deny_is_stronger_than_ask_and_ask_than_allow(way: str, wording: Wording) -> None:
     policy = PermissionPolicy(
         deny="write(path=secrets/**)", ask=["write(path=docs/b)"], allow="write(path=docs/**)", catalog=NOTHING
     )
@@ -144,7 +145,7 @@ def test_rules_speak_of_arguments_and_deny_is_stronger_than_ask_and_ask_than_all
     said = ask(policy, [write], *(("write", {"path": path}) for path in paths), way=way)
     assert [status for status, _ in said] == ["success", "error", "error", "error"]
     assert MADE == ["docs/a"]
-    assert "ask='write(path=docs/b)' of the PermissionPolicy" in said[1][1]
+    wording(said[1][1])
     assert "deny='write(path=secrets/**)'" in said[2][1]
 
 
@@ -166,7 +167,7 @@ def test_a_question_is_put_once_and_only_a_clear_yes_is_one(answer: Any, way: st
     policy = PermissionPolicy(on_ask=later, catalog=NOTHING)
     (said,) = ask(policy, [write], ("write", {"path": "a"}), way=way, name="clerk")
     assert len(asked) == 1
-    assert (asked[0].tool, asked[0].agent, asked[0].reason) == ("write", "clerk", "what the tool may do is unknown")
+    assert (asked[0].tool, asked[0].agent) == ("write", "clerk")
     assert said[0] == ("success" if answer is True or answer == "yes" else "error")
     assert len(MADE) == (said[0] == "success")
     assert str(PermissionQuestion("w", {"b": 1}, "r", "me", "d")) == 'Allow me to call w with {"b":1}? (r)'
@@ -179,7 +180,7 @@ def test_a_plain_function_may_answer() -> None:
 
 
 @pytest.mark.parametrize("way", AS)
-def test_a_yes_holds_for_the_arguments_that_were_asked_about(way: str) -> None:
+def test_a_yes_holds_for_the_arguments_that_were_asked_about(way: str, wording: Wording) -> None:
     events: list[BeforeToolCallEvent] = []
 
     def change(question: PermissionQuestion) -> bool:
@@ -194,7 +195,7 @@ def test_a_yes_holds_for_the_arguments_that_were_asked_about(way: str) -> None:
     more = {**given, "hooks": [remember, *given.get("hooks", [])]}
     (said,) = ask(policy, [write], ("write", {"path": "a"}), way=way, **more)
     assert (said[0], MADE) == ("error", [])
-    assert "changed while somebody was asked" in said[1]
+    wording(said[1])
 
 
 @pytest.mark.parametrize("way", AS)
@@ -203,7 +204,10 @@ def test_a_check_that_fails_denies(way: str, caplog: pytest.LogCaptureFixture) -
         raise RuntimeError("the secret is hunter2hunter2")
 
     (said,) = ask(PermissionPolicy(on_ask=broken, catalog=NOTHING), [write], ("write", {"path": "a"}), way=way)
-    assert said == ("error", "DENIED: the permission check failed (RuntimeError)")
+    assert said[0] == "error"
+    assert said[1].startswith("DENIED: ")
+    assert "RuntimeError" in said[1]
+    assert "hunter2" not in said[1]
     assert MADE == []
     # The catalog is part of the check.
     policy = PermissionPolicy(allow="*", catalog=object())  # type: ignore[arg-type]
@@ -327,25 +331,25 @@ def remote(name: str, **hints: Any) -> MCPAgentTool:
 
 
 @pytest.mark.parametrize(
-    ("policy", "says"),
+    "policy",
     [
-        ({}, "what the tool may do is unknown"),
-        ({"allow": "look"}, "what the tool may do is unknown"),
-        ({"allow": "*", "deny": "look"}, "deny='look'"),
-        ({"allow": "*", "deny": "mcp:look"}, "deny='mcp:look'"),
-        ({"allow": "*", "ask": "look"}, "ask='look'"),
+        {},
+        {"allow": "look"},
+        {"allow": "*", "deny": "look"},
+        {"allow": "*", "deny": "mcp:look"},
+        {"allow": "*", "ask": "look"},
     ],
 )
-def test_a_server_cannot_talk_itself_free(policy: dict[str, Any], says: str) -> None:
+def test_a_server_cannot_talk_itself_free(policy: dict[str, Any], wording: Wording) -> None:
     reads = remote("look", readOnlyHint=True, destructiveHint=False, idempotentHint=True)
     (said,) = ask(PermissionPolicy(catalog=NOTHING, **policy), [reads], ("look", {"path": "a"}))
     assert said[0] == "error"
-    assert says in said[1]
+    wording(said[1])
 
 
-def test_a_server_may_ask_for_more_care() -> None:
+def test_a_server_may_ask_for_more_care(wording: Wording) -> None:
     (said,) = ask(PermissionPolicy(catalog=NOTHING), [remote("wipe", destructiveHint=True)], ("wipe", {"path": "a"}))
-    assert "the tool is destructive" in said[1]
+    wording(said[1])
 
 
 SERVER = """
@@ -386,14 +390,17 @@ def test_files_give_rules_with_their_lines(tmp_path: Path) -> None:
     assert len(policy.rules) == 3
 
 
-def test_a_policy_that_cannot_be_kept_is_refused_when_it_is_made(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="a pattern of deny"):
+def test_a_policy_that_cannot_be_kept_is_refused_when_it_is_made(tmp_path: Path, wording: Wording) -> None:
+    with pytest.raises(UsageError) as raised:
         PermissionPolicy(deny="write(path")
-    with pytest.raises(UsageError, match="asks for a version"):
+    wording(raised.value)
+    with pytest.raises(UsageError) as refused:
         PermissionPolicy(deny="native:write@1.0")
+    wording(refused.value)
     (tmp_path / "broken.yaml").write_text("version: 1\nrules: [{denny: x}]\n")
     with pytest.raises(Denied):
         PermissionPolicy.from_file(tmp_path / "broken.yaml")
     (tmp_path / "locked.yaml").write_text("version: 1\nlocked: true\n")
-    with pytest.raises(UsageError, match="asks for a lock"):
+    with pytest.raises(UsageError) as failed:
         PermissionPolicy.from_file(tmp_path / "locked.yaml")
+    wording(failed.value)

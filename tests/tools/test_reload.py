@@ -99,7 +99,7 @@ def test_a_plugin_that_cannot_be_imported_is_out_of_order_until_it_can_again(sit
         return said
 
     *broken, mended, again = asyncio.run(work())
-    assert all("unavailable: the tool native:box" in said and "no_such_module" in said for said in broken)
+    assert all("unavailable: " in said and "native:box" in said and "no_such_module" in said for said in broken)
     assert mended == again == "boxed x"
 
 

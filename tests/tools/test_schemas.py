@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from strands_cli.tools.schema.schemas import MAX_MESSAGE, SchemaFaultError, first_problem, prepared, require_schema
 from strands_cli.tools.schema.validators import fits_at_first_sight
 from tests.fakes.model_server import ModelServer
+from tests.wordings import Wording
 
 
 def of(**properties: Any) -> dict[str, Any]:
@@ -194,28 +195,28 @@ def circle() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("schema", "said"),
+    "schema",
     [
-        ({"$ref": "#"}, "refers to itself without end"),
-        ({"allOf": [{"$ref": "#"}]}, "refers to itself without end"),
-        (of(x={"$ref": "#/$defs/A"}) | {"$defs": {"A": {"allOf": [{"$ref": "#/$defs/A"}]}}}, "without end"),
-        (of(x={"$ref": "#/$defs/A"}) | {"$defs": {"A": {"not": {"$ref": "#/$defs/A"}}}}, "without end"),
-        (LAUGHS, "more than 50,000 steps"),
-        (LAUGHS | {"$schema": "http://json-schema.org/draft-07/schema#"}, "more than 50,000 steps"),
-        ({"$defs": {"d": {"$schema": "http://json-schema.org/draft-07/schema#", **LAUGHS}}, "$ref": "#/$defs/d"},
-         "more than 50,000 steps|PointerToNowhere|Unresolvable"),
-        (deep(40), "nested deeper than 60 levels"),
-        (deep(5_000), "nested too deeply"),
-        (circle(), "nested too deeply"),
-        (of(x={"description": "x" * 300_000}), "more than 262,144 bytes"),
-        ({"patternProperties": {"^(a|a)*$": {}}, "unevaluatedProperties": False}, "exponential time"),
-        (of(x={"pattern": "(?=" + "a" * 2_000}), "does not compile|not a 'regex'"),
+        {"$ref": "#"},
+        {"allOf": [{"$ref": "#"}]},
+        of(x={"$ref": "#/$defs/A"}) | {"$defs": {"A": {"allOf": [{"$ref": "#/$defs/A"}]}}},
+        of(x={"$ref": "#/$defs/A"}) | {"$defs": {"A": {"not": {"$ref": "#/$defs/A"}}}},
+        LAUGHS,
+        LAUGHS | {"$schema": "http://json-schema.org/draft-07/schema#"},
+        {"$defs": {"d": {"$schema": "http://json-schema.org/draft-07/schema#", **LAUGHS}}, "$ref": "#/$defs/d"},
+        deep(40),
+        deep(5_000),
+        circle(),
+        of(x={"description": "x" * 300_000}),
+        {"patternProperties": {"^(a|a)*$": {}}, "unevaluatedProperties": False},
+        of(x={"pattern": "(?=" + "a" * 2_000}),
     ],
     ids=range(13),
 )  # fmt: skip
-def test_a_hostile_schema_is_refused_when_it_is_loaded(schema: Any, said: str) -> None:
-    with pytest.raises(SchemaFaultError, match=said):
+def test_a_hostile_schema_is_refused_when_it_is_loaded(schema: Any, wording: Wording) -> None:
+    with pytest.raises(SchemaFaultError) as raised:
         require_schema(schema)
+    wording(raised.value)
 
 
 def test_a_schema_that_multiplies_by_its_value_stops_after_so_many_steps() -> None:
@@ -247,13 +248,16 @@ def test_no_pattern_takes_exponential_time(schema: Any) -> None:
     assert first_problem(schema, {"x": value}) is not None
 
 
-def test_a_pattern_that_only_python_can_search_has_a_limited_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pattern_that_only_python_can_search_has_a_limited_time(
+    monkeypatch: pytest.MonkeyPatch, wording: Wording
+) -> None:
     monkeypatch.setattr("strands_cli.workflow.templates.bounded_regex.SECONDS", 0.2)
     schema = of(x={"pattern": r"^(?=a)(a|a)*$"})
     require_schema(schema)
     assert first_problem(schema, {"x": "aa"}) is None
-    with pytest.raises(SchemaFaultError, match=r"takes more than 0\.2 s"):
+    with pytest.raises(SchemaFaultError) as raised:
         first_problem(schema, {"x": SLOW})
+    wording(raised.value)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from strands_cli.errors import Denied, Finding, WaitingForPerson
 from strands_cli.planning.workflow_tools import Skills
 from strands_cli.session.carry import workspace_of
 from strands_cli.workflow.skill_folders import MAX_FILE_BYTES, MAX_FILES, MAX_FOLDER_BYTES
+from tests.wordings import Wording
 
 FRONT = "---\nname: tidy\ndescription: >\n  When a text\n  is untidy.\n---\n# Tidy\nSweep first.\n"
 FLOW = """
@@ -105,7 +106,7 @@ def test_a_model_is_told_the_ids_and_what_the_front_matter_says(tmp_path: Path) 
     ]
     assert tool.record.input_schema is not None
     assert tool.record.input_schema["properties"]["skill_id"]["enum"] == ["tidy", "quiet", "own"]
-    assert (tool.decision.effect, tool.decision.rule) == ("allow", "the tool is read-only")
+    assert tool.decision.effect == "allow"
 
 
 @pytest.mark.parametrize(
@@ -125,7 +126,7 @@ def test_every_agent_has_it_unless_its_list_says_otherwise(tools: str, names: li
     assert list(plan.findings) == []
 
 
-def test_a_step_may_load_a_skill_and_a_rule_may_deny_it(tmp_path: Path) -> None:
+def test_a_step_may_load_a_skill_and_a_rule_may_deny_it(tmp_path: Path, wording: Wording) -> None:
     write(tmp_path / "tidy")
     file = flow(tmp_path)
     step = "{tool: Skill, input: {skill_id: tidy}}"
@@ -133,8 +134,9 @@ def test_a_step_may_load_a_skill_and_a_rule_may_deny_it(tmp_path: Path) -> None:
     (tmp_path / "r.yaml").write_text("recording: 1\nsteps: {}")
     assert Workflow.from_file(file).run(runs_dir=tmp_path / "runs").response.startswith("# Tidy")
     file.write_text(f"{file.read_text()}security: {{permissions: {{deny: [Skill]}}}}\n")
-    with pytest.raises(Denied, match="cannot run"):
+    with pytest.raises(Denied) as raised:
         Workflow.from_file(file).run(runs_dir=tmp_path / "runs")
+    wording(raised.value)
 
 
 OUTSIDE = ["../secret.txt", "/etc/passwd", "how/../../secret.txt", "..", "C:\\secret.txt", "..\\secret.txt",
@@ -161,7 +163,7 @@ def test_no_path_leads_to_anything_else(tmp_path: Path) -> None:
     assert "root:" not in json.dumps(results)
 
 
-def test_an_unknown_skill_or_file_is_an_error_that_says_what_there_is(tmp_path: Path) -> None:
+def test_an_unknown_skill_or_file_is_an_error_that_says_what_there_is(tmp_path: Path, wording: Wording) -> None:
     write(tmp_path / "tidy", notes_md="Plain.")
     none, close, other = texts(
         called(
@@ -172,29 +174,29 @@ def test_an_unknown_skill_or_file_is_an_error_that_says_what_there_is(tmp_path: 
         )
     )
     assert "tidy" in none
-    assert "did you mean 'notes.md'?" in close
-    assert "it has: notes.md" in other
+    wording(close)
+    wording(other)
 
 
 @pytest.mark.parametrize(
-    ("path", "code", "said"),
+    ("path", "code"),
     [
-        ("none", "missing-skill", "is not there"),
-        ("empty", "missing-skill", "SKILL.md of the skill 's' is not there"),
-        ("file.md", "missing-skill", "is a file"),
-        ("lower", "missing-skill", "rename skill.md to SKILL.md"),
-        ("linked", "missing-skill", "SKILL.md of the skill 's' "),
-        ("binary", "missing-skill", "is not text"),
-        ("latin", "missing-skill", "is not UTF-8 text"),
-        ("huge", "missing-skill", "has more than 128 KiB"),
-        ("..", "bad-path", "outside the folder"),
-        ("/etc", "bad-path", "outside the folder"),
-        ("out", "bad-path", "outside the folder"),
-        ("a\\0b", "bad-path", "not a usable path"),
+        ("none", "missing-skill"),
+        ("empty", "missing-skill"),
+        ("file.md", "missing-skill"),
+        ("lower", "missing-skill"),
+        ("linked", "missing-skill"),
+        ("binary", "missing-skill"),
+        ("latin", "missing-skill"),
+        ("huge", "missing-skill"),
+        ("..", "bad-path"),
+        ("/etc", "bad-path"),
+        ("out", "bad-path"),
+        ("a\\0b", "bad-path"),
     ],
 )
 def test_a_folder_that_cannot_be_used_is_found_where_it_is_written(
-    path: str, code: str, said: str, tmp_path: Path
+    path: str, code: str, wording: Wording, tmp_path: Path
 ) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "file.md").write_text("x")
@@ -207,7 +209,7 @@ def test_a_folder_that_cannot_be_used_is_found_where_it_is_written(
     (tmp_path / "out").symlink_to("/usr")
     findings = found(tmp_path, f'{{id: s, path: "{path}"}}')
     assert [finding.code for finding in findings] == [code]
-    assert said in f"{findings[0].message} {findings[0].fix}"
+    wording(f"{findings[0].message} {findings[0].fix}")
     assert findings[0].where is not None
     assert (findings[0].where.line, findings[0].where.pointer) == (5, "/skills/0/path")
 

@@ -14,6 +14,7 @@ from strands_cli.errors import Denied, ExitCode, NotEquipped
 from strands_cli.tools.tool_loading import close_the_current_directory, custom_folders, load_tools
 from tests.agents.kit import SCHEMA, RunContext, Script, Site, asking, calling, run, text
 from tests.distributions import booby_trapped, exits_on_import, make_distribution
+from tests.wordings import Wording
 
 ECHO = "def echo(tool, **kwargs):\n    return {'status': 'success', 'content': [{'text': 'real'}]}\n"
 DECORATED = "from strands import tool\n@tool\ndef echo(text: str) -> str:\n    return 'real'\n"
@@ -82,20 +83,23 @@ def test_a_tool_without_a_description_is_offered_all_the_same(site: Site) -> Non
     ],
     ids=["type", "pattern", "dangling", "remote"],
 )
-def test_a_schema_that_cannot_be_used_is_found_before_any_call(site: Site, schema: dict[str, Any]) -> None:
+def test_a_schema_that_cannot_be_used_is_found_before_any_call(
+    site: Site, schema: dict[str, Any], wording: Wording
+) -> None:
     site.install(spec(schema=schema) + ECHO, manifest=False)
-    with pytest.raises(NotEquipped, match="the input schema of native:echo of strands-tool-echo cannot be used"):
+    with pytest.raises(NotEquipped) as raised:
         site.load("native:echo")
+    wording(raised.value)
 
 
 # -- imports
 
 
-def test_an_import_that_raises_names_the_tool_and_how_to_see_it(site: Site, tmp_path: Path) -> None:
+def test_an_import_that_raises_names_the_tool_and_how_to_see_it(site: Site, tmp_path: Path, wording: Wording) -> None:
     booby_trapped(site.directory, "trap", tmp_path / "sentinel")
     with pytest.raises(NotEquipped) as caught:
         site.load("native:trap")
-    assert "native:trap of strands-tool-trap cannot be loaded: RuntimeError: this plugin was" in caught.value.message
+    wording(caught.value.message)
     assert "python -c 'import strands_tool_trap.trap'" in (caught.value.fix or "")
     assert (tmp_path / "sentinel").exists()
 
@@ -263,11 +267,14 @@ def test_installed_plugins_do_not_find_modules_in_the_workflows_folder(site: Sit
 
 
 @pytest.mark.parametrize("entry", ["..", "lib/../..", "/", "escape"])
-def test_a_python_path_outside_the_workflows_folder_is_denied(site: Site, folder: Path, entry: str) -> None:
+def test_a_python_path_outside_the_workflows_folder_is_denied(
+    site: Site, folder: Path, entry: str, wording: Wording
+) -> None:
     if hasattr(os, "symlink") and sys.platform != "win32":
         (folder / "escape").symlink_to(folder.parent)
-    with pytest.raises(Denied, match="which is outside the workflow's folder"):
+    with pytest.raises(Denied) as raised:
         run(load_tools(site.plan("custom_tools:echo"), folder, [entry]))
+    wording(raised.value)
 
 
 def test_a_python_path_inside_is_a_list_of_folders(folder: Path) -> None:

@@ -17,6 +17,7 @@ from strands_cli.policy import Rule
 from strands_cli.tools.gated_tool import GatedToolCaller
 from strands_cli.tools.tool_loading import load_tools
 from tests.agents.kit import SCHEMA, YES, RunContext, Script, Site, asking, calling, error, gate_of, run
+from tests.wordings import Wording
 
 SECRET = "sk-0123456789abcdef"
 ANSWER = "{'status': 'success', 'content': [{'json': {'engine': 'locked-cpython', 'layers': {'seccomp': 'enforced'}}}]}"
@@ -162,12 +163,15 @@ def test_an_answer_of_the_journal_is_told_apart(site: Site, spans: InMemorySpanE
     assert ours(span) == {**ORIGIN, "strands_cli.key": "steps.0/tool.0.echo", "strands_cli.replayed": True}
 
 
-def test_what_stops_the_run_ends_the_span_without_its_words(site: Site, spans: InMemorySpanExporter) -> None:
+def test_what_stops_the_run_ends_the_span_without_its_words(
+    site: Site, spans: InMemorySpanExporter, wording: Wording
+) -> None:
     def broken(_question: Any) -> Any:
         raise ZeroDivisionError(SECRET)
 
-    with pytest.raises(Exception, match="the gate failed"):
+    with pytest.raises(Exception) as raised:
         calling(install(site, annotations={}), {"text": "a"}, host=RunContext(broken), rules=(), secrets=[SECRET])
+    wording(raised.value)
     [span] = named(spans, "tool:echo")
     assert span.end_time is not None
     assert span.events == ()

@@ -21,6 +21,7 @@ from strands_cli.tools.python_objects import read_given
 from strands_cli.tools.trust import said_by
 from strands_cli.workflow.tool_entries import McpServer
 from tests.agents.kit import Site, calling, error
+from tests.wordings import Wording
 
 OK = "{'status': 'success', 'content': [{'text': 'ok'}]}"
 SCHEMA = "'inputSchema': {'json': {'type': 'object'}}"
@@ -60,11 +61,13 @@ def test_what_the_source_says_literally_counts(site: Site) -> None:
 
 
 @pytest.mark.parametrize("words", [("readOnly",), ("readOnly", "idempotent")])
-def test_computed_hints_of_a_distribution_without_a_manifest_do_not_loosen(words: tuple[str, ...], site: Site) -> None:
+def test_computed_hints_of_a_distribution_without_a_manifest_do_not_loosen(
+    words: tuple[str, ...], site: Site, wording: Wording
+) -> None:
     site.install(computed(*words), manifest=False)
     planned = site.plan("native:echo")[0]
     assert planned.decision.effect == "ask"  # what is planned is what happens
-    assert "what the tool may do is unknown" in error(calling(planned, {}, rules=()))["message"]
+    wording(error(calling(planned, {}, rules=()))["message"])
     closed = Rule("deny", "*", "workflow", "f.yaml:1", capabilities=("network",))
     allowed = Rule("allow", "*", "command line", "--yes")
     assert "f.yaml:1" in error(calling(planned, {}, rules=(closed, allowed)))["message"]
@@ -81,15 +84,15 @@ def test_a_lock_vouches_for_the_code_that_computes_them(site: Site) -> None:
     loaded = site.load("native:echo").one(planned)
     assert decide([], request_for(loaded, {})).effect == "ask"
     locked = frozenset({"strands-tool-echo"})
-    assert decide([], request_for(loaded, {}, locked)) == Decision("allow", "the tool is read-only")
+    assert decide([], request_for(loaded, {}, locked)).effect == "allow"
     assert decide([], request_for(loaded, {}, frozenset({"another"}))).effect == "ask"
 
 
-def test_a_tool_that_a_provider_makes_while_loading_is_unknown(site: Site) -> None:
+def test_a_tool_that_a_provider_makes_while_loading_is_unknown(site: Site, wording: Wording) -> None:
     site.install(PROVIDER, name="provided", entry=":provide", manifest=False)
     (loaded,) = site.load("native:provided").offered(site.plan("native:provided"))
     assert loaded.spec["annotations"] == {"readOnlyHint": True}
-    assert decide([], request_for(loaded, {})).rule == "what the tool may do is unknown"
+    wording(decide([], request_for(loaded, {})).rule)
 
 
 def test_what_a_holder_declares_is_said_of_none_of_the_tools_it_makes(site: Site) -> None:
@@ -118,7 +121,7 @@ def remote() -> MCPAgentTool:
     return MCPAgentTool(listed, MCPClient(lambda: None))  # type: ignore[arg-type,return-value]
 
 
-def test_what_a_server_says_of_a_given_tool_counts_neither_when_planning_nor_at_the_call() -> None:
+def test_what_a_server_says_of_a_given_tool_counts_neither_when_planning_nor_at_the_call(wording: Wording) -> None:
     async def work() -> Any:
         given = await read_given([remote()])
         (record,) = given.records
@@ -126,7 +129,7 @@ def test_what_a_server_says_of_a_given_tool_counts_neither_when_planning_nor_at_
 
     record, raw = asyncio.run(work())
     planned = PlannedTool("look", "look", record, Decision("ask", "x"))
-    assert decide([], request_of(planned)).rule == "what the tool may do is unknown"
+    wording(decide([], request_of(planned)).rule)
     loaded = LoadedTool(planned, raw.spec, raw)
     assert said_by(loaded, frozenset({record.distribution})).annotations == {"openWorldHint": True}
     assert decide([], request_for(loaded, {})).effect == "ask"

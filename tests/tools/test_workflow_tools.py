@@ -26,6 +26,7 @@ from strands_cli.session.carry import workspace_of
 from tests.agents.kit import READS, Site, run
 from tests.agents.resumable import ECHO, RECORD, rows
 from tests.tools.workflow_tool_world import MARK, SUB, TWICE, YES, die_once, flow, go, made, record, write
+from tests.wordings import Wording
 
 HARMLESS: dict[str, Any] = {"annotations": {"idempotentHint": True}}
 IDEMPOTENT = MARK.replace("'name': 'mark',", f"'name': 'mark', **{HARMLESS!r},")
@@ -73,9 +74,10 @@ composite:
     assert json.loads(result.response) == {"n": 7, "more": [1, "x"], "said": "said 3 marked abc marked abc 7"}
 
 
-def test_a_call_inside_that_fails_ends_the_composite_with_an_error_that_names_it(site: Site) -> None:
-    with pytest.raises(RunFailed, match=r"step 1 of the tool 'twice', mark, failed: ValueError: it broke"):
+def test_a_call_inside_that_fails_ends_the_composite_with_an_error_that_names_it(site: Site, wording: Wording) -> None:
+    with pytest.raises(RunFailed) as raised:
         go(site, flow("{tool: twice, input: {text: fail}}", tools=TWICE))
+    wording(raised.value)
     assert made() == ["fail"]
     blocks = output("steps.0/tool.0.twice")["content"]
     (error,) = [block["json"]["error"] for block in blocks if "json" in block]
@@ -92,7 +94,7 @@ def test_a_composite_checks_its_input_and_fills_in_defaults(site: Site) -> None:
     assert made() == ["one", "and"]
 
 
-def test_each_call_inside_is_decided_by_itself(site: Site) -> None:
+def test_each_call_inside_is_decided_by_itself(site: Site, wording: Wording) -> None:
     events: list[Event] = []
     asking = RunOptions(out_dir=Path("out"))
     with pytest.raises(RunFailed, match="denied"):
@@ -101,7 +103,7 @@ def test_each_call_inside_is_decided_by_itself(site: Site) -> None:
     assert decided["steps.0/tool.0.twice"][0] == "allow"
     effect, rule = decided["steps.0/tool.0.twice/tool.0.mark"]
     assert effect == "deny"
-    assert "nobody is there to ask" in rule
+    wording(rule)
     assert made() == []
 
 
@@ -369,7 +371,9 @@ def test_one_slot_is_enough_for_tools_that_are_agents(site: Site) -> None:
     assert go(site, text.replace("recording: r.yaml", "recording: r.yaml, max_parallel: 1")).response == "done"
 
 
-def test_what_a_call_spent_inside_still_counts_in_a_step_that_goes_on_in_another_process(site: Site) -> None:
+def test_what_a_call_spent_inside_still_counts_in_a_step_that_goes_on_in_another_process(
+    site: Site, wording: Wording
+) -> None:
     record(
         {
             "steps.0": [
@@ -384,8 +388,9 @@ def test_what_a_call_spent_inside_still_counts_in_a_step_that_goes_on_in_another
     site.install(IDEMPOTENT, HARMLESS, name="mark")
     text = flow("{agent: lead, input: go}", agents=f"{{lead: {lead}, helper: {{prompt: h, tools: []}}}}")
     for _ in ("stopped", "resumed"):
-        with pytest.raises(BudgetExceeded, match=r"steps\.0 reached limits\.tokens of the agent 'lead': 90"):
+        with pytest.raises(BudgetExceeded) as raised:
             go(site, text)
+        wording(raised.value)
         assert made() == []
     RECORD.rename("stopped")
     text = text.replace("tokens: 90", "tokens: 91")

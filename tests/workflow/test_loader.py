@@ -10,6 +10,7 @@ from strands_cli.errors import Finding, has_errors
 from strands_cli.workflow.document import read_document
 from strands_cli.workflow.loader import Loaded, load_spec
 from strands_cli.workflow.model import AgentStep, CallStep, GateStep, ToolEntry
+from tests.wordings import Wording
 from tests.workflow.spoiled import CHAIN, HEAD, SPOILED, chain
 
 WORKFLOWS = Path(__file__).parent / "workflows"
@@ -114,9 +115,9 @@ def test_a_workflow_with_wrong_references_still_has_a_spec() -> None:
     assert has_errors(loaded.findings)
 
 
-def test_unknown_keys_get_a_close_word() -> None:
+def test_unknown_keys_get_a_close_word(wording: Wording) -> None:
     (finding,) = load((HEAD + CHAIN).replace("{provider: replay}", "{provider: replay, temprature: 1}")).findings
-    assert finding.fix == "did you mean `temperature`?"
+    wording(finding.fix)
     assert finding.where is not None
     assert (finding.where.line, finding.where.column, finding.where.pointer) == (3, 29, "/runtime/temprature")
 

@@ -10,6 +10,7 @@ import pytest
 from strands_cli.errors import Denied, ExitCode
 from strands_cli.policy import Rule, SwitchedOn
 from strands_cli.workflow.policy_file import MAX_BYTES, check_ownership, read_policy
+from tests.wordings import Wording
 
 WHOLE = """\
 version: 1
@@ -134,30 +135,30 @@ def test_all_faults_are_said_at_once(tmp_path: Path) -> None:
     assert sorted({line for _, line, _ in faults(write(tmp_path, text))}, key=str) == [1, 3, 4, 5, 6]
 
 
-def test_a_project_file_switches_no_hook_on(tmp_path: Path) -> None:
+def test_a_project_file_switches_no_hook_on(tmp_path: Path, wording: Wording) -> None:
     path = write(tmp_path, "version: 1\nhooks: [strands-hooks-audit]")
     ((message, line, column),) = faults(path, "project")
-    assert "no place in a policy file of the level 'project'" in message
+    wording(message)
     assert (line, column) == (2, 1)
     assert read_policy(path, "user").hooks[0].word == "strands-hooks-audit"
 
 
-def test_a_file_that_grows_beyond_use_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_grows_beyond_use_is_refused(tmp_path: Path, wording: Wording) -> None:
     bomb = "version: 1\na: &a [x,x,x,x,x,x,x,x,x]\n"
     for old, new in zip("abcdef", "bcdefg", strict=True):
         bomb += f"{new}: &{new} [{','.join([f'*{old}'] * 9)}]\n"
     assert "alias-bomb" in faults(write(tmp_path, bomb))[0][0]
-    assert "larger than" in faults(write(tmp_path, "#" * (MAX_BYTES + 1)))[0][0]
+    wording(faults(write(tmp_path, "#" * (MAX_BYTES + 1)))[0][0])
 
 
-def test_what_is_no_file_is_refused_without_waiting_for_it(tmp_path: Path) -> None:
-    assert "not a file" in faults(tmp_path)[0][0]
-    assert "No such file" in faults(tmp_path / "none.yaml")[0][0]
+def test_what_is_no_file_is_refused_without_waiting_for_it(tmp_path: Path, wording: Wording) -> None:
+    wording(faults(tmp_path)[0][0])
+    wording(faults(tmp_path / "none.yaml")[0][0])
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
-    assert "No such file" in faults(tmp_path / "link")[0][0]
+    wording(faults(tmp_path / "link")[0][0])
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe")
-        assert "not a file" in faults(tmp_path / "pipe")[0][0]
+        wording(faults(tmp_path / "pipe")[0][0])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")

@@ -8,6 +8,7 @@ from strands_cli.errors import Finding
 from strands_cli.workflow.document import read_document
 from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.templates.template import TemplateError, Templates
+from tests.wordings import Wording
 from tests.workflow.spoiled import AGENTS, HEAD, pattern
 
 # Templates of a task that reads `a` without depending on it; whether rendering always fails then.
@@ -60,11 +61,11 @@ def renders(text: str, **tasks: Any) -> bool:
 
 
 @pytest.mark.parametrize("text", FAILS)
-def test_a_read_that_would_always_fail_is_an_error_that_names_the_dependency(text: str) -> None:
+def test_a_read_that_would_always_fail_is_an_error_that_names_the_dependency(text: str, wording: Wording) -> None:
     assert not renders(text)
     (found,) = findings(text)
     assert (found.code, found.severity, found.fix) == ("missing-dependency", "error", "add 'a' to `deps`")
-    assert "task 'b' reads 'a' without depending on it" in found.message
+    wording(found.message)
     assert found.where is not None
     assert found.where.line == 11
     assert findings(text, ", deps: [a]") == []
@@ -101,12 +102,12 @@ DECIDING = {
 
 
 @pytest.mark.parametrize("role", DECIDING)
-def test_a_schema_that_the_pattern_replaces_is_a_finding(role: str) -> None:
+def test_a_schema_that_the_pattern_replaces_is_a_finding(role: str, wording: Wording) -> None:
     head = HEAD.replace(AGENTS, "agents: {alpha: {prompt: A, output_schema: {type: object}}, beta: {prompt: B}}")
     loaded = load_spec(read_document("flow.yaml", pattern(*DECIDING[role]).replace(HEAD, head)))
     (found,) = loaded.findings
     assert (found.code, found.severity) == ("no-effect", "warning")
-    assert f"`output_schema` of the agent 'alpha' has no effect where it is the {role}" in found.message
+    wording(found.message)
     assert found.where is not None
     assert found.where.pointer == "/agents/alpha/output_schema"
 

@@ -11,6 +11,7 @@ from strands_cli.workflow.document import read_document
 from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.templates import bounded_regex as regex
 from strands_cli.workflow.templates.template import TemplateError, Templates
+from tests.wordings import Wording
 from tests.workflow.spoiled import chain
 
 SLOW = ["(a+)+b", "(a|a)*b", "(?:a?){40}" + "a{40}", "a*a*a*a*a*a*b", "(?x)( a+ ) +b", "a?" * 30 + "a{30}"]
@@ -21,13 +22,17 @@ def test_no_pattern_that_can_take_for_ever_runs_without_a_limit(pattern: str) ->
     assert not regex.is_cheap(pattern, 30)
 
 
-def test_a_pattern_that_would_not_end_is_broken_off_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pattern_that_would_not_end_is_broken_off_and_named(
+    monkeypatch: pytest.MonkeyPatch, wording: Wording
+) -> None:
     monkeypatch.setattr(regex, "SECONDS", 0.3)
     began = time.monotonic()
-    with pytest.raises(TemplateError, match=r"'\(a\+\)\+b' takes more than 0.3 s over 40 characters"):
+    with pytest.raises(TemplateError) as raised:
         Templates().render("{{ text | regex_search('(a+)+b') }}", {"text": "a" * 40})
-    with pytest.raises(TemplateError, match="takes more than"):
+    wording(raised.value)
+    with pytest.raises(TemplateError) as refused:
         Templates().evaluate("text is search('(a+)+b')", {"text": "a" * 40})
+    wording(refused.value)
     assert time.monotonic() - began < 10
 
 
@@ -54,7 +59,9 @@ def test_a_pattern_without_measure_is_refused() -> None:
         regex.search("a" * 1001, "a")
 
 
-def test_a_gate_whose_pattern_does_not_end_is_found_when_the_file_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gate_whose_pattern_does_not_end_is_found_when_the_file_is_checked(
+    monkeypatch: pytest.MonkeyPatch, wording: Wording
+) -> None:
     monkeypatch.setattr(regex, "SECONDS", 0.3)
     gate = "{type: hitl, prompt: x, default: " + "a" * 40 + ", validation: {pattern: '(a+)+b'}}"
     found = [
@@ -62,4 +69,4 @@ def test_a_gate_whose_pattern_does_not_end_is_found_when_the_file_is_checked(mon
         for finding in load_spec(read_document("flow.yaml", chain(gate))).findings
         if finding.code == "bad-regex"
     ]
-    assert "takes more than 0.3 s" in found[0].message
+    wording(found[0].message)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from strands_cli.workflow.templates.template import TemplateError, Templates, is_template
+from tests.wordings import Wording
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +109,11 @@ def test_a_rendering_that_fails_says_why(text: str, message: str, templates: Tem
     assert message in str(caught.value)
 
 
-def test_an_error_names_its_line(templates: Templates) -> None:
+def test_an_error_names_its_line(templates: Templates, wording: Wording) -> None:
     with pytest.raises(TemplateError) as caught:
         templates.render("one\ntwo {{ a }}\nthree {{ b }}\n", {"a": 1})
     assert caught.value.line == 3
-    assert str(templates.check_template("one\n\n{{ x y }}")).startswith("line 3 of the template:")
+    wording(str(templates.check_template("one\n\n{{ x y }}")))
 
 
 BROKEN = ["{{ a", "{% if a %}", "{% for %}{% endfor %}", "{{ a | nofilter }}", "{{ a is nothing_known }}", "{{ a b }}",
@@ -166,15 +167,16 @@ def test_a_broken_condition_is_known_before_it_is_decided(condition: str, templa
         templates.evaluate(condition, {"a": 1, "b": 1})
 
 
-def test_an_unknown_filter_or_test_gets_a_close_word(templates: Templates) -> None:
-    assert templates.check_template("{{ a | uper }}") == "there is no filter 'uper'; did you mean 'upper'?"
-    assert templates.check_condition("a | uper == 'X'") == "there is no filter 'uper'; did you mean 'upper'?"
-    assert templates.check_condition("a is definde") == "there is no test 'definde'; did you mean 'defined'?"
+def test_an_unknown_filter_or_test_gets_a_close_word(templates: Templates, wording: Wording) -> None:
+    wording(templates.check_template("{{ a | uper }}"))
+    wording(templates.check_condition("a | uper == 'X'"))
+    wording(templates.check_condition("a is definde"))
 
 
-def test_a_condition_on_an_unknown_name_is_an_error(templates: Templates) -> None:
-    with pytest.raises(TemplateError, match="nothing is named 'scor' here; did you mean 'score'"):
+def test_a_condition_on_an_unknown_name_is_an_error(templates: Templates, wording: Wording) -> None:
+    with pytest.raises(TemplateError) as raised:
         templates.evaluate("scor > 1", {"score": 1})
+    wording(raised.value)
 
 
 def test_a_lone_expression_keeps_its_type(templates: Templates) -> None:
@@ -191,11 +193,13 @@ def test_a_lone_expression_keeps_its_type(templates: Templates) -> None:
     }  # fmt: skip
 
 
-def test_a_lone_expression_without_a_value_is_an_error(templates: Templates) -> None:
-    with pytest.raises(TemplateError, match="nothing is named 'm'"):
+def test_a_lone_expression_without_a_value_is_an_error(templates: Templates, wording: Wording) -> None:
+    with pytest.raises(TemplateError) as raised:
         templates.render_value({"a": ["{{ m }}"]}, {})
-    with pytest.raises(TemplateError, match="JSON cannot hold"):
+    wording(raised.value)
+    with pytest.raises(TemplateError) as refused:
         templates.render_value("{{ n.bit_length }}", {"n": 1})
+    wording(refused.value)
 
 
 def test_the_names_of_a_template_are_found(templates: Templates) -> None:
