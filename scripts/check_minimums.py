@@ -28,7 +28,7 @@ def main() -> int:
             for line in lines
         ]
         for requirement in map(Requirement, [*project["dependencies"], *extras]):
-            bounds = [Version(clause.version) for clause in requirement.specifier if clause.operator == ">="]
+            bounds = [Version(clause.version) for clause in requirement.specifier if clause.operator in (">=", "==")]
             installed = Version(version(requirement.name))
             if bounds != [installed]:
                 unproven.append(
