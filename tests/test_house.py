@@ -184,6 +184,20 @@ def test_public_names_are_pinned() -> None:
     check_golden("public-names.txt", "".join(lines))
 
 
+def test_other_distributions_import_public_names_of_the_core() -> None:
+    names = (CLONE / "tests" / "golden" / "public-names.txt").read_text(encoding="utf-8").split()
+    public = {*names, *(f"strands_cli.errors.{name}" for name in ("Finding", "InvalidInput", "StrandsCliError"))}
+    imported = {
+        f"{node.module}.{alias.name}"
+        for path in CLONE.glob("packages/*/src/*/*.py")
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "strands_cli"
+        for alias in node.names
+    }
+    assert imported
+    assert imported - public == set()
+
+
 def test_nothing_of_one_machine_is_in_the_tree() -> None:
     # Written apart, so that this file does not hold what it looks for.
     private = re.compile("|".join(("/" + "work/", "py" + r"pi\.org", "python" + "hosted", "registry" + r"\.npm")))

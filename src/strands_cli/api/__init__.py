@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from strands_cli.api.check_text import check_text as check_text
 from strands_cli.api.run_choices import RunChoices as RunChoices
 from strands_cli.api.run_choices import StoredRunChoices as StoredRunChoices
 from strands_cli.api.workflows import Workflow as Workflow
@@ -10,4 +11,4 @@ from strands_cli.engine.ports import Answer as Answer
 from strands_cli.engine.ports import Question as Question
 from strands_cli.events import Event as Event
 
-__all__ = ["Answer", "Event", "Question", "RunChoices", "RunResult", "StoredRunChoices", "Workflow"]
+__all__ = ["Answer", "Event", "Question", "RunChoices", "RunResult", "StoredRunChoices", "Workflow", "check_text"]

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from strands_cli.agents.model.replay import ReplayModel as ReplayModel
+    from strands_cli.plugins.check.build_manifest import BuildManifest as BuildManifest
+    from strands_cli.plugins.check.build_manifest import build_manifests as build_manifests
     from strands_cli.testing.journal_conformance import JournalContract as JournalContract
     from strands_cli.testing.journal_conformance import check_journal as check_journal
     from strands_cli.testing.rehearsal import Example as Example
@@ -14,10 +16,12 @@ if TYPE_CHECKING:
 
 # Imported when asked for: the model brings the SDK, which a test of a journal does not need.
 _PUBLIC = {
+    "BuildManifest": "strands_cli.plugins.check.build_manifest",
     "Example": "strands_cli.testing.rehearsal",
     "JournalContract": "strands_cli.testing.journal_conformance",
     "ReplayModel": "strands_cli.agents.model.replay",
     "ToolContract": "strands_cli.testing.tool_contract",
+    "build_manifests": "strands_cli.plugins.check.build_manifest",
     "check_journal": "strands_cli.testing.journal_conformance",
     "contract_exception": "strands_cli.testing.standard_tests",
 }

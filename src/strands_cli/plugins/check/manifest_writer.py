@@ -22,11 +22,14 @@ from strands_cli.plugins.check.project import PluginProject, package_of, split_r
 AUTHORED = ("requires", "config_schema", "examples", "family", "category", "deprecated")
 
 
-def make_manifests(project: PluginProject, *, imports: bool = True) -> dict[Path, dict[str, Any]]:
+def make_manifests(
+    project: PluginProject, *, imports: bool = True, import_fix: str | None = None
+) -> dict[Path, dict[str, Any]]:
     """Make the manifest of each top-level package of a project.
 
     Literal source is read; what is not literal is imported, in a child process. Fields that no code says
-    (`AUTHORED`, `api`) are kept from the manifest that is there. Without `imports` what is not literal is refused.
+    (`AUTHORED`, `api`) are kept from the manifest that is there. Without `imports` what is not literal is refused, with
+    `import_fix` as the fix.
 
     Raises:
         InvalidInput: A module is missing, does not import, or holds no tool.
@@ -39,7 +42,8 @@ def make_manifests(project: PluginProject, *, imports: bool = True) -> dict[Path
         if not described.complete:
             if not imports:
                 message = f"what '{name}' is cannot be read from its source: it must be imported"
-                raise unusable(message, Path(module_file(package, module) or project.directory))
+                file = Path(module_file(package, module) or project.directory)
+                raise unusable(message, file, import_fix)
             described = _imported(project, module, attribute)
         entries = manifest_entries(name, value, described, project)
         tools.setdefault(manifest_file(package, module), []).extend(entries)
@@ -54,10 +58,13 @@ def check_manifests(project: PluginProject) -> list[Finding]:
             findings.append(_drift("there is no manifest yet", file, ""))
             continue
         findings += parse_manifest(file.read_bytes(), str(file), normalise(project.name))[1]
-        for pointer, old, new in drift(read_manifest(file), wanted):
-            message = f"the manifest says {shortened(old)}, the code says {shortened(new)}"
-            findings.append(_drift(message, file, pointer))
+        findings += [drifted(file, *difference) for difference in drift(read_manifest(file), wanted)]
     return findings
+
+
+def drifted(file: Path, pointer: str, old: Any, new: Any) -> Finding:
+    """Return the finding for one field in which a committed manifest differs from the code."""
+    return _drift(f"the manifest says {shortened(old)}, the code says {shortened(new)}", file, pointer)
 
 
 def write_manifests(project: PluginProject) -> list[Path]:

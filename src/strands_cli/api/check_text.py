@@ -1,0 +1,60 @@
+"""Checks the text of a workflow whose author may not read this machine's files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from strands_cli import app
+from strands_cli.errors import Finding, StrandsCliError, has_errors
+from strands_cli.planning.run_options import RunOptions
+from strands_cli.workflow.file_source import FileSnapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from strands_cli.workflow.sections import Secret
+
+# Whether a path exists is not for an author to learn who may not read it.
+_OF_PATHS = ("missing-mount",)
+_NAMES_A_PROGRAM = re.compile(r"/tools/mcp/\d+/command")
+_SECRET = re.compile(r"/env/secrets/(\d+)")
+
+
+def check_text(
+    text: str, *, base_dir: str | Path | None = None, name: str = "workflow", machine: bool = False
+) -> tuple[Finding, ...]:
+    """Return the findings about the text of a workflow, without reading a file that it names.
+
+    Each file that it names (agents, schemas, recordings, skills) is a warning `file-not-read`. No finding states
+    whether a file or a program exists that only the text has named.
+
+    Args:
+        text: The workflow, YAML or JSON.
+        base_dir: The directory against which its paths are resolved; the current one by default.
+        name: What the findings call it.
+        machine: Whether to look for the tools, providers and keys that it needs too, as `plan` does.
+    """
+    folder = Path(base_dir) if base_dir is not None else Path.cwd()
+    snapshot, source = FileSnapshot(folder, is_all=True), f"<{name}>"
+    try:
+        loaded = app.load(source, text, snapshot)
+        if not machine or loaded.spec is None or has_errors(loaded.findings):
+            return tuple(loaded.findings)
+        planned = app.plan(source, RunOptions(as_written=True), text=text, kept=snapshot)
+        secrets = loaded.spec.env.secrets
+        return tuple(finding for finding in planned.findings if _may_be_shown(finding, secrets))
+    except StrandsCliError as error:
+        return tuple(error.findings) or (Finding("bad-value", error.message, None, error.fix),)
+
+
+def _may_be_shown(finding: Finding, secrets: Sequence[Secret]) -> bool:
+    """Return whether a finding says nothing about files and programs of this machine that only the text names."""
+    pointer = finding.where.pointer if finding.where and finding.where.pointer else ""
+    if finding.code in _OF_PATHS:
+        return False
+    if finding.code == "tool-unmet" and _NAMES_A_PROGRAM.match(pointer):
+        return False
+    found = _SECRET.match(pointer)
+    return not (finding.code == "missing-secret" and found and secrets[int(found[1])].source in ("file", "command"))
