@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -169,6 +170,51 @@ def test_the_turns_of_one_run_share_a_client_and_another_loop_gets_its_own(
     asyncio.run(turns(2))
     assert [client.is_closed() for client in made] == [True, True]
     assert len(server.requests) == 5
+
+
+def test_models_of_one_loop_share_their_connections_until_the_last_is_closed(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import openai
+
+    made: list[openai.DefaultAsyncHttpxClient] = []
+
+    class CountedClient(openai.DefaultAsyncHttpxClient):
+        def __init__(self, **arguments: Any) -> None:
+            super().__init__(**arguments)
+            made.append(self)
+
+    monkeypatch.setattr(openai, "DefaultAsyncHttpxClient", CountedClient)
+    keys = [{"client_args": {"api_key": key, "max_retries": 0}} for key in ("sk-first", "sk-second")]
+    models: list[Any] = [build_model(ModelSettings("openai", "m", host=server.url, options=key)) for key in keys]
+    messages: Any = [{"role": "user", "content": [{"text": "hello"}]}]
+
+    async def use_and_close() -> None:
+        for model in models:
+            assert [event async for event in model.stream(messages)]
+        assert [request.headers["authorization"] for request in server.requests] == [
+            "Bearer sk-first",
+            "Bearer sk-second",
+        ]
+        await close_model(models[0])
+        assert [event async for event in models[1].stream(messages)]
+        assert [client.is_closed for client in made] == [False]
+        await close_model(models[1])
+        assert [client.is_closed for client in made] == [True]
+
+    asyncio.run(use_and_close())
+
+
+@pytest.mark.parametrize("name", ["openai", "anthropic"])
+def test_a_model_reads_no_certificate_authorities_before_it_needs_them(
+    name: str, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Any] = []
+    monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", lambda *places, **named: read.append(places))
+    model = build_model(ModelSettings(name, "m", host=server.url))
+    if name == "openai":  # the fake does not speak the interface of the other, whose client is made with the model
+        assert events_of(model)
+    assert read == []
 
 
 def test_a_bedrock_endpoint_keeps_the_class_s_own_client() -> None:

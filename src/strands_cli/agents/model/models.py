@@ -21,8 +21,6 @@ from strands_cli.providers import (
 )
 
 if TYPE_CHECKING:
-    import asyncio
-
     from strands.models import Model
 
 # Clients of OpenAI-compatible servers raise without any key, also where the server asks for none.
@@ -55,8 +53,12 @@ def build_model(settings: ModelSettings, environ: Mapping[str, str] | None = Non
     _require_client_arguments(provider, arguments)
     try:
         _make_objects(provider, arguments)
+        _share_tls_context(provider, arguments)
         if provider.name == "openai" and "bedrock_mantle_config" not in arguments:
-            client = _LoopClients(_load(provider, "openai:AsyncOpenAI"), arguments.pop("client_args"))
+            from strands_cli.agents.model.http_clients import LoopClients
+
+            http_class: Any = _load(provider, "openai:DefaultAsyncHttpxClient")
+            client = LoopClients(_load(provider, "openai:AsyncOpenAI"), http_class, arguments.pop("client_args"))
             model: Model = model_class(client=client, **arguments)
             vars(model)["client"] = client
         else:
@@ -65,39 +67,6 @@ def build_model(settings: ModelSettings, environ: Mapping[str, str] | None = Non
     except Exception as error:
         raise InvalidInput(f"provider '{provider.name}' refused its settings: {error}") from error
     return model
-
-
-class _LoopClients:
-    """The client that `OpenAIModel` is given: one for each event loop instead of one for each request.
-
-    Making a client costs 20 ms of CPU for its TLS context, seven times the rest of a turn. It cannot move between
-    loops, and the SDK opens loops of its own for synchronous calls.
-    """
-
-    def __init__(self, client_class: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
-        from weakref import WeakKeyDictionary
-
-        self._make = client_class
-        self._arguments = arguments
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
-
-    @property
-    def chat(self) -> Any:
-        """Return the running loop's `chat` interface, which is all that the SDK's class uses of a client."""
-        from asyncio import get_running_loop
-
-        loop = get_running_loop()
-        if loop not in self._clients:
-            self._clients[loop] = self._make(**self._arguments)
-        return self._clients[loop].chat
-
-    async def aclose(self) -> None:
-        """Close the running loop's client."""
-        from asyncio import get_running_loop
-
-        client = self._clients.pop(get_running_loop(), None)
-        if client is not None:
-            await client.close()
 
 
 async def close_model(model: Model) -> None:
@@ -215,3 +184,13 @@ def _make_objects(provider: Provider, arguments: dict[str, Any]) -> None:
     if isinstance(arguments.get("timeout"), list):
         # llama.cpp's class takes (connect, read) seconds as a tuple and nothing else.
         arguments["timeout"] = tuple(arguments["timeout"])
+
+
+def _share_tls_context(provider: Provider, arguments: dict[str, Any]) -> None:
+    """Give the process's TLS context to another class whose client takes one; each of the others reads its own."""
+    if provider.name == "anthropic":
+        from strands_cli.tools.tls_context import tls_context_for
+
+        http_class: Any = _load(provider, "anthropic:DefaultAsyncHttpxClient")
+        http_client = http_class(verify=tls_context_for(http_class))
+        arguments.setdefault("client_args", {}).setdefault("http_client", http_client)

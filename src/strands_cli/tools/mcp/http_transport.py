@@ -6,12 +6,13 @@ import contextlib
 import importlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from typing import Any, get_type_hints
 
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.shared._httpx_utils import MCP_DEFAULT_SSE_READ_TIMEOUT, MCP_DEFAULT_TIMEOUT, create_mcp_http_client
 
 from strands_cli.tools.mcp.connection import MAX_MESSAGE_BYTES, Link, Streams
+from strands_cli.tools.tls_context import library_of, tls_context_for
 
 FIRST_ERROR = 400
 # What says that the server cannot be used now; other errors speak of the one request.
@@ -24,8 +25,7 @@ def reach_url(url: str, headers: Mapping[str, str]) -> Callable[[Link], Abstract
 
     @contextlib.asynccontextmanager
     async def reach(link: Link) -> AsyncIterator[Streams]:
-        client = create_mcp_http_client({**headers, "accept-encoding": "identity"})
-        client.follow_redirects = False
+        client = _client({**headers, "accept-encoding": "identity"})
         client.event_hooks = {"response": [_checked(link, client)]}
         async with client, streamable_http_client(url, http_client=client) as (incoming, outgoing, *_):
             yield incoming, outgoing
@@ -33,10 +33,16 @@ def reach_url(url: str, headers: Mapping[str, str]) -> Callable[[Link], Abstract
     return reach
 
 
+def _client(headers: Mapping[str, str]) -> Any:
+    """Return what `create_mcp_http_client` makes, but with the process's TLS context and without redirects."""
+    kind = get_type_hints(create_mcp_http_client)["return"]
+    timeout = importlib.import_module(library_of(kind)).Timeout(MCP_DEFAULT_TIMEOUT, read=MCP_DEFAULT_SSE_READ_TIMEOUT)
+    return kind(headers=headers, timeout=timeout, follow_redirects=False, verify=tls_context_for(kind))
+
+
 def _checked(link: Link, client: Any) -> Callable[[Any], Any]:
     """Return what looks at each response before it is read."""
-    # The library that the client is of: `mcp` has changed it from one line to the next.
-    http = importlib.import_module(type(client).__module__.partition(".")[0])
+    http = importlib.import_module(library_of(type(client)))
 
     class Capped(http.AsyncByteStream):  # type: ignore[misc,name-defined]
         """The bytes of a response, up to the limit."""
