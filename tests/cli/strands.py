@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 CLONE = Path(__file__).parent.parent.parent
 EXAMPLES = CLONE / "examples"
-SECONDS = 60
+# Far more than anything here takes, so that only what hangs runs out of it, however busy the machine is.
+SECONDS = 300
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 
 
@@ -37,6 +39,16 @@ class Ran:
     def document(self) -> Any:
         """The one JSON document on stdout."""
         return json.loads(self.out)
+
+    @property
+    def codes(self) -> list[str]:
+        """The codes of the findings on stderr, in their order."""
+        return re.findall(r"^(?:error|warning)\[([a-z0-9-]+)\]: ", self.err, re.MULTILINE)
+
+    @property
+    def places(self) -> list[str]:
+        """The places of the findings on stderr: `FILE:LINE:COLUMN  (POINTER)`."""
+        return re.findall(r"^  --> (.*)$", self.err, re.MULTILINE)
 
 
 @dataclass

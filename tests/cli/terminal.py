@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
-SECONDS = 30
+# Far more than anything here takes, so that only what hangs runs out of it, however busy the machine is.
+SECONDS = 300
 
 
 class Terminal:

@@ -16,7 +16,7 @@ import pytest
 
 from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.run_store import list_runs
-from tests.cli.strands import Folder, Ran
+from tests.cli.strands import SECONDS, Folder, Ran
 from tests.fakes.model_server import ModelServer, Turn
 
 LIVE = {"provider": "openai", "model_id": "m"}
@@ -49,6 +49,12 @@ def offered(ran: Ran, verb: str) -> list[list[str]]:
     return [shlex.split(line)[1:] for line in lines if line.startswith(f"strands {verb} ")]
 
 
+def finished(folder: Folder) -> list[tuple[str, bool]]:
+    """Return the steps that ended well, by `events.jsonl`, and whether the record answered them."""
+    events = map(json.loads, (folder.work / "events.jsonl").read_text(encoding="utf-8").splitlines())
+    return [(event["key"], event["replayed"]) for event in events if event["event"] == "StepFinished"]
+
+
 def status(folder: Folder) -> str:
     listed = folder.strands("runs", "list", "--json").document["runs"]
     return str(listed[0]["status"])
@@ -62,13 +68,13 @@ def killed_in_the_second_step(folder: Folder, server_answers: list[str]) -> Mode
         server_answers.append(said(request))
         if len(server_answers) == 2:
             asked.set()
-            return Turn("too late", delay_s=60)
+            return Turn("too late", delay_s=3600)
         return Turn(f"answer {len(server_answers)}")
 
     server = ModelServer(answer)
     server.__enter__()
     run = folder.start("run", "flow.yaml", **live(server))
-    assert asked.wait(30)
+    assert asked.wait(SECONDS)
     run.send(signal.SIGKILL)
     run.end()
     return server
@@ -81,12 +87,12 @@ def test_a_killed_run_goes_on_without_repeating_a_call(folder: Folder) -> None:
     server = killed_in_the_second_step(folder, requests)
     try:
         assert status(folder) == "interrupted"
-        ran = folder.strands("resume", run_id(folder), **live(server))
+        ran = folder.strands("resume", run_id(folder), "--events", "events.jsonl", **live(server))
     finally:
         server.__exit__()
     assert (ran.code, ran.out) == (0, "answer 3\n")
     assert requests == ["One.", "Two after answer 1", "Two after answer 1"], "only the call that was cut off"
-    assert "done  steps.0  writer  (from the record)" in ran.err
+    assert finished(folder) == [("steps.0", True), ("steps.1", False)]
     assert status(folder) == "completed"
 
 
@@ -107,7 +113,7 @@ def test_a_run_goes_on_from_another_directory_and_without_its_files(folder: Fold
         server.__exit__()
     assert (ran.code, ran.out) == (0, "answer 3\n")
     assert server.model_requests[-1]["messages"][0]["content"] == "You write well."
-    assert f"in {folder.work}" in ran.err
+    assert str(folder.work) in ran.err
     assert (folder.work / "artifacts" / "a.txt").read_text() == "answer 3"
     assert list(elsewhere.iterdir()) == []
 
@@ -123,12 +129,12 @@ def test_a_second_resume_at_the_same_time_is_turned_away(folder: Folder) -> None
         def hold(request: dict[str, Any]) -> Turn:
             requests.append(said(request))
             waiting.set()
-            go.wait(30)
+            go.wait(SECONDS)
             return Turn("done")
 
-        server._script = hold
+        server.script = hold
         first = folder.start("resume", run_id(folder), **live(server))
-        assert waiting.wait(30)
+        assert waiting.wait(SECONDS)
         assert status(folder) == "running"
         second = folder.strands("resume", run_id(folder), **live(server))
         deleted = folder.strands("runs", "delete", run_id(folder))
@@ -137,7 +143,7 @@ def test_a_second_resume_at_the_same_time_is_turned_away(folder: Folder) -> None
     finally:
         server.__exit__()
     assert (second.code, deleted.code) == (17, 17)
-    assert "another process is working on the run" in second.err
+    assert run_id(folder) in second.err
     assert ended.code == 0
     assert len(requests) == 4
 
@@ -155,7 +161,7 @@ def test_a_gate_left_waiting_is_approved_by_the_command_that_was_printed(folder:
         assert [said(request) for request in server.model_requests] == ["One.", "They said approved."]
         again = folder.strands(*approve, **live(server))
     assert again.code == 2
-    assert "steps.1 has been answered by person: approved" in again.err
+    assert re.search(r"steps\.1 .*\bapproved\b", again.err)
 
 
 def test_the_printed_commands_name_a_directory_of_runs_that_is_not_the_usual_one(folder: Folder) -> None:
@@ -171,10 +177,10 @@ def test_a_rejected_gate_fails_the_run_with_the_reason_and_stays_rejected(folder
     (reject,) = offered(folder.strands("run", "flow.yaml"), "reject")
     ran = folder.strands(*reject, "--reason", "old figures")
     assert ran.code == 10
-    assert "steps.0 was rejected by person: old figures" in ran.err
-    assert folder.record()["reason"] == "steps.0 was rejected by person: old figures"
-    assert f"the refusal stands; to ask again: strands rerun {run_id(folder)} --from steps.0" in ran.err
-    assert "goes on with" not in ran.err
+    assert re.search(r"steps\.0 .*: old figures", ran.err)
+    assert re.search(r"^steps\.0 .*: old figures$", folder.record()["reason"])
+    assert f"strands rerun {run_id(folder)} --from steps.0" in ran.err
+    assert "strands resume" not in ran.err
     assert folder.strands("resume", run_id(folder)).code == 10
     assert folder.strands("approve", run_id(folder), "steps.0").code == 2
 
@@ -205,7 +211,7 @@ def test_a_tool_call_left_waiting_is_decided_later(folder: Folder, verb: str, wr
         assert (folder.work / "note.txt").exists() is written
         told = json.dumps(server.model_requests[-1]["messages"][-1])
     assert len(server.model_requests) == 2
-    assert ("refused by person: not now" in told) is not written
+    assert ("not now" in told) is not written
 
 
 def test_what_was_detached_waits_again_rather_than_being_denied(folder: Folder) -> None:
@@ -234,7 +240,7 @@ def test_several_questions_are_listed_and_the_run_goes_on_after_the_last(folder:
     first = folder.strands("approve", run_id(folder), "tasks.a")
     assert first.code == 19
     assert offered(first, "approve") == [["approve", run_id(folder), "tasks.b"]]
-    assert "did you mean 'tasks.b'" in folder.strands("approve", run_id(folder), "task.b").err
+    assert "'tasks.b'" in folder.strands("approve", run_id(folder), "task.b").err
     second = folder.strands("approve", run_id(folder), "tasks.b", "--no-resume")
     assert (second.code, second.out, status(folder)) == (0, "", "waiting")
     third = folder.strands("resume", run_id(folder))
@@ -254,14 +260,14 @@ def test_the_older_words_for_resume_do_the_same(folder: Folder) -> None:
     assert folder.strands("run", "--resume", named).code == 19
     last = folder.strands("run", "--resume", named, "--hitl-response", "no", "--json")
     assert (last.code, last.document["response"], last.document["run"]) == (0, "no", named)
-    for words, problem in (
-        (["flow.yaml", "--resume", named], "leave the file out"),
-        (["flow.yaml", "--hitl-response", "x"], "name it: --resume RUN"),
-        (["--resume", named, "--hitl-response", "x"], "no question of the run waits"),
-        (["--resume", "unheard-of"], "there is no run"),
+    for words, code, problem in (
+        (["flow.yaml", "--resume", named], 2, "flow.yaml"),
+        (["flow.yaml", "--hitl-response", "x"], 2, "--resume RUN"),
+        (["--resume", named, "--hitl-response", "x"], 2, "strands runs show"),
+        (["--resume", "unheard-of"], 17, "unheard-of"),
     ):
         refused = folder.strands("run", *words)
-        assert refused.code in (2, 17)
+        assert refused.code == code, refused.err
         assert problem in refused.err
 
 
@@ -316,8 +322,8 @@ def test_a_call_that_was_cut_off_is_done_again_only_when_told(folder: Folder) ->
 def test_a_call_that_was_cut_off_is_skipped_with_a_result(folder: Folder, result: str, out: str) -> None:
     key = killed_in_a_tool(folder)
     for words, problem in (
-        (["--skip", key], "1 --skip and 0 --result"),
-        (["--skip", key, "--result", "x"], "not JSON"),
+        (["--skip", key], "--result"),
+        (["--skip", key, "--result", "x"], "--result"),
     ):
         refused = folder.strands("resume", run_id(folder), *words)
         assert refused.code == 2
@@ -333,7 +339,7 @@ def test_a_call_that_was_cut_off_can_be_let_fail(folder: Folder) -> None:
     key = killed_in_a_tool(folder)
     wrong = folder.strands("resume", run_id(folder), "--fail", "steps.0/tool.0.sent")
     assert wrong.code == 2
-    assert f"did you mean '{key}'" in wrong.err
+    assert f"'{key}'" in wrong.err
     ran = folder.strands("resume", run_id(folder), "--fail", key, "--json")
     assert (ran.code, ran.document["status"]) == (10, "failed")
     assert (folder.work / "made").read_text() == "once"
@@ -368,8 +374,8 @@ def test_a_run_whose_tools_have_changed_does_not_go_on(folder: Folder) -> None:
     dist.rename(dist.with_name(dist.name.replace("1.0", "2.0")))
     ran = folder.strands("approve", run_id(folder))
     assert ran.code == 17
-    assert "was look of strands-tool-look 1.0 and is look of strands-tool-look 2.0" in ran.err
-    assert "strands rerun" in ran.err
+    assert re.search(r"strands-tool-look 1\.0 .*strands-tool-look 2\.0", ran.err)
+    assert f"strands rerun {run_id(folder)}" in ran.err
 
 
 def test_a_run_whose_inputs_are_not_what_they_were_does_not_go_on(folder: Folder) -> None:
@@ -380,7 +386,7 @@ def test_a_run_whose_inputs_are_not_what_they_were_does_not_go_on(folder: Folder
     journal.close()
     ran = folder.strands("resume", run_id(folder))
     assert ran.code == 17
-    assert "its inputs, or what comes of its workflow, are not what they were" in ran.err
+    assert f"strands rerun {run_id(folder)}" in ran.err
 
 
 def spoil(folder: Folder, statement: str) -> None:
@@ -395,7 +401,7 @@ def test_the_record_of_a_newer_version_is_refused(folder: Folder) -> None:
     spoil(folder, "PRAGMA user_version = 99")
     ran = folder.strands("resume", run_id(folder))
     assert ran.code == 17
-    assert "has format 99; this version reads format 1" in ran.err
+    assert re.search(r"\b99\b.*\b1\b", ran.err)
 
 
 def test_a_truncated_record_is_refused_and_can_be_deleted(folder: Folder) -> None:
@@ -419,7 +425,7 @@ def test_an_unknown_run_is_answered_with_the_one_that_was_meant(folder: Folder) 
     known = run_id(folder)
     ran = folder.strands("resume", known[:-1])
     assert ran.code == 17
-    assert f"did you mean {known}?" in ran.err
+    assert known in ran.err.replace(known[:-1] + "'", "")
     assert folder.strands("resume", "../runs").code == 17
 
 
@@ -429,7 +435,7 @@ def test_a_run_that_is_complete_gives_its_result_again_and_does_nothing(folder: 
         folder.strands("run", "flow.yaml", **live(server))
         ran = folder.strands("resume", run_id(folder), "--force-stale", **live(server))
     assert (ran.code, ran.out, len(server.model_requests)) == (0, "once\n", 1)
-    assert "--force-stale is not needed" in ran.err
+    assert "--force-stale" in ran.err
 
 
 # -- rerun
@@ -459,11 +465,11 @@ def test_a_rerun_takes_the_workflow_as_it_is_now_and_says_so(folder: Folder) -> 
         folder.workflow([TWO_STEPS[0], {"agent": "writer", "input": "Better."}], runtime=LIVE)
         ran = folder.strands("rerun", run_id(folder), "--from", "steps.1", **live(server))
         assert (ran.code, ran.out) == (0, "third\n")
-        assert "flow.yaml: has changed since" in ran.err
+        assert "flow.yaml" in ran.err
         folder.workflow([{"agent": "writer", "input": "Else."}, TWO_STEPS[1]], runtime=LIVE)
         changed = folder.strands("rerun", run_id(folder), "--from", "steps.1", **live(server))
     assert changed.code == 17
-    assert "the input of steps.0 is no longer what the run recorded" in changed.err
+    assert "steps.0" in changed.err
 
 
 def test_a_rerun_from_inside_a_step_keeps_the_calls_before(folder: Folder) -> None:
@@ -481,4 +487,4 @@ def test_a_rerun_from_a_key_that_is_not_there_names_those_that_are(folder: Folde
     folder.strands("run", "flow.yaml")
     ran = folder.strands("rerun", run_id(folder), "--from", "nowhere")
     assert ran.code == 2
-    assert "its steps are: steps.0" in ran.err
+    assert "steps.0" in ran.err

@@ -77,7 +77,7 @@ class ModelServer:
         record_to: Path | None = None,
         elsewhere: int | Turn = 404,
     ) -> None:
-        self._script: Script = echo if script is None else script
+        self.script: Script = echo if script is None else script
         self._port = port
         self._repeat = repeat
         self._chunk_chars = chunk_chars
@@ -105,7 +105,7 @@ class ModelServer:
     @property
     def remaining(self) -> int:
         """Turns of a list that no request has taken; 0 for a function."""
-        return 0 if callable(self._script) else max(0, len(self._script) - self._played)
+        return 0 if callable(self.script) else max(0, len(self.script) - self._played)
 
     def __enter__(self) -> ModelServer:
         # A loop of its own thread, so that the server also works inside a test's running loop.
@@ -182,16 +182,16 @@ class ModelServer:
 
     def _next_turn(self, request: dict[str, Any]) -> Turn:
         number, self._played = self._played, self._played + 1
-        if callable(self._script):
+        if callable(self.script):
             try:
-                return self._script(request)
+                return self.script(request)
             except Exception as error:  # a mistake in a test's script must reach the test, not hang its client
                 return Turn(status=500, body=_error(f"the script raised {error!r}", "script_error"))
-        if self._repeat and self._script:
-            number %= len(self._script)
-        if number < len(self._script):
-            return self._script[number]
-        message = f"the script is exhausted: request {number + 1}, {len(self._script)} turns"
+        if self._repeat and self.script:
+            number %= len(self.script)
+        if number < len(self.script):
+            return self.script[number]
+        message = f"the script is exhausted: request {number + 1}, {len(self.script)} turns"
         return Turn(status=500, body=_error(message, "script_exhausted"))
 
     async def _play(self, turn: Turn, answer: Answer, writer: asyncio.StreamWriter) -> None:
