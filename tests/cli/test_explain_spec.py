@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import yaml
 
 from strands_cli.cli.program import run_program
 from tests.cli.strands import Folder
+from tests.golden import check_golden
 
 Output = pytest.CaptureFixture[str]
 STEP = {"agent": "writer", "input": "Write."}
@@ -39,27 +41,19 @@ def explained_apart(folder: Folder, *more: str) -> dict[str, list[str]]:
     return {section["title"]: section["sentences"] for section in ran.document["sections"]}
 
 
-def leaving(capsys: Output) -> list[str]:
-    return explained(capsys)["What leaves this machine"]
+def sentences(sections: dict[str, list[str]]) -> list[str]:
+    return [sentence for section in sections.values() for sentence in section]
+
+
+def check_sentences(name: str, sections: dict[str, list[str]]) -> None:
+    """Compare what is said of a workflow with the pinned sentences."""
+    lines = [line for title, section in sections.items() for line in [title, *(f"  {text}" for text in section), ""]]
+    check_golden(f"explain-{name}.txt", "\n".join(lines))
 
 
 def test_purpose_inputs_order_and_questions_are_said_in_sentences(in_folder: Folder, capsys: Output) -> None:
     in_folder.examples()
-    sections = explained(capsys, "examples/approve-and-write.yaml")
-    assert sections["What it is for"] == [
-        "A notice for the shop's door, seen by a person before it is written.",
-        "Input day (string, Friday unless given): The day on which the shop is closed",
-    ]
-    assert sections["What happens"][1:3] == [
-        "steps.0: the agent writer works on: Write a notice that the shop is closed on Friday.",
-        "steps.1: after steps.0, a person is asked: Put this notice up? (yes or no)",
-    ]
-    assert sections["Where a person is asked"] == [
-        "At steps.1: Put this notice up? (yes or no); without an answer it is yes",
-        "Before each call of file_write: the tool is destructive. To allow it beforehand: --allow file_write",
-    ]
-    assert "The tool file_write can write files." in sections["What it writes"]
-    assert sections["What leaves this machine"] == ["Nothing that is known of."]
+    check_sentences("approve-and-write", explained(capsys, "examples/approve-and-write.yaml"))
 
 
 def test_the_text_for_people_has_every_sentence_of_the_json(in_folder: Folder, capsys: Output) -> None:
@@ -76,51 +70,52 @@ def test_the_text_for_people_has_every_sentence_of_the_json(in_folder: Folder, c
 def test_a_task_waits_for_its_dependencies(in_folder: Folder, capsys: Output) -> None:
     tasks = [{"id": "a", **STEP}, {"id": "b", **STEP}, {"id": "c", **STEP, "deps": ["a", "b"]}]
     in_folder.workflow([], pattern={"type": "workflow", "config": {"tasks": tasks}})
-    events = explained(capsys)["What happens"]
-    assert events[1] == "tasks.a: the agent writer works on: Write."
-    assert events[3] == "tasks.c: after tasks.a and tasks.b, the agent writer works on: Write."
+    steps = [line for line in sentences(explained(capsys)) if line.startswith("tasks.")]
+    waiting = [re.findall(r"tasks\.\w", line) for line in steps]
+    assert waiting == [["tasks.a"], ["tasks.b"], ["tasks.c", "tasks.a", "tasks.b"]]
+    assert all(re.search(r"\bwriter\b.*: Write\.$", line) for line in steps)
 
 
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("graph", "nodes.write#N: first, and again after nodes.review#N (otherwise), the agent writer works on: "),
-        ("evaluator_optimizer", "iterations.N.producer: first, and again after iterations.N.evaluator (while no draft"),
-        ("routing", "routes.billing.steps.0: after router (if billing), the agent clerk works on: "),
-        ("parallel", "reduce: after branches.cost.steps.0 and branches.use.steps.0, the agent editor works on: "),
-        ("orchestrator_workers", "workers.N: after orchestrator, the agent worker works on: "),
+        ("graph", r"nodes\.write#N: .*nodes\.review#N .*\bwriter\b"),
+        ("evaluator_optimizer", r"iterations\.N\.producer: .*iterations\.N\.evaluator "),
+        ("routing", r"routes\.billing\.steps\.0: .*\brouter .*\bbilling\b.*\bclerk\b"),
+        ("parallel", r"reduce: .*branches\.cost\.steps\.0 .*branches\.use\.steps\.0\b.*\beditor\b"),
+        ("orchestrator_workers", r"workers\.N: .*\borchestrator\b.*\bworker\b"),
     ],
 )
 def test_every_pattern_says_what_waits_for_what(name: str, said: str, in_folder: Folder, capsys: Output) -> None:
     in_folder.examples()
-    events = explained(capsys, f"examples/patterns/{name}.yaml")["What happens"]
-    assert events[0].startswith(f"{name}: ")
-    assert [line for line in events if line.startswith(said)] != []
+    lines = sentences(explained(capsys, f"examples/patterns/{name}.yaml"))
+    assert [line for line in lines if line.startswith(f"{name}: ")] != []
+    assert [line for line in lines if re.match(said, line)] != []
 
 
 def test_the_tools_that_a_tool_is_made_of_stand_below_it(in_folder: Folder, capsys: Output) -> None:
     in_folder.examples()
-    lines = explained(capsys, "examples/tools-of-tools.yaml")["Who works"]
-    place = next(number for number, line in enumerate(lines) if line.startswith("  Tool price_with_tax "))
-    assert lines[place + 1].startswith("    Tool ")
+    lines = sentences(explained(capsys, "examples/tools-of-tools.yaml"))
+    place = next(number for number, line in enumerate(lines) if re.match(r"  \w+ price_with_tax ", line))
+    assert re.match(r"    \w+ \w+ ", lines[place + 1])
 
 
 @pytest.mark.parametrize(
     ("runtime", "said"),
     [
-        ({"provider": "openai", "model_id": "m"}, "to the model of openai at api.openai.com"),
+        ({"provider": "openai", "model_id": "m"}, r"\bwriter\b.*\bopenai\b.*\bapi\.openai\.com\b"),
         (
             {"provider": "openai", "model_id": "m", "host": "http://127.0.0.1:9/v1"},
-            "to the model of openai at 127.0.0.1:9 (this machine or a private network)",
+            r"\bwriter\b.*\bopenai\b.*\b127\.0\.0\.1:9 \(.+\)",
         ),
-        ({"provider": "bedrock", "model_id": "m", "region": "eu-west-1"}, "to the model of bedrock"),
+        ({"provider": "bedrock", "model_id": "m", "region": "eu-west-1"}, r"\bwriter\b.*\bbedrock\b(?!.*\bm\b)"),
     ],
 )
 def test_what_goes_to_a_model_is_said_with_its_host(
     runtime: dict[str, str], said: str, in_folder: Folder, capsys: Output
 ) -> None:
     in_folder.workflow([STEP], runtime=runtime)
-    assert [line for line in leaving(capsys) if said in line] != []
+    assert [line for line in sentences(explained(capsys)) if re.search(said, line)] != []
 
 
 def test_ways_out_of_tools_servers_traces_and_secrets_are_named(folder: Folder) -> None:
@@ -129,18 +124,12 @@ def test_ways_out_of_tools_servers_traces_and_secrets_are_named(folder: Folder) 
     services = [{"id": "bees", "base_url": "https://bees.example.com/v1"}]
     folder.workflow(
         [STEP],
+        TURNS,
         tools={"python": ["native:silent"], "mcp": servers, "http_executors": services},
         telemetry={"otel": {"endpoint": "http://collector.example.com:4318"}},
         env={"secrets": [{"key": "token", "source": "ssm"}]},
     )
-    assert set(explained_apart(folder)["What leaves this machine"]) >= {
-        "The tool silent does not say whether it reaches the network.",
-        "The MCP server near is a program (python3): it may send what it is given.",
-        "What is given to the MCP server far goes to mcp.example.com.",
-        "The tool bees can reach bees.example.com.",
-        "The secret token is asked for at ssm; its value is not shown.",
-        "Traces go to collector.example.com:4318.",
-    }
+    check_sentences("ways-out", explained_apart(folder))
 
 
 def test_limits_of_the_run_and_of_agents_are_said(in_folder: Folder, capsys: Output) -> None:
@@ -149,34 +138,29 @@ def test_limits_of_the_run_and_of_agents_are_said(in_folder: Folder, capsys: Out
         "provider": "replay", "recording": "flow.recording.yaml", "failure_policy": {"retries": 0},
         "budgets": {"max_duration_s": 60, "max_model_calls": 5},
     }  # fmt: skip
-    in_folder.workflow([STEP], agents=agents, runtime=runtime)
-    assert explained(capsys)["What limits it"] == [
-        "The run: at most 1 step, at most 1 model call, at most 0 tool calls, at most 60 s.",
-        "One step of writer: at most 3 model calls.",
-        "All steps of writer: at most 9,000 tokens.",
-        "A model call that fails is not tried again.",
-    ]
+    in_folder.workflow([STEP], TURNS, agents=agents, runtime=runtime)
+    check_sentences("limits", explained(capsys))
 
 
 def test_what_keeps_it_from_running_is_part_of_the_answer(in_folder: Folder, capsys: Output) -> None:
     in_folder.workflow([STEP], runtime={"provider": "openai", "model_id": "m"})
-    (first, *_) = explained(capsys)["What to look at first"]
-    assert first.startswith("It cannot run here: ")
-    assert "export OPENAI_API_KEY=" in first
+    assert [line for line in sentences(explained(capsys)) if "export OPENAI_API_KEY=" in line] != []
 
 
 def test_what_cannot_be_planned_is_not_passed_over_in_silence(in_folder: Folder, capsys: Output) -> None:
-    in_folder.workflow([STEP], tools={"python": ["native:nowhere"]})
-    assert leaving(capsys)[-1] == "What cannot be planned is not counted here: see below."
+    in_folder.workflow([STEP], TURNS, tools={"python": ["native:nowhere"]})
+    check_sentences("not-planned", explained(capsys))
 
 
 def test_a_denied_tool_is_said_to_be_denied_and_leads_nowhere(folder: Folder) -> None:
     folder.tool("silent", "return answer('x')")
     folder.write("policy.yaml", {"version": 1, "rules": [{"deny": "silent"}]})
-    folder.workflow([STEP], tools={"python": ["native:silent"]})
+    folder.workflow([STEP], TURNS, tools={"python": ["native:silent"]})
     sections = explained_apart(folder, "--policy", "policy.yaml")
-    assert "  Tool silent (strands-tool-silent 1.0) is denied: " in "\n".join(sections["Who works"])
-    assert sections["What leaves this machine"][0] == "Nothing that is known of."
+    named = [line for line in sentences(sections) if "silent" in line]
+    # Where it is not denied, another section says that it may reach the network.
+    assert [line for line in named if "policy.yaml:1" not in line] == []
+    assert len(named) == 2
 
 
 def test_a_code_stays_a_code_and_anything_else_that_exists_is_a_workflow(in_folder: Folder, capsys: Output) -> None:
@@ -184,10 +168,10 @@ def test_a_code_stays_a_code_and_anything_else_that_exists_is_a_workflow(in_fold
     in_folder.write("bad-var", text)
     in_folder.write("plain", text)
     assert run_program(["explain", "bad-var"]) == 0
-    assert capsys.readouterr().out.startswith("bad-var  (exit code 2)")
-    assert explained(capsys, "plain")["Who works"] != []
+    assert re.match(r"bad-var  \(.*\b2\)", capsys.readouterr().out)
+    assert [line for line in sentences(explained(capsys, "plain")) if "writer" in line] != []
     assert run_program(["explain", "plian"]) == 2
-    assert "there is no code 'plian'" in capsys.readouterr().err
+    assert "'plian'" in capsys.readouterr().err
     assert run_program(["explain", "nowhere.yaml"]) == 2
     assert "nowhere.yaml" in capsys.readouterr().err
 
