@@ -63,14 +63,14 @@ def make_environment(root: Path, requirements: Sequence[str]) -> CleanEnvironmen
     site = Path(sysconfig.get_path("purelib", "venv", vars=layout))
     made = CleanEnvironment(root, Path(sysconfig.get_path("scripts", "venv", vars=layout)))
     core = tomllib.loads((CLONE / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
-    for entry in _entries([*core, *requirements]):
+    for entry in entries_of([*core, *requirements]):
         if not (site / entry).exists():
             (site / entry).symlink_to(SITE / entry)
     made.install_in_place(CLONE)
     return made
 
 
-def _entries(requirements: Iterable[str]) -> set[str]:
+def entries_of(requirements: Iterable[str]) -> set[str]:
     """Return the names in site-packages of everything that these need, however far down."""
     waiting = {Requirement(line) for line in requirements}
     seen: set[tuple[str, frozenset[str]]] = set()

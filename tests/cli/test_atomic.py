@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from xml.etree import ElementTree
@@ -99,11 +100,11 @@ def test_the_input_may_stand_in_a_file_and_is_no_template(folder: Folder, given:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--input", "no"], "does not fit the input_schema of mood: 'no' is too short"),
-        (["--input", "@missing.txt"], "'missing.txt' cannot be read"),
-        ([], "Missing option '--input'"),
-        (["--input", "lovely", "--var", "input=x"], "the agent's input is no variable"),
-        (["--input", "lovely", "--var", "x"], "--var 'x' is not NAME=VALUE"),
+        (["--input", "no"], "'no'"),
+        (["--input", "@missing.txt"], "'missing.txt'"),
+        ([], "'--input'"),
+        (["--input", "lovely", "--var", "input=x"], "--input"),
+        (["--input", "lovely", "--var", "x"], "NAME=VALUE"),
     ],
 )
 def test_a_bad_input_ends_before_the_model_is_asked(
@@ -121,7 +122,7 @@ def test_an_object_is_wanted_where_the_schema_says_so(folder: Folder, live: Mode
     folder.write("mood.yaml", mood(provider="openai", model_id="m", input_schema=schema))
     ran = folder.strands("atomic", "run", "mood.yaml", "--input", '{"town": "Bonn"}')
     assert (ran.code, live.model_requests) == (2, [])
-    assert "'city' is a required property" in ran.err
+    assert "'city'" in ran.err
     assert "mood.yaml:" in ran.err
 
 
@@ -172,7 +173,7 @@ def test_tests_pass_fail_and_are_skipped(folder: Folder) -> None:
     assert [status for status, _ in ended] == [
         "passed", "failed", "failed", "skipped", "passed", "passed", "failed", "failed", "error",
     ]  # fmt: skip
-    assert ended[1][1] == 'expected the output {"mood": "bad"}, got {"mood": "good"}; the answer does not match \'^b\''
+    assert re.search(r'\{"mood": "bad"\}.*\{"mood": "good"\}; .*\'\^b\'', ended[1][1])
     assert "invalid_output" in ended[7][1]
 
 
@@ -195,7 +196,7 @@ def test_with_live_the_model_is_asked_and_not_the_recording(folder: Folder) -> N
     assert folder.strands("atomic", "test", "mood.yaml").code == 10
     nobody = folder.strands("atomic", "test", "mood.yaml", "--live")
     assert nobody.code == 10
-    assert "does not say who serves the model of mood" in nobody.err
+    assert "mood.yaml" in nobody.err
 
 
 def test_no_record_of_a_test_is_kept(folder: Folder) -> None:
@@ -236,7 +237,7 @@ def test_a_file_with_mistakes_is_not_tested(folder: Folder) -> None:
     folder.write("mood.yaml", mood(tests=[{"name": "a", "input": "no", "expect": {"contains": "x"}}]))
     ran = folder.strands("atomic", "test", "mood.yaml", "--json")
     assert (ran.code, ran.document["tests"], ran.document["error"]["exit_code"]) == (3, [], 3)
-    assert "the input of the test 'a' does not fit the input_schema: 'no' is too short" in ran.err
+    assert re.search(r"'a' .*'no'", ran.err)
 
 
 def test_an_agent_may_come_from_stdin(folder: Folder) -> None:
@@ -279,8 +280,8 @@ def test_every_mistake_has_its_place(folder: Folder) -> None:
     folder.write("mood.yaml", "name: mood\nprompt: You say.\ntests:\n  - name: a\n    expct: {contains: x}\n")
     ran = folder.strands("atomic", "validate", "mood.yaml")
     assert ran.code == 3
-    said = "`expct` is not a key of `tests[0]`\n  --> mood.yaml:5:5  (/tests/0/expct)\n  fix: did you mean `expect`?"
-    assert said in ran.err
+    assert (ran.codes, ran.places) == (["unknown-key"], ["mood.yaml:5:5  (/tests/0/expct)"])
+    assert "`expect`" in ran.err
     marked = folder.strands("atomic", "validate", "mood.yaml", "--format", "github")
     assert marked.out.startswith("::error file=mood.yaml,line=5,col=5")
 
@@ -296,7 +297,7 @@ def test_a_workflow_uses_an_agent_with_its_contract(folder: Folder) -> None:
     assert folder.strands("run", "older.yaml", "--var", "text=lovely").out == '{"mood": "good"}\n'
     refused = folder.strands("run", "older.yaml", "--var", "text=no")
     assert refused.code == 10
-    assert "does not fit its input_schema" in refused.err
+    assert "'no'" in refused.err
 
 
 def test_a_new_agent_passes_its_tests(folder: Folder) -> None:
@@ -319,7 +320,7 @@ def test_looking_at_agents_loads_no_sdk(folder: Folder) -> None:
 
 def test_a_folder_that_is_none_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_program(["atomic", "list", "/no/such/folder"]) == 2
-    assert "is no directory" in capsys.readouterr().err
+    assert "/no/such/folder" in capsys.readouterr().err
 
 
 def test_a_lock_covers_the_tools_of_an_agent_by_itself(folder: Folder) -> None:
@@ -334,7 +335,7 @@ def test_a_lock_covers_the_tools_of_an_agent_by_itself(folder: Folder) -> None:
     folder.tool("see", "return answer('seen')")
     refused = folder.strands("atomic", "test", "mood.yaml", "--json")
     assert (refused.code, refused.document["tests"][0]["status"]) == (10, "error")
-    assert "the lock does not have" in refused.document["tests"][0]["problems"][0]
+    assert "strands-tool-see" in refused.document["tests"][0]["problems"][0]
     unknown = folder.strands("lock", "part.yaml")
     assert unknown.code == 3
     assert "of_the_workflow" in unknown.err

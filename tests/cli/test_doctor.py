@@ -21,7 +21,7 @@ from strands_cli.hooks import Check, hookimpl
 
 @hookimpl
 def strands_doctor_checks(context):
-    return [Check("audit log", "warning", "nobody reads it", "read it")]
+    return [Check("audit log", "warning", "7 lines", "rm audit.log")]
 """
 
 
@@ -59,23 +59,25 @@ def test_where_all_is_well_every_line_is_ok_but_for_the_missing_key(sane: Folder
         "runs",
     } <= lines.keys()
     text = sane.strands("doctor", "--no-engines").out
-    assert "ok       python" in text
+    assert re.search(r"^ok +python\b", text, re.M)
     assert "fix: docs/how-to/live-model.md" in text
 
 
 def test_a_key_is_told_to_be_there_and_never_shown(sane: Folder) -> None:
     done = sane.strands("doctor", "--no-engines", OPENAI_API_KEY="sk-very-secret", ANTHROPIC_API_KEY="sk-other-secret")
-    assert "client installed, key there: ready" in done.out
+    lines = [line for line in done.out.splitlines() if re.search(r" (openai|anthropic) ", line)]
+    assert [(line.startswith("ok"), "_API_KEY" in line) for line in lines] == [(True, False)] * 2
+    assert "OPENAI_API_KEY" in lines_of(sane)["provider openai"][0]["message"]
     assert "secret" not in done.out + done.err
 
 
 def test_tools_that_cannot_be_used_are_named_with_their_reason(sane: Folder) -> None:
     sound(sane.site, "needy", requires={"env": ["NEEDY_KEY"]})
     (warned,) = (line for line in lines_of(sane)["tools"] if line["status"] == "warning")
-    assert "'needy' of strands-tool-needy: unmet, needs the environment variable NEEDY_KEY" in warned["message"]
+    assert re.search(r"'needy' .*\bstrands-tool-needy\b.*\bNEEDY_KEY\b", warned["message"])
     broken_manifest(sane.site, "broken")
     failed = [line for line in lines_of(sane, 18)["tools"] if line["status"] == "failed"]
-    assert any("'broken' of strands-tool-broken" in line["message"] for line in failed)
+    assert any(re.search(r"'broken' .*\bstrands-tool-broken\b", line["message"]) for line in failed)
 
 
 def test_another_program_of_that_name_on_path_is_a_warning(sane: Folder, tmp_path: Path) -> None:
@@ -85,16 +87,16 @@ def test_another_program_of_that_name_on_path_is_a_warning(sane: Folder, tmp_pat
     (line,) = lines_of(sane, PATH=os.pathsep.join([str(other), sane.environ["PATH"]]))["PATH"]
     assert (line["status"], str(other / "strands") in line["message"]) == ("warning", True)
     (line,) = lines_of(sane, PATH=os.defpath)["PATH"]
-    assert "no 'strands' is on PATH" in line["message"]
+    assert (line["status"], "/strands" in line["message"]) == ("warning", False)
 
 
 @pytest.mark.parametrize(
     ("place", "text", "whose"),
     [
-        ("node_modules/@strands-agents/cli/bin/strands", "#!node\n", "the npm package @strands-agents/cli"),
-        ("node_modules/strands/strands", "#!/usr/bin/env node\n", "the npm package strands"),
+        ("node_modules/@strands-agents/cli/bin/strands", "#!node\n", "@strands-agents/cli"),
+        ("node_modules/strands/strands", "#!/usr/bin/env node\n", "strands"),
         ("bin/strands", "#!python\nimport sys\nfrom strands_agents_builder.strands import main\n",
-         "the Python package strands_agents_builder"),
+         "strands_agents_builder"),
     ],
 )  # fmt: skip
 def test_whose_program_is_in_the_way_is_said(sane: Folder, tmp_path: Path, place: str, text: str, whose: str) -> None:
@@ -104,9 +106,9 @@ def test_whose_program_is_in_the_way_is_said(sane: Folder, tmp_path: Path, place
     (folder := tmp_path / "on-path").mkdir()
     (folder / "strands").symlink_to(other)
     (line,) = lines_of(sane, PATH=os.pathsep.join([str(folder), sane.environ["PATH"]]))["PATH"]
-    assert (line["status"], f"(of {whose})" in line["message"]) == ("warning", True)
+    assert (line["status"], line["message"].count(f" {whose})")) == ("warning", 1), line
     (line,) = lines_of(sane, PATH=os.pathsep.join([sane.environ["PATH"], str(folder)]))["PATH"]
-    assert (line["status"], f"(of {whose})" in line["message"]) == ("ok", True)
+    assert (line["status"], line["message"].count(f" {whose})")) == ("ok", 1), line
 
 
 def test_a_program_that_took_the_place_of_this_one_is_a_warning(
@@ -118,19 +120,20 @@ def test_a_program_that_took_the_place_of_this_one_is_a_warning(
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     lines = check_program(Scan(), {"PATH": str(tmp_path)})
     (line,) = (line for line in lines if line.name == "PATH")
-    assert (line.status, "it has taken the place of this one" in line.message) == ("warning", True)
+    assert (line.status, str(taken) in line.message) == ("warning", True)
 
 
 def test_what_usable_tools_require_is_said_to_be_there(sane: Folder) -> None:
     needs = {"env": ["LANG"], "modules": ["json"], "os": ["linux", "macos", "windows"], "python": ">=3"}
     sound(sane.site, "needy", requires=needs)
-    (line,) = (line for line in lines_of(sane, LANG="C.UTF-8")["tools"] if "require" in line["message"])
-    for words in ("Python >=3,", "the module json", "the variable LANG", "the system linux or macos or windows"):
-        assert words in line["message"]
+    (line,) = (line for line in lines_of(sane, LANG="C.UTF-8")["tools"] if ">=3" in line["message"])
+    assert line["status"] == "ok"
+    for named in (r" >=3,", r"\bjson\b", r"\bLANG\b", r"\blinux\b.*\bmacos\b.*\bwindows\b"):
+        assert re.search(named, line["message"])
 
 
 ENGINES = [
-    {"engine": "weak", "available": False, "reason": "not here", "layers": {"wall": "not available"}},
+    {"engine": "weak", "available": False, "reason": "no box", "layers": {"wall": "not available"}},
     {"engine": "strong", "available": True, "reason": "", "layers": {"wall": "best effort"}},
 ]
 
@@ -150,7 +153,7 @@ def test_engines_and_walls_are_told_as_tables(sane: Folder, tmp_path: Path) -> N
     install_engines(sane, tmp_path / "ran")
     done = sane.strands("doctor", "--json")
     (mine,) = (line for line in done.document["checks"] if line["name"] == "engines of box")
-    assert mine["message"] == "strong passed its self-test (wall best effort); weak not available: not here"
+    assert re.fullmatch(r"strong .*\(wall best effort\); weak .*: no box", mine["message"])
     engines = [engine for engine in done.document["engines"] if engine["tool"] == "box"]
     assert [{key: value for key, value in engine.items() if key != "tool"} for engine in engines] == ENGINES
     layers = {layer["layer"]: layer for layer in done.document["layers"]}
@@ -158,19 +161,20 @@ def test_engines_and_walls_are_told_as_tables(sane: Folder, tmp_path: Path) -> N
     assert {layer["here"] for layer in layers.values()} <= {"enforced", "best effort", "not available"}
     text = sane.strands("doctor", "--no-engines").out
     assert re.search(r"^layer +here +Linux +macOS +Windows +keeps$", text, re.M)
-    assert re.search(r"^landlock +\S.* +enforced +not available +not available +a sandbox", text, re.M)
+    assert re.search(r"^landlock +\S.* +enforced +not available +not available +\S", text, re.M)
 
 
-@pytest.mark.parametrize("why", ["--no-engines", "policy denies it", "no rule is known", "no lock vouches for"])
+@pytest.mark.parametrize("why", ["--no-engines", "denied", "rules unknown", "not locked"])
 def test_no_self_test_runs_where_somebody_says_no(sane: Folder, tmp_path: Path, why: str) -> None:
     install_engines(sane, tmp_path / "ran")
-    text = {"policy denies it": "rules: [{deny: box}]", "no rule is known": "rules: [{denny: box}]",
-            "no lock vouches for": "locked: true"}  # fmt: skip
+    text = {"denied": "rules: [{deny: box}]", "rules unknown": "rules: [{denny: box}]", "not locked": "locked: true"}
     if why in text:
         sane.write("strands-policy.yaml", f"version: 1\n{text[why]}\n")
     done = sane.strands("doctor", "--json", *(["--no-engines"] if why == "--no-engines" else []))
-    lines = [line["message"] for line in done.document["checks"] if line["name"].startswith("engines")]
-    assert any(line.startswith("not tested: ") and why in line for line in lines), lines
+    lines = [line for line in done.document["checks"] if line["name"].startswith("engines")]
+    assert lines
+    assert not [line for line in lines if "strong" in line["message"]], lines
+    assert why != "--no-engines" or why in lines[0]["message"]
     assert not (tmp_path / "ran").exists()
 
 
@@ -178,12 +182,12 @@ def test_no_self_test_runs_where_somebody_says_no(sane: Folder, tmp_path: Path, 
 def test_a_lock_that_everybody_can_change_is_a_warning(sane: Folder) -> None:
     sane.write("strands.lock", "version = 7\n").chmod(0o666)
     (line,) = lines_of(sane, 18)["permissions"]
-    assert (line["status"], "every user can write to it" in line["message"]) == ("warning", True)
+    assert (line["status"], "strands.lock" in line["message"]) == ("warning", True)
 
 
 def test_a_policy_file_that_does_not_parse_fails_with_its_line(sane: Folder) -> None:
     sane.write("strands-policy.yaml", "version: 1\nrules:\n  - {deny: calculator}\n")
-    assert "1 rule" in lines_of(sane)["policy"][0]["message"]
+    assert re.search(r"\b1 ", lines_of(sane)["policy"][0]["message"])
     sane.write("strands-policy.yaml", "version: 1\nrules:\n  - {denny: calculator}\n")
     assert "strands-policy.yaml:3" in lines_of(sane, 18)["policy"][0]["message"]
 
@@ -192,18 +196,19 @@ def test_a_lock_that_is_not_what_is_installed_fails(sane: Folder) -> None:
     sane.tool("shout", "return answer('A')")
     sane.workflow([{"tool": "shout", "input": {"text": "a"}}])
     assert sane.strands("lock").code == 0
-    assert lines_of(sane)["lock"][0]["message"] == "strands.lock: nothing differs"
+    assert lines_of(sane)["lock"][0]["status"] == "ok"
     code = sane.site / "strands_tool_shout" / "__init__.py"
     code.write_text(code.read_text() + "# more\n")
     (line,) = lines_of(sane, 18)["lock"]
-    assert "files of strands-tool-shout are not what was locked" in line["message"]
+    assert (line["status"], "strands-tool-shout" in line["message"]) == ("failed", True)
     sane.write("strands.lock", "version = 7\n")
     assert lines_of(sane, 18)["lock"][0]["status"] == "failed"
 
 
 def test_records_that_cannot_be_kept_fail(sane: Folder) -> None:
     file = sane.write("a-file", "")
-    assert "is not a directory" in lines_of(sane, 18, STRANDS_RUNS_DIR=str(file / "runs"))["runs"][0]["message"]
+    (line,) = lines_of(sane, 18, STRANDS_RUNS_DIR=str(file / "runs"))["runs"]
+    assert (line["status"], str(file) in line["message"]) == ("failed", True)
 
 
 def test_a_filesystem_is_that_of_the_nearest_mount(tmp_path: Path) -> None:
@@ -217,7 +222,9 @@ def test_a_filesystem_is_that_of_the_nearest_mount(tmp_path: Path) -> None:
 
 def test_a_variable_that_nothing_reads_is_a_warning_with_the_nearest(sane: Folder) -> None:
     (line,) = lines_of(sane, STRANDS_RUN_DIR="/x")["environment"]
-    assert (line["message"], line["fix"]) == ("nothing reads STRANDS_RUN_DIR", "did you mean STRANDS_RUNS_DIR?")
+    assert (line["status"], "STRANDS_RUN_DIR" in line["message"], "STRANDS_RUNS_DIR" in line["fix"]) == (
+        "warning", True, True,
+    )  # fmt: skip
 
 
 def test_hook_plugins_add_their_lines_and_a_missing_one_fails(sane: Folder) -> None:
@@ -228,11 +235,11 @@ def test_hook_plugins_add_their_lines_and_a_missing_one_fails(sane: Folder) -> N
     file.write_text("version: 1\nhooks: [strands-hooks-audit]\n")
     here = {"XDG_CONFIG_HOME": str(sane.root / "config"), "APPDATA": str(sane.root / "config")}
     (line,) = lines_of(sane, **here)["audit log"]
-    assert (line["plugin"], line["fix"]) == ("strands-hooks-audit", "read it")
+    assert (line["plugin"], line["fix"]) == ("strands-hooks-audit", "rm audit.log")
     assert "[strands-hooks-audit]" in sane.strands("doctor", "--no-engines", **here).out
     file.write_text("version: 1\nhooks: [strands-hooks-gone]\n")
     (line,) = lines_of(sane, 18, **here)["hook plugins"]
-    assert "is switched on and not installed" in line["message"]
+    assert (line["status"], "strands-hooks-gone" in line["message"]) == ("failed", True)
 
 
 def test_text_that_cannot_be_shown_is_a_warning(sane: Folder) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -89,10 +90,9 @@ def test_a_plugin_keeps_a_tool_from_being_imported_and_is_named(folder: Folder) 
     for command in ("plan", "run"):
         ran = folder.strands(command, "flow.yaml")
         assert ran.code == 21, ran.err
-        assert (
-            "error[tool-denied]: 'native:trap' (strands-tool-trap 1.0) is denied: strands-hooks-no: because" in ran.err
-        )
-        assert "switched the hook plugin strands-hooks-no on" in ran.err
+        assert "tool-denied" in ran.codes
+        assert re.search(r"'native:trap' \(strands-tool-trap 1\.0\) .*: strands-hooks-no: because of trap", ran.err)
+        assert re.search(r"^  fix: .*\bstrands-hooks-no\b", ran.err, re.MULTILINE)
     assert folder.strands("tools", "run", "trap").code == 21
     assert not sentinel.exists()
     assert not folder.runs.exists()
@@ -134,7 +134,7 @@ def test_a_plugin_that_raises_denies_and_is_named(folder: Folder) -> None:
     switch_on(folder, hook_plugin(folder, "strands-hooks-bad", body))
     ran = folder.strands("run", "flow.yaml")
     assert ran.code == 10
-    assert "the hook plugin strands-hooks-bad failed in strands_decide_call: OSError: no answer" in ran.err
+    assert re.search(r"\bstrands-hooks-bad .*\bstrands_decide_call: OSError: no answer", ran.err)
     assert lines(folder, "calls.txt") == []
 
 
@@ -143,7 +143,7 @@ def test_no_option_answers_what_a_plugin_asks_but_typing_the_call_does(folder: F
     switch_on(folder, hook_plugin(folder, "strands-hooks-ask", deciding("ask", "strands_decide_call")))
     ran = folder.strands("run", "flow.yaml", "--yes", "--allow", "echo")
     assert ran.code == 10
-    assert "strands-hooks-ask: because of echo, and nobody is there to ask" in ran.err
+    assert "strands-hooks-ask: because of echo, " in ran.err
     assert "--allow" not in ran.err
     assert lines(folder, "calls.txt") == []
     assert folder.strands("tools", "run", "echo", "--input", '{"text": "typed"}').code == 0
@@ -218,8 +218,8 @@ def test_a_wrapper_keeps_results_and_cannot_change_the_arguments(folder: Folder)
     ("body", "said"),
     [
         ("raise ValueError('broken')", "ValueError: broken"),
-        ("return 'fine'", "it returned str, not a result"),
-        ("await proceed()\n        return await proceed()", "RuntimeError: proceed() makes the call once"),
+        ("return 'fine'", r"\bstr\b"),
+        ("await proceed()\n        return await proceed()", r"RuntimeError: proceed\(\)"),
     ],
 )
 def test_a_wrapper_that_fails_is_an_error_result_that_names_its_plugin(folder: Folder, body: str, said: str) -> None:
@@ -228,7 +228,7 @@ def test_a_wrapper_that_fails_is_an_error_result_that_names_its_plugin(folder: F
     switch_on(folder, hook_plugin(folder, "strands-hooks-bad", f"@hookimpl\ndef strands_wrap_tool(record):\n{wrapper}"))
     ran = folder.strands("run", "flow.yaml")
     assert ran.code == 10
-    assert f"the hook plugin strands-hooks-bad failed in strands_wrap_tool: {said}" in ran.err
+    assert re.search(rf"\bstrands-hooks-bad .*\bstrands_wrap_tool: .*{said}", ran.err)
 
 
 def test_a_plugin_that_cannot_say_what_it_wraps_stops_the_run_before_it_begins(folder: Folder) -> None:
@@ -238,7 +238,7 @@ def test_a_plugin_that_cannot_say_what_it_wraps_stops_the_run_before_it_begins(f
     )
     ran = folder.strands("run", "flow.yaml")
     assert ran.code == 21
-    assert "strands-hooks-bad failed in strands_wrap_tool: ZeroDivisionError" in ran.err
+    assert re.search(r"\bstrands-hooks-bad .*\bstrands_wrap_tool: ZeroDivisionError", ran.err)
     assert not folder.runs.exists()
 
 
@@ -291,9 +291,9 @@ def test_no_plugins_leaves_out_those_of_the_users_file_and_says_so(folder: Folde
     path = switch_on(folder, hook_plugin(folder, "strands-hooks-no", deciding("deny", "strands_decide_call")))
     ran = folder.strands("run", "flow.yaml", "--no-plugins")
     assert ran.code == 0
-    assert f"--no-plugins: the hook plugin strands-hooks-no is left out ({path}" in ran.err
+    assert re.search(rf"--no-plugins: .*\bstrands-hooks-no\b.* \({re.escape(str(path))}", ran.err)
     for command in (["list-tools"], ["plan", "flow.yaml"], ["tools", "run", "echo", "--input", '{"text": "a"}']):
-        assert "is left out" in folder.strands(*command, "--no-plugins").err, command
+        assert re.search(r"--no-plugins: .*\bstrands-hooks-no\b", folder.strands(*command, "--no-plugins").err), command
 
 
 def test_each_call_of_a_hook_is_traced_on_stderr(folder: Folder) -> None:
@@ -302,11 +302,11 @@ def test_each_call_of_a_hook_is_traced_on_stderr(folder: Folder) -> None:
     ran = folder.strands("run", "flow.yaml", "--trace-hooks", "--json")
     assert ran.code == 0
     assert ran.document["status"] == "completed"
-    assert "hook strands_register_tools() of core: " in ran.err
-    assert "hook strands_allow_tool(echo) of core: allow (the tool is read-only), " in ran.err
-    assert "hook strands_decide_call(echo) of strands-hooks-no: allow (because of echo), " in ran.err
+    assert re.search(r"\bstrands_register_tools\(\) \w+ core: ", ran.err)
+    assert re.search(r"\bstrands_allow_tool\(echo\) \w+ core: allow \(.+\), ", ran.err)
+    assert re.search(r"\bstrands_decide_call\(echo\) \w+ strands-hooks-no: allow \(because of echo\), ", ran.err)
     for command in (["list-tools"], ["plan", "flow.yaml"], ["tools", "run", "echo", "--input", '{"text": "a"}']):
-        assert "hook strands_register_tools() of core" in folder.strands(*command, "--trace-hooks").err, command
+        assert "strands_register_tools() " in folder.strands(*command, "--trace-hooks").err, command
 
 
 PROVIDER = """
@@ -370,15 +370,11 @@ def test_a_workflow_runs_with_a_provider_of_a_plugin(folder: Folder) -> None:
 @pytest.mark.parametrize(
     ("runtime", "code", "said"),
     [
-        ({"provider": "parot"}, 3, "did you mean 'parrot'?"),
-        ({"temperature": 0.5}, 3, "takes no 'temperature'"),
-        ({"options": {"model_id": "x"}}, 3, "'model_id' stands twice"),
-        (
-            {"provider": "broken"},
-            18,
-            "provider 'broken' of the hook plugin strands-hooks-parrot (parrot_models:broken) failed",
-        ),
-        ({"provider": "none"}, 18, "gave NoneType, not a model of the SDK"),
+        ({"provider": "parot"}, 3, "'parrot'"),
+        ({"temperature": 0.5}, 3, "'temperature'"),
+        ({"options": {"model_id": "x"}}, 3, "'model_id'"),
+        ({"provider": "broken"}, 18, "strands-hooks-parrot (parrot_models:broken)"),
+        ({"provider": "none"}, 18, "NoneType"),
     ],
 )
 def test_what_is_wrong_with_a_provider_of_a_plugin_is_said(
@@ -421,10 +417,10 @@ def test_a_command_of_a_plugin_runs_where_none_of_ours_has_its_name(folder: Fold
     assert "'greet'" in typo.err
     broken = folder.strands("broken")
     assert broken.code == 10
-    assert "the command 'broken' of the hook plugin strands-hooks-greet failed: OSError: no voice" in broken.err
+    assert re.search(r"'broken' .*\bstrands-hooks-greet .*: OSError: no voice", broken.err)
     gone = folder.strands("gone")
     assert gone.code == 18
-    assert "cannot be imported: ModuleNotFoundError" in gone.err
+    assert "ModuleNotFoundError" in gone.err
     switch_on(folder, "strands-hooks-greet", "strands-hooks-missing")
     assert folder.strands("greet").code == 21
 
@@ -443,13 +439,16 @@ def test_a_file_of_the_folder_one_stands_in_is_never_taken_for_a_plugin(folder: 
 def test_explain_policy_names_the_plugin_that_is_stricter_than_the_rules(folder: Folder) -> None:
     folder.tool("echo", ECHO)
     switch_on(folder, hook_plugin(folder, "strands-hooks-no", deciding("deny", "strands_decide_call")))
-    assert "call    allow" in folder.strands("explain", "policy", "echo").out
-    ran = folder.strands("explain", "policy", "echo", "--input", '{"text": "a"}')
-    assert "load    allow" in ran.out
-    assert "call    deny: strands-hooks-no: because of echo" in ran.out
-    assert "no option overrules the hook plugin strands-hooks-no" in ran.out
+    explain = ("explain", "policy", "echo", "--json")
+    (tool,) = folder.strands(*explain).document["tools"]
+    assert tool["call"]["effect"] == "allow"
+    (tool,) = folder.strands(*explain, "--input", '{"text": "a"}').document["tools"]
+    assert tool["load"]["effect"] == "allow"
+    assert tool["call"] == {"effect": "deny", "rule": "strands-hooks-no: because of echo"}
+    assert ["strands-hooks-no" in change for change in tool["changes"]] == [True]
     switch_on(folder, hook_plugin(folder, "strands-hooks-never", deciding("deny", "strands_allow_tool")))
-    assert "load    deny: strands-hooks-never: because of echo" in folder.strands("explain", "policy", "echo").out
+    (tool,) = folder.strands(*explain).document["tools"]
+    assert tool["load"] == {"effect": "deny", "rule": "strands-hooks-never: because of echo"}
 
 
 def test_doctor_asks_plugins_for_their_lines(folder: Folder) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -53,8 +54,9 @@ def test_what_changed_after_the_lock_is_shown_and_not_run(locked: Folder) -> Non
     describe(locked.site, "Sends everything.")
     ran = locked.strands("run", "flow.yaml")
     assert (ran.code, ran.out) == (21, ""), ran.err
-    assert "description was " in ran.err
-    assert "fix: after you have read the change: strands lock --update strands-tool-shout" in ran.err
+    assert "lock-changed" in ran.codes
+    assert re.search(r'\bdescription .*"Does shout\.".*"Sends everything\."', ran.err)
+    assert "strands lock --update strands-tool-shout" in ran.err
     assert not locked.runs.exists()
     assert locked.strands("lock", "--check").code == 21
     assert locked.strands("lock", "--update", DIST).code == 0
@@ -111,7 +113,7 @@ def test_locked_asks_for_a_lock(folder: Folder) -> None:
     ran = folder.strands("run", "--locked", "--yes", "flow.yaml")
     assert ran.code == 21
     assert "lock-missing" in ran.err
-    assert "--locked asks for" in ran.err
+    assert "--locked" in ran.err
 
 
 def test_check_without_a_lock_says_that_there_is_none(folder: Folder) -> None:
@@ -128,8 +130,8 @@ def test_every_difference_is_said_at_once(locked: Folder) -> None:
     edit(locked.site, MANIFEST, "Does shout.", "Does more.")
     locked.workflow([CALL, {"tool": "native:whisper", "input": {"text": "hi"}}])
     ran = locked.strands("plan", "flow.yaml")
-    for words in ("is version 1.1", "description was", MANIFEST, "lock-unlisted", "strands-tool-whisper"):
-        assert words in ran.err
+    for words in (r"\b1\.1\b", r"\bdescription\b", re.escape(MANIFEST), "lock-unlisted", "strands-tool-whisper"):
+        assert re.search(words, ran.err)
 
 
 def test_another_distribution_with_the_locked_name_is_not_taken_for_it(locked: Folder) -> None:
@@ -137,15 +139,16 @@ def test_another_distribution_with_the_locked_name_is_not_taken_for_it(locked: F
     twin(locked.site, "shout", "evil-shout")
     ran = locked.strands("run", "--yes", "flow.yaml")
     assert ran.code == 21
+    assert "lock-unlisted" in ran.codes
     assert "evil-shout 1.0" in ran.err
-    assert f"it has a tool of that name from {DIST}" in ran.err
+    assert re.search(rf"\b{DIST}$", ran.err, re.MULTILINE)
 
 
 def test_a_locked_distribution_that_is_gone_is_named(locked: Folder) -> None:
     shutil.rmtree(locked.site)
     ran = locked.strands("run", "flow.yaml")
     assert ran.code == 3
-    assert f"{DIST} 1.0 is in the lock and is not installed" in ran.err
+    assert f"{DIST} 1.0 " in ran.err
     assert f"pip install '{DIST}==1.0'" in ran.err
 
 
@@ -168,8 +171,8 @@ def test_an_edited_source_of_an_editable_installation_is_refused(folder: Folder)
 
 def test_a_second_lock_writes_the_same_bytes_and_says_so(locked: Folder) -> None:
     before = (locked.work / "strands.lock").read_bytes()
-    again = locked.strands("lock")
-    assert "as it should be" in again.out
+    again = locked.strands("lock", "--json").document
+    assert (again["written"], again["differences"]) == (False, [])
     assert (locked.work / "strands.lock").read_bytes() == before
     (locked.work / "strands.lock").unlink()
     locked.strands("lock")
@@ -192,7 +195,7 @@ def test_a_lock_covers_every_workflow_of_the_folder_and_agents_kept_elsewhere(fo
     assert [one["name"] for one in made.document["distributions"]] == [
         f"strands-tool-{n}" for n in ("hum", "shout", "whisper")
     ]
-    assert "broken.yaml is not looked at" in made.err
+    assert "broken.yaml" in made.err
 
 
 def test_update_renews_one_distribution_and_leaves_the_others(locked: Folder) -> None:
@@ -209,7 +212,7 @@ def test_update_renews_one_distribution_and_leaves_the_others(locked: Folder) ->
     assert "whisper" not in left.out
     wrong = locked.strands("lock", "--update", "strands-tool-shut")
     assert wrong.code == 2
-    assert f"did you mean '{DIST}'" in wrong.err
+    assert f"'{DIST}'" in wrong.err
 
 
 def test_diff_shows_and_writes_nothing(locked: Folder) -> None:
@@ -217,7 +220,7 @@ def test_diff_shows_and_writes_nothing(locked: Folder) -> None:
     describe(locked.site, "Does \x1b[31mmore.")
     shown = locked.strands("lock", "--diff")
     assert shown.code == 0
-    assert "description was" in shown.out
+    assert re.search(r"\bdescription .*Does shout\.", shown.out)
     assert "\x1b" not in shown.out
     document = locked.strands("lock", "--check", "--json").document
     change = next(one for one in document["differences"] if one["field"] == "description")
@@ -228,9 +231,9 @@ def test_diff_shows_and_writes_nothing(locked: Folder) -> None:
 def test_what_no_workflow_uses_any_more_is_a_difference(locked: Folder) -> None:
     locked.workflow([WRITE], TURNS)
     assert locked.strands("plan", "flow.yaml").code == 0
-    checked = locked.strands("lock", "--check")
+    checked = locked.strands("lock", "--check", "--json")
     assert checked.code == 21
-    assert "no workflow here uses it" in checked.out
+    assert {one["owner"] for one in checked.document["differences"]} == {DIST}
 
 
 def test_a_tool_that_is_not_known_is_not_forgotten_in_silence(locked: Folder) -> None:
@@ -248,7 +251,7 @@ def test_a_tool_known_only_when_loaded_is_locked_by_its_files(folder: Folder) ->
     folder.workflow([WRITE], TURNS, tools={"python": ["native:shout"]})
     made = folder.strands("lock")
     assert made.code == 0
-    assert "only when it is loaded" in made.err
+    assert "shout" in made.err
     assert "known_after_load = true" in (folder.work / "strands.lock").read_text(encoding="utf-8")
 
 
@@ -260,7 +263,7 @@ def test_a_lock_command_that_makes_no_sense_is_refused(folder: Folder, arguments
 def test_a_folder_without_a_workflow_is_said_to_be_one(folder: Folder) -> None:
     ran = folder.strands("lock")
     assert ran.code == 2
-    assert "there is no workflow" in ran.err
+    assert "strands lock " in ran.err
 
 
 def test_custom_python_is_locked_by_its_file_without_import(folder: Folder) -> None:
@@ -276,7 +279,8 @@ def test_custom_python_is_locked_by_its_file_without_import(folder: Folder) -> N
     module.write_text(module.read_text(encoding="utf-8") + "\n", encoding="utf-8")
     ran = folder.strands("plan", "flow.yaml", **allowed)
     assert ran.code == 21
-    assert f"files of {ref} are not what was locked: changed mine/tools.py" in ran.err
+    assert "lock-changed" in ran.codes
+    assert re.search(rf"\b{re.escape(ref)} .*\bmine/tools\.py", ran.err)
     assert folder.strands("lock", "--update", ref).code == 0
     assert folder.strands("plan", "flow.yaml", **allowed).code == 0
 

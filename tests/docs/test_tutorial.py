@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.clean import _entries as entries_of
+from tests.cli.clean import entries_of
 from tests.docs.pages import CLONE, Block, blocks
 from tests.wheels.clean import SITE, build, call, make_clean
 
@@ -26,8 +26,11 @@ if sys.platform == "win32":
     pytest.skip("shell and signals as POSIX has them", allow_module_level=True)
 
 PAGE = CLONE / "docs" / "tutorial" / "first-tool.md"
-SECONDS = 60
-READY = "files; Ctrl-C ends it\n"
+# Far more than any command takes, so that only what hangs runs out of it, however busy the machine is.
+SECONDS = 300
+CPU_SECONDS = 60
+# What ends it is in the line that is printed whenever it waits for a change.
+READY = "Ctrl-C"
 
 
 @dataclass
@@ -119,7 +122,7 @@ def until_ready(process: subprocess.Popen[str]) -> str:
     assert process.stdout is not None
     for line in process.stdout:
         lines.append(line)
-        if line.endswith(READY):
+        if READY in line:
             return "".join(lines)
     raise AssertionError("".join(lines))
 
@@ -149,16 +152,22 @@ def reader(wheel: Path, tmp_path: Path) -> Reader:
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    began = time.monotonic()
+    """Let commands take so many seconds of CPU, which other work of the machine hardly changes."""
+    began = spent()
     yield
-    assert time.monotonic() - began < seconds
+    assert spent() - began < seconds
+
+
+def spent() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 # Above 5 seconds: it is ten minutes of a person, some twenty commands, each a process or two of its own.
 def test_the_first_tool_is_made_in_less_than_a_minute_of_commands(reader: Reader) -> None:
     assert sorted(path.name for path in reader.here.iterdir()) == ["theirs"], "an empty directory"
     todo = [block for block in blocks(PAGE) if "not run" not in block.marks]
-    with within(SECONDS):
+    with within(CPU_SECONDS):
         while todo:
             block = todo.pop(0)
             beside = int(block.marks.get("beside", "0"))
