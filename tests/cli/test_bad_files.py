@@ -72,7 +72,7 @@ def test_a_misspelt_key_is_answered_with_the_key_that_was_meant(
 ) -> None:
     path = folder.write("flow.yaml", GOOD + word + "\n")
     assert run_program(["run", str(path)]) == 3
-    assert f"did you mean `{meant}`?" in capsys.readouterr().err
+    assert f"`{meant}`" in capsys.readouterr().err
 
 
 def test_more_than_10_mb_are_refused_without_being_read_whole(
@@ -88,11 +88,11 @@ def test_more_than_10_mb_are_refused_without_being_read_whole(
     [
         (["nowhere.yaml"], 2, "No such file"),
         (["."], 2, "directory"),
-        (["\0"], 2, "cannot read"),
+        (["\0"], 2, "\\x00"),
         (["flow.yaml", "--vars-file", "nowhere.json"], 2, "No such file"),
-        (["flow.yaml", "--vars-file", "list.yaml"], 2, "maps names to values"),
+        (["flow.yaml", "--vars-file", "list.yaml"], 2, "list.yaml"),
         (["flow.yaml", "--vars-file", "broken.yaml"], 2, "broken.yaml"),
-        (["flow.yaml", "--var", "=x", "--var", "y"], 2, "--var 'y' is not NAME=VALUE"),
+        (["flow.yaml", "--var", "=x", "--var", "y"], 2, "'y'"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_a_usage_error(
@@ -124,8 +124,9 @@ def test_inputs_come_from_files_and_words_the_words_last(folder: Folder) -> None
     assert (ran.code, ran.out) == (0, "ok\n"), ran.err
     bad = folder.strands("run", "flow.yaml", *arguments, "--var", "deep=perhaps", "--var", "extra=1")
     assert bad.code == 2
-    assert "error[bad-input]: the input 'deep'" in bad.err
-    assert "[unknown-input]: the workflow declares no input 'extra'" in bad.err
+    assert sorted(bad.codes) == ["bad-input", "unknown-input"]
+    assert "'deep'" in bad.err
+    assert "'extra'" in bad.err
 
 
 def test_a_path_is_printed_as_it_was_given(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:

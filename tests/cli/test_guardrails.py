@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -50,9 +51,9 @@ def test_without_a_network_only_tools_that_say_so_are_called(folder: Folder) -> 
         event["tool"]: (event["effect"], event["rule"]) for event in events if event["event"] == "ToolCallDecided"
     }
     rule = "security.guardrails.deny_network (flow.yaml:1)"
-    refused = ("deny", f"{rule}: it reaches the network, or does not say that it leaves it alone")
     assert decided.pop("off")[0] == decided.pop("calculator")[0] == "allow"
-    assert decided == dict.fromkeys(["on", "silent", "vague", "mine"], refused)
+    assert decided.keys() == {"on", "silent", "vague", "mine"}
+    assert {(effect, reason.startswith(f"{rule}: ")) for effect, reason in decided.values()} == {("deny", True)}
     planned = folder.strands("plan", "flow.yaml", **env).out
     assert planned.count("security.guardrails.deny_network") == 4
 
@@ -78,16 +79,16 @@ def test_nothing_may_be_called_where_the_list_is_empty_and_a_step_says_so_before
     )
     ran = folder.strands("run", "flow.yaml", "--yes")
     assert ran.code == 21
-    assert "calls 'http_request', which is denied: security.guardrails.deny_network" in ran.err
+    assert re.search(r"'http_request', .*: security\.guardrails\.deny_network", ran.err)
 
 
 @pytest.mark.parametrize("guardrail", ["deny_network", "allow_tools"])
 def test_explain_policy_names_a_guardrail_as_the_deciding_rule(guardrail: str, folder: Folder) -> None:
     guarded(folder, ["native:http_request"], [], **{guardrail: True if guardrail == "deny_network" else ["calculator"]})
-    ran = folder.strands("explain", "policy", "native:http_request", "flow.yaml")
-    assert f"call    deny: security.guardrails.{guardrail} (flow.yaml:1)" in ran.out
-    assert "nothing overrules a deny" in ran.out
     (tool,) = folder.strands("explain", "policy", "native:http_request", "flow.yaml", "--json").document["tools"]
+    assert tool["call"]["effect"] == "deny"
+    assert tool["call"]["rule"].startswith(f"security.guardrails.{guardrail} (flow.yaml:1)")
+    assert not [change for change in tool["changes"] if "--allow" in change]
     assert tool["rules"][0]["origin"] == f"security.guardrails.{guardrail} (flow.yaml:1)"
     assert tool["rules"][0].get("capability", []) == (["network"] if guardrail == "deny_network" else [])
 

@@ -41,7 +41,7 @@ def test_stderr_is_json_whoever_writes_there(flow: Folder) -> None:
     assert (events[0], events[-1]) == ("RunStarted", "RunFinished")
     assert "ModelText" not in events
     said = "\n".join(line["message"] for line in lines)
-    for text in ("on stdout", "on stderr", "from a child", "a warning of python", "completed in "):
+    for text in ("on stdout", "on stderr", "from a child", "a warning of python"):
         assert text in said
     sources = {line["message"]: line.get("source") for line in lines}
     assert (sources["on stdout"], sources["on stderr"]) == ("stdout", "stderr")

@@ -301,8 +301,8 @@ def test_a_spec_that_is_changed_while_it_is_imported_is_found(check: Check, plug
     (plugin / MODULE).write_text(text + end, encoding="utf-8")
     assert check(plugin).code == 0
     done = check(plugin, "--import")
-    assert done.code == 3
-    assert 'the code says "Delete everything."' in done.err
+    assert (done.code, done.err.count("error[")) == (3, 1)
+    assert '"Delete everything."' in done.err
 
 
 def test_what_is_known_without_import_is_compared_for_a_decorated_function(
@@ -339,18 +339,19 @@ def test_an_unknown_name_says_what_is_close(check: Check, tmp_path: Path, monkey
     done = check("strands-tool-baz")
     assert done.code == 3
     assert "error[unknown-distribution]" in done.err
-    assert "did you mean 'strands-tool-bar'?" in done.err
+    assert "'strands-tool-bar'" in done.err
     assert check("strands-tool-baz", "--json").document["ok"] is False
 
 
 def test_a_distribution_without_tools_says_so(check: Check) -> None:
     done = check("pytest")
     assert done.code == 3
-    assert "declares no tool" in done.err
+    assert "pytest" in done.err
 
 
 def test_a_directory_that_is_no_project_is_refused(check: Check, tmp_path: Path) -> None:
-    assert "no pyproject.toml" in check(f"{tmp_path}/").err
+    refused = check(f"{tmp_path}/")
+    assert (refused.code, "pyproject.toml" in refused.err) == (3, True)
 
 
 def test_a_stranger_with_broken_metadata_does_not_hide_anything(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ensurepip
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from tests.distributions.wheels import make_wheel, tool_wheel
 
 pytestmark = pytest.mark.wheels
 
-SECONDS = 60
+SECONDS = 300
 
 
 @dataclass(frozen=True)
@@ -95,13 +96,12 @@ def test_a_wheel_is_installed_and_an_edited_one_of_the_same_version_takes_its_pl
 ) -> None:
     first = person.strands("plugin", "install", tool_wheel(tmp_path, "shout"), "--yes")
     assert (first.code, first.out) == (0, "installed strands-tool-shout 1.0\n"), first.err
-    assert "tool shout: Does shout." in first.err
-    assert "does not say what it touches" in first.err
+    assert re.search(r"^  tool shout: Does shout\.\n    \S.*; \S", first.err, re.MULTILINE)
     assert "shout" in person.strands("list-tools").out
     (other := tmp_path / "other").mkdir()
     again = person.strands("plugin", "install", tool_wheel(other, "shout", description="Shouts."), "--yes")
     assert again.code == 0, again.err
-    assert 'description was "Does shout.", is "Shouts."' in again.err
+    assert re.search(r'\bdescription .*"Does shout\.".*"Shouts\."', again.err)
     assert "Shouts." in (person.site / "strands_tool_shout" / "strands_tools.json").read_text()
 
 
@@ -113,8 +113,9 @@ def test_by_name_it_comes_from_the_index_that_the_installer_is_set_to(person: Pe
     assert done.code == 0, done.err
     listed = person.strands("plugin", "list", "--json").document["plugins"]
     assert [(one["name"], one["sources"]) for one in listed] == [("strands-tool-shout", ["index"])]
-    assert "is installed already" in person.strands("plugin", "install", "strands-tool-shout").out
-    assert "is installed already" in person.strands("plugin", "upgrade", "strands-tool-shout", **index).out
+    for command in (("install", "strands-tool-shout"), ("upgrade", "strands-tool-shout")):
+        done = person.strands("plugin", *command, **index)
+        assert (done.code, "strands-tool-shout 1.0" in done.out) == (0, True), done.err
     tool_wheel(shelf, "shout", "1.1", annotations={"destructiveHint": True})
     done = person.strands("plugin", "upgrade", "strands-tool-shout", "--yes", **index)
     assert done.code == 0, done.err
@@ -144,7 +145,7 @@ def source_of(folder: Path, wheel: Path, sprung: Path) -> Path:
 def test_a_folder_is_built_only_with_consent_and_then_treated_like_its_wheel(anyone: Person, tmp_path: Path) -> None:
     source_of(anyone.work / "quiet", tool_wheel(tmp_path, "quiet"), tmp_path / "sprung")
     refused = anyone.strands("plugin", "install", "./quiet")
-    assert (refused.code, "runs code of its author" in refused.err) == (2, True)
+    assert (refused.code, "--yes" in refused.err) == (2, True)
     assert not (tmp_path / "sprung").exists()
     done = anyone.strands("plugin", "install", "./quiet", "--yes")
     assert done.code == 0, done.err
@@ -182,9 +183,9 @@ def test_a_person_is_asked_after_everything_was_shown(anyone: Person, tmp_path: 
     command = [str(anyone.scripts / "strands"), "plugin", "install", str(wheel)]
     with Terminal(command, anyone.work, anyone.environ, 200) as terminal:
         terminal.wait_for(r"tool shout")
-        terminal.wait_for(r"install strands-tool-shout 1\.0 with uv\? \[y/N\]")
+        terminal.wait_for(r"strands-tool-shout 1\.0 .*\buv\? \[y/N\]")
         terminal.type(f"{answer}\r")
-        terminal.wait_for("installed strands-tool-shout" if there else "nothing was changed")
+        terminal.end()
     assert anyone.has("strands-tool-shout") == there
 
 
@@ -193,7 +194,7 @@ def test_what_is_shown_imports_nothing_and_runs_nothing(anyone: Person, tmp_path
     files = {"strands_tool_trap/__init__.py": trap, "trap.pth": f"import os; {trap}"}
     shown = anyone.strands("plugin", "install", tool_wheel(tmp_path, "trap", files=files))
     assert shown.code == 2
-    assert "trap.pth: Python may run code of it at every start" in shown.err
+    assert "trap.pth: " in shown.err
     assert not (tmp_path / "sprung").exists()
 
 
@@ -212,7 +213,7 @@ def test_files_of_others_are_never_replaced(anyone: Person, tmp_path: Path) -> N
     thief = tool_wheel(tmp_path, "thief", files={"strands_tool_theirs/__init__.py": "stolen = True\n"})
     refused = anyone.strands("plugin", "install", thief, "--yes")
     assert refused.code == 3
-    assert "which belongs to 'strands-tool-theirs'" in refused.err
+    assert "'strands-tool-theirs'" in refused.err
     assert (anyone.site / "strands_tool_theirs" / "__init__.py").read_bytes() == code
 
 
@@ -221,14 +222,14 @@ def test_strands_cli_itself_is_neither_hidden_nor_its_program_replaced(anyone: P
     hiding = tool_wheel(tmp_path / "a", "hiding", files={"strands_cli/__init__.py": "# empty\n"})
     refused = anyone.strands("plugin", "install", hiding, "--yes")
     assert refused.code == 3
-    assert "would hide the package 'strands_cli'" in refused.err
+    assert "'strands_cli'" in refused.err
     program = (
         "[strands_cli.tools]\ngreedy = strands_tool_greedy\n[console_scripts]\nstrands = strands_tool_greedy:run\n"
     )
     greedy = make_wheel(tmp_path, "strands-tool-greedy", "1.0", program, {"strands_tool_greedy/__init__.py": ""})
     refused = anyone.strands("plugin", "install", greedy, "--yes")
     assert refused.code == 3
-    assert f"would replace {anyone.scripts / 'strands'}" in refused.err
+    assert str(anyone.scripts / "strands") in refused.err
 
 
 def test_a_wheel_that_leaves_its_folder_is_refused(anyone: Person, tmp_path: Path) -> None:
@@ -237,9 +238,10 @@ def test_a_wheel_that_leaves_its_folder_is_refused(anyone: Person, tmp_path: Pat
         opened.writestr("../../climbed.py", "")
     refused = anyone.strands("plugin", "install", wheel, "--yes")
     assert refused.code == 3
-    assert "leaves its folder" in refused.err
+    assert "../../climbed.py" in refused.err
     wheel.write_bytes(b"no wheel at all")
-    assert "is not a wheel" in anyone.strands("plugin", "install", wheel, "--yes").err
+    refused = anyone.strands("plugin", "install", wheel, "--yes")
+    assert (refused.code, wheel.name in refused.err) == (3, True)
 
 
 def test_what_policy_denies_is_not_even_downloaded(anyone: Person, tmp_path: Path) -> None:
@@ -260,7 +262,6 @@ def test_what_policy_denies_is_not_even_downloaded(anyone: Person, tmp_path: Pat
 def test_what_the_installer_says_is_shown_when_it_fails(person: Person) -> None:
     failed = person.strands("plugin", "install", "strands-tool-nowhere", "--yes")
     assert failed.code == 18
-    assert "its last lines" in failed.err
     assert "strands-tool-nowhere" in failed.err
 
 
@@ -270,7 +271,7 @@ def test_a_dependency_that_cannot_be_had_leaves_everything_as_it_was(person: Per
     wheel = tool_wheel(tmp_path, "needy", files={record: metadata})
     failed = person.strands("plugin", "install", wheel, "--yes")
     assert failed.code == 18
-    assert "also installs nowhere-to-be-had>=3" in failed.err
+    assert re.search(r"^  \S.* nowhere-to-be-had>=3$", failed.err, re.MULTILINE)
     assert not person.has("strands-tool-needy")
 
 
@@ -321,7 +322,7 @@ def test_what_it_depends_on_is_installed_with_it(person: Person, tmp_path: Path)
     index = {"PIP_FIND_LINKS": str(shelf), "UV_FIND_LINKS": str(shelf), "UV_NO_INDEX": "1"}
     done = person.strands("plugin", "install", "strands-tool-needy", "--yes", **index)
     assert done.code == 0, done.err
-    assert "also installs needed-library>=1" in done.err
+    assert re.search(r"^  \S.* needed-library>=1$", done.err, re.MULTILINE)
     assert person.has("needed-library")
     assert person.has("strands-tool-needy")
 
@@ -332,7 +333,7 @@ def test_a_distribution_without_tools_is_installed_only_by_force(anyone: Person,
     assert (refused.code, "plugin-empty" in refused.err) == (3, True)
     assert anyone.strands("plugin", "install", wheel, "--yes", "--force").code == 0
     refused = anyone.strands("plugin", "uninstall", "just-a-library", "--yes")
-    assert (refused.code, "use pip" in refused.err) == (2, True)
+    assert (refused.code, "pip" in refused.err, "just-a-library" in refused.err) == (2, True, True)
 
 
 def test_a_hook_plugin_is_announced_and_stays_off(anyone: Person, tmp_path: Path) -> None:
@@ -340,7 +341,7 @@ def test_a_hook_plugin_is_announced_and_stays_off(anyone: Person, tmp_path: Path
     wheel = make_wheel(tmp_path, "strands-hooks-audit", "1.0", points, {"strands_hooks_audit/__init__.py": ""})
     done = anyone.strands("plugin", "install", wheel, "--yes")
     assert done.code == 0, done.err
-    assert "hook plugin audit: off until" in done.err
+    assert re.search(r"\baudit: .*\bpolicy", done.err)
     (listed,) = anyone.strands("plugin", "list", "--json").document["plugins"]
     assert (listed["hooks"], listed["hooks_on"]) == (["audit"], None)
 
@@ -350,7 +351,7 @@ def test_of_two_distributions_with_one_tool_one_is_told_before(anyone: Person, t
     files = {"loud/__init__.py": ""}
     manifest = {"manifest_version": 1, "distribution": "loud", "tools": [tool("shout", "loud")]}
     twin = make_wheel(tmp_path, "loud", "1.0", {"shout": "loud"}, files, manifest)
-    assert "claimed by 'loud' and 'strands-tool-shout'" in anyone.strands("plugin", "install", twin).err
+    assert re.search(r"'loud' \w+ 'strands-tool-shout'", anyone.strands("plugin", "install", twin).err)
 
 
 @pytest.mark.skipif(sys.prefix == sys.base_prefix, reason="the tests themselves run outside an environment")

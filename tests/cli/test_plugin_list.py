@@ -100,7 +100,8 @@ def test_what_is_not_as_it_was_installed_is_named(mine: Folder, tmp_path: Path, 
     assert done.code == 3
     (finding,) = done.document["distributions"][0]["findings"]
     assert (finding["code"], Path(finding["file"]).name) == (code, path)
-    assert "not as it was installed" in mine.strands("plugin", "verify", "strands-tool-shout").out
+    done = mine.strands("plugin", "verify", "strands-tool-shout")
+    assert (done.code, "strands-tool-shout" in done.out) == (3, True)
 
 
 def test_a_byte_that_keeps_the_size_is_noticed_and_so_is_a_weak_hash(mine: Folder, tmp_path: Path) -> None:
@@ -127,4 +128,4 @@ def test_a_name_that_is_not_installed_is_refused_with_the_nearest(mine: Folder) 
     sound(mine.site, "shout")
     refused = mine.strands("plugin", "verify", "strands-tool-shuot")
     assert refused.code == 3
-    assert "did you mean 'strands-tool-shout'?" in refused.err
+    assert "'strands-tool-shout'" in refused.err

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -65,7 +66,8 @@ def test_drift_exits_3_and_names_the_field(manifest: Manifest, plugin: Path) -> 
     (plugin / "src" / "strands_tool_foo" / "__init__.py").write_text(module_source("foo", "Does more."))
     done = manifest(plugin, "--check")
     assert (done.returncode, done.stdout) == (3, "")
-    assert 'the manifest says "Does foo.", the code says "Does more."' in done.stderr
+    assert "error[manifest-drift]" in done.stderr
+    assert re.search(r'"Does foo\.".*"Does more\."', done.stderr)
     assert "/tools/0/description" in done.stderr
 
 
@@ -76,7 +78,7 @@ def test_write_and_check_cannot_be_combined(manifest: Manifest, plugin: Path) ->
 def test_a_directory_without_a_plugin_is_refused(manifest: Manifest, tmp_path: Path) -> None:
     done = manifest(tmp_path)
     assert done.returncode == 3
-    assert "no pyproject.toml" in done.stderr
+    assert "pyproject.toml" in done.stderr
 
 
 @pytest.mark.parametrize("directory", FIRST_PARTY, ids=lambda path: path.name)

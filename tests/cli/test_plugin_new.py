@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import stat
 import tomllib
@@ -92,7 +93,7 @@ def test_a_name_is_brought_into_form(new: New, tmp_path: Path, typed: str, made:
     answer = new(typed)
     assert answer.code == 0, answer.err
     assert [path.name for path in tmp_path.iterdir()] == [made]
-    assert ("the tool is called" in answer.err) == (typed in ("Foo-Bar", "strands_tool_foo_bar"))
+    assert ("foo_bar" in answer.err) == (typed in ("Foo-Bar", "strands_tool_foo_bar"))
 
 
 @pytest.mark.parametrize(
@@ -126,7 +127,7 @@ def test_what_exists_is_never_written_over(new: New, tmp_path: Path) -> None:
     (tmp_path / "strands-tool-foo").mkdir()
     refused = new("foo")
     assert refused.code == 2
-    assert "nothing is overwritten" in refused.err
+    assert "strands-tool-foo" in refused.err
     assert list(tmp_path.rglob("*")) == [tmp_path / "strands-tool-foo"]
 
 
@@ -144,7 +145,7 @@ def test_an_author_that_is_no_line_of_text_is_refused(new: New, tmp_path: Path, 
 def test_a_place_that_cannot_be_written_to_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert run_program(["plugin", "new", "foo", "--directory", str(tmp_path / "file")]) == 2
-    assert "cannot be written to" in capsys.readouterr().err
+    assert str(tmp_path / "file") in capsys.readouterr().err
 
 
 def test_nothing_is_left_where_making_it_fails(new: New, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,7 +178,7 @@ def test_a_name_that_an_installed_tool_has_is_made_with_a_warning(
     twin(tmp_path / "site", "bar", "somebody-elses")
     made = new("bar")
     assert made.code == 0
-    assert "warning[tool-conflict]: the tool 'bar' has the name of the tool 'bar' of 'somebody-elses'" in made.err
+    assert re.search(r"^warning\[tool-conflict\]: .*'bar' .*'somebody-elses'", made.err, re.MULTILINE)
 
 
 def test_the_next_commands_are_printed(new: New, tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ def test_stdout_is_exactly_the_response_and_all_else_is_on_stderr(folder: Folder
     report = (folder.work / "artifacts" / "report.md").read_text()
     assert (ran.code, ran.out) == (0, report + "\n")
     assert "| **total** | **576.20** |" in ran.out
-    assert re.match(rf"run {RUN_ID}: quickstart \(chain, 2 steps\)\n", ran.err), "the run's id comes first"
-    assert "wrote artifacts/report.md (240 bytes)" in ran.err
+    assert re.match(rf"run {RUN_ID}: quickstart \(chain, 2 .*\)\n", ran.err), "the run's id comes first"
+    assert re.search(r" artifacts/report\.md \(240 .*\)$", ran.err, re.MULTILINE)
     assert not CONTROL.search(ran.out + ran.err)
 
 
@@ -38,7 +38,7 @@ def test_an_artifact_that_exists_stops_the_second_run_before_its_first_call(fold
     assert (again.code, again.out, report.read_text()) == (12, "", "mine")
     assert "error[artifact-exists]" in again.err
     assert "examples/quickstart.yaml:39:13" in again.err
-    assert "pass --force" in again.err
+    assert "--force" in again.err
     assert "run 2" not in again.err, "no run was started"
     assert len(list(folder.runs.iterdir())) == 1
     forced = folder.strands("run", "examples/quickstart.yaml", "--out", "there", "--force", "--quiet")
@@ -52,7 +52,7 @@ def test_the_quickstart_says_so_where_no_engine_holds(folder: Folder) -> None:
     spec.write_text(spec.read_text().replace("native:python_exec", engine))
     ran = folder.strands("run", "examples/quickstart.yaml", MONTY_BIN="/nowhere/monty")
     assert ran.code == 10
-    assert "a tool said: 'unavailable: python_exec runs nothing on this machine: monty: " in ran.err
+    assert re.search(r"'unavailable: python_exec .*: monty: ", ran.err)
 
 
 def test_json_is_one_document(folder: Folder) -> None:
@@ -98,7 +98,7 @@ def test_json_is_one_document_also_where_the_run_fails(folder: Folder) -> None:
     document = ran.document
     assert re.fullmatch(RUN_ID, document["run"])
     assert (document["status"], document["error"]["exit_code"]) == ("failed", 10)
-    assert "asks for one more" in document["error"]["message"]
+    assert re.search(r"\b1 .*\bsteps\.0\b", document["error"]["message"])
 
 
 def test_events_are_json_lines(folder: Folder) -> None:
@@ -117,7 +117,7 @@ def test_events_that_cannot_be_written_stop_the_run_before_it_starts(folder: Fol
     folder.workflow(ONE_STEP, {"steps.0": [{"text": "hi"}]})
     ran = folder.strands("run", "flow.yaml", "--events", "no/such/folder/events.jsonl")
     assert ran.code == 12
-    assert "cannot write events to no/such/folder/events.jsonl: No such file or directory" in ran.err
+    assert "no/such/folder/events.jsonl: No such file or directory" in ran.err
     assert not folder.runs.exists()
 
 
@@ -177,7 +177,7 @@ def test_where_nobody_can_be_asked_a_call_is_announced_denied_and_repeated(folde
     assert "--allow file_write" in lines[0]
     assert lines[1].startswith("run ")
     assert "  tool  steps.0  file_write  (denied, " in ran.err
-    assert lines[-1].startswith("denied: file_write: the tool is destructive, and nobody is there to ask")
+    assert lines[-1].startswith("denied: file_write: ")
     assert not (folder.work / "note.txt").exists()
     quiet = folder.strands("run", "flow.yaml", "--quiet")
     assert quiet.err.startswith("denied: file_write"), "something was not done: also --quiet says so"
@@ -197,8 +197,9 @@ def test_an_allow_that_speaks_of_no_tool_is_answered_with_the_name_that_was_mean
     for command in ("plan", "run"):
         ran = folder.strands(command, "flow.yaml", "--allow", "file_wirte")
         assert ran.code == 0
-        assert "warning[unmatched-rule]: --allow file_wirte speaks of no tool of this workflow" in ran.err
-        assert "fix: did you mean 'file_write'?" in ran.err
+        assert ran.codes == ["unmatched-rule"]
+        assert "--allow file_wirte" in ran.err
+        assert re.search(r"^  fix: .*'file_write'", ran.err, re.MULTILINE)
 
 
 @pytest.mark.parametrize("arguments", [[], ["--detach"], ["--yes"], ["--detach", "--json"]])
@@ -210,7 +211,7 @@ def test_a_gate_in_a_pipe_leaves_the_run_waiting(folder: Folder, arguments: list
     assert "Publish?" in ran.err
     (record,) = folder.runs.iterdir()
     assert f"strands approve {record.name} steps.1\n       strands reject {record.name} steps.1" in ran.err
-    assert f"record {record}" in ran.err
+    assert str(record) in ran.err
     assert folder.record()["status"] == "waiting"
     if "--json" in arguments:
         assert (ran.document["status"], ran.document["error"]["exit_code"]) == ("waiting", 19)
@@ -222,7 +223,7 @@ def test_with_detach_a_tool_call_that_asks_waits_too(folder: Folder) -> None:
     folder.workflow(ONE_STEP, {"steps.0": [WRITE, {"text": "done"}]}, agents=WRITER)
     ran = folder.strands("run", "flow.yaml", "--detach")
     assert ran.code == 19
-    assert "will be denied" not in ran.err
+    assert "--allow" not in ran.err
     assert folder.record()["status"] == "waiting"
     assert not (folder.work / "note.txt").exists()
 
@@ -232,7 +233,7 @@ def test_a_tool_call_step_that_is_denied_fails_the_run_and_says_what_would_allow
     folder.workflow([step])
     denied = folder.strands("run", "flow.yaml")
     assert denied.code in (10, 21)
-    assert "warning: calls of 'file_write' will be denied" in denied.err
+    assert re.search(r"^warning: .*'file_write'", denied.err, re.MULTILINE)
     assert "--allow file_write" in denied.err
     allowed = folder.strands("run", "flow.yaml", "--allow", "file_write")
     assert allowed.code == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -129,7 +130,7 @@ def test_a_tool_gets_only_the_secrets_that_it_declares(folder: Folder) -> None:
     ran = folder.strands("run", "flow.yaml", MY_TOKEN=SECRET, OTHER="another-secret")
     assert ran.code == 0, ran.err
     assert (folder.work / "artifacts" / "out.txt").read_text() == "TOKEN nothing"
-    assert "warning[unnamed-secret]: the tool 'first' asks for the secret 'UNNAMED'" in ran.err
+    assert re.search(r"^warning\[unnamed-secret\]: .*'first' .*'UNNAMED'", ran.err, re.MULTILINE)
 
 
 def test_a_run_goes_on_with_its_secrets_read_again(folder: Folder) -> None:
@@ -166,7 +167,8 @@ def test_a_secret_in_an_input_is_refused_before_there_is_a_record(folder: Folder
     folder.workflow([{"type": "hitl", "prompt": "{{ topic }}"}], env=ENV, inputs=inputs)
     ran = folder.strands("run", "flow.yaml", "--var", f"topic=the {SECRET}", MY_TOKEN=SECRET)
     assert ran.code == 3
-    assert "error[written-secret]: the value of the secret 'TOKEN' is written in the input 'topic'" in ran.err
+    assert "written-secret" in ran.codes
+    assert re.search(r"'TOKEN' .*'topic'", ran.err)
     assert leaks(folder, ran) == []
     assert not folder.runs.exists()
 

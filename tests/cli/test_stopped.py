@@ -18,9 +18,9 @@ def test_what_was_done_can_be_had_and_no_artifact_is_half_written(folder: Folder
         (record,) = folder.runs.iterdir()
         run = record.name
         assert ran.code == 20, ran.err
-        assert f"to go on with a larger one: strands resume {run} --budget max_model_calls=LIMIT" in ran.err
-        assert "done: steps.0, steps.1\n" in ran.err
-        assert f"their responses: strands runs show {run} --json" in ran.err
+        assert f"strands resume {run} --budget max_model_calls=LIMIT" in ran.err
+        assert ": steps.0, steps.1\n" in ran.err
+        assert f"strands runs show {run} --json" in ran.err
         assert not (folder.work / "artifacts").exists()
         assert f"strands runs show {run} --json" in folder.strands("runs", "show", run).out
         effects = folder.strands("runs", "show", run, "--json").document["effects"]

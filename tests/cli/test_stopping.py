@@ -5,12 +5,11 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-import time
 from typing import Any
 
 import pytest
 
-from tests.cli.strands import Folder
+from tests.cli.strands import SECONDS, Folder
 from tests.fakes.model_server import ModelServer, Turn
 
 if sys.platform == "win32":
@@ -18,7 +17,6 @@ if sys.platform == "win32":
 
 HANG = "import threading\nprint('hanging', flush=True)\nthreading.Event().wait()"
 ONE_STEP = [{"agent": "writer", "input": "Write."}]
-SOON = 10.0
 
 
 def hanging_tool(folder: Folder, body: str = HANG) -> None:
@@ -34,14 +32,14 @@ def test_a_signal_during_a_hanging_sync_tool_ends_the_run_soon(
     hanging_tool(folder)
     run = folder.start("run", "flow.yaml", "--json")
     run.wait_for("| hanging")
-    began = time.monotonic()
     run.send(number)
     ran = run.end()
-    assert time.monotonic() - began < SOON
     assert ran.code == code
     assert ran.document["status"] == "interrupted"
     assert ran.document["error"]["exit_code"] == code
-    assert "stopping; once more ends it at once" in ran.err
+    _, _, since = ran.err.partition("| hanging\n")
+    assert since.splitlines()[:1] == [""], "what the signal does is said on a line of its own"
+    assert since.splitlines()[1] != ""
     assert "Traceback" not in ran.err
     assert folder.record()["status"] == "interrupted"
 
@@ -52,21 +50,18 @@ def test_ctrl_c_while_a_model_keeps_silent_ends_the_run_soon(folder: Folder) -> 
 
     def keep_silent(request: dict[str, Any]) -> Turn:
         asked.set()
-        return Turn("too late", delay_s=60)
+        return Turn("too late", delay_s=3600)
 
     with ModelServer(keep_silent) as server:
         run = folder.start("run", "flow.yaml", OPENAI_API_KEY="any", OPENAI_BASE_URL=server.url)
-        assert asked.wait(20)
-        began = time.monotonic()
+        assert asked.wait(SECONDS)
         run.send(signal.SIGINT)
         ran = run.end()
-    assert time.monotonic() - began < SOON
     assert (ran.code, ran.out) == (130, "")
-    assert "interrupted after" in ran.err
     assert folder.record()["status"] == "interrupted"
 
 
-def test_an_async_tool_that_will_not_be_cancelled_gives_way_to_a_second_ctrl_c_at_once(folder: Folder) -> None:
+def test_an_async_tool_that_will_not_be_cancelled_gives_way_to_a_second_signal_at_once(folder: Folder) -> None:
     stubborn = (
         "TOOL_SPEC = {'name': 'hang', 'description': 'Hangs.', 'inputSchema': {'json': {'type': 'object'}},"
         " 'annotations': {'readOnlyHint': True}}\n"
@@ -80,11 +75,9 @@ def test_an_async_tool_that_will_not_be_cancelled_gives_way_to_a_second_ctrl_c_a
     run.wait_for("| hanging")
     run.send(signal.SIGINT)
     run.wait_for("| no")
-    began = time.monotonic()
-    run.send(signal.SIGINT)
-    ran = run.end()
-    assert time.monotonic() - began < 4
-    assert ran.code == 130
+    run.send(signal.SIGTERM)
+    # Were it only given up after a while, the exit code would be that of the first signal.
+    assert run.end().code == 143
 
 
 def test_one_sigterm_is_enough_even_for_a_plugin_that_hangs_while_it_is_imported(folder: Folder) -> None:
@@ -105,10 +98,8 @@ def test_a_thread_that_a_tool_leaves_behind_does_not_keep_the_process(folder: Fo
         folder,
         "import threading\nthreading.Thread(target=threading.Event().wait, daemon=False).start()\nreturn answer('ok')",
     )
-    began = time.monotonic()
     ran = folder.strands("run", "flow.yaml", "--quiet")
     assert (ran.code, ran.out) == (0, "done\n")
-    assert time.monotonic() - began < 20
 
 
 def test_ctrl_c_during_tools_run_ends_it(folder: Folder) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.cli.strands import STRANDS, Folder, Ran
+from tests.cli.strands import SECONDS, STRANDS, Folder, Ran
 
 if sys.platform == "win32":
     pytest.skip("these are written in the words of a POSIX shell", allow_module_level=True)
@@ -51,7 +52,7 @@ def test_a_run_goes_on_when_the_reader_of_its_events_stops(folder: Folder) -> No
     folder.examples()
     ran = shell(folder, "$STRANDS run examples/quickstart.yaml --events - | true; exit ${PIPESTATUS[0]}")
     assert ran.code == 0
-    assert "warning: events can no longer be written to stdout: Broken pipe; the run goes on" in ran.err
+    assert re.search(r"^warning: .*\bstdout: Broken pipe", ran.err, re.MULTILINE)
     assert (folder.work / "artifacts" / "report.md").exists()
     assert folder.record()["status"] == "completed"
 
@@ -69,7 +70,7 @@ def test_a_result_that_cannot_be_written_is_an_error_of_the_output(folder: Folde
     folder.workflow(ONE_STEP, {"steps.0": [{"text": "hi"}]})
     ran = shell(folder, f"$STRANDS {command} > /dev/full")
     assert ran.code == 12
-    assert ran.err.startswith("error: the result cannot be written to stdout: No space left on device\n")
+    assert re.match(r"error: .*\bstdout: No space left on device\n", ran.err)
     assert "Traceback" not in ran.err
 
 
@@ -120,8 +121,7 @@ def test_a_tool_reads_nothing_from_our_stdin(folder: Folder) -> None:
 
 
 def test_a_child_process_left_behind_does_not_keep_the_run(folder: Folder) -> None:
-    saying(
-        folder, "import subprocess\nsubprocess.Popen(['sleep', '20'], stderr=subprocess.DEVNULL)\nreturn answer('ok')"
-    )
-    ran = shell(folder, f"timeout 15 {RUN} -q")
+    left = f"subprocess.Popen(['sleep', '{SECONDS}'], stderr=subprocess.DEVNULL)"
+    saying(folder, f"import subprocess\n{left}\nreturn answer('ok')")
+    ran = shell(folder, f"timeout {SECONDS // 2} {RUN} -q")
     assert (ran.code, ran.out) == (0, "the answer\n")

@@ -27,13 +27,13 @@ def gate(**fields: object) -> dict[str, object]:
 def test_a_yes_lets_the_call_happen(folder: Folder, answer: str) -> None:
     folder.workflow(ONE_STEP, {"steps.0": [WRITE, {"text": "done"}]}, agents=WRITER)
     with folder.terminal("run", "flow.yaml") as terminal:
-        terminal.wait_for(r"\? Allow writer to call file_write of strands-tool-files\? \(the tool is destructive\)")
+        terminal.wait_for(r"\? .*\bwriter .*\bfile_write .*\bstrands-tool-files\? \(.+\)")
         terminal.wait_for(r'"content": "hello"')
         terminal.wait_for(r"\[y/N\] $")
         terminal.type(f"{answer}\n")
         assert terminal.end() == 0
     assert (folder.work / "note.txt").read_text() == "hello"
-    assert "will be denied" not in terminal.text
+    assert "denied" not in terminal.text
 
 
 @pytest.mark.parametrize("answer", ["n", "", "no"])
@@ -42,10 +42,10 @@ def test_anything_that_is_no_yes_denies_and_nonsense_is_asked_again(folder: Fold
     with folder.terminal("run", "flow.yaml") as terminal:
         terminal.wait_for(r"\[y/N\] $")
         terminal.type("perhaps\n")
-        terminal.wait_for(r"answer yes or no\s+\[y/N\] $")
+        terminal.wait_for(r"\[y/N\] $")
         terminal.type(f"{answer}\n")
         assert terminal.end() == 0
-    assert "denied: file_write: refused by person" in terminal.text
+    assert "denied: file_write: " in terminal.text
     assert not (folder.work / "note.txt").exists()
 
 
@@ -54,9 +54,9 @@ def test_a_gate_asks_until_the_answer_fits_its_pattern(folder: Folder) -> None:
     turns = {"steps.0": [{"text": "The draft."}], "steps.2": [{"when": "ship", "text": "Shipped."}]}
     folder.workflow(steps, turns)
     with folder.terminal("run", "flow.yaml") as terminal:
-        terminal.wait_for(r"\? Publish\?\s+The draft\.\s+answer: $")
+        terminal.wait_for(r"\? Publish\?\s+The draft\.\s+\w+: $")
         terminal.type("maybe\n")
-        terminal.wait_for(r"must match ship\|hold\s+answer: $")
+        terminal.wait_for(r"\bship\|hold\s+\w+: $")
         terminal.type("ship\n")
         assert terminal.end() == 0
     assert "Shipped." in terminal.text
@@ -66,7 +66,7 @@ def test_an_empty_answer_takes_the_default_of_a_gate(folder: Folder) -> None:
     turns = {"steps.0": [{"text": "The draft."}], "steps.2": [{"when": "hold", "text": "Held."}]}
     folder.workflow([*ONE_STEP, gate(default="hold"), {"agent": "writer", "input": "{{ hitl_response }}"}], turns)
     with folder.terminal("run", "flow.yaml") as terminal:
-        terminal.wait_for(r"answer \[hold\]: $")
+        terminal.wait_for(r"\[hold\]: $")
         terminal.type("\n")
         assert terminal.end() == 0
     assert "Held." in terminal.text
@@ -78,9 +78,9 @@ def test_after_its_timeout_a_gate_takes_its_default_and_leaves_the_next_answer_t
     steps = [*ONE_STEP, gate(default="hold", timeout_seconds=1), gate(prompt="Really?")]
     folder.workflow(steps, {"steps.0": [{"text": "The draft."}]})
     with folder.terminal("run", "flow.yaml") as terminal:
-        terminal.wait_for(r"answer \[hold, within 1 s\]: ")
-        terminal.wait_for(r"no answer within 1 s; taking the default: hold")
-        terminal.wait_for(r"\? Really\?\s+hold\s+answer: $")
+        terminal.wait_for(r"\[hold, .*\b1 s\]: ")
+        terminal.wait_for(r"\b1 s; .*: hold")
+        terminal.wait_for(r"\? Really\?\s+hold\s+\w+: $")
         terminal.type("sure\n")
         assert terminal.end() == 0
     assert terminal.text.rstrip().endswith("sure")
@@ -99,7 +99,7 @@ def test_the_end_of_input_leaves_a_gate_waiting_and_denies_a_call(folder: Folder
     with folder.terminal("run", "flow.yaml") as terminal:
         terminal.wait_for(r"\[y/N\] $")
         terminal.type("\x04")
-        terminal.wait_for(r"answer: $")
+        terminal.wait_for(r"\n *\w+: $")
         terminal.type("\x04")
         assert terminal.end() == 19
     assert "denied: file_write" in terminal.text
@@ -112,7 +112,7 @@ def test_what_was_typed_before_a_question_is_not_taken_for_its_answer(folder: Fo
         agents=WRITER,
     )
     with folder.terminal("run", "flow.yaml") as terminal:
-        terminal.wait_for(r"answer \[within 60 s\]: $")
+        terminal.wait_for(r"\[.*\b60 s\]: $")
         terminal.type("first\nyes\n")
         terminal.wait_for(r"\[y/N\] $")
         terminal.type("n\n")
@@ -127,11 +127,11 @@ def test_ask_asks_for_each_missing_input_until_it_has_its_type(folder: Folder) -
     with folder.terminal("run", "flow.yaml", "--ask") as terminal:
         terminal.wait_for(r"topic \(string\), what about: $")
         terminal.type("\n")
-        terminal.wait_for(r"an answer is needed\s+topic .*: $")
+        terminal.wait_for(r"\n.*\n.*\btopic \(string\).*: $")
         terminal.type("bees\n")
         terminal.wait_for(r"count \(integer\) \[1 \| 2\]: $")
         terminal.type("seven\n")
-        terminal.wait_for(r"the input 'count' .*\s+count .*: $")
+        terminal.wait_for(r"'count' .*\s+count .*: $")
         terminal.type("2\n")
         assert terminal.end() == 0
 
@@ -142,16 +142,16 @@ def test_ask_without_an_answer_names_the_option(folder: Folder) -> None:
         terminal.wait_for(r"topic \(string\): $")
         terminal.type("\x04")
         assert terminal.end() == 2
-    assert "pass --var topic=VALUE" in terminal.text
+    assert "--var topic=VALUE" in terminal.text
     piped = folder.strands("run", "flow.yaml", "--ask")
     assert piped.code == 2
-    assert "--ask needs a terminal" in piped.err
+    assert "--ask" in piped.err
 
 
 def test_ctrl_c_at_a_question_ends_the_run_as_interrupted(folder: Folder) -> None:
     folder.workflow([*ONE_STEP, gate()], {"steps.0": [{"text": "The draft."}]})
     with folder.terminal("run", "flow.yaml") as terminal:
-        terminal.wait_for(r"answer: $")
+        terminal.wait_for(r"\n *\w+: $")
         terminal.type("\x03")
         assert terminal.end() == 130
     assert folder.record()["status"] == "interrupted"
@@ -167,8 +167,8 @@ def test_a_person_sees_what_goes_on_while_a_tool_works(folder: Folder) -> None:
     turns = {"steps.0": [{"calls": [{"slow": {}}], "usage": [30, 12]}, {"text": "done"}]}
     folder.workflow(ONE_STEP, turns, agents=agents)
     with folder.terminal("run", "flow.yaml") as terminal:
-        terminal.wait_for(rf"\r{TIME}, 42 tokens: steps\.0 calls slow *\r")
-        terminal.wait_for(rf"\r{TIME}, 42 tokens: steps\.0 calls slow for \d\.\d s *\r")
+        terminal.wait_for(rf"\r{TIME}, 42 \w+: steps\.0 \w+ slow *\r")
+        terminal.wait_for(rf"\r{TIME}, 42 \w+: steps\.0 \w+ slow \w+ \d\.\d s *\r")
         (folder.work / "go").touch()
         assert terminal.end() == 0
     assert not ESCAPE.search(terminal.text), "a carriage return is all it takes"
@@ -217,7 +217,7 @@ def test_hostile_text_of_a_model_a_tool_and_a_file_is_escaped_at_a_terminal(fold
     with folder.terminal("run", "flow.yaml") as terminal:
         terminal.wait_for(r"\[y/N\] $")
         terminal.type("n\n")
-        terminal.wait_for(r"answer: $")
+        terminal.wait_for(r"\n *\w+: $")
         terminal.type("ok\n")
         assert terminal.end() == 0
     assert "red \\x1b[31m, clipboard \\x1b]52;c;aGk=\\x07, bidi \\u202e, nothing \\u200b, c1 \\x9b31m" in terminal.text
@@ -242,13 +242,13 @@ def test_results_come_last_at_a_terminal(folder: Folder) -> None:
     folder.examples()
     with folder.terminal("run", "examples/quickstart.yaml") as terminal:
         assert terminal.end() == 0
-    assert terminal.text.index("wrote artifacts/report.md") < terminal.text.index("# Sales in October")
+    assert terminal.text.index("artifacts/report.md") < terminal.text.index("# Sales in October")
 
 
 def test_quiet_asks_all_the_same(folder: Folder) -> None:
     folder.workflow(ONE_STEP, {"steps.0": [WRITE, {"text": "done"}]}, agents=WRITER)
     with folder.terminal("run", "flow.yaml", "--quiet") as terminal:
-        terminal.wait_for(r"\? Allow writer .*")
+        terminal.wait_for(r"\? .*\bwriter .*")
         terminal.wait_for(r"\[y/N\] $")
         terminal.type("y\n")
         assert terminal.end() == 0

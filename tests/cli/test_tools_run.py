@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -51,8 +52,7 @@ def test_an_input_that_does_not_fit_the_schema_is_an_error_result(folder: Folder
 def test_an_input_that_is_no_json_object_is_a_usage_error(folder: Folder, given: str) -> None:
     ran = folder.strands("tools", "run", "calculator", "--input", "-", given=given)
     assert (ran.code, ran.out) == (2, "")
-    assert "--input is not" in ran.err
-    assert 'write --input \'{"name": "value"}\'' in ran.err
+    assert re.search(r"""^  fix: .*--input '\{"name": "value"\}'""", ran.err, re.MULTILINE)
 
 
 def test_the_input_may_come_from_standard_input(folder: Folder) -> None:
@@ -62,7 +62,7 @@ def test_the_input_may_come_from_standard_input(folder: Folder) -> None:
 @pytest.mark.parametrize(
     ("name", "code", "finding", "hint"),
     [
-        ("calculatr", 3, "unknown-tool", "did you mean 'calculator'?"),
+        ("calculatr", 3, "unknown-tool", "'calculator'"),
         ("native:calculator@>=99", 3, "tool-version", "strands-tool-calculator"),
         ("os.path:join", 21, "denied", "STRANDS_CUSTOM_TOOL_ALLOWLIST=os.path:join"),
         ("two words", 2, "unavailable", "strands list-tools"),
@@ -116,7 +116,7 @@ def test_a_plugin_that_cannot_be_imported_is_exit_18(folder: Folder, first_line:
     ran = folder.strands("tools", "run", "odd", "--json")
     assert ran.code == 18
     assert ran.document["status"] == "error"
-    assert "cannot be loaded" in ran.err
+    assert "'odd'" in ran.err or "native:odd" in ran.err
 
 
 def test_a_tool_that_hangs_is_ended_by_its_own_time_limit(folder: Folder) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -52,11 +53,11 @@ def test_all_findings_of_all_files_are_said_at_once(capsys: pytest.CaptureFixtur
     code, out, err = run(capsys, "wrong.yaml", "sound.yaml", "broken.yaml")
     assert code == 3
     assert out == "sound.yaml: ok\n"
-    assert "error[unknown-key]: `temprature` is not a key of `runtime`" in err
+    assert re.search(r"^error\[unknown-key\]: `temprature` .*`runtime`", err, re.MULTILINE)
     assert "--> wrong.yaml:3:29  (/runtime/temprature)" in err
-    assert "error[unknown-agent]: there is no agent 'betta'" in err
+    assert re.search(r"^error\[unknown-agent\]: .*'betta'", err, re.MULTILINE)
     assert "error[not-yaml]" in err
-    assert "wrong.yaml: 2 errors" in err
+    assert re.search(r"^wrong\.yaml: 2 ", err, re.MULTILINE)
 
 
 @pytest.mark.usefixtures("folder")
@@ -66,14 +67,14 @@ def test_json_is_one_document_on_stdout(capsys: pytest.CaptureFixture[str]) -> N
     answer: dict[str, Any] = json.loads(out)
     assert answer["files"] == [{"file": "wrong.yaml", "valid": False}, {"file": "sound.yaml", "valid": True}]
     first = answer["findings"][0]
-    assert {key: first[key] for key in ("code", "severity", "file", "line", "column", "pointer", "fix")} == {
+    assert "`temperature`" in first["fix"]
+    assert {key: first[key] for key in ("code", "severity", "file", "line", "column", "pointer")} == {
         "code": "unknown-key",
         "severity": "error",
         "file": "wrong.yaml",
         "line": 3,
         "column": 29,
         "pointer": "/runtime/temprature",
-        "fix": "did you mean `temperature`?",
     }
 
 
