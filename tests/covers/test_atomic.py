@@ -110,7 +110,7 @@ PATTERNS: dict[str, tuple[dict[str, Any], list[str]]] = {
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_the_contract_of_a_file_holds_in_every_pattern(pattern: str, world: World) -> None:
     config, turns = PATTERNS[pattern]
-    for takes, gives, said in ((30, "good", "does not fit its input_schema"), (1, "blue", "invalid_output")):
+    for takes, gives, said in ((30, "good", "input_schema"), (1, "blue", "invalid_output")):
         file = {"prompt": "You say.", "input_schema": {"type": "string", "minLength": takes}, "output_schema": SCHEMA}
         (world.folder / "mood.yaml").write_text(yaml.safe_dump({**file, "name": "mood", "tests": []}), "utf-8")
         world.turns = [Turn(text) for text in turns] + [Turn(f'{{"mood": "{gives}"}}')] * 9

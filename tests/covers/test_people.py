@@ -46,7 +46,7 @@ INPUT = "pattern: {type: chain, config: {steps: [{agent: a, input: '{{ topic }}'
 def test_a_plan_says_what_an_input_is(world: World, case: str, capsys: pytest.CaptureFixture[str]) -> None:
     told = "{topic: {type: string, description: What it is about}}"
     text, document = planned(world, f"inputs: {{{case}: {told}, values: {{topic: bees}}}}\n{INPUT}", capsys)
-    assert "input     topic = bees  (What it is about)" in text
+    assert "topic = bees  (What it is about)" in text
     assert document["about"]["inputs"] == {"topic": "What it is about"}
 
 

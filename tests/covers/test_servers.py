@@ -74,7 +74,7 @@ def test_these_tools_are_not_offered(world: World) -> None:
 def test_a_server_has_so_long_to_start(world: World) -> None:
     ran = run(world, {"startup_timeout": 0.25}, silent=1)
     assert isinstance(ran.error, NotEquipped)
-    assert "did not answer within 0.25 s" in ran.error.message
+    assert "0.25 s" in ran.error.message
 
 
 @covers(f"{SERVER}/url", f"{SERVER}/headers")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -226,4 +227,6 @@ def test_a_question_waits_so_long(world: World, case: str) -> None:
 def test_an_answer_must_match(world: World, case: str) -> None:
     world.answers = ["perhaps", "yes"]
     go(world, case, {**GATE, "validation": {"pattern": "yes|no"}})
-    assert [question.problem for question in world.asked] == [None, "'perhaps' does not match 'yes|no'"]
+    first, second = world.asked
+    assert first.problem is None
+    assert re.search(r"'perhaps' .*'yes\|no'", str(second.problem))

@@ -78,8 +78,16 @@ class Program:
         tools = [{**tool, "name": f"{tool['name']}_{page}"} for tool in self.tools]
         return {"tools": tools, "nextCursor": str(page + 1)}
 
+    def wait_until_listed(self) -> None:
+        """Answer requests until the tools have been listed again."""
+        for line in sys.stdin:
+            message = json.loads(line)
+            self.answer(message)
+            if message.get("method") == "tools/list":
+                return
+
     def call(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Do what the script says of the tool: `die`, `sleep`, `change` the tools, answer `text`, `structured`..."""
+        """Do what the script says of the tool: `die`, `change` the tools, `sleep`, answer `text`, `structured`..."""
         does = self.script.get("calls", {}).get(params["name"], {})
         self.note(called=params["name"], arguments=params.get("arguments"))
         if "die" in does:
@@ -87,6 +95,7 @@ class Program:
         if "change" in does:
             self.tools = does["change"]
             self.send(method="notifications/tools/list_changed")
+            self.wait_until_listed()
         time.sleep(does.get("sleep", 0))
         text = "x" * does["bytes"] if "bytes" in does else does.get("text", f"{params['name']} done")
         result: dict[str, Any] = {"content": [{"type": "text", "text": text}], "isError": bool(does.get("fails"))}
