@@ -16,8 +16,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from strands_cli.engine.standalone import OutsideRun
-from strands_cli.planning.plan import PlannedTool
+from strands_cli.planning.planned_tool import PythonTool
+from strands_cli.planning.resolve.single_tool import python_tool
 from strands_cli.policy import Decision
+from strands_cli.toolref import ToolRef
 from strands_cli.tools.forms import RawTool
 from strands_cli.tools.gate import Contract, Gate
 from strands_cli.tools.invocation import invoke_function
@@ -59,7 +61,9 @@ async def read(tool: Any, **_: Any) -> dict[str, Any]:
 
 def loaded() -> LoadedTool:
     """Return the tool as a plan has it."""
-    planned = PlannedTool("read", "native:read", None, Decision("allow", "the tool is read-only"), {})
+    record = python_tool(ToolRef.parse("bench:read"), "bench:read").record
+    allowed = Decision("allow", "the tool is read-only")
+    planned = PythonTool(name="read", ref="native:read", record=record, decision=allowed)
     (tool,) = hold_against_manifest(planned, [RawTool("read", SPEC, invoke_function(read))])
     return tool
 

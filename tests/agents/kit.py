@@ -24,6 +24,7 @@ from strands_cli.engine.scope import StepScope
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.events import Event
 from strands_cli.planning.plan import PlannedAgent, PlannedTool
+from strands_cli.planning.resolve.resolve_context import ResolveContext
 from strands_cli.planning.resolve.tool_resolver import ToolResolver
 from strands_cli.policy import Rule
 from strands_cli.providers import ModelSettings
@@ -88,9 +89,10 @@ class Site:
         assert loaded.spec is not None, loaded.findings
         settings = Settings(self.directory, self.allowed)
         document = read_document("workflow.yaml", text)
-        resolver = ToolResolver(loaded.spec, document, discover_catalog([str(self.directory)]), (), settings)
+        context = ResolveContext(loaded.spec, document, discover_catalog([str(self.directory)]), (), settings)
+        resolver = ToolResolver(context)
         planned = resolver.agent_tools([ToolEntry.model_validate(ref) for ref in refs], "/agents/a/tools")
-        assert not [finding for finding in resolver.findings if finding.severity == "error"], resolver.findings
+        assert not [finding for finding in context.findings if finding.severity == "error"], context.findings
         return planned
 
     def load(self, *refs: Any, **options: Any) -> Toolbox:

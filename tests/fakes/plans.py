@@ -11,7 +11,7 @@ from strands_cli.catalog import Catalog, discover_catalog
 from strands_cli.config import Settings
 from strands_cli.errors import Finding
 from strands_cli.planning.build_plan import build_plan
-from strands_cli.planning.plan import Plan
+from strands_cli.planning.plan import Plan, PlannedTool, WorkflowTool
 from strands_cli.planning.run_options import RunOptions
 from strands_cli.policy import Policy
 from strands_cli.workflow.document import read_document
@@ -59,3 +59,9 @@ def chain_of(steps: str, *, rest: str = "", agents: str = AGENTS, runtime: str =
 def found(plan: Plan, code: str) -> list[Finding]:
     """Return the findings of one code."""
     return [finding for finding in plan.findings if finding.code == code]
+
+
+def definition_of(tool: PlannedTool) -> Any:
+    """Return what a tool that the workflow makes is made of."""
+    assert isinstance(tool, WorkflowTool)
+    return tool.definition

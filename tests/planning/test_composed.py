@@ -10,14 +10,14 @@ import pytest
 from strands_cli import app
 from strands_cli.catalog import Catalog, discover_catalog
 from strands_cli.errors import Finding
-from strands_cli.planning.lock_check import python_path_of, tools_of
-from strands_cli.planning.plan import Plan, PlannedTool
+from strands_cli.planning.lock_check import python_path_of
+from strands_cli.planning.plan import AgentAsTool, Composite, Plan, PlannedTool, WorkflowAsTool
 from strands_cli.planning.run_options import RunOptions
-from strands_cli.planning.workflow_tools import AgentAsTool, Composite, WorkflowAsTool
+from strands_cli.planning.workflow_tools import with_parts
 from strands_cli.policy import Policy, make_rule
 from strands_cli.workflow.file_source import place_of
 from tests.distributions import sound
-from tests.fakes.plans import chain_of, found, plan_of
+from tests.fakes.plans import chain_of, definition_of, found, plan_of
 from tests.wordings import Wording
 
 READ_ONLY = {"annotations": {"readOnlyHint": True}}
@@ -74,9 +74,9 @@ def test_a_composite_belongs_to_the_workflows_tools_and_needs_no_permission_of_i
     plan = planned(catalog, "{writer: {prompt: w}}", tools=section(composite("native:reads", "writes")))
     assert plan.findings == ()
     tool = tool_named(plan, "both")
-    assert isinstance(tool.own, Composite)
-    assert [(part.name, part.decision.effect) for part in tool.own.parts] == [("reads", "allow"), ("writes", "ask")]
-    assert (tool.decision.effect, tool.own_names) == ("allow", ("both",))
+    assert isinstance(definition_of(tool), Composite)
+    assert [(part.name, part.decision.effect) for part in tool.parts] == [("reads", "allow"), ("writes", "ask")]
+    assert (tool.decision.effect, tool.names()) == ("allow", ("both",))
     assert plan.bounds.tool_calls is None
 
 
@@ -101,7 +101,7 @@ def test_a_composite_may_call_another_wherever_it_stands_in_the_file(catalog: Ca
     tools = section(composite("inner", "reads", name="outer"), composite("writes", name="inner"))
     plan = planned(catalog, "{writer: {prompt: w, tools: [outer]}}", tools=tools)
     assert plan.findings == ()
-    assert [tool.name for tool in tools_of(plan)] == ["outer", "inner", "writes", "reads"]
+    assert [tool.name for tool in with_parts(plan.called())] == ["outer", "inner", "writes", "reads"]
 
 
 def test_the_calls_of_a_composite_are_checked_like_steps(catalog: Catalog, wording: Wording) -> None:
@@ -133,7 +133,7 @@ def test_an_agents_input_schema_is_what_it_takes_as_a_tool(catalog: Catalog, wor
     told = tool_named(plan, "plain").record
     assert told is not None
     wording(str(told.description))
-    assert tool_named(plan, "plain").own_names == ("plain", "agent:plain")
+    assert tool_named(plan, "plain").names() == ("plain", "agent:plain")
     assert told.annotations["readOnlyHint"] is True, "it has no tools"
 
 
@@ -185,7 +185,7 @@ def test_wide_tools_of_wide_tools_do_not_take_long_to_plan(catalog: Catalog) -> 
     wide = [composite(*[f"c{n + 1}" if n < 7 else "reads"] * 12, name=f"c{n}") for n in range(8)]
     plan = planned(catalog, "{writer: {prompt: w, tools: [c0]}}", tools=section(*wide))
     assert plan.findings == ()
-    assert len(tools_of(plan)) < 200
+    assert len(tuple(with_parts(plan.called()))) < 200
 
 
 def test_fields_that_cannot_take_effect_are_told(catalog: Catalog) -> None:
@@ -200,7 +200,7 @@ def test_an_installed_tool_of_the_same_name_is_hidden_with_a_warning(catalog: Ca
         catalog, "{writer: {prompt: w, tools: [reads]}}", tools=section(composite("also_reads", name="reads"))
     )
     assert the_finding(plan, "shadowed-tool").severity == "warning"
-    assert isinstance(tool_named(plan, "reads").own, Composite)
+    assert isinstance(definition_of(tool_named(plan, "reads")), Composite)
 
 
 def with_sub(catalog: Catalog, text: str = SUB, ref: str = "workflow:./sub.yaml", **given: Any) -> Plan:
@@ -212,7 +212,7 @@ def test_a_workflow_is_planned_with_the_one_that_calls_it(catalog: Catalog) -> N
     plan = with_sub(catalog)
     assert plan.findings == ()
     tool = tool_named(plan, "sub")
-    assert isinstance(tool.own, WorkflowAsTool)
+    assert isinstance(definition_of(tool), WorkflowAsTool)
     assert tool.record is not None
     assert tool.record.description == "Writes about a topic."
     assert tool.record.input_schema == {
@@ -226,8 +226,8 @@ def test_a_workflow_is_planned_with_the_one_that_calls_it(catalog: Catalog) -> N
         "additionalProperties": False,
     }
     assert plan.files[place_of("sub.yaml")] == SUB
-    assert [one.name for one in tools_of(plan)] == ["sub", "reads"]
-    assert (tool.own_names, tool.decision.effect) == (("sub", "workflow:sub"), "allow")
+    assert [one.name for one in with_parts(plan.called())] == ["sub", "reads"]
+    assert (tool.names(), tool.decision.effect) == (("sub", "workflow:sub"), "allow")
 
 
 def test_the_digest_of_a_plan_covers_what_its_tools_are_made_of(catalog: Catalog) -> None:
@@ -265,7 +265,7 @@ def test_workflows_that_call_each_other_are_a_finding(catalog: Catalog, wording:
 
 def test_rules_of_the_outer_workflow_hold_in_the_inner_one_and_its_own_narrow_further(catalog: Catalog) -> None:
     def effect(plan: Plan) -> str:
-        own = tool_named(plan, "sub").own
+        own = definition_of(tool_named(plan, "sub"))
         assert isinstance(own, WorkflowAsTool)
         return own.plan.agents["inner"].tools[0].decision.effect
 
@@ -284,7 +284,7 @@ def test_rules_of_the_outer_workflow_hold_in_the_inner_one_and_its_own_narrow_fu
 
 
 def test_the_provider_that_is_typed_holds_for_the_inner_workflow_too(catalog: Catalog) -> None:
-    own = tool_named(with_sub(catalog, options=RunOptions(provider="openai", model="typed")), "sub").own
+    own = definition_of(tool_named(with_sub(catalog, options=RunOptions(provider="openai", model="typed")), "sub"))
     assert isinstance(own, WorkflowAsTool)
     assert own.plan.agents["inner"].model.model_id == "typed"
 
@@ -301,7 +301,7 @@ def test_a_step_may_call_an_agent_or_a_workflow(catalog: Catalog) -> None:
     Path("sub.yaml").write_text(SUB)
     steps = "- {tool: 'agent:writer', input: {input: x}}\n- {tool: 'workflow:./sub.yaml', input: {topik: bees}}"
     plan = planned(catalog, "{writer: {prompt: w, tools: []}}", steps=steps)
-    assert isinstance(plan.call_tools["agent:writer"].own, AgentAsTool)
+    assert isinstance(definition_of(plan.call_tools["agent:writer"]), AgentAsTool)
     assert {finding.code for finding in plan.findings} == {"tool-input"}
     assert [finding.fix for finding in plan.findings] == ["add `topic:` under `input`", "did you mean 'topic'?"]
 

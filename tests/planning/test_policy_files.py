@@ -12,7 +12,7 @@ from strands_cli.errors import Denied, ExitCode
 from strands_cli.planning.build_plan import require_runnable
 from strands_cli.planning.plan import Plan
 from strands_cli.planning.policy_files import load_policy
-from strands_cli.planning.resolve.tool_resolver import find_single_tool, plan_single_tool
+from strands_cli.planning.resolve.single_tool import find_single_tool, plan_single_tool
 from strands_cli.planning.run_options import RunOptions
 from strands_cli.policy import Policy, Rule
 from tests.distributions import sound

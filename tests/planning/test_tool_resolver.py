@@ -10,7 +10,7 @@ from strands_cli.config import Settings
 from strands_cli.errors import Denied, ExitCode, InvalidInput, NotEquipped, UsageError
 from strands_cli.planning.build_plan import require_runnable
 from strands_cli.planning.plan import Plan
-from strands_cli.planning.resolve.tool_resolver import plan_single_tool
+from strands_cli.planning.resolve.single_tool import plan_single_tool
 from strands_cli.planning.run_options import RunOptions
 from tests.distributions import broken_manifest, make_distribution, manifest_of, sound, tool, twin, without_manifest
 from tests.fakes.plans import chain_of, found
@@ -69,7 +69,7 @@ def test_every_form_of_a_reference_finds_the_installed_tool(ref: str, site: Path
     plan = plan_with(site, f"['{ref}']" if not ref.startswith("{") else f"[{ref}]")
     assert plan.findings == ()
     (planned,) = plan.agents["writer"].tools
-    assert (planned.name, planned.distribution, planned.qualified) == (
+    assert (planned.name, planned.distribution, planned.describe()) == (
         "file_read", "strands-tool-file-read", "strands-tool-file-read 1.2",
     )  # fmt: skip
     assert planned.decision.effect == "allow"
@@ -127,7 +127,7 @@ def test_custom_python_is_planned_when_the_allowlist_names_it_and_its_calls_ask(
     assert plan.findings == ()
     assert names(plan) == ["shout", "say"]
     assert [tool.decision.effect for tool in plan.agents["writer"].tools] == ["ask", "ask"]
-    assert plan.agents["writer"].tools[0].qualified == "custom Python"
+    assert plan.agents["writer"].tools[0].describe() == "custom Python"
 
 
 def test_a_class_gives_all_its_tools_or_one(site: Path) -> None:

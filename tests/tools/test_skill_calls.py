@@ -16,9 +16,10 @@ from strands_cli.cli.commands.plan_command import plan_document, plan_text
 from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.ports import Row
 from strands_cli.errors import Denied, Finding, WaitingForPerson
-from strands_cli.planning.workflow_tools import Skills
+from strands_cli.planning.plan import Skills
 from strands_cli.session.carry import workspace_of
 from strands_cli.workflow.skill_folders import MAX_FILE_BYTES, MAX_FILES, MAX_FOLDER_BYTES
+from tests.fakes.plans import definition_of
 from tests.wordings import Wording
 
 FRONT = "---\nname: tidy\ndescription: >\n  When a text\n  is untidy.\n---\n# Tidy\nSweep first.\n"
@@ -223,15 +224,15 @@ def test_what_is_too_much_is_left_out_and_said(tmp_path: Path) -> None:
     for number in range(MAX_FOLDER_BYTES // MAX_FILE_BYTES + 1):
         (tmp_path / "tidy" / f"c{number}.md").write_text("y" * MAX_FILE_BYTES)
     (tool,) = app.plan(flow(tmp_path)).agents["a"].tools
-    assert isinstance(tool.own, Skills)
-    kept = tool.own.folders[0].texts
+    assert isinstance(definition_of(tool), Skills)
+    kept = definition_of(tool).folders[0].texts
     assert sum(map(len, kept.values())) <= MAX_FOLDER_BYTES
     assert "b.md" in kept
     for number in range(MAX_FILES + 5):
         (tmp_path / "tidy" / f"d{number}.md").write_text("z")
     (tool,) = app.plan(flow(tmp_path)).agents["a"].tools
-    assert isinstance(tool.own, Skills)
-    assert len(tool.own.folders[0].texts) <= MAX_FILES + 1
+    assert isinstance(definition_of(tool), Skills)
+    assert len(definition_of(tool).folders[0].texts) <= MAX_FILES + 1
 
 
 @pytest.mark.parametrize("front", ["---\na: [\n---\nText.", "---\n- list\n---\n", "No front matter.", "---\nopen"])

@@ -11,9 +11,11 @@ from mcp.types import Tool
 from strands.tools.mcp import MCPClient
 from strands.tools.mcp.mcp_agent_tool import MCPAgentTool
 
-from strands_cli.planning.plan import PlannedTool
+from strands_cli.planning.planned_tool import McpTool, ObjectTool
 from strands_cli.planning.policy_requests import request_of
+from strands_cli.planning.resolve.single_tool import python_tool
 from strands_cli.policy import Decision, Rule, decide
+from strands_cli.toolref import ToolRef
 from strands_cli.tools.call_arguments import as_called
 from strands_cli.tools.gate import request_for
 from strands_cli.tools.manifest_check import LoadedTool
@@ -112,7 +114,7 @@ def test_arguments_are_explained_as_the_gate_would_have_them(site: Site) -> None
     (planned,) = site.plan("native:echo")
     assert as_called(planned, {}) == ({"mode": "list"}, True)
     assert as_called(planned, {"mode": "wipe"}) == ({"mode": "wipe"}, False)
-    assert as_called(replace(planned, record=None), {"mode": "list"}) == ({"mode": "list"}, False)
+    assert as_called(python_tool(ToolRef.parse("own:echo"), "own:echo"), {"mode": "list"}) == ({"mode": "list"}, False)
 
 
 def remote() -> MCPAgentTool:
@@ -125,16 +127,17 @@ def test_what_a_server_says_of_a_given_tool_counts_neither_when_planning_nor_at_
     async def work() -> Any:
         given = await read_given([remote()])
         (record,) = given.records
-        return record, given.tool(record)
+        return record, given.raw[record.name]
 
     record, raw = asyncio.run(work())
-    planned = PlannedTool("look", "look", record, Decision("ask", "x"))
+    planned = ObjectTool(name="look", ref="look", record=record, decision=Decision("ask", "x"))
     wording(decide([], request_of(planned)).rule)
     loaded = LoadedTool(planned, raw.spec, raw)
     assert said_by(loaded, frozenset({record.distribution})).annotations == {"openWorldHint": True}
     assert decide([], request_for(loaded, {})).effect == "ask"
     # A lock that has the server's definitions vouches for what they say; one of files, or of another server, does not.
-    served = replace(loaded, planned=replace(planned, server=McpServer(id="notes", command="x")))
+    server = McpServer(id="notes", command="x")
+    served = replace(loaded, planned=McpTool(name="look", ref="look", record=record, server=server))
     assert decide([], request_for(served, {}, frozenset({"mcp:notes"}))).effect == "allow"
     assert decide([], request_for(served, {}, frozenset({"mcp:other", "notes"}))).effect == "ask"
     assert decide([], request_for(loaded, {}, frozenset({"mcp:notes"}))).effect == "ask"

@@ -20,17 +20,10 @@ from strands_cli.agents.remote_secrets import all_secrets
 from strands_cli.errors import InvalidInput
 from strands_cli.hooks.manager import Hooks
 from strands_cli.outputs.notes import NotesFile, place_notes
-from strands_cli.planning.plan import Plan, PlannedTool, tools_of
+from strands_cli.planning.plan import AgentAsTool, Composite, Plan, PlannedTool, tools_in_step
 from strands_cli.planning.planned_steps import steps_of
 from strands_cli.planning.secret_values import require_unwritten, secrets_declared
-from strands_cli.planning.workflow_tools import (
-    AgentAsTool,
-    Composite,
-    all_workflows_in,
-    called_in,
-    with_parts,
-    workflows_in,
-)
+from strands_cli.planning.workflow_tools import all_workflows_in, definitions_in, with_parts, workflows_in
 from strands_cli.policy import Rule
 from strands_cli.providers import PROVIDERS, value_at
 from strands_cli.secrets import PERSONAL, known_secrets
@@ -124,7 +117,7 @@ class _Assembly:
         """Load one workflow, and those that are its tools; `below` tells that it is one itself."""
         inner: dict[str, Workers] = {}
         try:
-            for own in workflows_in(called_in(plan)).values():
+            for own in workflows_in(plan.called()).values():
                 part = replace(own.plan, locked=plan.locked, pinned=plan.pinned)
                 inner[part.file] = await self.workers(part, _workspace_of(part, workspace), below=True)
             return await self._workers(plan, workspace, inner, below)
@@ -214,14 +207,14 @@ def require_callable(plan: Plan, toolbox: Toolbox) -> None:
     """
     for _, _, step in steps_of(plan.spec):
         if isinstance(step, AgentStep):
-            toolbox.offered(tools_of(step, plan.agents, plan.override_tools))
+            toolbox.offered(tools_in_step(step, plan.agents, plan.override_tools))
         elif isinstance(step, CallStep):
             toolbox.one(plan.call_tools[step.tool])
-    for tool in with_parts(called_in(plan), of_others=False):
-        if isinstance(tool.own, AgentAsTool):
-            toolbox.offered(tool.own.agent.tools)
-        elif isinstance(tool.own, Composite):
-            for part in tool.own.parts:
+    for definition in definitions_in(plan.called(), of_others=False):
+        if isinstance(definition, AgentAsTool):
+            toolbox.offered(definition.agent.tools)
+        elif isinstance(definition, Composite):
+            for part in definition.parts:
                 toolbox.one(part)
 
 
@@ -257,7 +250,7 @@ async def toolbox_caller(
 
 def tools_of_plan(plan: Plan) -> list[PlannedTool]:
     """Return every tool that an agent or a step of the plan may call, and those that its composites call."""
-    return list(with_parts(called_in(plan), of_others=False))
+    return list(with_parts(plan.called(), of_others=False))
 
 
 def _recording(path: Path, files: Mapping[str, str]) -> Recording:

@@ -85,12 +85,12 @@ def _conditions(record: ToolRecord) -> Iterator[str]:
 
 def denied_tools(catalog: Catalog, rules: Sequence[Rule]) -> set[tuple[str, str]]:
     """Return the tools, as distribution and name, that policy keeps from being imported."""
-    from strands_cli.planning.resolve.tool_resolver import bare_tool, decided, is_denied_by_policy
+    from strands_cli.planning.resolve.single_tool import decided, installed_tool, is_denied_by_policy
 
     denied = set()
     for tool in catalog.tools:
         for record in (tool, *(tool.members or ())):
-            if is_denied_by_policy(decided(bare_tool(record.name, record.ref_name, record, catalog), rules)):
+            if is_denied_by_policy(decided(installed_tool(record, catalog, record.ref_name), rules)):
                 denied.add((record.distribution, record.ref_name))
     return denied
 

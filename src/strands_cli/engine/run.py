@@ -18,7 +18,7 @@ from strands_cli.engine.step_results import StepResult, describe, json_of, text_
 from strands_cli.engine.tracing_port import UNTRACED, traced_step
 from strands_cli.errors import RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, PathEnded, RunWarning, StepFailed, StepFinished, StepStarted
-from strands_cli.planning.plan import tools_of
+from strands_cli.planning.plan import tools_in_step
 from strands_cli.planning.planned_steps import agents_by_key
 from strands_cli.workflow.model import AgentLimits, AgentStep, Budgets, CallStep, GateStep
 from strands_cli.workflow.templates.template import TemplateError, Templates
@@ -276,7 +276,7 @@ class Run:
             prompt = names["last_response"] if index else system_prompt
         if not prompt.strip():
             raise RunFailed(f"{scope.key} has nothing to say to the agent '{agent.id}': its input is empty")
-        tools = tools_of(step, self.plan.agents, self.plan.override_tools)
+        tools = tools_in_step(step, self.plan.agents, self.plan.override_tools)
         schema = schema if schema is not None else agent.output_schema
         history = self._conversations.history(agent.id)
         if self._is_part(scope):

@@ -180,7 +180,7 @@ def models_of(plan: Plan) -> dict[str, str]:
 def tools_of(plan: Plan) -> dict[str, list[str]]:
     """Return each agent's tools with the distributions they come from."""
     named = {agent.id: agent for agent in plan.agents.values()} | _agents_of_parts(plan)
-    return {name: [f"{tool.name} of {tool.qualified}" for tool in agent.tools] for name, agent in named.items()}
+    return {name: [f"{tool.name} of {tool.describe()}" for tool in agent.tools] for name, agent in named.items()}
 
 
 def _agents_of_parts(plan: Plan) -> dict[str, PlannedAgent]:

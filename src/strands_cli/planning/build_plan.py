@@ -30,17 +30,17 @@ from strands_cli.planning.checks.price_checks import check_limits, prices_of
 from strands_cli.planning.checks.recording_checks import check_recordings, recorded_texts
 from strands_cli.planning.checks.variable_checks import check_variables
 from strands_cli.planning.injection_paths import check_exposure
-from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, entry_key
+from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, Skills, WorkflowTool, entry_key
 from strands_cli.planning.planned_steps import bounds_of, planned_steps, steps_of
-from strands_cli.planning.resolve.composed import Surroundings
 from strands_cli.planning.resolve.planned_skills import skill_files
+from strands_cli.planning.resolve.resolve_context import ResolveContext, Surroundings
 from strands_cli.planning.resolve.tool_resolver import ToolResolver
 from strands_cli.planning.rules_in_force import check_patterns, check_rules, rules_of
 from strands_cli.planning.run_inputs import resolve_inputs
 from strands_cli.planning.run_options import RunOptions
 from strands_cli.planning.secret_values import check_asked_for, check_secrets
 from strands_cli.planning.telemetry_destination import check_telemetry
-from strands_cli.planning.workflow_tools import Skills, called_in, with_parts, workflows_in
+from strands_cli.planning.workflow_tools import definitions_in, with_parts, workflows_in
 from strands_cli.policy import Policy
 from strands_cli.providers import PROVIDERS, ModelSettings, check_provider, merge_settings
 from strands_cli.workflow.document import Document, escape
@@ -88,12 +88,11 @@ def build_plan(
     environ = os.environ if environ is None else environ
     around = around or Surroundings(base_dir, options, environ, kept, policy, policy.rules)
     rules = rules_of(spec, options, document, replace(policy, rules=around.rules))
-    resolver = ToolResolver(
-        spec, document, catalog, rules, settings, options.tools, hooks, around=around, plan_agent=_planned_agent
-    )
+    context = ResolveContext(spec, document, catalog, rules, settings, hooks, around)
+    resolver = ToolResolver(context, _planned_agent, _planned_workflow, options.tools)
     inputs, findings = resolve_inputs(spec.inputs, options.given, options.values, document)
     findings = [found for found in findings if not (around.is_tool and found.code == "missing-input")]
-    agents = resolver.own.agents()
+    agents = resolver.composed.agents()
     overrides, call_tools = _step_tools(spec, resolver)
     plan = Plan(
         spec=spec,
@@ -113,15 +112,15 @@ def build_plan(
         hooks=hooks,
     )
     plan, unpriced = _priced(_with_what_tools_hold(plan), document, environ)
-    findings += [*check_models(agents, document, environ, hooks), *resolver.findings, *policy.findings, *unpriced]
+    findings += [*check_models(agents, document, environ, hooks), *context.findings, *policy.findings, *unpriced]
     findings += _check_plan(plan, document, catalog, options, kept, environ, around)
     return replace(plan, findings=tuple(dict.fromkeys(findings)))
 
 
 def _with_what_tools_hold(plan: Plan) -> Plan:
     """Return a plan with its bounds, its digest, and the texts of the workflows that are its tools."""
-    called = called_in(plan)
-    parts = [file for own in workflows_in(called).values() for file in own.plan.files.items()]
+    called = plan.called()
+    parts = [file for inner in workflows_in(called).values() for file in inner.plan.files.items()]
     return replace(
         plan,
         bounds=bounds_of(plan.spec, plan.steps, leads_on=any(tool.is_composed for tool in called)),
@@ -133,7 +132,7 @@ def _with_what_tools_hold(plan: Plan) -> Plan:
 def _priced(plan: Plan, document: Document, environ: Mapping[str, str]) -> tuple[Plan, list[Finding]]:
     """Return a plan with the prices that hold here, and what is wrong with them."""
     prices, findings = prices_of(environ)
-    findings = findings or list(check_limits(plan.spec, plan.agents, prices, document, called_in(plan)))
+    findings = findings or list(check_limits(plan.spec, plan.agents, prices, document, plan.called()))
     return replace(plan, prices=prices), findings
 
 
@@ -155,7 +154,7 @@ def _check_plan(
     yield from check_patterns(spec, document)
     known = around.rules if around.is_tool else ()
     own_rules = [rule for rule in plan.rules if not any(rule is one for one in known)]
-    yield from check_rules(own_rules, list(with_parts(called_in(plan))), catalog)
+    yield from check_rules(own_rules, list(with_parts(plan.called())), catalog)
     yield from check_exposure(plan, document)
     if not around.is_tool:
         yield from check_telemetry(spec, document, environ)
@@ -192,8 +191,24 @@ def require_runnable(plan: Plan) -> None:
     raise kind(f"{plan.file} cannot run: {count} {noun}", findings=plan.findings)
 
 
-def _planned_agent(agent_id: str, resolver: ToolResolver, around: Surroundings) -> PlannedAgent:
-    spec = resolver.spec
+def _planned_workflow(spec: WorkflowSpec, document: Document, outer: ResolveContext, around: Surroundings) -> Plan:
+    """Return the plan of a workflow that is a tool of another."""
+    return build_plan(
+        spec,
+        document,
+        outer.catalog,
+        outer.settings,
+        around.options,
+        around.environ,
+        around.kept,
+        around.policy,
+        outer.hooks,
+        around,
+    )
+
+
+def _planned_agent(agent_id: str, resolver: ToolResolver) -> PlannedAgent:
+    spec, around = resolver.context.spec, resolver.context.around
     agent = spec.agents[agent_id]
     model = model_of(spec, agent, around.options)
     named = around.base_dir / spec.runtime.recording if spec.runtime.recording else around.recording
@@ -246,6 +261,7 @@ def _step_tools(
     """Return the tools that steps name themselves: `tool_overrides` by entry, tool-call steps by reference."""
     overrides: dict[str, tuple[PlannedTool, ...]] = {}
     calls: dict[str, PlannedTool] = {}
+    context = resolver.context
     for key, pointer, step in steps_of(spec):
         if isinstance(step, AgentStep) and step.tool_overrides is not None:
             name = "tools" if pointer.endswith("/worker_template") else "tool_overrides"
@@ -255,7 +271,7 @@ def _step_tools(
             resolver.distinct(group, f"{pointer}/{name}")
         elif isinstance(step, CallStep) and (tool := resolver.call_tool(step.tool, f"{pointer}/tool", key)):
             calls[step.tool] = tool
-            resolver.findings += check_call_input(tool, step.input, f"{pointer}/input", resolver.document)
+            context.findings += check_call_input(tool, step.input, f"{pointer}/input", context.document)
     return overrides, calls
 
 
@@ -297,10 +313,16 @@ def _digest(
     spec: WorkflowSpec, inputs: Mapping[str, Any], agents: Mapping[str, PlannedAgent], tools: Sequence[PlannedTool]
 ) -> str:
     """Return what changes whenever the run could: the workflow with its files, the inputs, the models, the tools."""
-    inside = {tool.ref: [(part.name, part.qualified) for part in with_parts([tool])] for tool in tools if tool.own}
-    parts = {file: own.plan.digest for file, own in workflows_in(tools).items()}
-    skills = {folder.id: digest_of(folder.texts) for tool in with_parts(tools, of_others=False)
-              if isinstance(tool.own, Skills) for folder in tool.own.folders}  # fmt: skip
+    made = [tool for tool in tools if isinstance(tool, WorkflowTool)]
+    inside = {tool.ref: [(part.name, part.describe()) for part in with_parts([tool])] for tool in made}
+    parts = {file: inner.plan.digest for file, inner in workflows_in(tools).items()}
+    definitions = definitions_in(tools, of_others=False)
+    skills = {
+        folder.id: digest_of(folder.texts)
+        for definition in definitions
+        if isinstance(definition, Skills)
+        for folder in definition.folders
+    }
     return digest_of(
         {
             **({"skills": skills} if skills else {}),
@@ -310,7 +332,7 @@ def _digest(
             "spec": spec.model_dump(mode="json", by_alias=True, exclude_defaults=True),
             "inputs": inputs,
             "models": {agent.id: astuple(agent.model) for agent in agents.values()},
-            "tools": {agent.id: [(tool.name, tool.qualified) for tool in agent.tools] for agent in agents.values()},
+            "tools": {agent.id: [(tool.name, tool.describe()) for tool in agent.tools] for agent in agents.values()},
         }
     )
 

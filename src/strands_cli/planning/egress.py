@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool
-from strands_cli.planning.resolve.tool_config import settled
-from strands_cli.planning.workflow_tools import agents_in, called_in, with_parts
+from strands_cli.planning.planned_tool import McpTool, reached_by
+from strands_cli.planning.tool_config import HOSTS, listed
+from strands_cli.planning.workflow_tools import agents_in, with_parts
 from strands_cli.providers import ModelSettings
 
 Kind = Literal["model", "tool", "server", "secret", "trace"]
-_EVERY = "*"
-# In a tool's `config`: the hosts that its author lets it reach.
-_HOSTS = "allow_hosts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +40,8 @@ def find_writers(plan: Plan) -> tuple[tuple[str, bool], ...]:
     """Return the tools that may write files, each with whether it says so; False is a tool that says nothing."""
     found: dict[str, bool] = {}
     for tool in _usable(plan):
-        folders = _capability(tool, "filesystem")
-        if folders is None and (tool.server is None or tool.server.url is None):
+        folders = listed(tool.capabilities.get("filesystem"))
+        if folders is None and not (isinstance(tool, McpTool) and tool.server.url is not None):
             found.setdefault(tool.name, False)
         elif any(not isinstance(entry, Mapping) or entry.get("mode") != "read" for entry in folders or ()):
             found[tool.name] = True
@@ -51,7 +49,7 @@ def find_writers(plan: Plan) -> tuple[tuple[str, bool], ...]:
 
 
 def _models(plan: Plan, environ: Mapping[str, str]) -> Iterator[Outgoing]:
-    agents: list[PlannedAgent] = [*plan.agents.values(), *agents_in(called_in(plan))]
+    agents: list[PlannedAgent] = [*plan.agents.values(), *agents_in(plan.called())]
     for agent in agents:
         for settings in filter(None, (agent.model, agent.summarizer)):
             yield from _model(agent.id, settings, environ)
@@ -71,18 +69,20 @@ def _model(who: str, settings: ModelSettings, environ: Mapping[str, str]) -> Ite
 
 
 def _tools(plan: Plan) -> Iterator[Outgoing]:
-    from strands_cli.planning.resolve.mcp_servers import reached_by
     from strands_cli.providers import is_local
 
     for tool in _usable(plan):
-        if tool.server is not None and tool.server.url is None:
-            yield Outgoing("server", tool.server.id, reached_by(tool.server), None)
-            continue
+        kind: Kind = "tool"
+        who = tool.name
+        if isinstance(tool, McpTool):
+            kind, who = "server", tool.server.id
+            if tool.server.url is None:
+                yield Outgoing(kind, who, reached_by(tool.server), None)
+                continue
         hosts = _hosts(tool)
         if hosts is None or hosts:
-            kind: Kind = "tool" if tool.server is None else "server"
             near = hosts is not None and all(is_local(host) for host in hosts)
-            yield Outgoing(kind, tool.server.id if tool.server else tool.name, "", hosts, near)
+            yield Outgoing(kind, who, "", hosts, near)
 
 
 def _secrets(plan: Plan) -> Iterator[Outgoing]:
@@ -102,25 +102,15 @@ def _traces(plan: Plan, environ: Mapping[str, str]) -> Iterator[Outgoing]:
 
 def _usable(plan: Plan) -> Iterator[PlannedTool]:
     """Yield every tool, parts included, that is not made of others and is not denied."""
-    for tool in with_parts(called_in(plan)):
+    for tool in with_parts(plan.called()):
         if tool.decision.effect != "deny" and not tool.is_composed:
             yield tool
 
 
 def _hosts(tool: PlannedTool) -> tuple[str, ...] | None:
-    named = tool.config.get(_HOSTS)
-    listed = named if isinstance(named, (list, tuple)) and named else _capability(tool, "network")
-    return None if listed is None else tuple(str(host) for host in listed)
-
-
-def _capability(tool: PlannedTool, word: str) -> list[Any] | None:
-    """Return what a tool lists under a capability; plain `true` means everything, and None is not said."""
-    claims = settled(tool.record.strands_cli, tool.settles) if tool.record is not None else {}
-    said = claims.get("capabilities")
-    value = said.get(word) if isinstance(said, Mapping) else None
-    if isinstance(value, bool):
-        return [_EVERY] if value else []
-    return list(value) if isinstance(value, (list, tuple)) else None
+    named = tool.config.get(HOSTS)
+    hosts = named if isinstance(named, (list, tuple)) and named else listed(tool.capabilities.get("network"))
+    return None if hosts is None else tuple(str(host) for host in hosts)
 
 
 def _shown(url: str) -> str:

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strands_cli.planning.lock_check import python_path_of, tools_of
+from strands_cli.planning.lock_check import python_path_of
+from strands_cli.planning.planned_tool import InstalledTool, PythonTool
+from strands_cli.planning.workflow_tools import with_parts
 
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog, ToolRecord
@@ -46,7 +48,7 @@ def watch_tools(tools: Iterable[PlannedTool], catalog: Catalog, folders: Sequenc
     """
     tools = tuple(tools)
     custom = custom_places(tools, folders)
-    names = {tool.record.distribution for tool in tools if tool.record is not None and tool.record.path}
+    names = {tool.record.distribution for tool in tools if isinstance(tool, InstalledTool)}
     records = [record for record in catalog.tools if record.distribution in names]
     return Watched(frozenset((*custom, *_places(records, catalog))), declared(records, catalog))
 
@@ -58,7 +60,7 @@ def python_folders(plan: Plan) -> list[str]:
 
 def custom_places(tools: Iterable[PlannedTool], folders: Sequence[str]) -> list[str]:
     """Return the file or folder of each tool that is Python of the workflow's own; nothing is imported."""
-    return [place for tool in tools if tool.record is None and (place := _custom_place(tool, folders))]
+    return [place for tool in tools if isinstance(tool, PythonTool) and (place := _custom_place(tool, folders))]
 
 
 def watch_plan(plan: Plan, catalog: Catalog) -> Watched:
@@ -66,7 +68,7 @@ def watch_plan(plan: Plan, catalog: Catalog) -> Watched:
     folders = python_folders(plan)
     recordings = [str(agent.recording) for agent in plan.agents.values() if agent.recording]
     files = Watched(frozenset((os.path.realpath(plan.file), *plan.files, *recordings)))
-    return files.also(watch_tools(tools_of(plan), catalog, folders))
+    return files.also(watch_tools(with_parts(plan.called()), catalog, folders))
 
 
 def watch_rules(settings: Settings, folder: Path, policy: Path | None = None) -> Watched:
@@ -139,14 +141,13 @@ def _places(records: Iterable[ToolRecord], catalog: Catalog) -> Iterator[str]:
         yield from (metadata for directory, metadata in copies if directory == record.path)
 
 
-def _custom_place(tool: PlannedTool, folders: Sequence[str]) -> str | None:
+def _custom_place(tool: PythonTool, folders: Sequence[str]) -> str | None:
     """Return the package or module of custom Python, found by its first name, which imports nothing."""
     from importlib.machinery import PathFinder
 
     from strands_cli.catalog.scan import search_path
-    from strands_cli.toolref import ToolRef
 
-    top = str(ToolRef.parse(tool.ref).module).partition(".")[0]
+    top = tool.record.module.partition(".")[0]
     spec = PathFinder.find_spec(top, [*search_path(), *folders])
     if spec is None:
         return None

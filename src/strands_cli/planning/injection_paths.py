@@ -6,18 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from strands_cli.errors import Finding
-from strands_cli.planning.plan import Plan, PlannedTool, tools_of
+from strands_cli.planning.plan import Plan, PlannedTool, tools_in_step
 from strands_cli.planning.planned_steps import steps_of
-from strands_cli.planning.resolve.tool_config import settled
+from strands_cli.planning.tool_config import EVERY, HOSTS, listed
 from strands_cli.planning.workflow_tools import with_parts
 from strands_cli.workflow.document import Document, escape
 from strands_cli.workflow.model import AgentStep
 
 STRANGERS, PRIVATE, OUT = "reads what strangers write", "reads private data", "can send it away"
 LEGS = (STRANGERS, PRIVATE, OUT)
-# In a tool's `config`: the hosts that its author lets it reach. With those named, the model chooses none.
-HOSTS = "allow_hosts"
-_EVERY = "*"
 
 
 def check_exposure(plan: Plan, document: Document) -> Iterator[Finding]:
@@ -29,7 +26,7 @@ def check_exposure(plan: Plan, document: Document) -> Iterator[Finding]:
         yield from _check(agent.tools, f"agent '{agent.id}'", f"/agents/{escape(agent.id)}", document)
     for key, pointer, step in steps_of(plan.spec):
         if isinstance(step, AgentStep) and step.tool_overrides is not None and step.agent in plan.agents:
-            tools = tools_of(step, plan.agents, plan.override_tools)
+            tools = tools_in_step(step, plan.agents, plan.override_tools)
             yield from _check(tools, f"agent '{step.agent}' in {key}", pointer, document)
 
 
@@ -66,24 +63,13 @@ def _unsaid(names: list[str]) -> str:
 
 def _legs_of(tool: PlannedTool) -> dict[str, bool | None]:
     """Return what a tool brings, None where it does not say."""
-    record = tool.record
-    claims = settled(record.strands_cli, tool.settles) if record is not None else {}
-    capabilities = claims.get("capabilities")
-    said = capabilities if isinstance(capabilities, Mapping) else {}
-    hosts, folders = _listed(said.get("network")), _listed(said.get("filesystem"))
-    hints = record.annotations if record is not None else {}
+    hosts, folders = listed(tool.capabilities.get("network")), listed(tool.capabilities.get("filesystem"))
+    hints = tool.record.annotations
     return {
         STRANGERS: hosts if hosts is None else bool(hosts) and hints.get("openWorldHint") is not False,
         PRIVATE: folders if folders is None else any(_reads(entry) for entry in folders),
         OUT: hosts if hosts is None else bool(hosts) and not _is_narrow(tool) and _sends(hosts, hints),
     }
-
-
-def _listed(value: Any) -> list[Any] | None:
-    """Return what a capability lists; plain `true` means everything, and None is not said."""
-    if isinstance(value, bool):
-        return [_EVERY] if value else []
-    return list(value) if isinstance(value, (list, tuple)) else None
 
 
 def _reads(entry: Any) -> bool:
@@ -92,11 +78,11 @@ def _reads(entry: Any) -> bool:
 
 def _sends(hosts: list[Any], hints: Mapping[str, Any]) -> bool:
     """Return whether words get out: to a host that the model chooses, or by changing something where they arrive."""
-    return _EVERY in hosts or hints.get("readOnlyHint") is not True
+    return EVERY in hosts or hints.get("readOnlyHint") is not True
 
 
 def _is_narrow(tool: PlannedTool) -> bool:
     """Return whether the workflow itself names the hosts, so that the model chooses none."""
     settles = tool.settles.get("capabilities") or {}
-    named = _listed(tool.config.get(HOSTS)) or _listed(settles.get("network"))
-    return bool(named) and _EVERY not in (named or ())
+    named = listed(tool.config.get(HOSTS)) or listed(settles.get("network"))
+    return bool(named) and EVERY not in (named or ())

@@ -12,7 +12,8 @@ from strands_cli.canonical_json import canonical_json
 from strands_cli.catalog import Catalog, ToolRecord
 from strands_cli.errors import Denied, Finding, Where
 from strands_cli.planning.plan import Plan, PlannedTool
-from strands_cli.planning.workflow_tools import all_workflows_in, called_in, with_parts
+from strands_cli.planning.planned_tool import InstalledTool, McpTool, PythonTool, reached_by
+from strands_cli.planning.workflow_tools import all_workflows_in, with_parts
 
 if TYPE_CHECKING:
     from strands_cli.lock import Difference, Lock, LockedDistribution, LockedModule, LockedServer
@@ -30,11 +31,6 @@ class Used(NamedTuple):
     python_path: tuple[str, ...] = ()
 
 
-def tools_of(plan: Plan) -> tuple[PlannedTool, ...]:
-    """Return every tool that an agent or a step of a plan may call, and those that these are made of."""
-    return tuple(with_parts(called_in(plan)))
-
-
 def python_path_of(plan: Plan) -> tuple[str, ...]:
     """Return the folders for custom Python as seen from a plan's folder, those of the workflows in it too."""
     below = [
@@ -49,8 +45,8 @@ def used_by(tools: Iterable[PlannedTool], python_path: Sequence[str] = ()) -> Us
     from strands_cli.toolref import ToolRef
 
     tools = tuple(tools)
-    records = [tool.record for tool in tools if tool.record is not None and tool.record.path]
-    custom = dict.fromkeys(ToolRef.parse(tool.ref) for tool in tools if tool.record is None)
+    records = [tool.record for tool in tools if isinstance(tool, InstalledTool)]
+    custom = dict.fromkeys(ToolRef.parse(tool.ref) for tool in tools if isinstance(tool, PythonTool))
     return Used(tuple(records), tuple(custom), tuple(python_path))
 
 
@@ -62,11 +58,11 @@ def with_lock(plan: Plan, catalog: Catalog, required_by: str | None = None) -> P
         catalog: The installed tools it was made with.
         required_by: Who asks for a lock where none is (`--locked`, or the line of a policy file).
     """
-    used = used_by(tools_of(plan), python_path_of(plan))
+    used = used_by(with_parts(plan.called()), python_path_of(plan))
     findings, locked = check_used(used, plan.base_dir, catalog, required_by, _spec_word(plan))
     if any(finding.code == "unknown-tool" for finding in plan.findings):
         findings += _uninstalled(plan.base_dir, catalog, known=findings)
-    servers = servers_in(tools_of(plan))
+    servers = servers_in(with_parts(plan.called()))
     pinned: dict[str, LockedServer] = {}
     if servers and not any(finding.code.startswith("lock-") for finding in findings):
         found, pinned = check_servers(servers, plan.base_dir, _spec_word(plan))
@@ -76,7 +72,7 @@ def with_lock(plan: Plan, catalog: Catalog, required_by: str | None = None) -> P
 
 def servers_in(tools: Iterable[PlannedTool]) -> list[McpServer]:
     """Return the MCP servers of these tools, each once."""
-    servers = {canonical_json(tool.config): tool.server for tool in tools if tool.server is not None}
+    servers = {canonical_json(tool.config): tool.server for tool in tools if isinstance(tool, McpTool)}
     return list(servers.values())
 
 
@@ -88,7 +84,6 @@ def check_servers(
     What their tools are is held against the lock when they have started.
     """
     from strands_cli.lock import Difference, compare_reach, lock_file, read_lock
-    from strands_cli.planning.resolve.mcp_servers import reached_by
 
     lock = read_lock(lock_file(folder))
     if lock is None:
@@ -233,7 +228,7 @@ def lock_of(plans: Iterable[Plan], catalog: Catalog) -> Lock:
     modules: dict[str, Any] = {}
     records: list[ToolRecord] = []
     for plan in plans:
-        used = used_by(tools_of(plan), python_path_of(plan))
+        used = used_by(with_parts(plan.called()), python_path_of(plan))
         records += used.records
         for ref in used.custom:
             modules.setdefault(ref.canonical, lock_module(ref, plan.base_dir, used.python_path))

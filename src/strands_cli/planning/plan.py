@@ -9,102 +9,104 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.canonical_json import canonical_json
 from strands_cli.errors import Finding
-from strands_cli.policy import Decision, Policy, Rule
+from strands_cli.planning.planned_tool import AnyTool, InstalledTool, McpTool, ObjectTool, PythonTool
+from strands_cli.policy import Policy, Rule
 from strands_cli.prices import PriceTable
 from strands_cli.providers import ModelSettings
-from strands_cli.toolref import ToolRef
 
 if TYPE_CHECKING:
-    from strands_cli.catalog import ToolRecord
     from strands_cli.hooks.manager import Hooks
     from strands_cli.lock import LockedServer
-    from strands_cli.planning.workflow_tools import WorkflowTool
-    from strands_cli.workflow.model import AgentBudgets, AgentLimits, AgentStep, McpServer, ToolEntry, WorkflowSpec
+    from strands_cli.workflow.document import Document
+    from strands_cli.workflow.model import AgentBudgets, AgentLimits, AgentStep, ToolEntry, WorkflowSpec
+    from strands_cli.workflow.skill_folders import SkillFolder
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedTool:
-    """A tool as one agent or step will have it.
+class InnerCall:
+    """One call of a composite tool: the tool, its templated input, and the name that later templates know it by."""
 
-    `name` is what the model calls it, `ref` how the workflow wrote it, `record` what the catalog knows, None for custom
-    Python that the allowlist names. `decision` is policy's answer before any argument is known; the rules of
-    `conditional` speak of some of its calls, depending on their arguments. `sources` is how it came to be installed, in
-    the words of a rule. `settles` is what its configuration says over its claims (`configured.settled`). `own` is what
-    it is made of where the workflow itself makes it, `depth` how many levels that has; nothing is imported for it.
-    `server` is the MCP server that it comes from, of which it is the tool `member`, or all of them.
-    """
+    tool: PlannedTool
+    input: Mapping[str, Any]
+    save_as: str | None = None
 
-    name: str
-    ref: str
-    record: ToolRecord | None
-    decision: Decision
-    config: Mapping[str, Any] = field(default_factory=dict)
-    member: str | None = None
-    sources: frozenset[str] = frozenset()
-    conditional: tuple[Rule, ...] = ()
-    own: WorkflowTool | None = None
-    depth: int = 0
-    settles: Mapping[str, Any] = field(default_factory=dict)
-    server: McpServer | None = None
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """Calls one after another, and the template of the answer; without one the last result is the answer."""
+
+    id: str
+    calls: tuple[InnerCall, ...]
+    output: str | None = None
 
     @property
-    def distribution(self) -> str:
-        """The distribution that ships it, or `custom` for Python of the workflow's own."""
-        return self.record.distribution if self.record else "custom"
+    def parts(self) -> tuple[PlannedTool, ...]:
+        """Return the tools that it calls."""
+        return tuple(call.tool for call in self.calls)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentAsTool:
+    """An agent of the same workflow, which does a task in a conversation of its own."""
+
+    agent: PlannedAgent
 
     @property
-    def qualified(self) -> str:
-        """Where it comes from for a reader: `strands-tool-files 0.1.0`."""
-        return f"{self.distribution} {self.record.version or ''}".strip() if self.record else "custom Python"
+    def parts(self) -> tuple[PlannedTool, ...]:
+        """Return the tools that it may call."""
+        return self.agent.tools
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowAsTool:
+    """Another workflow, planned as part of this one; its inputs come with each call. `document` is its file."""
+
+    plan: Plan
+    document: Document
 
     @property
-    def custom(self) -> str | None:
-        """The canonical reference of Python that no distribution ships; None for installed and given tools."""
-        return ToolRef.parse(self.ref).canonical if self.record is None else None
+    def parts(self) -> tuple[PlannedTool, ...]:
+        """Return the tools that its agents and steps may call."""
+        return self.plan.called()
+
+
+@dataclass(frozen=True, slots=True)
+class Skills:
+    """The folders of instructions of a workflow, which one tool gives to agents on demand; it has no parts."""
+
+    folders: tuple[SkillFolder, ...]
 
     @property
-    def is_given(self) -> bool:
-        """Whether it is an object of the program that runs the workflow, which no distribution ships."""
-        return self.record is not None and self.record.kind == "object" and not self.record.path
+    def parts(self) -> tuple[PlannedTool, ...]:
+        """Return nothing: it calls no tools."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowTool(AnyTool):
+    """A tool that the workflow itself makes."""
+
+    definition: Composite | AgentAsTool | WorkflowAsTool | Skills
+    sources: frozenset[str] = frozenset({"workflow"})
 
     @property
     def is_composed(self) -> bool:
-        """Whether a call of it leads to calls of others."""
-        return self.own is not None and self.record is not None and self.record.kind != "skill"
+        """Return whether a call of it leads to calls of other tools."""
+        return not isinstance(self.definition, Skills)
 
     @property
-    def own_names(self) -> tuple[str, ...]:
-        """Every name that a rule may know it by; a part of a suite answers to the suite's names too."""
-        if self.custom is not None:
-            return tuple(dict.fromkeys((self.custom, self.custom.replace(":", "."))))
-        record = self.record
-        if record is None or self.is_given:
-            return (record.name,) if record else ()
-        if self.server is not None:
-            whole = f"mcp:{self.server.id}"
-            return (f"{whole}/{self.member}", whole) if self.member else (whole,)
-        if self.own is not None:
-            prefixed = f"{record.kind}:{record.name}" if record.kind in ("agent", "workflow") else record.name
-            return tuple(dict.fromkeys((record.name, prefixed)))
-        parts = [record.ref_name, *([record.parent] if record.parent else [])]
-        if record.members is None and self.member:  # found when it was loaded
-            parts.append(f"{record.ref_name}.{self.member}")
-        qualified = [f"{record.distribution}/{name}" for name in parts]
-        names = (record.name, *parts, *(f"native:{name}" for name in parts), *qualified)
-        return tuple(dict.fromkeys((*names, *(f"native:{name}" for name in qualified))))
+    def parts(self) -> tuple[PlannedTool, ...]:
+        """Return the planned tools that it is made of."""
+        return self.definition.parts
 
-    @property
     def names(self) -> tuple[str, ...]:
-        """Its own names, what the model calls it, and how the workflow wrote it."""
-        others = (self.ref, self.server.id, *([self.member] if self.member else [])) if self.server else (self.ref,)
-        return tuple(dict.fromkeys((self.name, *self.own_names, *others)))
-
-    @property
-    def identity(self) -> tuple[Any, ...]:
-        """What makes two mentions the same tool, however each was written."""
+        """Return its name, for agents and workflows also with their prefix."""
         record = self.record
-        source = (record.distribution, record.entry, record.ref_name) if record else (self.ref,)
-        return (self.name, source, canonical_json(self.config))
+        prefixed = f"{record.kind}:{record.name}" if record.kind in ("agent", "workflow") else record.name
+        return tuple(dict.fromkeys((record.name, prefixed)))
+
+
+PlannedTool = InstalledTool | ObjectTool | PythonTool | McpTool | WorkflowTool
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +160,10 @@ def entry_key(entry: ToolEntry) -> str:
     return canonical_json({"tool": entry.tool, "as": entry.as_, "config": entry.config})
 
 
-def tools_of(
+def tools_in_step(
     step: AgentStep, agents: Mapping[str, PlannedAgent], overrides: Mapping[str, tuple[PlannedTool, ...]]
 ) -> tuple[PlannedTool, ...]:
-    """Return the tools an agent has in this step: its own, or those of `tool_overrides`."""
+    """Return the tools that an agent has in this step: its own, or those of `tool_overrides`."""
     if step.tool_overrides is None:
         return agents[step.agent].tools
     return tuple(tool for entry in step.tool_overrides for tool in overrides[entry_key(entry)])
@@ -197,10 +199,12 @@ class Plan:
     policy: Policy = field(default_factory=Policy)
     hooks: Hooks | None = field(default=None, compare=False, repr=False)
 
-    def is_locked(self, tool: PlannedTool) -> bool:
-        """Return whether a lock vouches for a tool: it is installed as it was when somebody looked at it."""
-        if tool.record is not None:
-            return tool.record.distribution in self.locked
-        from strands_cli.toolref import ToolRef
+    def called(self) -> tuple[PlannedTool, ...]:
+        """Return every tool that an agent or a step may call."""
+        agents = [tool for agent in self.agents.values() for tool in agent.tools]
+        overrides = [tool for group in self.override_tools.values() for tool in group]
+        return (*agents, *overrides, *self.call_tools.values())
 
-        return ToolRef.parse(tool.ref).canonical in self.locked
+    def is_locked(self, tool: PlannedTool) -> bool:
+        """Return whether a lock vouches for a tool: it is installed as it was when the lock was written."""
+        return (tool.reference if isinstance(tool, PythonTool) else tool.distribution) in self.locked

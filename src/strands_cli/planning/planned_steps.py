@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from strands_cli.planning.plan import Bounds, PlannedAgent, PlannedStep, PlannedTool, tools_of
+from strands_cli.planning.plan import Bounds, PlannedAgent, PlannedStep, PlannedTool, tools_in_step
 from strands_cli.workflow.model import AgentStep, CallStep, GateStep, Step, WorkflowSpec
 from strands_cli.workflow.templates.template import TemplateError, Templates
 
@@ -107,7 +107,7 @@ def planned_steps(
         text, rendered = _as_text(template), False
         if not as_written:
             text, rendered = _rendered(templates, template, inputs, getattr(step, "vars", {}))
-        tools = tools_of(step, agents, overrides) if isinstance(step, AgentStep) else ()
+        tools = tools_in_step(step, agents, overrides) if isinstance(step, AgentStep) else ()
         about = getattr(step, "description", None)
         planned.append(PlannedStep(key, kind, who, text, rendered, tuple(tool.name for tool in tools), about))
     return tuple(planned)

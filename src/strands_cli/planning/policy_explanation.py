@@ -12,8 +12,9 @@ from strands_cli.errors import StrandsCliError, UsageError
 from strands_cli.hooks.hook_values import HookContext, ToolCall
 from strands_cli.hooks.manager import Hooks
 from strands_cli.planning.plan import PlannedTool
+from strands_cli.planning.planned_tool import InstalledTool, PythonTool
 from strands_cli.planning.policy_requests import request_of
-from strands_cli.planning.resolve.tool_resolver import bare_tool, find_single_tool, is_granted
+from strands_cli.planning.resolve.single_tool import find_single_tool, installed_tool, is_granted
 from strands_cli.policy import Decision, Request, Rule, conditional_rules, decide, grant_of, speaking_rules
 from strands_cli.toolref import ToolRef, ToolRefError
 
@@ -66,7 +67,7 @@ def explain_policy(
     Raises:
         UsageError: the text is no reference.
     """
-    of_plan = {tool.identity: tool for tool in planned if ref in tool.names}
+    of_plan = {tool.identity: tool for tool in planned if ref in tool.all_names()}
     if tools := list(of_plan.values()):
         return [_of_tool(tool, rules, settings, arguments, hooks, as_called) for tool in tools]
     try:
@@ -79,11 +80,11 @@ def explain_policy(
         return [_of_unknown(parsed, rules, error.message, arguments)]
 
 
-def _installed(parsed: ToolRef, catalog: Catalog) -> list[PlannedTool]:
+def _installed(parsed: ToolRef, catalog: Catalog) -> list[InstalledTool | PythonTool]:
     ref = str(parsed)
     record = catalog.resolve(parsed) if parsed.kind != "custom" else None
     if record is not None and record.members:
-        return [bare_tool(member.name, ref, member, catalog) for member in record.members]
+        return [installed_tool(member, catalog, ref) for member in record.members]
     return [find_single_tool(ref, catalog)]
 
 
@@ -101,7 +102,7 @@ def _of_tool(
     request = request_of(tool, arguments=arguments, read_only_now=reads_only)
     at_load = replace(request, arguments=None)
     load = _load_decision(at_load, rules, is_allowed=is_granted(tool, rules, settings))
-    explained = _explained(tool.custom or tool.name, request, load, rules)
+    explained = _explained(tool.reference if isinstance(tool, PythonTool) else tool.name, request, load, rules)
     return explained if hooks is None else _with_plugins(explained, tool, rules, hooks)
 
 
@@ -109,13 +110,13 @@ def _with_plugins(explained: Explanation, tool: PlannedTool, rules: Sequence[Rul
     """Return an explanation with what hook plugins answer, where that is stricter than the rules."""
     request = explained.request
     at_load = HookContext(rules=tuple(rules), request=replace(request, arguments=None))
-    load = hooks.allow_tool(tool.record, tool.ref, at_load)
+    load = hooks.allow_tool(tool.declared, tool.ref, at_load)
     if load.plugin is not None and load.effect == "deny" and explained.load.effect != "deny":
         return replace(explained, load=load, call=load, changes=(_plugin_sentence(load),))
     call = load
     if request.arguments is not None:
         asked = ToolCall(tool.name, request.arguments)
-        call = hooks.decide_call(tool.record, asked, HookContext(rules=tuple(rules), request=request))
+        call = hooks.decide_call(tool.declared, asked, HookContext(rules=tuple(rules), request=request))
     if call.plugin is not None and explained.call.effect != "deny" and explained.load.effect != "deny":
         return replace(explained, call=call, changes=(_plugin_sentence(call),))
     return explained

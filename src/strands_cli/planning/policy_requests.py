@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from strands_cli.planning.plan import PlannedTool
-from strands_cli.planning.resolve.tool_config import settled
+from strands_cli.planning.planned_tool import AnyTool, InstalledTool, McpTool, PythonTool
+from strands_cli.planning.tool_config import settled
 from strands_cli.policy import Request
-
-if TYPE_CHECKING:
-    from strands_cli.catalog import Catalog, ToolRecord
 
 
 def request_of(
-    tool: PlannedTool,
+    tool: AnyTool,
     *,
     annotations: Mapping[str, Any] | None = None,
     claims: Mapping[str, Any] | None = None,
@@ -31,27 +28,17 @@ def request_of(
         read_only_now: Whether these arguments only read.
     """
     record = tool.record
+    names = tool.names()
     return Request(
-        names=tool.own_names,
-        annotations=annotations if annotations is not None else record.annotations if record else {},
-        claims=settled(claims if claims is not None else record.strands_cli if record else {}, tool.settles),
+        names=names,
+        annotations=annotations if annotations is not None else record.annotations,
+        claims=settled(claims if claims is not None else record.strands_cli, tool.settles),
         read_only_now=read_only_now,
-        distribution=record.distribution if record and not tool.is_given and tool.own is None else None,
-        version=record.version if record else None,
+        distribution=tool.distribution if isinstance(tool, (InstalledTool, McpTool)) else None,
+        version=record.version,
         sources=tool.sources,
         arguments=arguments,
-        custom=tool.custom,
-        aliases=tuple(name for name in tool.names if name not in tool.own_names),
+        custom=tool.reference if isinstance(tool, PythonTool) else None,
+        aliases=tuple(name for name in tool.all_names() if name not in names),
         composed=tool.is_composed,
     )
-
-
-def sources_of(record: ToolRecord | None, catalog: Catalog) -> frozenset[str]:
-    """Return where a tool comes from, in the words of a rule."""
-    if record is None:
-        return frozenset({"custom"})
-    if record.kind == "object" and not record.path:
-        return frozenset({"object"})
-    from strands_cli.catalog.provenance import find_sources
-
-    return find_sources(record, catalog)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from strands_cli.catalog import Catalog
 from strands_cli.errors import Finding, UsageError, Where, did_you_mean
 from strands_cli.planning.plan import PlannedTool
+from strands_cli.planning.planned_tool import McpTool
 from strands_cli.planning.run_options import RunOptions
 from strands_cli.policy import Effect, PatternError, Policy, Rule, make_rule, parse_pattern
 from strands_cli.policy.rule import named
@@ -97,8 +98,8 @@ def check_rules(
     too; what the command line allows must be. A policy file speaks of more than this workflow and this machine.
     """
     planned = list(planned)
-    used = {name for tool in planned for name in tool.names}
-    unknown = [tool.server for tool in planned if tool.server is not None and tool.member is None]
+    used = {name for tool in planned for name in tool.all_names()}
+    unknown = [tool.server for tool in planned if isinstance(tool, McpTool) and tool.member is None]
     installed = {name for ref in catalog.allowed_refs for name in (ref, ref.removeprefix("native:"))}
     findings = []
     for rule in (rule for rule in rules if rule.level in ("workflow", "command line")):
@@ -129,7 +130,7 @@ def _check_arguments(planned: Sequence[PlannedTool]) -> Iterator[Finding]:
 
 def _taken_by(tool: PlannedTool) -> tuple[str, ...] | None:
     """Return the names of a tool's arguments; None where it may take others than its schema lists."""
-    schema = (tool.record.input_schema if tool.record is not None else None) or {}
+    schema = tool.record.input_schema or {}
     properties = schema.get("properties")
     if not properties or not isinstance(properties, Mapping) or schema.get("additionalProperties"):
         return None

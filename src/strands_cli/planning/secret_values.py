@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import Finding, InvalidInput, NotEquipped, did_you_mean
-from strands_cli.planning.resolve.tool_config import secrets_in, settled
-from strands_cli.planning.workflow_tools import called_in, with_parts
+from strands_cli.planning.planned_tool import PythonTool
+from strands_cli.planning.tool_config import secrets_in, settled
+from strands_cli.planning.workflow_tools import with_parts
 from strands_cli.workflow.document import Document
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def check_asked_for(plan: Plan, document: Document) -> Iterator[Finding]:
     """Yield a warning for each secret that a tool declares and the workflow does not give it."""
     named = [secret.name or secret.key for secret in plan.spec.env.secrets]
     for tool in _tools_of(plan):
-        by_config = secrets_in(tool.config, tool.record.config_schema if tool.record else None)
+        by_config = secrets_in(tool.config, tool.record.config_schema)
         for name in secrets_declared(tool):
             if name in named or name in by_config:
                 continue
@@ -50,7 +51,7 @@ def check_asked_for(plan: Plan, document: Document) -> Iterator[Finding]:
 
 def secrets_declared(tool: PlannedTool, claims: Mapping[str, Any] | None = None) -> tuple[str, ...]:
     """Return the secrets that a tool asks for: what it declares (custom Python: claims), and what its config names."""
-    said = settled(tool.record.strands_cli if tool.record is not None else claims or {}, tool.settles)
+    said = settled(claims or {}, tool.settles) if isinstance(tool, PythonTool) else tool.claims
     capabilities = said.get("capabilities")
     names = capabilities.get("secrets") if isinstance(capabilities, Mapping) else None
     return tuple(name for name in names if isinstance(name, str)) if isinstance(names, (list, tuple)) else ()
@@ -122,5 +123,5 @@ def _reference(secret: Secret, folder: Path) -> SecretReference:
 
 
 def _tools_of(plan: Plan) -> list[PlannedTool]:
-    tools = with_parts(called_in(plan), of_others=False)
+    tools = with_parts(plan.called(), of_others=False)
     return list({tool.identity: tool for tool in tools}.values())

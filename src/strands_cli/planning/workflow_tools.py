@@ -1,19 +1,14 @@
-"""What a workflow's own tools are made of: other tools, an agent, another workflow, or folders of instructions."""
+"""Tools that a workflow makes: what the catalog would say of them, and walks over them and their parts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from strands_cli.catalog import ToolRecord
+from strands_cli.planning.plan import AgentAsTool, Plan, PlannedAgent, PlannedTool, WorkflowAsTool, WorkflowTool
 
-if TYPE_CHECKING:
-    from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool
-    from strands_cli.workflow.document import Document
-    from strands_cli.workflow.skill_folders import SkillFolder
-
-# What stands where an installed tool has its distribution.
+# Takes the place of the distribution of an installed tool.
 OWNER = "this workflow"
 # Annotations that hold for the whole only if they hold for every part.
 _OF_ALL = ("readOnlyHint", "idempotentHint")
@@ -23,70 +18,7 @@ _OF_ANY = ("destructiveHint", "openWorldHint")
 NO_CAPABILITIES: Mapping[str, Any] = {"network": [], "filesystem": [], "subprocess": False, "env": [], "secrets": []}
 
 
-@dataclass(frozen=True, slots=True)
-class InnerCall:
-    """One call of a composite tool: the tool, its templated input, and the name that later templates know it by."""
-
-    tool: PlannedTool
-    input: Mapping[str, Any]
-    save_as: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Composite:
-    """Calls one after another, and the template of the answer; without one the last result is the answer."""
-
-    id: str
-    calls: tuple[InnerCall, ...]
-    output: str | None = None
-
-    @property
-    def parts(self) -> tuple[PlannedTool, ...]:
-        """The tools that it calls."""
-        return tuple(call.tool for call in self.calls)
-
-
-@dataclass(frozen=True, slots=True)
-class AgentAsTool:
-    """An agent of the same workflow, which does a task in a conversation of its own."""
-
-    agent: PlannedAgent
-
-    @property
-    def parts(self) -> tuple[PlannedTool, ...]:
-        """The tools that it may call."""
-        return self.agent.tools
-
-
-@dataclass(frozen=True, slots=True)
-class WorkflowAsTool:
-    """Another workflow, planned as part of this one; its inputs come with each call. `document` is its file."""
-
-    plan: Plan
-    document: Document
-
-    @property
-    def parts(self) -> tuple[PlannedTool, ...]:
-        """The tools that its agents and steps may call."""
-        return called_in(self.plan)
-
-
-@dataclass(frozen=True, slots=True)
-class Skills:
-    """The folders of instructions of a workflow, which one tool gives to agents on demand; it is made of no tools."""
-
-    folders: tuple[SkillFolder, ...]
-
-    @property
-    def parts(self) -> tuple[PlannedTool, ...]:
-        """Nothing is called in it."""
-        return ()
-
-
-WorkflowTool = Composite | AgentAsTool | WorkflowAsTool | Skills
-
-
-def own_record(
+def workflow_record(
     kind: str, name: str, description: str, schema: Mapping[str, Any], annotations: Mapping[str, Any], **claims: Any
 ) -> ToolRecord:
     """Return a tool that the workflow makes as the catalog would describe it; it has no capabilities of its own."""
@@ -107,18 +39,6 @@ def own_record(
     )
 
 
-def depth_of(own: WorkflowTool) -> int:
-    """Return how many levels of tools there are in a tool, its own one included."""
-    return 1 + max((part.depth for part in own.parts), default=0)
-
-
-def called_in(plan: Plan) -> tuple[PlannedTool, ...]:
-    """Return every tool that an agent or a step of a plan may call."""
-    agents = [tool for agent in plan.agents.values() for tool in agent.tools]
-    overrides = [tool for group in plan.override_tools.values() for tool in group]
-    return (*agents, *overrides, *plan.call_tools.values())
-
-
 def with_parts(
     tools: Iterable[PlannedTool], *, of_others: bool = True, seen: set[int] | None = None
 ) -> Iterator[PlannedTool]:
@@ -127,48 +47,56 @@ def with_parts(
     Args:
         tools: Where to begin.
         of_others: Whether to go on into the workflows among them, which have tools of their own.
-        seen: What has been gone into, by the identity of its `own`: once is enough.
+        seen: The definitions that the walk has entered, by identity.
     """
     seen = set() if seen is None else seen
     for tool in tools:
         yield tool
-        if tool.own is None or id(tool.own) in seen or (isinstance(tool.own, WorkflowAsTool) and not of_others):
+        if not isinstance(tool, WorkflowTool) or id(tool.definition) in seen:
             continue
-        seen.add(id(tool.own))
-        yield from with_parts(tool.own.parts, of_others=of_others, seen=seen)
+        if of_others or not isinstance(tool.definition, WorkflowAsTool):
+            seen.add(id(tool.definition))
+            yield from with_parts(tool.parts, of_others=of_others, seen=seen)
+
+
+def definitions_in(tools: Iterable[PlannedTool], *, of_others: bool = True) -> Iterator[Any]:
+    """Yield the definitions of the tools that workflows make, among tools and their parts; each may come twice."""
+    for tool in with_parts(tools, of_others=of_others):
+        if isinstance(tool, WorkflowTool):
+            yield tool.definition
 
 
 def workflows_in(tools: Iterable[PlannedTool]) -> dict[str, WorkflowAsTool]:
-    """Return the workflows among tools and their parts, by file; not those that stand in one of them."""
-    parts = (tool.own for tool in with_parts(tools, of_others=False))
-    return {own.plan.file: own for own in parts if isinstance(own, WorkflowAsTool)}
+    """Return the workflows among tools and their parts, by file, without those inside one of them."""
+    found = definitions_in(tools, of_others=False)
+    return {one.plan.file: one for one in found if isinstance(one, WorkflowAsTool)}
 
 
 def agents_in(tools: Iterable[PlannedTool]) -> Iterator[PlannedAgent]:
-    """Yield every agent that a call of one of these tools may set to work; each may come twice."""
-    for tool in with_parts(tools):
-        if isinstance(tool.own, AgentAsTool):
-            yield tool.own.agent
-        elif isinstance(tool.own, WorkflowAsTool):
-            yield from tool.own.plan.agents.values()
+    """Yield every agent that a call of one of these tools may start; each may come twice."""
+    for definition in definitions_in(tools):
+        if isinstance(definition, AgentAsTool):
+            yield definition.agent
+        elif isinstance(definition, WorkflowAsTool):
+            yield from definition.plan.agents.values()
 
 
 def all_workflows_in(plan: Plan) -> Iterator[Plan]:
     """Yield every workflow that is a tool in a plan, also in one that is a tool itself; each file may come twice."""
-    for own in workflows_in(called_in(plan)).values():
-        yield own.plan
-        yield from all_workflows_in(own.plan)
+    for one in workflows_in(plan.called()).values():
+        yield one.plan
+        yield from all_workflows_in(one.plan)
 
 
 def _hints(part: PlannedTool) -> Mapping[str, Any]:
-    if part.record is None or part.record.strands_cli.get("read_only_when") is not None:
+    if part.record.strands_cli.get("read_only_when") is not None:
         return {}
     hints = part.record.annotations
     return {**hints, "readOnlyHint": None} if hints.get("destructiveHint") is True else hints
 
 
 def annotations_of(parts: Iterable[PlannedTool]) -> dict[str, Any]:
-    """Return what is true of a tool because it is true of its parts; what is not known of one is not known of it."""
+    """Return the annotations that hold for a tool because they hold for its parts; unknown parts make it unknown."""
     known = [_hints(part) for part in parts]
     of_all = {word: True for word in _OF_ALL if all(hints.get(word) is True for hints in known)}
     of_any = {word: True for word in _OF_ANY if any(hints.get(word) is True for hints in known)}

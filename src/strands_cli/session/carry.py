@@ -147,11 +147,11 @@ async def call_alone(
 def workspace_of(planned: Plan) -> dict[str, Any]:
     """Return what file tools may touch: the working directory and the mounts, not what decides over the run."""
     from strands_cli.planning.file_watch import custom_places, python_folders
-    from strands_cli.planning.lock_check import tools_of
+    from strands_cli.planning.workflow_tools import with_parts
 
     mounts = planned.spec.env.mounts
     rules = [file for _, file in planned.policy.files]
-    python = custom_places(tools_of(planned), python_folders(planned))
+    python = custom_places(with_parts(planned.called()), python_folders(planned))
     return {
         "root": str(Path.cwd()),
         "mounts": {name: str((planned.base_dir / path).absolute()) for name, path in mounts.items()},

@@ -14,7 +14,7 @@ from strands_cli.hooks.hook_values import HookContext
 from strands_cli.planning.build_plan import build_plan, folder_of, require_runnable, with_findings
 from strands_cli.planning.lock_check import require_locked, with_lock
 from strands_cli.planning.policy_files import load_policy
-from strands_cli.planning.resolve.tool_resolver import plan_single_tool
+from strands_cli.planning.resolve.single_tool import plan_single_tool
 from strands_cli.planning.run_options import RunOptions
 from strands_cli.policy import Policy
 from strands_cli.session.hooked import faults_of, hooks_in_force, require_hooks

@@ -66,9 +66,10 @@ def begin_record(
 def given_to(planned: Plan, given: GivenTools) -> dict[str, str]:
     """Return the program's tools that something in the plan may call, each with the file it came from."""
     from strands_cli.agents.assemble import tools_of_plan  # brings the SDK, which opening a record does not need
+    from strands_cli.planning.planned_tool import ObjectTool
 
-    records = [tool.record for tool in tools_of_plan(planned)]
-    return {record.name: given.places[record.name] for record in records if record and given.tool(record) is not None}
+    names = [tool.record.name for tool in tools_of_plan(planned) if isinstance(tool, ObjectTool)]
+    return {name: given.places[name] for name in names}
 
 
 def secrets_at_hand(journal: SqliteJournal) -> frozenset[str]:

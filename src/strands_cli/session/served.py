@@ -14,8 +14,8 @@ from strands_cli.errors import Finding, InvalidInput
 from strands_cli.lock import LockedServer, LockedTool
 from strands_cli.planning.build_plan import require_runnable
 from strands_cli.planning.lock_check import servers_in
-from strands_cli.planning.resolve.mcp_servers import reached_by
-from strands_cli.planning.workflow_tools import all_workflows_in, called_in, with_parts
+from strands_cli.planning.planned_tool import reached_by
+from strands_cli.planning.workflow_tools import all_workflows_in, with_parts
 from strands_cli.secrets.process_streams import hide
 from strands_cli.tools.mcp.toolset import Serving, definitions_of
 
@@ -94,4 +94,4 @@ def _all(plans: Iterable[Plan]) -> list[Plan]:
 
 
 def _used(plan: Plan) -> list[McpServer]:
-    return servers_in(with_parts(called_in(plan), of_others=False))
+    return servers_in(with_parts(plan.called(), of_others=False))

@@ -26,8 +26,11 @@ from strands_cli.engine.ports import AgentRequest
 from strands_cli.engine.standalone import OutsideRun
 from strands_cli.engine.threads import DaemonThreads
 from strands_cli.planning.plan import PlannedAgent, PlannedTool
+from strands_cli.planning.planned_tool import PythonTool
+from strands_cli.planning.resolve.single_tool import python_tool
 from strands_cli.policy import Decision, Rule
 from strands_cli.providers import ModelSettings
+from strands_cli.toolref import ToolRef
 from strands_cli.tools.calling_contract import DEFAULT_OUTPUT_BYTES, DEFAULT_TIMEOUT_S, Contract
 from strands_cli.tools.forms import Closer, RawTool, close_all, normal_spec, read_tools, spec_tool
 from strands_cli.tools.gate import Gate
@@ -283,7 +286,9 @@ def _specs(module: Any) -> list[Mapping[str, Any]]:
 
 
 def _planned(name: str, config: Mapping[str, Any]) -> PlannedTool:
-    return PlannedTool(name, f"native:{name}", None, Decision("allow", "the tool's own test"), config)
+    record = python_tool(ToolRef.parse(f"tested:{name}"), name).record
+    allowed = Decision("allow", "the tool's own test")
+    return PythonTool(name=name, ref=f"native:{name}", record=record, decision=allowed, config=config)
 
 
 def _loaded(planned: PlannedTool, raw: RawTool) -> LoadedTool:

@@ -27,8 +27,6 @@ def as_called(tool: PlannedTool, arguments: Mapping[str, Any]) -> tuple[Mapping[
         arguments: As a model would give them.
     """
     record = tool.record
-    if record is None:
-        return arguments, False
     try:
         filled = prepared(record.input_schema or {}, arguments)
     except SchemaFaultError:

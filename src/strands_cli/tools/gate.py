@@ -11,6 +11,7 @@ from strands_cli.engine.scope import StepScope
 from strands_cli.errors import StrandsCliError
 from strands_cli.events import ToolCallDecided, ToolCallFinished
 from strands_cli.hooks.manager import Hooks
+from strands_cli.planning.plan import WorkflowTool
 from strands_cli.planning.policy_requests import request_of
 from strands_cli.policy import Decision, Request, Rule
 from strands_cli.secrets import redact
@@ -127,7 +128,7 @@ class Gate:
             span.decided(decision)
             if decision.effect != "allow":
                 refusal = attempt.refused("denied", f"{attempt.name} was not called: {decision.rule}")
-        if refusal is None and self.parts is not None and attempt.tool.planned.own is not None:
+        if refusal is None and self.parts is not None and isinstance(attempt.tool.planned, WorkflowTool):
             await attempt.effect.start()
             result = await self.parts.call(attempt.tool, attempt.tool_use, attempt.scope, attempt.effect.key, self)
         elif refusal is None:

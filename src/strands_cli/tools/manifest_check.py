@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import Denied, NotEquipped, RunFailed, did_you_mean
-from strands_cli.planning.plan import PlannedTool
-from strands_cli.planning.resolve.tool_config import settled
+from strands_cli.planning.plan import PlannedTool, WorkflowTool
+from strands_cli.planning.planned_tool import InstalledTool, PythonTool
+from strands_cli.planning.tool_config import settled
 from strands_cli.tools.forms import RawTool
 from strands_cli.tools.output_schema import output_schema_of
 from strands_cli.tools.schema.schemas import SchemaFaultError, require_schema
@@ -64,11 +65,13 @@ def hold_against_manifest(planned: PlannedTool, found: Sequence[RawTool]) -> lis
     record = planned.record
     if not found:
         raise NotEquipped(f"{planned.ref} of {planned.distribution} holds no tools")
-    if (record is None and len(found) > 1) or (record is not None and record.members is None):
-        return [loaded_tool(replace(planned, name=raw.name, member=raw.name), raw, dict(raw.spec)) for raw in found]
-    raw = found[0] if record is None else _wanted(planned, found)
-    if record is None:
-        return [loaded_tool(planned, raw, raw.spec)]
+    if isinstance(planned, PythonTool):
+        if len(found) == 1:
+            return [loaded_tool(planned, found[0], found[0].spec)]
+        return [loaded_tool(replace(planned, name=raw.name), raw, raw.spec) for raw in found]
+    if isinstance(planned, InstalledTool) and record.members is None:
+        return [loaded_tool(replace(planned, name=raw.name, member=raw.name), raw, raw.spec) for raw in found]
+    raw = _wanted(planned, found)
     if differing := differences(record, raw.spec):
         raise Denied(
             f"manifest-mismatch: {planned.ref} of {planned.distribution} is not what its manifest says; "
@@ -81,13 +84,14 @@ def hold_against_manifest(planned: PlannedTool, found: Sequence[RawTool]) -> lis
 
 def _wanted(planned: PlannedTool, found: Sequence[RawTool]) -> RawTool:
     record = planned.record
-    wanted = planned.member or (record.name if record else planned.name)
+    member = planned.member if isinstance(planned, InstalledTool) else None
+    wanted = member or record.name
     raw = next((tool for tool in found if tool.name == wanted), None)
     if raw is not None:
         return raw
     names = [tool.name for tool in found]
     listed = ", ".join(names) or "nothing"
-    if record is not None and record.manifest is None and planned.member:
+    if record.manifest is None and member:
         close = did_you_mean(wanted, names)
         fix = f"did you mean 'native:{record.parent}.{close}'?" if close else None
         raise NotEquipped(f"{planned.ref}: {planned.distribution} has no '{wanted}'; it has {listed}", fix=fix)
@@ -161,14 +165,12 @@ def declared_spec(record: ToolRecord) -> dict[str, Any]:
     return {name: value for name, value in spec.items() if value is not None}
 
 
-def own_tool(planned: PlannedTool) -> LoadedTool:
+def workflow_tool(planned: WorkflowTool) -> LoadedTool:
     """Return a tool that the workflow makes; nothing is imported for it.
 
     Raises:
         NotEquipped: no provider would accept its name, or its schema cannot be used.
     """
-    if planned.record is None:
-        raise TypeError(f"{planned.ref} is not made in the workflow")
     raw = RawTool(planned.record.name, declared_spec(planned.record), _refuse)
     return hold_against_manifest(planned, [raw])[0]
 

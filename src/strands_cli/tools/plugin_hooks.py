@@ -179,5 +179,5 @@ def wrapped(hooks: Hooks | None, planned: PlannedTool, loaded: list[LoadedTool])
     Raises:
         Denied: a plugin failed to say what.
     """
-    wrappers = hooks.wrappers(planned.record) if hooks is not None else ()
+    wrappers = hooks.wrappers(planned.declared) if hooks is not None else ()
     return [replace(one, wrappers=wrappers) for one in loaded] if wrappers else loaded

@@ -33,10 +33,6 @@ class GivenTools:
         """The descriptions that `RunOptions.tools` takes."""
         return tuple(_record(raw) for raw in self.raw.values())
 
-    def tool(self, record: ToolRecord | None) -> RawTool | None:
-        """Return the object that a record describes, or None where it is an installed tool's."""
-        return self.raw.get(record.name) if record is not None and record.distribution == OWNER else None
-
     async def close(self) -> list[str]:
         """Close what was made for the run; return what went wrong, one line each."""
         return await close_all(self.closers)

@@ -27,11 +27,12 @@ from strands_cli.planning.file_watch import (
 )
 from strands_cli.planning.lock_check import check_used, used_by
 from strands_cli.planning.plan import Plan, PlannedTool
+from strands_cli.planning.planned_tool import PythonTool
 from strands_cli.tools.forms import Closer, RawTool, close_all
 from strands_cli.tools.gate import Gate
 from strands_cli.tools.invocation import NO_ANSWERS, Answers, Progress
 from strands_cli.tools.manifest_check import LoadedTool
-from strands_cli.tools.tool_loading import Toolbox, custom_folders, key_of, location_of
+from strands_cli.tools.tool_loading import Toolbox, custom_folders, key_of
 from strands_cli.tools.tool_results import Result, error_result
 
 # Loads tools as the run's own were loaded.
@@ -145,7 +146,7 @@ class Reloader:
     def _redefined(self, plugin: Plugin, catalog: Catalog) -> list[str]:
         """Return how definitions of the run's own tools differ from those that it was planned with."""
         now = watch_tools(plugin.tools, catalog, self._folders)
-        names = {tool.record.ref_name for tool in plugin.tools if tool.record is not None}
+        names = {tool.record.ref_name for tool in plugin.tools if not isinstance(tool, PythonTool)}
         return [
             line for name in sorted(names)
             for line in declaration_changes(plugin.watched.distributions, now.distributions, name)
@@ -212,7 +213,7 @@ def with_reloading(gate: Gate, reloader: Reloader) -> Gate:
 
 
 def _name_of(tool: PlannedTool) -> str:
-    return tool.distribution if tool.record is not None else location_of(tool)[0].partition(".")[0]
+    return tool.record.module.partition(".")[0] if isinstance(tool, PythonTool) else tool.distribution
 
 
 def _out_of_order(tool: LoadedTool, reason: str) -> LoadedTool:

@@ -13,7 +13,7 @@ from strands.types.tools import AgentTool
 from strands_cli.catalog import Catalog, ToolRecord
 from strands_cli.metadata import ToolMetadata, metadata_of
 from strands_cli.planning.policy_requests import request_of
-from strands_cli.planning.resolve.tool_resolver import bare_tool
+from strands_cli.planning.resolve.single_tool import installed_tool
 from strands_cli.policy import Request
 from strands_cli.policy.tool_claims import NOTHING_SAID, Said, tightened
 from strands_cli.tools.call_arguments import reads_only_now
@@ -41,7 +41,7 @@ def request_about(tool: AgentTool, raw: RawTool, arguments: Mapping[str, Any], c
         request = Request((f"mcp:{raw.name}",), aliases=tuple(dict.fromkeys((raw.name, str(original)))))
     elif (record := _record_of(raw.name, module, catalog)) is not None:
         known = tightened(Said(record.annotations, record.strands_cli), said)
-        request = request_of(bare_tool(raw.name, f"native:{record.ref_name}", record, catalog))
+        request = request_of(installed_tool(record, catalog, f"native:{record.ref_name}", raw.name))
     else:
         known = said
         places = (f"{module}:{raw.name}", f"{module}.{raw.name}")

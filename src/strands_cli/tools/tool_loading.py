@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.canonical_json import canonical_json
 from strands_cli.errors import Denied, InvalidInput, NotEquipped, StrandsCliError
 from strands_cli.hooks.manager import Hooks
-from strands_cli.planning.plan import PlannedTool
+from strands_cli.planning.plan import PlannedTool, WorkflowTool
+from strands_cli.planning.planned_tool import McpTool, ObjectTool, PythonTool
 from strands_cli.secrets import known_secrets, redact
 from strands_cli.tools.forms import Closer, NotAToolError, RawTool, close_all, read_tools, spec_tool
 from strands_cli.tools.import_guard import Tell, current_directory, kept_process, told_when_slow
-from strands_cli.tools.manifest_check import LoadedTool, hold_against_manifest, own_tool
+from strands_cli.tools.manifest_check import LoadedTool, hold_against_manifest, workflow_tool
 from strands_cli.tools.plugin_hooks import told_of_load, wrapped
 from strands_cli.tools.python_objects import GivenTools
 from strands_cli.tools.strands_tools_compat import adapted, prompts_taken
@@ -109,28 +110,27 @@ async def load_tools(
     toolbox = Toolbox()
     folders = custom_folders(base_dir, python_path)
     held: dict[tuple[str, str | None, str], list[RawTool]] = {}
-    served: dict[PlannedToolKey, PlannedTool] = {}
+    served: dict[PlannedToolKey, McpTool] = {}
 
     async def load(planned: PlannedTool) -> list[LoadedTool]:
-        module, attribute = location_of(planned)
-        place = (module, attribute, canonical_json(planned.config))
+        place = (planned.record.module, planned.record.attribute, canonical_json(planned.config))
         if place not in held:
-            searched = folders if planned.record is None else []
-            held[place] = await _read_plugin(planned, module, attribute, searched, toolbox.closers, tell)
+            searched = folders if isinstance(planned, PythonTool) else []
+            held[place] = await _read_plugin(planned, searched, toolbox.closers, tell)
         return hold_against_manifest(planned, held[place])
 
     try:
         for planned in planned_tools:
             key = key_of(planned)
-            if planned.server is not None:
+            if isinstance(planned, McpTool):
                 served[key] = planned
-            elif planned.own is not None:  # hook plugins stand around each of its parts
-                toolbox.tools[key] = [own_tool(planned)]
+            elif isinstance(planned, WorkflowTool):  # hook plugins wrap each of its parts
+                toolbox.tools[key] = [workflow_tool(planned)]
             elif key not in toolbox.tools:
-                if given is not None and (raw := given.tool(planned.record)):
-                    loaded = hold_against_manifest(planned, [raw])
+                if given is not None and isinstance(planned, ObjectTool):
+                    loaded = hold_against_manifest(planned, [given.raw[planned.record.name]])
                 else:
-                    loaded = await told_of_load(hooks, planned.record, partial(load, planned))
+                    loaded = await told_of_load(hooks, planned.declared, partial(load, planned))
                 toolbox.tools[key] = wrapped(hooks, planned, loaded)
         if served:
             await _serve(list(served.values()), serving, base_dir, toolbox, hooks)
@@ -141,7 +141,7 @@ async def load_tools(
 
 
 async def _serve(
-    planned: list[PlannedTool], serving: Serving | None, base_dir: Path | None, toolbox: Toolbox, hooks: Hooks | None
+    planned: list[McpTool], serving: Serving | None, base_dir: Path | None, toolbox: Toolbox, hooks: Hooks | None
 ) -> None:
     from strands_cli.tools.mcp.toolset import Serving, load_served  # half a second, for workflows with servers only
 
@@ -155,16 +155,6 @@ def close_the_current_directory() -> None:
     here = current_directory()
     absolute = [entry for entry in sys.path if entry and (here is not None or Path(entry).is_absolute())]
     sys.path[:] = [entry for entry in absolute if here is None or Path(entry).resolve() != here.resolve()]
-
-
-def location_of(planned: PlannedTool) -> tuple[str, str | None]:
-    """Return the module and attribute to import: from the catalog, or from the custom reference."""
-    if planned.record is not None:
-        return planned.record.module, planned.record.attribute
-    from strands_cli.toolref import ToolRef
-
-    ref = ToolRef.parse(planned.ref)
-    return str(ref.module), ref.attribute
 
 
 def custom_folders(base_dir: Path | None, python_path: Sequence[str]) -> list[str]:
@@ -184,18 +174,14 @@ def custom_folders(base_dir: Path | None, python_path: Sequence[str]) -> list[st
 
 
 async def _read_plugin(
-    planned: PlannedTool,
-    module_name: str,
-    attribute: str | None,
-    folders: Sequence[str],
-    closers: list[Closer],
-    tell: Tell | None,
+    planned: PlannedTool, folders: Sequence[str], closers: list[Closer], tell: Tell | None
 ) -> list[RawTool]:
     """Import a plugin and read its tools.
 
     Raises:
         NotEquipped: it cannot be imported, holds no tool, or raises whatever it likes meanwhile.
     """
+    module_name, attribute = planned.record.module, planned.record.attribute
     try:
         with kept_process(), told_when_slow(f"importing {planned.ref} of {planned.distribution}", tell):
             close_the_current_directory()

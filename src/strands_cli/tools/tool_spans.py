@@ -101,7 +101,7 @@ def _tracer_of(provider: TracerProvider) -> Tracer:
 
 
 def _origin_of(planned: PlannedTool) -> dict[str, str]:
-    version = planned.record.version if planned.record is not None else None
+    version = planned.record.version
     return {"strands_cli.distribution": planned.distribution, **({"strands_cli.version": version} if version else {})}
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from strands_cli.planning.plan import PlannedTool
+from strands_cli.planning.plan import PlannedTool, WorkflowTool
+from strands_cli.planning.planned_tool import InstalledTool, McpTool, ObjectTool, PythonTool
 from strands_cli.policy.tool_claims import NOTHING_SAID, Said, tightened
 from strands_cli.tools.manifest_check import LoadedTool
 
@@ -30,12 +31,12 @@ def said_by(tool: LoadedTool, locked: frozenset[str] = frozenset()) -> Said:
 
 def _is_pinned(tool: PlannedTool, locked: frozenset[str]) -> bool:
     # A lock of files says nothing of what their code forwards from a server: only one of the server's definitions does.
-    return tool.server is not None and f"mcp:{tool.server.id}" in locked
+    return isinstance(tool, McpTool) and f"mcp:{tool.server.id}" in locked
 
 
 def _is_vouched_for(tool: PlannedTool, locked: frozenset[str]) -> bool:
     record = tool.record
-    if record is None or tool.is_given or record.distribution in locked:
+    if isinstance(tool, (PythonTool, ObjectTool)) or record.distribution in locked:
         return True
     return record.manifest is not None and record.members is not None
 
@@ -43,7 +44,7 @@ def _is_vouched_for(tool: PlannedTool, locked: frozenset[str]) -> bool:
 def _declared(tool: PlannedTool) -> Said:
     record = tool.record
     # A holder whose tools were found when it was loaded declares nothing of any of them; a program's object is itself.
-    if record is None or record.members is None or tool.is_given:
+    if not isinstance(tool, (InstalledTool, WorkflowTool)) or record.members is None:
         return NOTHING_SAID
     return Said(_words(record.annotations), _words(record.strands_cli))
 

@@ -11,8 +11,8 @@ from strands_cli.engine.nested_runs import render, run_agent, run_workflow
 from strands_cli.engine.ports import AgentRunner, ToolCaller
 from strands_cli.engine.step_results import StepResult, json_of, text_of
 from strands_cli.errors import InvalidAnswer, RunFailed, has_errors
+from strands_cli.planning.plan import AgentAsTool, Composite, InnerCall, WorkflowAsTool, WorkflowTool
 from strands_cli.planning.run_inputs import resolve_inputs
-from strands_cli.planning.workflow_tools import AgentAsTool, Composite, InnerCall, Skills, WorkflowAsTool
 from strands_cli.tools.manifest_check import LoadedTool
 from strands_cli.tools.skill_calls import load_skill
 from strands_cli.tools.tool_results import Result, error_of, error_result, well_formed
@@ -56,7 +56,9 @@ class Parts:
         Raises:
             StrandsCliError: why the run stops here.
         """
-        own, identity, arguments = tool.planned.own, str(tool_use["toolUseId"]), tool_use["input"]
+        if not isinstance(tool.planned, WorkflowTool):
+            raise TypeError(f"{tool.planned.name} is not made in the workflow")
+        own, identity, arguments = tool.planned.definition, str(tool_use["toolUseId"]), tool_use["input"]
         try:
             if isinstance(own, Composite):
                 answer = await self._composite(own, arguments, scope, key, gate)
@@ -64,10 +66,8 @@ class Parts:
                 answer = await _agent(own.agent, arguments, scope, key)
             elif isinstance(own, WorkflowAsTool):
                 answer = await self._workflow(own, arguments, scope, key)
-            elif isinstance(own, Skills):
-                answer = load_skill(own, arguments, identity)
             else:
-                raise TypeError(f"{tool.planned.name} is not made in the workflow")
+                answer = load_skill(own, arguments, identity)
         except InvalidAnswer as error:
             return error_result(identity, "invalid_output", error.message)
         except RunFailed as error:

@@ -116,10 +116,10 @@ def policy_document(ref: str, spec: str | None, policy_file: Path | None, given:
     from strands_cli.cli.commands.tool_list import hooked_catalog
     from strands_cli.cli.commands.tools_run import read_arguments
     from strands_cli.config import load_settings
-    from strands_cli.planning.lock_check import tools_of
     from strands_cli.planning.policy_explanation import explain_policy
     from strands_cli.planning.policy_files import load_policy, policy_places
     from strands_cli.planning.run_options import RunOptions
+    from strands_cli.planning.workflow_tools import with_parts
     from strands_cli.tools.call_arguments import as_called
 
     settings, (catalog, hooks) = load_settings(), hooked_catalog()
@@ -139,7 +139,7 @@ def policy_document(ref: str, spec: str | None, policy_file: Path | None, given:
         if spec
         else None
     )
-    rules, tools = (planned.rules, tools_of(planned)) if planned else (policy.rules, ())
+    rules, tools = (planned.rules, tuple(with_parts(planned.called()))) if planned else (policy.rules, ())
     found = explain_policy(ref, rules, catalog, settings, tools, arguments, hooks, as_called)
     read = {file for _, file in policy.files}
     return {

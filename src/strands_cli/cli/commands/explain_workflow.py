@@ -127,7 +127,9 @@ def _agent_tools(agent: PlannedAgent) -> Iterator[str]:
 
 def _tool(tool: PlannedTool) -> Iterator[str]:
     """Yield what may be done with a tool, and below it the same of the tools that it is made of."""
-    where = f"MCP server {tool.server.id}" if tool.server is not None else tool.qualified
+    from strands_cli.planning.planned_tool import McpTool
+
+    where = f"MCP server {tool.server.id}" if isinstance(tool, McpTool) else tool.describe()
     words = {"allow": "may be called without asking", "ask": "asks a person before each call", "deny": "is denied"}
     also = "".join(f"; {rule.effect} for some calls ({rule.words})" for rule in tool.conditional)
     yield f"Tool {tool.name} ({where}) {words[tool.decision.effect]}: {tool.decision.rule}{also}."
@@ -178,7 +180,7 @@ def _event(step: PlannedStep, waits: str) -> str:
 
 def _questions(planned: Plan) -> Iterator[str]:
     from strands_cli.planning.planned_steps import steps_of
-    from strands_cli.planning.workflow_tools import called_in, with_parts
+    from strands_cli.planning.workflow_tools import with_parts
     from strands_cli.workflow.model import GateStep
 
     for key, _, step in steps_of(planned.spec):
@@ -186,7 +188,7 @@ def _questions(planned: Plan) -> Iterator[str]:
             late = f" after {step.timeout_seconds:g} s" if step.timeout_seconds is not None else ""
             default = f"; without an answer{late} it is {_short(step.default)}" if step.default is not None else ""
             yield f"At {key}: {_short(step.prompt)}{default}"
-    for tool in with_parts(called_in(planned)):
+    for tool in with_parts(planned.called()):
         if tool.decision.effect == "ask":
             yield f"Before each call of {tool.name}: {tool.decision.rule}. To allow it beforehand: --allow {tool.name}"
         elif any(rule.effect == "ask" for rule in tool.conditional):

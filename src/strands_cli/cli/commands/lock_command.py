@@ -100,9 +100,10 @@ def _lock_now(folder: Path, named: Path | None, *, mcp: bool, keeping: bool) -> 
 
 def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, keeping: bool) -> dict[str, LockedServer]:
     """Return the MCP servers: as they are once started, or as the lock that stands there has them."""
-    from strands_cli.planning.lock_check import servers_in, tools_of
+    from strands_cli.planning.lock_check import servers_in
+    from strands_cli.planning.workflow_tools import with_parts
 
-    if not any(servers_in(tools_of(plan)) for plan in plans):
+    if not any(servers_in(with_parts(plan.called())) for plan in plans):
         return {}
     from strands_cli.session.served import lock_servers, unasked_servers
 

@@ -125,22 +125,23 @@ def _tool_lines(tool: PlannedTool) -> list[str]:
 
 def _origin(tool: PlannedTool) -> str:
     """Return where a tool comes from; what an MCP server has is known once it is started."""
-    if tool.server is None:
-        return tool.qualified
-    from strands_cli.planning.resolve.mcp_servers import reached_by
+    from strands_cli.planning.planned_tool import McpTool, reached_by
 
+    if not isinstance(tool, McpTool):
+        return tool.describe()
     known = "" if tool.member is not None else "; its tools are known after start"
     return f"(MCP server {reached_by(tool.server)}{known})"
 
 
 def skills_of(tool: PlannedTool) -> dict[str, list[str]]:
     """Return the files of each skill that a tool gives, by the skill's id."""
-    return {folder.id: list(folder.texts) for folder in getattr(tool.own, "folders", ())}
+    definition = getattr(tool, "definition", None)
+    return {folder.id: list(folder.texts) for folder in getattr(definition, "folders", ())}
 
 
 def parts_of(tool: PlannedTool) -> list[PlannedTool]:
     """Return what a tool is made of where the workflow makes it, each part once; agents are shown by themselves."""
-    parts = tool.own.parts if tool.own is not None and not tool.ref.startswith("agent:") else ()
+    parts: tuple[PlannedTool, ...] = () if tool.ref.startswith("agent:") else tool.parts
     return list({part.identity: part for part in parts}.values())
 
 
@@ -211,17 +212,19 @@ def _agent_document(agent: PlannedAgent) -> dict[str, Any]:
 
 
 def _tool_document(tool: PlannedTool) -> dict[str, Any]:
+    from strands_cli.planning.planned_tool import McpTool
+
     return {
         "name": tool.name,
         "ref": tool.ref,
         "distribution": tool.distribution,
-        "version": tool.record.version if tool.record else None,
+        "version": tool.record.version,
         "permission": tool.decision.effect,
         "rule": tool.decision.rule,
         "conditional": [
             {"effect": rule.effect, "pattern": rule.pattern, "rule": rule.words} for rule in tool.conditional
         ],
-        **({"server": tool.server.id, "known_after_start": tool.member is None} if tool.server is not None else {}),
+        **({"server": tool.server.id, "known_after_start": tool.member is None} if isinstance(tool, McpTool) else {}),
         **({"made_of": [_tool_document(part) for part in parts_of(tool)]} if tool.is_composed else {}),
         **({"skills": skills} if (skills := skills_of(tool)) else {}),
     }
@@ -247,15 +250,15 @@ def _parts_mermaid(planned: Plan) -> list[str]:
     lines: dict[str, None] = {}
 
     def draw(caller: str, tools: Iterable[PlannedTool], within: str) -> None:
-        for tool in (tool for tool in tools if tool.own is not None):
+        for tool in (tool for tool in tools if isinstance(tool, WorkflowTool)):
             name = _node(f"{within}tool:{tool.ref}")
             lines[f"  {caller} -.-> {name}"] = None
             if name not in nodes:
                 nodes[name] = f'  {name}[["{_label(tool.ref)}"]]'
                 inner = f"{within}{tool.ref}/" if tool.ref.startswith("workflow:") else within
-                draw(name, tool.own.parts if tool.own is not None else (), inner)
+                draw(name, tool.parts, inner)
 
-    from strands_cli.planning.plan import tools_of
+    from strands_cli.planning.plan import WorkflowTool, tools_in_step
     from strands_cli.planning.planned_steps import steps_of
     from strands_cli.workflow.model import AgentStep, CallStep
 
@@ -263,7 +266,7 @@ def _parts_mermaid(planned: Plan) -> list[str]:
         if isinstance(step, CallStep):
             draw(_node(key), filter(None, [planned.call_tools.get(step.tool)]), "")
         elif isinstance(step, AgentStep):
-            draw(_node(key), tools_of(step, planned.agents, planned.override_tools), "")
+            draw(_node(key), tools_in_step(step, planned.agents, planned.override_tools), "")
     return [*nodes.values(), *lines]
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from strands_cli.cli.terminal.terminal_human import TerminalHuman
     from strands_cli.engine.execute import RunResult
     from strands_cli.outputs.trace import RunTrace
-    from strands_cli.planning.plan import Plan, PlannedTool
+    from strands_cli.planning.plan import Plan
     from strands_cli.planning.run_options import RunOptions
 
 # Takes who answers and who listens.
@@ -112,21 +112,16 @@ def explain_stop(error: StrandsCliError, view: View, options: RunOptions) -> dic
     return {"questions": questions} if questions else {}
 
 
-def tools_of(planned: Plan) -> list[PlannedTool]:
-    """Return every tool that an agent or a step of the plan may call."""
-    agents = [tool for agent in planned.agents.values() for tool in agent.tools]
-    overrides = [tool for group in planned.override_tools.values() for tool in group]
-    return [*agents, *overrides, *planned.call_tools.values()]
-
-
 def warn_of_questions(planned: Plan) -> None:
     """Say before the first call which tools would ask, where nobody can be asked."""
-    asking = {tool.name: tool for tool in tools_of(planned) if tool.decision.effect == "ask"}
+    from strands_cli.planning.planned_tool import McpTool
+
+    asking = {tool.name: tool for tool in planned.called() if tool.decision.effect == "ask"}
     for name, tool in asking.items():
         # GET and HEAD of the HTTP tools, for example.
-        only_reads = tool.record is not None and "read_only_when" in tool.record.strands_cli
+        only_reads = "read_only_when" in tool.record.strands_cli
         which = "that do not only read will be denied" if only_reads else "will be denied"
-        if tool.server is not None and tool.member is None:  # rules may speak of some of its tools
+        if isinstance(tool, McpTool) and tool.member is None:  # rules may speak of some of its tools
             which = "that no rule allows will be denied"
         rule = tool.decision.rule
         said = f"warning: calls of '{name}' {which}: {rule}, and nobody is there to ask (allow: --allow {name})"

@@ -38,7 +38,8 @@ def list_served(spec: str, *, as_json: bool = False) -> None:
 
 
 def _rows(plan: Plan, found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[dict[str, Any]]:
-    from strands_cli.planning.resolve.mcp_servers import is_offered, model_name, reached_by
+    from strands_cli.planning.planned_tool import reached_by
+    from strands_cli.planning.resolve.mcp_servers import is_offered, model_name
 
     for server in plan.spec.tools.mcp:
         for name, definition in found[server.id].items():

@@ -51,7 +51,7 @@ def watch_tool(name: str, policy: Path | None, given: str) -> int:
     from strands_cli.catalog import discover_catalog
     from strands_cli.config import load_settings
     from strands_cli.planning.file_watch import watch_rules, watch_tools
-    from strands_cli.planning.resolve.tool_resolver import find_single_tool
+    from strands_cli.planning.resolve.single_tool import find_single_tool
 
     def look(_before: Watched | None) -> Watched:
         catalog = discover_catalog()

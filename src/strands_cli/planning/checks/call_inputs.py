@@ -26,7 +26,7 @@ def check_call_input(
         pointer: JSON pointer of `input`.
         document: The file, for places.
     """
-    schema = tool.record.input_schema if tool.record else None
+    schema = tool.record.input_schema
     if schema is None:
         return
     properties = schema.get("properties")

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.canonical_json import canonical_json
 from strands_cli.catalog import ToolRecord
 from strands_cli.errors import Finding, has_errors
-from strands_cli.planning.plan import PlannedTool
+from strands_cli.planning.planned_tool import InstalledTool
 from strands_cli.planning.resolve.headers import check_headers
-from strands_cli.planning.resolve.tool_config import secrets_in
+from strands_cli.planning.resolve.resolve_context import ResolveContext
+from strands_cli.planning.resolve.single_tool import installed_tool
+from strands_cli.planning.tool_config import secrets_in
 
 if TYPE_CHECKING:
-    from strands_cli.planning.resolve.tool_resolver import ToolResolver
     from strands_cli.workflow.tool_entries import HttpExecutor
 
 TOOL = "http_executor"
@@ -27,43 +28,41 @@ _MODEL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _GRACE_S = 5
 
 
-def planned_executors(resolver: ToolResolver) -> dict[str, PlannedTool | None]:
+def planned_executors(context: ResolveContext) -> dict[str, InstalledTool | None]:
     """Return the executors of a workflow by their ids; None stands for those that cannot be used, with a finding."""
-    executors = resolver.spec.tools.http_executors
+    executors = context.spec.tools.http_executors
     if not executors:
         return {}
-    record = _record(resolver)
-    planned: dict[str, PlannedTool | None] = {}
+    record = _record(context)
+    planned: dict[str, InstalledTool | None] = {}
     for index, executor in enumerate(executors):
-        faults = list(_faults(executor, f"{_SECTION}/{index}", resolver))
-        resolver.findings += faults
+        faults = list(_faults(executor, f"{_SECTION}/{index}", context))
+        context.findings += faults
         sound = record is not None and not has_errors(faults)
-        planned[executor.id] = _planned(executor, record, index, resolver) if record is not None and sound else None
+        planned[executor.id] = _planned(executor, record, index, context) if record is not None and sound else None
     return planned
 
 
-def _record(resolver: ToolResolver) -> ToolRecord | None:
+def _record(context: ResolveContext) -> ToolRecord | None:
     """Return the installed tool; what is in its way is a finding."""
-    found = resolver.catalog.lookup(f"native:{TOOL}")
+    found = context.catalog.lookup(f"native:{TOOL}")
     if isinstance(found, ToolRecord):
         return found
-    where = resolver.document.where(_SECTION)
+    where = context.document.where(_SECTION)
     if found.code == "unknown-tool":
         message = f"tools.http_executors needs the tool '{TOOL}', which no installed distribution provides"
         found = Finding("tool-unmet", message, None, _INSTALL)
-    resolver.findings.append(replace(found, where=where))
+    context.findings.append(replace(found, where=where))
     return None
 
 
-def _planned(executor: HttpExecutor, record: ToolRecord, index: int, resolver: ToolResolver) -> PlannedTool:
-    from strands_cli.planning.resolve.tool_resolver import bare_tool
-
-    where = resolver.document.where(f"{_SECTION}/{index}")
+def _planned(executor: HttpExecutor, record: ToolRecord, index: int, context: ResolveContext) -> InstalledTool:
+    where = context.document.where(f"{_SECTION}/{index}")
     config = _config(executor)
-    resolver.check_config(record, config, where)
+    context.check_config(record, config, where)
     told = replace(record, description=description_of(executor))
-    bare = bare_tool(executor.id, executor.id, told, resolver.catalog, config)
-    return resolver.settle(replace(bare, settles=_settles(executor, record)), where)
+    bare = installed_tool(told, context.catalog, executor.id, executor.id, config)
+    return context.settle(replace(bare, settles=_settles(executor, record)), where)
 
 
 def _config(executor: HttpExecutor) -> dict[str, Any]:
@@ -96,9 +95,9 @@ def _parts(executor: HttpExecutor) -> tuple[str, str, str, str]:
     return scheme, host, port, path
 
 
-def _faults(executor: HttpExecutor, pointer: str, resolver: ToolResolver) -> Iterator[Finding]:
+def _faults(executor: HttpExecutor, pointer: str, context: ResolveContext) -> Iterator[Finding]:
     """Yield what is wrong with an executor as it is written."""
-    where = resolver.document.where
+    where = context.document.where
     if not _MODEL_NAME.fullmatch(executor.id):
         message = f"the executor '{executor.id}' has a name that models cannot call"
         fix = f"write {re.sub(r'[^a-zA-Z0-9_-]', '_', executor.id)[:64]}"
@@ -108,7 +107,7 @@ def _faults(executor: HttpExecutor, pointer: str, resolver: ToolResolver) -> Ite
         message = f"`base_url` of '{executor.id}' is not http(s)://host[:port][/path]"
         fix = "leave out user name, query and fragment; a secret goes into `headers` as ${secrets.NAME}"
         yield Finding("bad-value", message, where(f"{pointer}/base_url"), fix)
-    yield from check_headers(executor.id, executor.headers, scheme, host, pointer, resolver.document)
+    yield from check_headers(executor.id, executor.headers, scheme, host, pointer, context.document)
 
 
 def description_of(executor: HttpExecutor) -> str:

@@ -11,41 +11,43 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.catalog import ToolRecord
 from strands_cli.errors import Finding, Where, did_you_mean, has_errors
-from strands_cli.planning.plan import PlannedTool
+from strands_cli.planning.planned_tool import McpTool, reached_by
 from strands_cli.planning.resolve.headers import check_headers
-from strands_cli.planning.resolve.tool_config import secrets_in
-from strands_cli.policy import Request, decide
+from strands_cli.planning.resolve.resolve_context import ResolveContext
+from strands_cli.planning.tool_config import secrets_in
 
 if TYPE_CHECKING:
-    from strands_cli.planning.resolve.tool_resolver import ToolResolver
     from strands_cli.workflow.model import McpServer, ToolEntry
 
 SECTION = "/tools/mcp"
 _URL = re.compile(r"(https?)://(\[[^\]\s]+\]|[^\s/?#@:\[\]\\]+)(:\d{1,5})?([/?][^\s#]*)?")
 _PREFIX = re.compile(r"[a-zA-Z0-9_-]{1,32}")
 _REFERENCE = re.compile(r"\$\{[^{}]*\}")
-_UNDECIDED = decide((), Request(names=()))
 
 
-def planned_servers(resolver: ToolResolver) -> dict[str, PlannedTool | None]:
+def planned_servers(context: ResolveContext) -> dict[str, McpTool | None]:
     """Return the servers of a workflow by their ids; None stands for those that cannot be used, with a finding."""
-    planned: dict[str, PlannedTool | None] = {}
-    for index, server in enumerate(resolver.spec.tools.mcp):
+    planned: dict[str, McpTool | None] = {}
+    for index, server in enumerate(context.spec.tools.mcp):
         pointer = f"{SECTION}/{index}"
-        faults = list(_faults(server, pointer, resolver))
-        resolver.findings += faults
+        faults = list(_faults(server, pointer, context))
+        context.findings += faults
         is_sound = not has_errors(faults) and server.id not in planned
-        planned[server.id] = _settled(server, pointer, resolver) if is_sound else planned.get(server.id)
+        planned[server.id] = _settled(server, pointer, context) if is_sound else planned.get(server.id)
     return planned
 
 
-def _settled(server: McpServer, pointer: str, resolver: ToolResolver) -> PlannedTool:
+def _settled(server: McpServer, pointer: str, context: ResolveContext) -> McpTool:
     whole = f"mcp:{server.id}"
-    tool = PlannedTool(
-        whole, whole, _record(server), _UNDECIDED, _config(server), sources=frozenset({"mcp"}),
-        settles=_settles(server), server=server,
-    )  # fmt: skip
-    return resolver.settle(tool, resolver.document.where(pointer))
+    tool = McpTool(
+        name=whole,
+        ref=whole,
+        record=_record(server),
+        config=_config(server),
+        settles=_settles(server),
+        server=server,
+    )
+    return context.settle(tool, context.document.where(pointer))
 
 
 def _record(server: McpServer) -> ToolRecord:
@@ -55,11 +57,6 @@ def _record(server: McpServer) -> ToolRecord:
         module="", attribute=None, path="", kind="mcp", status="unknown", members=None,
         description=f"Tools of the MCP server {reached_by(server)}",
     )  # fmt: skip
-
-
-def reached_by(server: McpServer) -> str:
-    """Return how a server is started or reached, as it is written; the values of secrets are in neither."""
-    return server.url if server.url is not None else " ".join((server.command or "", *server.args))
 
 
 def _config(server: McpServer) -> dict[str, Any]:
@@ -76,9 +73,9 @@ def _settles(server: McpServer) -> dict[str, Any]:
     return {"capabilities": capabilities}
 
 
-def _faults(server: McpServer, pointer: str, resolver: ToolResolver) -> Iterator[Finding]:
+def _faults(server: McpServer, pointer: str, context: ResolveContext) -> Iterator[Finding]:
     """Yield what is wrong with a server before it is started."""
-    document = resolver.document
+    document = context.document
     if server.prefix is not None and not _PREFIX.fullmatch(server.prefix):
         message = f"the prefix {server.prefix!r} of '{server.id}' makes names that models cannot call"
         yield Finding("bad-identifier", message, document.where(f"{pointer}/prefix"), "letters, digits, _ and - only")
@@ -87,48 +84,48 @@ def _faults(server: McpServer, pointer: str, resolver: ToolResolver) -> Iterator
             message = f"`{name}` of '{server.id}' would carry a secret where others can read it"
             fix = "put it into `env`" if server.url is None else "put it into `headers`"
             yield Finding("bad-value", message, document.where(f"{pointer}/{name}"), fix)
-    yield from _unfilled(server, pointer, resolver)
+    yield from _unfilled(server, pointer, context)
     if server.url is not None:
-        yield from _address_faults(server, pointer, resolver)
+        yield from _address_faults(server, pointer, context)
     elif server.command is not None:
-        yield from _command_faults(server, pointer, resolver)
+        yield from _command_faults(server, pointer, context)
 
 
 def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _unfilled(server: McpServer, pointer: str, resolver: ToolResolver) -> Iterator[Finding]:
+def _unfilled(server: McpServer, pointer: str, context: ResolveContext) -> Iterator[Finding]:
     """Yield a warning for each `${NAME}` of other clients' configurations, which nothing fills in here."""
     parts = {"env": server.env, "headers": server.headers}
     for part, texts in parts.items():
         for name, text in texts.items():
             others = [found for found in _REFERENCE.findall(text) if not found.startswith("${secrets.")]
             if others:
-                at = resolver.document.where(f"{pointer}/{part}/{name.replace('~', '~0').replace('/', '~1')}")
+                at = context.document.where(f"{pointer}/{part}/{name.replace('~', '~0').replace('/', '~1')}")
                 fix = "declare it under `env.secrets` and write ${secrets.NAME}"
                 yield Finding("no-effect", f"nothing fills in {others[0]} of '{server.id}'", at, fix, "warning")
 
 
-def _address_faults(server: McpServer, pointer: str, resolver: ToolResolver) -> Iterator[Finding]:
+def _address_faults(server: McpServer, pointer: str, context: ResolveContext) -> Iterator[Finding]:
     found = _URL.fullmatch(server.url or "")
     if not found:
         message = f"`url` of '{server.id}' is not http(s)://host[:port][/path]"
         fix = "leave out user name and fragment; a secret goes into `headers` as ${secrets.NAME}"
-        yield Finding("bad-value", message, resolver.document.where(f"{pointer}/url"), fix)
+        yield Finding("bad-value", message, context.document.where(f"{pointer}/url"), fix)
         return
-    yield from check_headers(server.id, server.headers, found[1], found[2], pointer, resolver.document)
+    yield from check_headers(server.id, server.headers, found[1], found[2], pointer, context.document)
 
 
-def _command_faults(server: McpServer, pointer: str, resolver: ToolResolver) -> Iterator[Finding]:
+def _command_faults(server: McpServer, pointer: str, context: ResolveContext) -> Iterator[Finding]:
     import shutil
 
-    command, folder = server.command or "", resolver.own.around.base_dir
+    command, folder = server.command or "", context.around.base_dir
     path = os.path.join(folder, command) if os.sep in command else command  # noqa: PTH118 - a program's name
     if shutil.which(path, path=server.env.get("PATH")) is None:
         place = f"in {folder}" if os.sep in command else "on PATH"
         message = f"the MCP server '{server.id}' needs the program {command!r}, which is not {place}"
-        yield Finding("tool-unmet", message, resolver.document.where(f"{pointer}/command"), "install it")
+        yield Finding("tool-unmet", message, context.document.where(f"{pointer}/command"), "install it")
 
 
 def model_name(server: McpServer, tool: str) -> str:
@@ -146,34 +143,39 @@ def is_offered(server: McpServer, tool: str) -> bool:
 
 
 def served_tool(
-    server_id: str, tool: str, entry: ToolEntry, where: Where, resolver: ToolResolver
-) -> tuple[PlannedTool, ...]:
-    """Return a server as an entry names it, or one of its tools; whether it has that is known once it runs."""
-    servers = resolver.servers
+    ref: tuple[str, str],
+    entry: ToolEntry,
+    where: Where,
+    servers: Mapping[str, McpTool | None],
+    context: ResolveContext,
+) -> tuple[McpTool, ...]:
+    """Return a server as an entry names it, or one of its tools; whether it has that is known once it runs.
+
+    Args:
+        ref: The server's id, and the tool's name; without the name it is the whole server.
+        entry: The entry.
+        where: Its place.
+        servers: The planned servers by their ids.
+        context: The workflow.
+    """
+    server_id, tool = ref
     if server_id not in servers:
         guess = did_you_mean(server_id, servers)
         fix = f"did you mean '{guess}'?" if guess else f"there are: {', '.join(servers) or 'none'}"
-        resolver.findings.append(Finding("unknown-server", f"there is no MCP server '{server_id}'", where, fix))
+        context.report("unknown-server", f"there is no MCP server '{server_id}'", where, fix)
         return ()
+    context.refuse_config(entry, "configured in tools.mcp", where, "write it there")
     planned = servers[server_id]
-    if entry.config:
-        message = f"'{entry.tool}' is configured in tools.mcp, so `config` has no effect"
-        resolver.findings.append(Finding("tool-config", message, where, "write it there"))
-    if planned is None or planned.server is None:
+    if planned is None:
         return ()
     if not tool:
         if entry.as_ is not None:
             message = f"'{entry.tool}' holds several tools, so `as: {entry.as_}` names none of them"
-            resolver.findings.append(Finding("twin-tool-names", message, where, f"name one: mcp:{server_id}/TOOL"))
+            context.report("twin-tool-names", message, where, f"name one: mcp:{server_id}/TOOL")
         return (planned,)
     if not is_offered(planned.server, tool):
         message = f"`tools` of the MCP server '{server_id}' keeps '{tool}' from every agent"
-        resolver.findings.append(Finding("no-effect", message, where, "change the filter, or leave the tool out"))
+        context.report("no-effect", message, where, "change the filter, or leave the tool out")
         return ()
-    one = replace(planned, name=entry.as_ or model_name(planned.server, tool), ref=f"mcp:{server_id}/{tool}")
-    return (resolver.settle(replace(one, member=tool), where),)
-
-
-def servers_of(tools: Mapping[str, PlannedTool | None]) -> tuple[PlannedTool, ...]:
-    """Return the servers that can be used."""
-    return tuple(filter(None, tools.values()))
+    name = entry.as_ or model_name(planned.server, tool)
+    return (context.settle(replace(planned, name=name, ref=f"mcp:{server_id}/{tool}", member=tool), where),)

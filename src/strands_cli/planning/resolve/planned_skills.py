@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.errors import Finding, Where
-from strands_cli.planning.plan import PlannedTool
-from strands_cli.planning.workflow_tools import Skills, own_record
-from strands_cli.policy import Request, decide
+from strands_cli.errors import Where
+from strands_cli.planning.plan import PlannedTool, Skills, WorkflowTool
+from strands_cli.planning.resolve.resolve_context import ResolveContext
+from strands_cli.planning.workflow_tools import workflow_record
 
 if TYPE_CHECKING:
-    from strands_cli.planning.resolve.tool_resolver import ToolResolver
     from strands_cli.workflow.model import ToolEntry
     from strands_cli.workflow.skill_folders import SkillFolder
 
@@ -22,36 +21,36 @@ _OUTPUT_BYTES = 512 * 1024
 _READS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 
 
-def planned_skills(resolver: ToolResolver) -> tuple[PlannedTool, ...]:
+def planned_skills(context: ResolveContext) -> WorkflowTool | None:
     """Return the tool that gives the skills of a workflow, if it has any that can be used."""
-    skills, around = resolver.spec.skills, resolver.own.around
+    skills, around = context.spec.skills, context.around
     if not skills:
-        return ()
+        return None
     from strands_cli.workflow.skill_folders import read_skills
 
-    folders, findings = read_skills(skills, around.base_dir, resolver.document, around.kept)
-    resolver.findings += findings
+    folders, findings = read_skills(skills, around.base_dir, context.document, around.kept)
+    context.findings += findings
     if not folders:
-        return ()
-    record = own_record(
+        return None
+    record = workflow_record(
         "skill", TOOL, description_of(folders), _schema(folders), _READS, max_output_bytes=_OUTPUT_BYTES
     )
-    tool = PlannedTool(TOOL, TOOL, record, _UNDECIDED, sources=_SOURCES, own=Skills(folders), depth=1)
-    return (resolver.settle(tool, resolver.document.where("/skills", key=True)),)
+    tool = WorkflowTool(name=TOOL, ref=TOOL, record=record, definition=Skills(folders), depth=1)
+    return context.settle(tool, context.document.where("/skills", key=True))
 
 
-def renamed_skill(resolver: ToolResolver, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
-    """Return the tool under another name; without one that can be used there is a finding already."""
-    if entry.config:
-        message = f"'{TOOL}' is made of `skills`, so `config` has no effect"
-        resolver.findings.append(Finding("tool-config", message, where, "write it there"))
-    own = (tool for tool in resolver.workflow_tools if tool.ref == TOOL and isinstance(tool.own, Skills))
-    return tuple(resolver.settle(replace(tool, name=entry.as_ or TOOL), where) for tool in own)
+def renamed_skill(
+    context: ResolveContext, tool: WorkflowTool | None, entry: ToolEntry, where: Where
+) -> tuple[PlannedTool, ...]:
+    """Return the tool under another name; where it cannot be used there is a finding already."""
+    context.refuse_config(entry, "made of `skills`", where, "write it there")
+    return () if tool is None else (context.settle(replace(tool, name=entry.as_ or TOOL), where),)
 
 
 def skill_files(tools: tuple[PlannedTool, ...]) -> dict[str, str]:
     """Return the texts of the skills among a workflow's tools, by the names under which a run keeps files."""
-    folders = (folder for tool in tools if isinstance(tool.own, Skills) for folder in tool.own.folders)
+    made = [tool.definition for tool in tools if isinstance(tool, WorkflowTool)]
+    folders = (folder for definition in made if isinstance(definition, Skills) for folder in definition.folders)
     return {place: text for folder in folders for place, text in folder.files.items()}
 
 
@@ -83,7 +82,3 @@ def _schema(folders: tuple[SkillFolder, ...]) -> Mapping[str, Any]:
         "required": ["skill_id"],
         "additionalProperties": False,
     }
-
-
-_UNDECIDED = decide((), Request(names=()))
-_SOURCES = frozenset({"workflow"})

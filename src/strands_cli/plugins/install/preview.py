@@ -16,7 +16,7 @@ from strands_cli.hooks.hook_values import HookContext
 from strands_cli.hooks.hookspecs import GROUP as HOOKS
 from strands_cli.lock import Difference
 from strands_cli.planning.policy_requests import request_of
-from strands_cli.planning.resolve.tool_resolver import bare_tool
+from strands_cli.planning.resolve.single_tool import installed_tool
 from strands_cli.plugins.install.collisions import find_collisions, programs_of
 from strands_cli.plugins.install.fetch import Fetched
 from strands_cli.policy import Decision, Request, Rule
@@ -89,7 +89,7 @@ def propose(fetched: Fetched, installed: Catalog, rules: Sequence[Rule], hooks: 
 
 
 def _decided(record: ToolRecord, fetched: Fetched, after: Catalog, rules: Sequence[Rule], hooks: Hooks) -> Decision:
-    request = request_of(bare_tool(record.name, f"native:{record.ref_name}", record, after))
+    request = request_of(installed_tool(record, after, f"native:{record.ref_name}"))
     request = replace(request, sources=frozenset({"index" if fetched.is_indexed else "archive"}))
     context = HookContext(rules=tuple(rules), request=request)
     return hooks.allow_tool(record, f"native:{record.ref_name}", context)

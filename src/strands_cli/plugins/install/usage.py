@@ -8,9 +8,10 @@ from strands_cli.catalog import Catalog
 from strands_cli.config import Settings
 from strands_cli.errors import StrandsCliError
 from strands_cli.planning.build_plan import build_plan
-from strands_cli.planning.lock_check import tools_of
+from strands_cli.planning.planned_tool import InstalledTool
 from strands_cli.planning.run_options import RunOptions
 from strands_cli.planning.workflow_folder import SUFFIXES, is_workflow
+from strands_cli.planning.workflow_tools import with_parts
 from strands_cli.workflow.document import read_document
 from strands_cli.workflow.loader import load_spec
 
@@ -31,5 +32,5 @@ def _tools(path: Path, name: str, catalog: Catalog, settings: Settings) -> list[
         planned = build_plan(spec, document, catalog, settings, RunOptions()) if spec is not None else None
     except StrandsCliError:
         return []
-    tools = tools_of(planned) if planned is not None else ()
-    return sorted({tool.name for tool in tools if tool.record is not None and tool.record.distribution == name})
+    tools = with_parts(planned.called()) if planned is not None else ()
+    return sorted({tool.name for tool in tools if isinstance(tool, InstalledTool) and tool.distribution == name})

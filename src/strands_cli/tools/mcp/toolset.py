@@ -13,7 +13,7 @@ from strands_cli.canonical_json import canonical_json
 from strands_cli.errors import Denied, Finding, NotEquipped, did_you_mean
 from strands_cli.hooks.manager import Hooks
 from strands_cli.lock import LockedServer, LockedTool, compare_tools
-from strands_cli.planning.plan import PlannedTool
+from strands_cli.planning.planned_tool import McpTool
 from strands_cli.planning.resolve.mcp_servers import is_offered, model_name
 from strands_cli.tools.forms import Closer, RawTool
 from strands_cli.tools.invocation import NO_ANSWERS, Answers, Progress
@@ -49,12 +49,12 @@ class Serving:
 class Served:
     """The tools that servers gave, by the planned tools that stand for them, and what a person should know of them."""
 
-    tools: list[tuple[PlannedTool, list[LoadedTool]]] = field(default_factory=list)
+    tools: list[tuple[McpTool, list[LoadedTool]]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
 
 async def load_served(
-    planned: Sequence[PlannedTool], serving: Serving, closers: list[Closer], hooks: Hooks | None = None
+    planned: Sequence[McpTool], serving: Serving, closers: list[Closer], hooks: Hooks | None = None
 ) -> Served:
     """Start the servers of these tools, all at once, and return the tools.
 
@@ -68,13 +68,13 @@ async def load_served(
         NotEquipped: a server does not start, or has not a tool that is named.
         Denied: a server is not what was locked.
     """
-    groups: dict[str, list[PlannedTool]] = {}
+    groups: dict[str, list[McpTool]] = {}
     for tool in planned:
         groups.setdefault(canonical_json(tool.config), []).append(tool)
     served = Served()
     servers = [
-        _Group(settings, its, serving, served.warnings)
-        for its in groups.values() if (settings := its[0].server) is not None
+        _Group(its[0].server, its, serving, served.warnings)
+        for its in groups.values()
     ]  # fmt: skip
     closers.append(("the MCP servers", partial(_stop_all, servers)))
     starts = [asyncio.create_task(told_of_load(hooks, one.record, one.load)) for one in servers]
@@ -130,10 +130,10 @@ async def _stop_all(servers: Iterable[_Group]) -> None:
 class _Group:
     """One server with the planned tools that are of it."""
 
-    def __init__(self, settings: McpServer, planned: list[PlannedTool], serving: Serving, warnings: list[str]) -> None:
+    def __init__(self, settings: McpServer, planned: list[McpTool], serving: Serving, warnings: list[str]) -> None:
         self.server = Server(settings, serving.folder, serving.values, serving.secrets)
         self.record = planned[0].record
-        self.loaded: list[tuple[PlannedTool, list[LoadedTool]]] = []
+        self.loaded: list[tuple[McpTool, list[LoadedTool]]] = []
         self._planned = planned
         self._pinned = serving.pinned.get(settings.id)
         self._warnings = warnings
@@ -160,7 +160,7 @@ class _Group:
         self.loaded = [(tool, self._made(tool)) for tool in self._planned]
         return [loaded for _, its in self.loaded for loaded in its]
 
-    def _made(self, planned: PlannedTool) -> list[LoadedTool]:
+    def _made(self, planned: McpTool) -> list[LoadedTool]:
         if planned.member is None:
             settings = self.server.settings
             each = [(replace(planned, name=model_name(settings, name), member=name), raw)
@@ -176,7 +176,7 @@ class _Group:
             raise NotEquipped(f"'{planned.ref}' cannot be used: {problem}", fix="tell its author")
         return [loaded_tool(planned, raw, raw.spec)]
 
-    def _sound(self, planned: PlannedTool, raw: RawTool) -> LoadedTool | None:
+    def _sound(self, planned: McpTool, raw: RawTool) -> LoadedTool | None:
         """Return one of all tools of the server, or None with a warning where it cannot be used."""
         if problem := _oversize(raw):
             self._warn(f"has a tool '{raw.name}' that is left out: {problem}")
@@ -225,7 +225,7 @@ class _Group:
         self._warnings.append(f"the MCP server '{self.server.settings.id}' {what}")
 
 
-def _is_denied_whole(tool: PlannedTool) -> bool:
+def _is_denied_whole(tool: McpTool) -> bool:
     """Return whether no call of a tool can be allowed; a rule with exceptions may spare some of a server's tools."""
     by = tool.decision.by
     return tool.decision.effect == "deny" and (by is None or not by.unless)

@@ -8,6 +8,10 @@ from typing import Any
 
 # The `format` by which a tool's `config_schema` says that a text is the name of a declared secret.
 NAME_FORMAT = "secret-name"
+# In a tool's `config`: the hosts that its author lets it reach. With those named, the model chooses none.
+HOSTS = "allow_hosts"
+# In a capability: every host, every file.
+EVERY = "*"
 _REFERENCE = re.compile(r"\$\{secrets\.([^{}]+)\}")
 
 
@@ -28,6 +32,27 @@ def settled(claims: Mapping[str, Any], by_config: Mapping[str, Any]) -> Mapping[
         own = declared if isinstance(declared, (list, tuple)) else ()
         capabilities["secrets"] = list(dict.fromkeys((*own, *added["secrets"])))
     return {**claims, **by_config, "capabilities": capabilities}
+
+
+def listed(capability: Any) -> list[Any] | None:
+    """Return what a capability lists; plain `true` means everything, and None is unknown."""
+    if isinstance(capability, bool):
+        return [EVERY] if capability else []
+    return list(capability) if isinstance(capability, (list, tuple)) else None
+
+
+def config_problems(schema: Mapping[str, Any], config: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with a tool's settings, each with its path; a `$ref` to another document is not fetched."""
+    import jsonschema  # only where a tool is configured
+    import referencing
+
+    try:
+        jsonschema.Draft202012Validator.check_schema(schema)
+        validator = jsonschema.Draft202012Validator(schema, registry=referencing.Registry())
+        errors = sorted(validator.iter_errors(dict(config)), key=lambda error: error.json_path)
+    except (jsonschema.SchemaError, referencing.exceptions.Unresolvable, RecursionError) as error:
+        return [f"its schema cannot be used: {getattr(error, 'message', error)}"]
+    return [f"{error.json_path.removeprefix('$').lstrip('.') or 'it'}: {error.message}" for error in errors]
 
 
 def _named(value: Any, schema: Mapping[str, Any]) -> Iterator[str]:

@@ -8,83 +8,71 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from strands_cli.catalog import ToolRecord
-from strands_cli.errors import Finding, InvalidInput, UsageError, Where, did_you_mean, has_errors
+from strands_cli.errors import InvalidInput, UsageError, Where, did_you_mean, has_errors
 from strands_cli.planning.checks.call_inputs import check_call_input
-from strands_cli.planning.plan import PlannedAgent, PlannedTool
-from strands_cli.planning.run_options import RunOptions
-from strands_cli.planning.workflow_tools import (
+from strands_cli.planning.plan import (
     AgentAsTool,
     Composite,
     InnerCall,
+    Plan,
+    PlannedAgent,
+    PlannedTool,
     WorkflowAsTool,
     WorkflowTool,
-    annotations_of,
-    depth_of,
-    own_record,
 )
-from strands_cli.policy import Policy, Request, Rule, decide
+from strands_cli.planning.resolve.resolve_context import Place, ResolveContext, Surroundings
+from strands_cli.planning.workflow_tools import annotations_of, workflow_record
 from strands_cli.workflow.document import Document
-from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot, place_of
+from strands_cli.workflow.file_source import place_of
 from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.model import CompositeTool, InputSpec, ToolEntry, WorkflowSpec
 
 if TYPE_CHECKING:
-    from strands_cli.planning.resolve.tool_resolver import ToolResolver
+    from strands_cli.catalog import ToolRecord
 
 # How deep tools may be made of tools; agents that call agents that call agents cost more with each level.
 MAX_DEPTH = 8
 MAX_PROMPT_SHOWN = 300
-# A file and what of it: `agent:a`, a composite's id, or nothing for the whole workflow.
-Place = tuple[str, str]
 Made = TypeVar("Made")
+Definition = Composite | AgentAsTool | WorkflowAsTool
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a workflow is planned in, besides itself and what is installed.
+class PartPlanners:
+    """What plans the parts of composed tools.
 
-    For one that is a tool of another, `rules` are those in force around it, `recording` is what its agents play that
-    name none, and `making` is of what it is becoming a part.
+    Attributes:
+        call: Resolves the tool of one call: its reference, its place, and words for the call.
+        agent: Plans an agent by its id.
+        workflow: Plans another workflow in its surroundings, with what this one is resolved against.
     """
 
-    base_dir: Path
-    options: RunOptions = field(default_factory=RunOptions)
-    environ: Mapping[str, str] = field(default_factory=dict)
-    kept: FileSnapshot = NO_SNAPSHOT
-    policy: Policy = field(default_factory=Policy)
-    rules: tuple[Rule, ...] = ()
-    recording: Path | None = None
-    making: tuple[Place, ...] = ()
-
-    @property
-    def is_tool(self) -> bool:
-        """Whether the workflow is a tool of another."""
-        return bool(self.making)
+    call: Callable[[str, str, str], PlannedTool | None]
+    agent: Callable[[str], PlannedAgent]
+    workflow: Callable[[WorkflowSpec, Document, ResolveContext, Surroundings], Plan]
 
 
 @dataclass(slots=True)
-class OwnTools:
-    """Resolves what the workflow itself makes into tools, each once; a thing that is a part of itself is a finding."""
+class ComposedTools:
+    """Resolves the composed tools of a workflow, each once; a thing that is a part of itself is a finding."""
 
-    resolver: ToolResolver
-    around: Surroundings
-    plan_agent: Callable[[str, ToolResolver, Surroundings], PlannedAgent]
+    context: ResolveContext
+    planners: PartPlanners
     making: list[Place] = field(default_factory=list)
     made: dict[Place, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.making += self.around.making or [(place_of(self.document.file), "")]
+        self.making += self.context.around.making or [(place_of(self.document.file), "")]
 
     @property
     def spec(self) -> WorkflowSpec:
         """The workflow."""
-        return self.resolver.spec
+        return self.context.spec
 
     @property
     def document(self) -> Document:
         """Its file."""
-        return self.resolver.document
+        return self.context.document
 
     @property
     def _has_notes(self) -> bool:
@@ -108,21 +96,21 @@ class OwnTools:
             (index, one) for index, one in enumerate(self.spec.tools.composite) if one.id == entry.tool
         )
         at = f"/tools/composite/{index}"
-        own = self._once(self._here(composite.id), where, lambda: self._composite(composite, at))
-        if own is None:
+        made = self._once(self._here(composite.id), where, lambda: self._composite(composite, at))
+        if made is None:
             return ()
-        record = own_record(
-            "composite", composite.id, composite.description, composite.input_schema, annotations_of(own.parts)
+        record = workflow_record(
+            "composite", composite.id, composite.description, composite.input_schema, annotations_of(made.parts)
         )
-        return self._planned(entry, record, own, where)
+        return self._planned(entry, record, made, where)
 
     def _composite(self, composite: CompositeTool, pointer: str) -> Composite | None:
         calls = []
         for number, step in enumerate(composite.steps):
             at = f"{pointer}/steps/{number}"
-            tool = self.resolver.call_tool(step.tool, f"{at}/tool", f"step {number + 1} of '{composite.id}'")
+            tool = self.planners.call(step.tool, f"{at}/tool", f"step {number + 1} of '{composite.id}'")
             if tool is not None:
-                self.resolver.findings += check_call_input(tool, step.input, f"{at}/input", self.document)
+                self.context.findings += check_call_input(tool, step.input, f"{at}/input", self.document)
                 calls.append(InnerCall(tool, step.input, step.save_as))
         return Composite(composite.id, tuple(calls), composite.output)
 
@@ -134,14 +122,14 @@ class OwnTools:
     def planned_agent(self, agent_id: str, where: Where | None = None) -> PlannedAgent | None:
         """Return an agent with its tools, or None where it is a part of itself."""
         place = self._here(f"agent:{agent_id}")
-        return self._once(place, where, lambda: self.plan_agent(agent_id, self.resolver, self.around))
+        return self._once(place, where, lambda: self.planners.agent(agent_id))
 
     def agent(self, agent_id: str, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
         """Return an agent as a tool."""
         if agent_id not in self.spec.agents:
             guess = did_you_mean(agent_id, self.spec.agents)
             fix = f"did you mean 'agent:{guess}'?" if guess else f"there are: {', '.join(self.spec.agents)}"
-            self._report("unknown-agent", f"the workflow has no agent '{agent_id}'", where, fix)
+            self.context.report("unknown-agent", f"the workflow has no agent '{agent_id}'", where, fix)
             return ()
         agent = self.planned_agent(agent_id, where)
         if agent is None:
@@ -149,94 +137,90 @@ class OwnTools:
         if agent.keeps_conversation:
             message = f"the agent '{agent_id}' has `memory: run`, and starts afresh wherever it is called as a tool"
             fix = "leave `memory` out, or give it what it has to know with each call"
-            self._report("no-effect", message, where, fix, "warning")
-        own = AgentAsTool(agent)
-        said = _annotations(own, notes=self._has_notes)
-        record = own_record("agent", agent_id, _about(agent), agent_input_schema(agent), said)
-        return self._planned(entry, record, own, where)
+            self.context.report("no-effect", message, where, fix, "warning")
+        made = AgentAsTool(agent)
+        hints = _annotations(made, notes=self._has_notes)
+        record = workflow_record("agent", agent_id, _about(agent), agent_input_schema(agent), hints)
+        return self._planned(entry, record, made, where)
 
     def workflow(self, path: str, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
         """Return another workflow as a tool; everything that is wrong with it is said at its own places."""
         file = self._file(path, where)
         if file is None:
             return ()
-        own = self._once((place_of(file), ""), where, lambda: self._workflow(file, path, where))
-        if own is None:
+        made = self._once((place_of(file), ""), where, lambda: self._workflow(file, path, where))
+        if made is None:
             return ()
-        spec = own.plan.spec
+        spec = made.plan.spec
         about, takes, notes = spec.description or spec.name, workflow_input_schema(spec), spec.context_policy.notes
-        said = _annotations(own, notes=notes is not None)
-        record = own_record("workflow", Path(path).stem, about, takes, said)
-        return self._planned(entry, record, own, where)
+        hints = _annotations(made, notes=notes is not None)
+        record = workflow_record("workflow", Path(path).stem, about, takes, hints)
+        return self._planned(entry, record, made, where)
 
     def _file(self, path: str, where: Where) -> Path | None:
-        folder = self.around.base_dir
+        folder = self.context.around.base_dir
         try:
             file = (folder / path).resolve()
             is_inside = file.is_relative_to(folder.resolve())
         except (OSError, ValueError, RuntimeError) as error:  # a loop of links, or a NUL in the path
-            self._report("bad-path", f"{path!r} is not a usable path: {error}", where, "name a file")
+            self.context.report("bad-path", f"{path!r} is not a usable path: {error}", where, "name a file")
             return None
         if not is_inside:
             message = f"{path!r} is outside the folder of the workflow"
-            self._report("bad-path", message, where, f"move the file below {folder.resolve()}")
+            self.context.report("bad-path", message, where, f"move the file below {folder.resolve()}")
             return None
         return file
 
     def _workflow(self, file: Path, path: str, where: Where) -> WorkflowAsTool | None:
-        from strands_cli.planning.build_plan import build_plan
-
-        around, resolver = self.around, self.resolver
+        context, around = self.context, self.context.around
         kept = replace(around.kept, folder=file.parent) if around.kept.folder else around.kept
         document = self._read(file, path, where)
         if document is None:
             return None
         loaded = load_spec(document, kept)
-        resolver.findings += [found for found in loaded.findings if found.code != "undeclared-variable"]
+        context.findings += [found for found in loaded.findings if found.code != "undeclared-variable"]
         if loaded.spec is None or has_errors(loaded.findings):
             return None
-        options = replace(around.options, given={}, values={}, allow=(), yes=False, tools=())
         runtime = self.spec.runtime
-        recording = around.base_dir / runtime.recording if runtime.recording else around.recording
-        inside = Surroundings(
-            file.parent, options, around.environ, kept, around.policy, tuple(resolver.rules), recording,
-            tuple(self.making),
-        )  # fmt: skip
-        plan = build_plan(
-            loaded.spec, document, resolver.catalog, resolver.settings, options, around.environ, kept, around.policy,
-            resolver.hooks, inside,
-        )  # fmt: skip
+        inside = replace(
+            around,
+            base_dir=file.parent,
+            options=replace(around.options, given={}, values={}, allow=(), yes=False, tools=()),
+            kept=kept,
+            rules=tuple(context.rules),
+            recording=around.base_dir / runtime.recording if runtime.recording else around.recording,
+            making=tuple(self.making),
+        )
+        plan = self.planners.workflow(loaded.spec, document, context, inside)
         named = {place_of(one.file): one.text for one in (document, *loaded.files)}
-        resolver.findings += plan.findings
+        context.findings += plan.findings
         return WorkflowAsTool(replace(plan, files={**plan.files, **named}), document)
 
     def _read(self, file: Path, path: str, where: Where) -> Document | None:
         """Return the file as a document that findings call by its path from here."""
         beside = Path(self.document.file).parent if not self.document.file.startswith("<") else Path()
-        shown = self.around.base_dir / path if self.around.kept.folder else beside / path
+        shown = self.context.around.base_dir / path if self.context.around.kept.folder else beside / path
         try:
-            document = self.around.kept.read(file, Path(shown))
+            document = self.context.around.kept.read(file, Path(shown))
         except UsageError as error:
             reason = error.findings[0].message if error.findings else error.message
-            self._report("file-unreadable", reason, where, "correct the path")
+            self.context.report("file-unreadable", reason, where, "correct the path")
             return None
         except InvalidInput as error:
-            self.resolver.findings += [replace(found, where=found.where or where) for found in error.findings]
+            self.context.findings += [replace(found, where=found.where or where) for found in error.findings]
             return None
         return document
 
-    def _planned(
-        self, entry: ToolEntry, record: ToolRecord, own: WorkflowTool, where: Where
-    ) -> tuple[PlannedTool, ...]:
-        if entry.config:
-            message = f"'{entry.tool}' is made in this workflow, so `config` has no effect"
-            self._report("tool-config", message, where, "configure the tools that it is made of")
-        if (depth := depth_of(own)) > MAX_DEPTH:
+    def _planned(self, entry: ToolEntry, record: ToolRecord, made: Definition, where: Where) -> tuple[PlannedTool, ...]:
+        fix = "configure the tools that it is made of"
+        self.context.refuse_config(entry, "made in this workflow", where, fix)
+        depth = 1 + max((part.depth for part in made.parts), default=0)
+        if depth > MAX_DEPTH:
             message = f"'{entry.tool}' is made of tools {depth} levels deep; at most {MAX_DEPTH} are allowed"
-            self._report("tool-cycle", message, where, "call the inner ones from a step instead")
+            self.context.report("tool-cycle", message, where, "call the inner ones from a step instead")
         name = entry.as_ or re.sub(r"[^a-zA-Z0-9_-]", "_", record.name)[:64]
-        tool = PlannedTool(name, entry.tool, record, _UNDECIDED, sources=frozenset({"workflow"}), own=own, depth=depth)
-        return (self.resolver.settle(tool, where),)
+        tool = WorkflowTool(name=name, ref=entry.tool, record=record, definition=made, depth=depth)
+        return (self.context.settle(tool, where),)
 
     def _here(self, what: str) -> Place:
         return place_of(self.document.file), what
@@ -250,7 +234,7 @@ class OwnTools:
             self._report_cycle(self.making[self.making.index(place) :], place, where)
             return None
         if len(self.making) > 3 * MAX_DEPTH:  # deeper than any that `depth_of` lets pass
-            self._report("tool-cycle", "tools are made of tools too many levels deep", where, "end the chain")
+            self.context.report("tool-cycle", "tools are made of tools too many levels deep", where, "end the chain")
             return None
         self.making.append(place)
         try:
@@ -262,15 +246,14 @@ class OwnTools:
     def _report_cycle(self, way: Sequence[Place], last: Place, where: Where | None) -> None:
         names = [what or Path(file).name for file, what in (*way, last)]
         message = f"{names[-1]} would be a tool of itself: {' -> '.join(names)}"
-        self._report("tool-cycle", message, where, "leave one of them out; an agent without `tools` has them all")
+        self.context.report(
+            "tool-cycle", message, where, "leave one of them out; an agent without `tools` has them all"
+        )
 
-    def _report(self, code: str, message: str, where: Where | None, fix: str, severity: Any = "error") -> None:
-        self.resolver.findings.append(Finding(code, message, where, fix, severity))
 
-
-def _annotations(own: WorkflowTool, *, notes: bool) -> dict[str, Any]:
+def _annotations(made: Definition, *, notes: bool) -> dict[str, Any]:
     """Return what the parts of a tool say together; one whose agents leave `notes` writes."""
-    return {} if notes else annotations_of(own.parts)
+    return {} if notes else annotations_of(made.parts)
 
 
 def agent_input_schema(agent: PlannedAgent) -> Mapping[str, Any]:
@@ -307,6 +290,3 @@ def _about(agent: PlannedAgent) -> str:
         return said
     shown = prompt if len(prompt) <= MAX_PROMPT_SHOWN else f"{prompt[:MAX_PROMPT_SHOWN]}..."
     return f"{said} What it was told about itself: {shown}"
-
-
-_UNDECIDED = decide((), Request(names=()))

@@ -1,0 +1,100 @@
+"""What the tools of one workflow are resolved with, what is around the workflow, and the findings about its tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from strands_cli.catalog import Catalog, ToolRecord
+from strands_cli.config import Settings
+from strands_cli.errors import Finding, Severity, Where, did_you_mean
+from strands_cli.planning.planned_tool import AnyTool
+from strands_cli.planning.resolve.single_tool import decided, denial_of, is_denied_by_policy
+from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.tool_config import config_problems, secrets_in
+from strands_cli.policy import Policy, Rule
+from strands_cli.workflow.document import Document
+from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot
+from strands_cli.workflow.model import ToolEntry, WorkflowSpec
+
+if TYPE_CHECKING:
+    from strands_cli.hooks.manager import Hooks
+
+# A file and a part of it: `agent:a`, a composite's id, or nothing for the whole workflow.
+Place = tuple[str, str]
+Kind = TypeVar("Kind", bound=AnyTool)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a workflow is planned in, besides itself and what is installed.
+
+    For one that is a tool of another, `rules` are those in force around it, `recording` is what its agents play that
+    name none, and `making` are the things that it becomes a part of.
+    """
+
+    base_dir: Path
+    options: RunOptions = field(default_factory=RunOptions)
+    environ: Mapping[str, str] = field(default_factory=dict)
+    kept: FileSnapshot = NO_SNAPSHOT
+    policy: Policy = field(default_factory=Policy)
+    rules: tuple[Rule, ...] = ()
+    recording: Path | None = None
+    making: tuple[Place, ...] = ()
+
+    @property
+    def is_tool(self) -> bool:
+        """Return whether the workflow is a tool of another."""
+        return bool(self.making)
+
+
+@dataclass(slots=True)
+class ResolveContext:
+    """One workflow with what its tools are resolved against; what is wrong collects in `findings`."""
+
+    spec: WorkflowSpec
+    document: Document
+    catalog: Catalog
+    rules: Sequence[Rule]
+    settings: Settings
+    hooks: Hooks | None = None
+    around: Surroundings = field(default_factory=lambda: Surroundings(Path.cwd()))
+    findings: list[Finding] = field(default_factory=list)
+
+    def report(
+        self, code: str, message: str, where: Where | None, fix: str | None, severity: Severity = "error"
+    ) -> None:
+        """Add a finding."""
+        self.findings.append(Finding(code, message, where, fix, severity))
+
+    def refuse_config(self, entry: ToolEntry, reason: str, where: Where, fix: str) -> None:
+        """Report a `config` that cannot have an effect, because the tool gets its settings elsewhere."""
+        if entry.config:
+            self.report("tool-config", f"'{entry.tool}' is {reason}, so `config` has no effect", where, fix)
+
+    def settle(self, tool: Kind, where: Where) -> Kind:
+        """Return a tool with the answer of policy; a denial, and secrets that it cannot have, are findings."""
+        known = [secret.name or secret.key for secret in self.spec.env.secrets]
+        for name in (name for name in secrets_in(tool.config, tool.record.config_schema) if name not in known):
+            guess = did_you_mean(name, known)
+            fix = f"did you mean '{guess}'?" if guess else f"name it: env: {{secrets: [{{key: {name}}}]}}"
+            message = f"the config of '{tool.name}' names the secret '{name}', which `env.secrets` does not have"
+            self.report("unknown-secret", message, where, fix)
+        planned = decided(tool, self.rules, self.hooks, self.document.file)
+        if is_denied_by_policy(planned):
+            self.findings.append(denial_of(planned, where))
+        return planned
+
+    def check_config(self, record: ToolRecord, config: Mapping[str, Any], where: Where) -> None:
+        """Report a configuration that does not fit the tool's schema."""
+        if not config or (record.config_schema is None and record.manifest is None):
+            return  # without a manifest the settings of the tool are unknown
+        if record.config_schema is None:
+            message = f"'{record.name}' of {record.distribution} declares no settings, so `config` has no effect"
+            self.report("tool-config", message, where, "remove `config`")
+            return
+        fix = f"see `strands tools show {record.ref_name}`"
+        for problem in config_problems(record.config_schema, config):
+            self.report("tool-config", f"the config of '{record.name}': {problem}", where, fix)

@@ -1,0 +1,145 @@
+"""One tool by its reference: planned outside any workflow, and what policy says of it before it is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from strands_cli.catalog import Catalog, ToolRecord
+from strands_cli.config import Settings
+from strands_cli.errors import Denied, Finding, InvalidInput, UsageError, Where
+from strands_cli.hooks.hook_values import HookContext
+from strands_cli.planning.planned_tool import AnyTool, InstalledTool, PythonTool
+from strands_cli.planning.policy_requests import request_of
+from strands_cli.planning.tool_config import secrets_in
+from strands_cli.policy import Rule, conditional_rules, decide, grant_of, names_custom
+from strands_cli.toolref import ToolRef, ToolRefError
+
+if TYPE_CHECKING:
+    from strands_cli.hooks.manager import Hooks
+    from strands_cli.workflow.model import ToolEntry
+
+Kind = TypeVar("Kind", bound=AnyTool)
+
+
+def plan_single_tool(
+    name: str, catalog: Catalog, settings: Settings, rules: Sequence[Rule] = (), hooks: Hooks | None = None
+) -> InstalledTool | PythonTool:
+    """Resolve one reference outside any workflow.
+
+    Raises:
+        StrandsCliError: no usable tool has this name, it holds several tools, or a rule denies it.
+    """
+    planned = decided(find_single_tool(name, catalog), rules, hooks)
+    if planned.decision.effect == "deny":
+        finding = denial_of(planned, None)
+        raise Denied(finding.message, findings=[finding], fix=finding.fix)
+    if isinstance(planned, PythonTool) and not is_granted(planned, rules, settings):
+        raise Denied(f"'{name}' is custom Python, which nobody has allowed", fix=how_to_grant(planned))
+    return planned
+
+
+def find_single_tool(name: str, catalog: Catalog) -> InstalledTool | PythonTool:
+    """Return the one tool that a reference names, before policy is asked.
+
+    Raises:
+        StrandsCliError: no usable tool has this name, or it holds several tools.
+    """
+    try:
+        ref = ToolRef.parse(catalog.typed(name))
+    except ToolRefError as error:
+        raise UsageError(str(error), fix="see the names: strands list-tools") from error
+    if ref.kind == "custom":
+        return python_tool(ref, name)
+    record = catalog.resolve(ref)
+    if record.members:
+        names = ", ".join(member.ref_name for member in record.members)
+        raise InvalidInput(
+            f"'{name}' holds several tools: {names}", fix=f"name one: native:{record.members[0].ref_name}"
+        )
+    return installed_tool(record, catalog, name)
+
+
+def installed_tool(
+    record: ToolRecord, catalog: Catalog, ref: str, name: str | None = None, config: Mapping[str, Any] | None = None
+) -> InstalledTool:
+    """Return the tool of a record before policy is asked, under its own name or another."""
+    from strands_cli.catalog.provenance import find_sources
+
+    named = secrets_in(config, record.config_schema)
+    return InstalledTool(
+        name=name or record.name,
+        ref=ref,
+        record=record,
+        config=config or {},
+        settles={"capabilities": {"secrets": list(named)}} if named else {},
+        sources=find_sources(record, catalog),
+        member=record.name if record.parent else None,
+    )
+
+
+def python_tool(ref: ToolRef, written: str, entry: ToolEntry | None = None) -> PythonTool:
+    """Return custom Python as a tool before policy is asked; an entry may name and configure it."""
+    own = (ref.attribute or str(ref.module)).rpartition(".")[2]
+    record = ToolRecord(
+        name=own,
+        distribution="custom",
+        version=None,
+        entry=ref.canonical,
+        entry_name=own,
+        module=str(ref.module),
+        attribute=ref.attribute,
+        path="",
+        kind="custom",
+    )
+    config = entry.config if entry is not None else None
+    named = secrets_in(config)
+    return PythonTool(
+        name=(entry.as_ if entry is not None else None) or own,
+        ref=written,
+        record=record,
+        config=config or {},
+        settles={"capabilities": {"secrets": list(named)}} if named else {},
+    )
+
+
+def decided(tool: Kind, rules: Sequence[Rule], hooks: Hooks | None = None, workflow: str | None = None) -> Kind:
+    """Return the tool with the answer of policy and of the hook plugins before any argument is known."""
+    request = request_of(tool)
+    if hooks is None:
+        decision = decide(rules, request)
+    else:
+        context = HookContext(workflow, tuple(rules), request)
+        decision = hooks.allow_tool(tool.declared, tool.ref, context)
+    return replace(tool, decision=decision, conditional=tuple(conditional_rules(rules, request)))
+
+
+def is_denied_by_policy(tool: AnyTool) -> bool:
+    """Return whether more than the workflow denies the tool, so that it must not even be imported."""
+    by = tool.decision.by
+    return tool.decision.effect == "deny" and (by is None or by.level != "workflow")
+
+
+def is_granted(tool: AnyTool, rules: Sequence[Rule], settings: Settings) -> bool:
+    """Return whether a tool may be imported: custom Python needs the allowlist or a rule of a policy file."""
+    if not isinstance(tool, PythonTool):
+        return True
+    if any(names_custom(pattern, tool.reference) for pattern in settings.custom_tools):
+        return True
+    return grant_of(rules, request_of(tool)) is not None
+
+
+def denial_of(tool: AnyTool, where: Where | None) -> Finding:
+    """Return the finding for a tool that policy denies."""
+    shown = f"'{tool.ref}'" if tool.name in tool.ref else f"'{tool.name}' of '{tool.ref}'"
+    message = f"{shown} ({tool.describe()}) is denied: {tool.decision.rule}"
+    changed = f"have the rule changed; see: strands explain policy {tool.ref}"
+    if tool.decision.plugin is not None:
+        changed = f"ask whoever has switched the hook plugin {tool.decision.plugin} on"
+    return Finding("tool-denied", message, where, f"leave the tool out, or {changed}")
+
+
+def how_to_grant(tool: PythonTool) -> str:
+    """Return the fix for custom Python that is not allowed."""
+    return f"read it, then allow it: STRANDS_CUSTOM_TOOL_ALLOWLIST={tool.reference}"
