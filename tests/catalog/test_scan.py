@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
+import importlib_metadata
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,10 +24,10 @@ def ours(path: list[str]) -> Declared:
 
 
 def oracle(path: list[str]) -> Declared | None:
-    """What importlib.metadata says of the group, first of each normalised name; None where it raises."""
+    """What importlib_metadata says of the group, first of each normalised name; None where it raises."""
     found: Declared = {}
     try:
-        for one in importlib.metadata.distributions(path=path):
+        for one in importlib_metadata.distributions(path=path):
             name = normalise(one._normalized_name)  # type: ignore[attr-defined]
             if name not in found:
                 found[name] = [(point.name, point.value) for point in one.entry_points if point.group == GROUP]

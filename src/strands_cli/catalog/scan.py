@@ -41,7 +41,7 @@ def search_path(path: Iterable[str] | None = None) -> list[str]:
 def scan(path: Sequence[str]) -> Scan:
     """Read what the distributions in these directories declare under the group `strands_cli.tools`.
 
-    The rules for names, precedence and line syntax are those of `importlib.metadata`, which a test holds equal; what
+    The rules for names, precedence and line syntax are those of `importlib_metadata`, which a test holds equal; what
     makes that library raise is a finding here.
     """
     seen = Scan()
