@@ -44,7 +44,7 @@ def test_tools_made_of_tools_that_only_read_are_at_work_together(site: Site) -> 
     barrier = asyncio.Barrier(2)
 
     async def meet(_name: str, _given: Mapping[str, Any]) -> None:
-        await asyncio.wait_for(barrier.wait(), 20)
+        await asyncio.wait_for(barrier.wait(), 120)
 
     WORLD.reset(meet)
     asking_for({"both": {"number": 0}}, {"both": {"number": 1}})
