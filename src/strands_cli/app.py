@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from strands_cli.policy import Policy
     from strands_cli.tools.python_objects import GivenTools
     from strands_cli.workflow.file_source import FileSnapshot
-    from strands_cli.workflow.loader import Loaded
+    from strands_cli.workflow.loaded import Loaded
 
     Emit = Callable[[Event], None]
 

@@ -29,7 +29,8 @@ from strands_cli.workflow.builder import (
     task,
 )
 from strands_cli.workflow.document import read_document
-from strands_cli.workflow.model import AgentSpec, Chain, ChainConfig, GateStep, Runtime, WorkflowSpec
+from strands_cli.workflow.model import AgentSpec, GateStep, Runtime, WorkflowSpec
+from strands_cli.workflow.patterns.chain import Chain, ChainConfig
 from tests.wordings import Wording
 
 CLONE = Path(__file__).parent.parent.parent

@@ -12,9 +12,8 @@ import pytest
 
 from strands_cli.cli.commands.new_command import Pattern
 from strands_cli.cli.program import run_program
-from strands_cli.plugins.scaffold.new_workflow import PURPOSES
 from strands_cli.workflow.format_schema import workflow_schema
-from strands_cli.workflow.patterns import PATTERN_TYPES
+from strands_cli.workflow.patterns import PATTERNS
 from tests.cli.strands import STRANDS, Folder
 
 
@@ -25,10 +24,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_there_is_one_of_each_pattern() -> None:
-    assert get_args(Pattern) == PATTERN_TYPES == tuple(PURPOSES)
+    assert get_args(Pattern) == tuple(PATTERNS)
 
 
-@pytest.mark.parametrize("pattern", PATTERN_TYPES)
+@pytest.mark.parametrize("pattern", PATTERNS)
 def test_a_new_workflow_runs_as_it_is(pattern: str, folder: Folder) -> None:
     made = folder.strands("new", "first", "--pattern", pattern)
     assert made.out.endswith("next:\n  strands run first.yaml\n")

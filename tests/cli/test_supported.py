@@ -13,7 +13,7 @@ from strands_cli.codes import CODES
 from strands_cli.errors import ExitCode, exit_code_meanings
 from strands_cli.provider_table import PROVIDERS
 from strands_cli.toolref import RefKind, ToolRef
-from strands_cli.workflow.patterns import PATTERN_TYPES
+from strands_cli.workflow.patterns import PATTERNS
 from strands_cli.workflow.templates.sandbox import Sandbox
 
 
@@ -24,7 +24,7 @@ def document(capsys: pytest.CaptureFixture[str], *command: str) -> Any:
 
 def test_every_pattern_provider_and_exit_code_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     listed = document(capsys, "list-supported")
-    assert [row["name"] for row in listed["patterns"]] == list(PATTERN_TYPES)
+    assert [row["name"] for row in listed["patterns"]] == list(PATTERNS)
     assert [row["name"] for row in listed["providers"]] == list(PROVIDERS)
     assert [row["name"] for row in listed["exit_codes"]] == [code.value for code in ExitCode]
     assert [row["name"] for row in listed["steps"]] == ["agent", "hitl", "tool"]

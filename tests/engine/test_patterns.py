@@ -18,7 +18,7 @@ from strands_cli.errors import InvalidAnswer, RunFailed, StrandsCliError, Waitin
 from strands_cli.events import Event, PathEnded, RunWarning
 from strands_cli.planning.plan import Plan
 from strands_cli.workflow.graph_paths import onward_from
-from strands_cli.workflow.model import GraphConfig
+from strands_cli.workflow.patterns.graph import GraphConfig
 from tests.distributions import sound
 from tests.fakes.plans import plan_of
 from tests.fakes.ports import FakeClock, Say, ScriptedAgents, ScriptedHuman, ScriptedTools
@@ -567,4 +567,4 @@ def test_edges_back_into_a_loop_do_not_lead_onward() -> None:
             "edges": [{"from": "a", "to": ["b", "a"]}, {"from": "b", "to": ["c"]}, {"from": "c", "to": ["a", "d"]}],
         }
     )
-    assert onward_from(config) == {"a": {"b", "c", "d"}, "b": {"c", "d"}, "c": {"d"}, "d": set()}
+    assert onward_from(config.followers()) == {"a": {"b", "c", "d"}, "b": {"c", "d"}, "c": {"d"}, "d": set()}

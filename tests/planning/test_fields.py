@@ -5,7 +5,8 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from strands_cli.workflow.model import CallStep, Chain, WorkflowSpec
+from strands_cli.workflow.model import CallStep, WorkflowSpec
+from strands_cli.workflow.patterns.chain import Chain
 
 # Every field that a chain may have. A field that is added to the format must be added to those that act, where
 # `tests/covers` shows what it does, or to those that are there for people.

@@ -8,7 +8,8 @@ import pytest
 
 from strands_cli.errors import Finding, has_errors
 from strands_cli.workflow.document import read_document
-from strands_cli.workflow.loader import Loaded, load_spec
+from strands_cli.workflow.loaded import Loaded
+from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.model import AgentStep, CallStep, GateStep, ToolEntry
 from tests.wordings import Wording
 from tests.workflow.spoiled import CHAIN, HEAD, SPOILED, chain

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from strands_cli.workflow.document import read_document
-from strands_cli.workflow.loader import Loaded, load_spec
+from strands_cli.workflow.loaded import Loaded
+from strands_cli.workflow.loader import load_spec
 
 WORKFLOW = """\
 version: 1

@@ -21,7 +21,6 @@ from strands_cli.errors import InvalidInput
 from strands_cli.hooks.manager import Hooks
 from strands_cli.outputs.notes import NotesFile, place_notes
 from strands_cli.planning.plan import AgentAsTool, Composite, Plan, PlannedTool, tools_in_step
-from strands_cli.planning.planned_steps import steps_of
 from strands_cli.planning.secret_values import require_unwritten, secrets_declared
 from strands_cli.planning.workflow_tools import all_workflows_in, definitions_in, with_parts, workflows_in
 from strands_cli.policy import Rule
@@ -205,7 +204,7 @@ def require_callable(plan: Plan, toolbox: Toolbox) -> None:
     Raises:
         InvalidInput: two tools of a step's agent have one name, or a tool-call step names several tools.
     """
-    for _, _, step in steps_of(plan.spec):
+    for step in (placed.step for placed in plan.spec.pattern.steps()):
         if isinstance(step, AgentStep):
             toolbox.offered(tools_in_step(step, plan.agents, plan.override_tools))
         elif isinstance(step, CallStep):

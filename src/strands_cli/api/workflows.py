@@ -21,7 +21,7 @@ from strands_cli.workflow.builder import AgentPart, PatternPart, workflow_text
 from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.loader import Loaded
+    from strands_cli.workflow.loaded import Loaded
     from strands_cli.workflow.model import WorkflowSpec
 
 

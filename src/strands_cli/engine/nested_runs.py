@@ -10,7 +10,7 @@ from strands_cli.engine.patterns import PATTERNS
 from strands_cli.engine.run import Run
 from strands_cli.errors import BudgetExceeded, RunFailed
 from strands_cli.planning.planned_steps import AGENT_PART
-from strands_cli.workflow.model import AgentStep
+from strands_cli.workflow.steps import agent_step
 
 if TYPE_CHECKING:
     from strands_cli.engine.ports import AgentRunner, ToolCaller
@@ -31,7 +31,7 @@ async def run_agent(scope: StepScope, key: str, agent: str, prompt: str) -> Step
     Raises:
         StrandsCliError: why it stopped.
     """
-    step = AgentStep.model_construct(agent=agent, input=None, vars={}, tool_overrides=None)
+    step = agent_step(agent)
     # A step without an input that is not the first says what came before, which is no template.
     said = {"last_response": prompt}
     return await _run_of(scope).step(f"{key}/{AGENT_PART}{agent}", step, said, index=1, within=scope)

@@ -11,7 +11,8 @@ from strands_cli.workflow.base_model import NOTE_PREFIX
 from strands_cli.workflow.builder import chain, step, workflow_text
 from strands_cli.workflow.document import read_document
 from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot, place_of
-from strands_cli.workflow.loader import Loaded, load_spec
+from strands_cli.workflow.loaded import Loaded
+from strands_cli.workflow.loader import load_spec
 
 INPUT = "input"
 

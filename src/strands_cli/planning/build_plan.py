@@ -31,7 +31,7 @@ from strands_cli.planning.checks.recording_checks import check_recordings, recor
 from strands_cli.planning.checks.variable_checks import check_variables
 from strands_cli.planning.injection_paths import check_exposure
 from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, Skills, WorkflowTool, entry_key
-from strands_cli.planning.planned_steps import bounds_of, planned_steps, steps_of
+from strands_cli.planning.planned_steps import bounds_of, planned_steps
 from strands_cli.planning.resolve.planned_skills import skill_files
 from strands_cli.planning.resolve.resolve_context import ResolveContext, Surroundings
 from strands_cli.planning.resolve.tool_resolver import ToolResolver
@@ -262,16 +262,17 @@ def _step_tools(
     overrides: dict[str, tuple[PlannedTool, ...]] = {}
     calls: dict[str, PlannedTool] = {}
     context = resolver.context
-    for key, pointer, step in steps_of(spec):
+    for placed in spec.pattern.steps():
+        step = placed.step
         if isinstance(step, AgentStep) and step.tool_overrides is not None:
-            name = "tools" if pointer.endswith("/worker_template") else "tool_overrides"
+            pointer = placed.at("tool_overrides")
             for index, entry in enumerate(step.tool_overrides):
-                overrides[entry_key(entry)] = resolver.resolve(entry, f"{pointer}/{name}/{index}")
+                overrides[entry_key(entry)] = resolver.resolve(entry, f"{pointer}/{index}")
             group = [tool for entry in step.tool_overrides for tool in overrides[entry_key(entry)]]
-            resolver.distinct(group, f"{pointer}/{name}")
-        elif isinstance(step, CallStep) and (tool := resolver.call_tool(step.tool, f"{pointer}/tool", key)):
+            resolver.distinct(group, pointer)
+        elif isinstance(step, CallStep) and (tool := resolver.call_tool(step.tool, placed.at("tool"), placed.key)):
             calls[step.tool] = tool
-            context.findings += check_call_input(tool, step.input, f"{pointer}/input", context.document)
+            context.findings += check_call_input(tool, step.input, placed.at("input"), context.document)
     return overrides, calls
 
 

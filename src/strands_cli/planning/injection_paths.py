@@ -7,7 +7,6 @@ from typing import Any
 
 from strands_cli.errors import Finding
 from strands_cli.planning.plan import Plan, PlannedTool, tools_in_step
-from strands_cli.planning.planned_steps import steps_of
 from strands_cli.planning.tool_config import EVERY, HOSTS, listed
 from strands_cli.planning.workflow_tools import with_parts
 from strands_cli.workflow.document import Document, escape
@@ -24,10 +23,11 @@ def check_exposure(plan: Plan, document: Document) -> Iterator[Finding]:
     """
     for agent in plan.agents.values():
         yield from _check(agent.tools, f"agent '{agent.id}'", f"/agents/{escape(agent.id)}", document)
-    for key, pointer, step in steps_of(plan.spec):
+    for placed in plan.spec.pattern.steps():
+        step = placed.step
         if isinstance(step, AgentStep) and step.tool_overrides is not None and step.agent in plan.agents:
             tools = tools_in_step(step, plan.agents, plan.override_tools)
-            yield from _check(tools, f"agent '{step.agent}' in {key}", pointer, document)
+            yield from _check(tools, f"agent '{step.agent}' in {placed.key}", placed.pointer, document)
 
 
 def _check(tools: Iterable[PlannedTool], who: str, pointer: str, document: Document) -> Iterator[Finding]:

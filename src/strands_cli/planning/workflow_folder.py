@@ -14,7 +14,6 @@ from strands_cli.hooks.manager import Hooks
 from strands_cli.planning.agent_workflow import as_workflow
 from strands_cli.planning.build_plan import build_plan, folder_of
 from strands_cli.planning.plan import Plan
-from strands_cli.planning.planned_steps import steps_of
 from strands_cli.planning.run_options import RunOptions
 from strands_cli.toolref import ToolRef, ToolRefError
 from strands_cli.workflow.agent_file import is_agent_file, read_atomic
@@ -125,7 +124,7 @@ def _custom_references(spec: WorkflowSpec, folder: Path, seen: set[Path]) -> Ite
     entries = [
         entry.tool for tools in (spec.tools.python, *(a.tools or () for a in spec.agents.values())) for entry in tools
     ]
-    for _, _, step in steps_of(spec):
+    for step in (placed.step for placed in spec.pattern.steps()):
         if isinstance(step, AgentStep):
             entries += [entry.tool for entry in step.tool_overrides or ()]
         elif isinstance(step, CallStep):

@@ -20,7 +20,8 @@ from strands_cli.policy import Policy
 from strands_cli.session.hooked import faults_of, hooks_in_force, require_hooks
 from strands_cli.workflow.document import read_document
 from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot, place_of
-from strands_cli.workflow.loader import Loaded, load_spec
+from strands_cli.workflow.loaded import Loaded
+from strands_cli.workflow.loader import load_spec
 
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord

@@ -14,6 +14,7 @@ from strands_cli.errors import Finding, InvalidInput, StrandsCliError, has_error
 from strands_cli.workflow.checks.check_schema import check_regex, check_schema
 from strands_cli.workflow.document import Document
 from strands_cli.workflow.model import AgentSpec, AgentStep, FormatModel, Identifier, WorkflowSpec
+from strands_cli.workflow.patterns.chain import Chain
 from strands_cli.workflow.recording_file import VERSION, load_recording
 from strands_cli.workflow.validation_errors import findings_of
 
@@ -105,7 +106,7 @@ def is_single_step(value: Any) -> bool:
         spec = WorkflowSpec.model_validate(value, context={"document": True})
     except ValidationError:
         return False
-    steps = spec.pattern.config.steps if spec.pattern.type == "chain" else ()
+    steps = spec.pattern.config.steps if isinstance(spec.pattern, Chain) else ()
     return len(spec.agents) == 1 and len(steps) == 1 and isinstance(steps[0], AgentStep)
 
 

@@ -6,17 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from strands_cli.workflow.model import (
-    Chain,
-    EvaluatorOptimizer,
-    Graph,
-    OrchestratorWorkers,
-    Parallel,
-    Pattern,
-    Routing,
-    Runtime,
-    WorkflowPattern,
-)
+from strands_cli.workflow.sections import Runtime
 from strands_cli.workflow.templates.template import Path
 
 
@@ -36,91 +26,23 @@ class Unnamed:
 ANY = Unnamed()
 Scope = Mapping[str, Any]
 
-STEP: Scope = dict.fromkeys(("response", "output", "agent", "index", "status"), ANY)
-BRANCH: Scope = dict.fromkeys(("response", "output", "status", "steps"), ANY)
-NODE: Scope = dict.fromkeys(("response", "output", "agent", "status", "iteration"), ANY)
-WORKER: Scope = dict.fromkeys(("response", "output", "agent", "status", "task", "index"), ANY)
-ROUTER: Scope = dict.fromkeys(("chosen_route", "response"), ANY)
-RUN: Scope = dict.fromkeys(("id", "duration_s", "usage", "cost_usd"), ANY)
 
-# Names the format itself gives a meaning somewhere: elsewhere they are a mistake, not an undeclared input.
-RESERVED = frozenset(
-    {
-        "steps",
-        "last_response",
-        "hitl_response",
-        "tasks",
-        "branches",
-        "router",
-        "draft",
-        "iteration",
-        "evaluation",
-        "iterations",
-        "iteration_index",
-        "current_draft",
-        "current_evaluation",
-        "subtasks",
-        "orchestrator_response",
-        "workers",
-        "num_workers",
-        "round_count",
-        "reduce_response",
-        "nodes",
-        "TRACE",
-        "run",
-        "runtime",
-        "final_score",
-        "execution_context",
-    }
-)
+def scope_of(*words: str) -> dict[str, Any]:
+    """Return names whose values are known only in the run."""
+    return dict.fromkeys(words, ANY)
 
 
-def chain_scope(before: int | None, has_gate: bool) -> dict[str, Any]:
-    """Return the names a step sees after `before` others (None: any number)."""
-    scope: dict[str, Any] = {"steps": Items(STEP, before)}
-    if before != 0:
-        scope["last_response"] = ANY
-    if has_gate:
-        scope["hitl_response"] = ANY
-    return scope
+STEP: Scope = scope_of("response", "output", "agent", "index", "status")
 
+# Names that templates of every pattern may use somewhere; a pattern adds its own.
+COMMON_NAMES = frozenset({"steps", "last_response", "hitl_response", "TRACE", "run", "runtime", "execution_context"})
 
-EVALUATION: Scope = dict.fromkeys(("draft", "iteration", "evaluation"), ANY)
-REVIEW: Scope = {
-    **EVALUATION,
-    "iterations": Items(ANY),
-    **dict.fromkeys(("iteration_index", "current_draft", "current_evaluation"), ANY),
+# What artifacts may use besides inputs and the pattern's own names.
+AT_END: Scope = {
+    **scope_of("last_response", "hitl_response", "TRACE", "name", "execution_context"),
+    "runtime": dict.fromkeys(Runtime.model_fields, ANY),
+    "run": scope_of("id", "duration_s", "usage", "cost_usd"),
 }
-ORCHESTRATION: Scope = {"subtasks": Items(ANY), "orchestrator_response": ANY, "round_count": ANY}
-WORK: Scope = {**ORCHESTRATION, "workers": Items(WORKER), "num_workers": ANY, "last_response": ANY}
-WRITEUP: Scope = {**WORK, "reduce_response": ANY}
-
-
-def scope_at_end(pattern: Pattern) -> dict[str, Any]:
-    """Return the names artifacts see besides inputs: all of the pattern's, and those of the run."""
-    scope: dict[str, Any] = {
-        "last_response": ANY,
-        "TRACE": ANY,
-        "name": ANY,
-        "runtime": dict.fromkeys(Runtime.model_fields, ANY),
-        "run": RUN,
-        "execution_context": ANY,
-    }
-    if isinstance(pattern, Chain):
-        scope |= {"steps": Items(STEP, len(pattern.config.steps)), "hitl_response": ANY}
-    elif isinstance(pattern, WorkflowPattern):
-        scope |= {"tasks": {task.id: STEP for task in pattern.config.tasks}, "hitl_response": ANY}
-    elif isinstance(pattern, Routing):
-        scope |= {"router": ROUTER, "steps": Items(STEP), "hitl_response": ANY}
-    elif isinstance(pattern, Parallel):
-        scope |= {"branches": {branch.id: BRANCH for branch in pattern.config.branches}, "hitl_response": ANY}
-    elif isinstance(pattern, EvaluatorOptimizer):
-        scope |= {**REVIEW, "final_score": ANY, "hitl_response": ANY}
-    elif isinstance(pattern, OrchestratorWorkers):
-        scope |= {**WRITEUP, "hitl_response": ANY}
-    elif isinstance(pattern, Graph):
-        scope |= {"nodes": dict.fromkeys(pattern.config.nodes, NODE), "hitl_response": ANY}
-    return scope
 
 
 @dataclass(frozen=True, slots=True)

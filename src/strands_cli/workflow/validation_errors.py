@@ -13,7 +13,8 @@ from pydantic import Tag
 from strands_cli.errors import Finding, did_you_mean
 from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.document import Document, escape
-from strands_cli.workflow.patterns import PATTERN_TYPES
+from strands_cli.workflow.pattern_model import PatternModel
+from strands_cli.workflow.patterns import PATTERNS, tag_of
 
 Loc = tuple[int | str, ...]
 
@@ -164,9 +165,9 @@ def _no_form(mistake: _Mistake, document: Document) -> Finding:
     if mistake.loc[-1:] == ("pattern",):
         name = value.get("type")
         if name is None:
-            return Finding("missing-key", "`pattern` has no `type`", where, f"one of {', '.join(PATTERN_TYPES)}")
-        close = did_you_mean(str(name), PATTERN_TYPES)
-        fix = f"did you mean `{close}`?" if close else f"one of {', '.join(PATTERN_TYPES)}"
+            return Finding("missing-key", "`pattern` has no `type`", where, f"one of {', '.join(PATTERNS)}")
+        close = did_you_mean(str(name), PATTERNS)
+        fix = f"did you mean `{close}`?" if close else f"one of {', '.join(PATTERNS)}"
         return Finding(
             "unknown-pattern", f"there is no pattern {name!r}", document.where(f"{mistake.pointer}/type"), fix
         )
@@ -244,6 +245,8 @@ def _keys_at(model: type[FormatModel], loc: Loc) -> set[str]:
 
 def _inside(annotation: Any, token: int | str) -> list[Any]:
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if annotation is PatternModel:
+        return [model for name, model in PATTERNS.items() if token == tag_of(name)]
     if origin is typing.Annotated:
         tags = [item.tag for item in arguments[1:] if isinstance(item, Tag)]
         return [arguments[0]] if token in tags else [] if tags else _inside(arguments[0], token)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.commands.plan_command import bound_words, edges_of, model_words, parts_of, step_tools
+from strands_cli.cli.commands.plan_command import bound_words, model_words, parts_of, step_tools
 from strands_cli.cli.terminal.output import error_document, one_line, print_json, print_result
 from strands_cli.cli.terminal.workflow_summary import about_document
 from strands_cli.errors import StrandsCliError, has_errors
@@ -26,7 +26,7 @@ _LIMITS = {
     "turns": "{:,} model calls", "tokens": "{:,} tokens", "tool_calls": "{:,} tool calls",
     "cost_usd": "{:g} US dollars", "duration_s": "{:g} s",
 }  # fmt: skip
-# What `edges_of` says beside a condition.
+# What the edges of a pattern have besides conditions.
 _LABELS = {"else": "otherwise", "revise": "while no draft is accepted"}
 _TEXT = 160
 
@@ -138,34 +138,17 @@ def _tool(tool: PlannedTool) -> Iterator[str]:
 
 def _events(planned: Plan) -> list[str]:
     before: dict[str, list[str]] = {}
-    for first, then, label in edges_of(planned):
+    for first, then, label in planned.spec.pattern.edges():
         condition = f" ({_LABELS.get(label) or f'if {_short(label)}'})" if label else ""
         before.setdefault(then, []).append(f"{first}{condition}")
-    # Any edge of a graph leads on by itself; everywhere else all of them must be done.
-    word = " or " if planned.spec.pattern.type == "graph" else " and "
+    word = " or " if planned.spec.pattern.joins_any else " and "
     start = planned.steps[0].key if planned.steps else None
     waits = {
         key: f"{'first, and again ' if key == start else ''}after {word.join(keys)}, " for key, keys in before.items()
     }
-    return [*_arrangement(planned.spec.pattern), *(_event(step, waits.get(step.key, "")) for step in planned.steps)]
-
-
-def _arrangement(pattern: Any) -> Iterator[str]:
-    """Yield what kind of workflow it is, and what its pattern says of repetition."""
-    config = pattern.config
-    yield f"{pattern.type}: {(type(config).__doc__ or '').partition(chr(10))[0]}"
-    match pattern.type:
-        case "routing" if config.default is not None:
-            yield f"Where the router gives no valid route, it is {config.default}."
-        case "evaluator_optimizer":
-            accept = config.accept
-            yield f"A draft is accepted from a score of {accept.min_score:g}; at most {accept.max_iters} are written."
-        case "graph":
-            yield f"One node runs at most {config.max_iterations} times."
-        case "orchestrator_workers":
-            limits = config.orchestrator.limits
-            if words := _listed(limits, {"max_workers": "{} workers in a round", "max_rounds": "{} rounds"}):
-                yield f"At most {', '.join(words)}."
+    pattern = planned.spec.pattern
+    kind = f"{pattern.type}: {(type(pattern.config).__doc__ or '').partition(chr(10))[0]}"
+    return [kind, *pattern.limits(), *(_event(step, waits.get(step.key, "")) for step in planned.steps)]
 
 
 def _event(step: PlannedStep, waits: str) -> str:
@@ -179,15 +162,14 @@ def _event(step: PlannedStep, waits: str) -> str:
 
 
 def _questions(planned: Plan) -> Iterator[str]:
-    from strands_cli.planning.planned_steps import steps_of
     from strands_cli.planning.workflow_tools import with_parts
     from strands_cli.workflow.model import GateStep
 
-    for key, _, step in steps_of(planned.spec):
-        if isinstance(step, GateStep):
+    for placed in planned.spec.pattern.steps():
+        if isinstance(step := placed.step, GateStep):
             late = f" after {step.timeout_seconds:g} s" if step.timeout_seconds is not None else ""
             default = f"; without an answer{late} it is {_short(step.default)}" if step.default is not None else ""
-            yield f"At {key}: {_short(step.prompt)}{default}"
+            yield f"At {placed.key}: {_short(step.prompt)}{default}"
     for tool in with_parts(planned.called()):
         if tool.decision.effect == "ask":
             yield f"Before each call of {tool.name}: {tool.decision.rule}. To allow it beforehand: --allow {tool.name}"

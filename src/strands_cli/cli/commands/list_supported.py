@@ -51,14 +51,10 @@ def list_supported(
 
 
 def _patterns() -> Rows:
-    from strands_cli.workflow import patterns
+    from strands_cli.workflow.patterns import PATTERNS
 
-    kinds = [kind for kind in vars(patterns).values() if {"type", "config"} <= _fields(kind).keys()]
-    by_name = {get_args(_fields(kind)["type"].annotation)[0]: kind for kind in kinds}
-    return [
-        {"name": name, "description": _first_line(_fields(by_name[name])["config"].annotation)}
-        for name in patterns.PATTERN_TYPES
-    ]
+    configs = {name: _fields(model)["config"].annotation for name, model in PATTERNS.items()}
+    return [{"name": name, "description": _first_line(config)} for name, config in configs.items()]
 
 
 def _steps() -> Rows:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -237,7 +236,7 @@ def plan_mermaid(planned: Plan) -> str:
         opening, closing = ("{{", "}}") if step.kind == "gate" else ("[[", "]]") if step.kind == "call" else ("[", "]")
         lines.append(f'  {_node(step.key)}{opening}"{_label(step.key)}: {_label(step.who)}"{closing}')
     lines += _parts_mermaid(planned)
-    for before, after, text in edges_of(planned):
+    for before, after, text in planned.spec.pattern.edges():
         # Quoted, since a condition may hold the braces that Mermaid reads as shapes.
         label = f'|"{_label(text)}"|' if text else ""
         lines.append(f"  {_node(before)} -->{label} {_node(after)}")
@@ -259,14 +258,14 @@ def _parts_mermaid(planned: Plan) -> list[str]:
                 draw(name, tool.parts, inner)
 
     from strands_cli.planning.plan import WorkflowTool, tools_in_step
-    from strands_cli.planning.planned_steps import steps_of
     from strands_cli.workflow.model import AgentStep, CallStep
 
-    for key, _, step in steps_of(planned.spec):
+    for placed in planned.spec.pattern.steps():
+        step, caller = placed.step, _node(placed.key)
         if isinstance(step, CallStep):
-            draw(_node(key), filter(None, [planned.call_tools.get(step.tool)]), "")
+            draw(caller, filter(None, [planned.call_tools.get(step.tool)]), "")
         elif isinstance(step, AgentStep):
-            draw(_node(key), tools_in_step(step, planned.agents, planned.override_tools), "")
+            draw(caller, tools_in_step(step, planned.agents, planned.override_tools), "")
     return [*nodes.values(), *lines]
 
 
@@ -277,46 +276,3 @@ def _node(key: str) -> str:
 
 def _label(text: str) -> str:
     return re.sub(r"[\"|<>&#`\n\\]", lambda match: f"#{ord(match[0])};", text)
-
-
-def edges_of(planned: Plan) -> list[tuple[str, str, str]]:
-    """Return (before, after, label) by step keys."""
-    config: Any = planned.spec.pattern.config
-    keys = [step.key for step in planned.steps]
-    match planned.spec.pattern.type:
-        case "workflow":
-            return [(f"tasks.{dep}", f"tasks.{task.id}", "") for task in config.tasks for dep in task.deps]
-        case "graph":
-            return _graph_edges(config)
-        case "parallel":
-            ends = [f"branches.{branch.id}.steps.{len(branch.steps) - 1}" for branch in config.branches]
-            to_reduce = [(end, "reduce", "") for end in ends] if config.reduce is not None else []
-            return [*_within(keys), *to_reduce]
-        case "routing":
-            first = "router.review" if "router.review" in keys else "router"
-            review = [("router", first, "")] if first != "router" else []
-            routes = [(first, f"routes.{name}.steps.0", name) for name, route in config.routes.items() if route.then]
-            return [*review, *routes, *_within(keys)]
-        case "evaluator_optimizer":
-            return [*_in_order(keys), (keys[-1], keys[0], "revise")]
-        case _:
-            return _in_order(keys)
-
-
-def _in_order(keys: list[str]) -> list[tuple[str, str, str]]:
-    return [(before, after, "") for before, after in itertools.pairwise(keys)]
-
-
-def _within(keys: list[str]) -> list[tuple[str, str, str]]:
-    """Return the edges between steps of one sequence: keys that differ in their last number only."""
-    pairs = itertools.pairwise(keys)
-    return [(a, b, "") for a, b in pairs if ".steps." in a and a.rpartition(".")[0] == b.rpartition(".")[0]]
-
-
-def _graph_edges(config: Any) -> list[tuple[str, str, str]]:
-    edges: list[tuple[str, str, str]] = []
-    for edge in config.edges:
-        before = f"nodes.{edge.from_}#N"
-        edges += [(before, f"nodes.{target}#N", "") for target in edge.to or ()]
-        edges += [(before, f"nodes.{choice.to}#N", choice.when) for choice in edge.choose or ()]
-    return edges

@@ -15,7 +15,7 @@ from strands_cli.workflow.model import GateStep
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
     from strands_cli.engine.step_results import StepResult
-    from strands_cli.workflow.model import Edge, GraphConfig
+    from strands_cli.workflow.patterns.graph import Edge, GraphConfig
 
 
 async def graph(run: Run, config: GraphConfig) -> dict[str, Any]:
@@ -28,9 +28,9 @@ async def graph(run: Run, config: GraphConfig) -> dict[str, Any]:
     names: dict[str, Any] = {"nodes": {}, "last_response": ""}
     visits: Counter[str] = Counter()
     led_by: dict[str, str] = {}
-    onward, holding = onward_from(config), Holding(run, config)
+    onward, holding = onward_from(config.followers()), Holding(run, config)
     pending = {next(iter(config.nodes))}
-    while wave := holding.free(ready(config, pending, onward)):
+    while wave := holding.free(ready(config.nodes, pending, onward)):
         visits.update(wave)
         _require_bounded(wave, visits, config)
         results = await _run_wave(run, config, wave, visits, names, led_by, holding)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from strands_cli.workflow.graph_paths import reach_of
 from strands_cli.workflow.model import AgentStep
-from strands_cli.workflow.template_sites import Placed, sites_of_step
+from strands_cli.workflow.placed_steps import PlacedStep
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
     from strands_cli.errors import WaitingForPerson
-    from strands_cli.workflow.model import GraphConfig
+    from strands_cli.workflow.patterns.graph import GraphConfig
 
 
 class Holding:
@@ -32,7 +32,7 @@ class Holding:
 
     def wait(self, node: str, reason: WaitingForPerson) -> None:
         """Note that a node waits for a person."""
-        self._reach = self._reach or reach_of(self._config)
+        self._reach = self._reach or reach_of(self._config.followers())
         self._waiting[node] = reason
         self._open |= {node, *self._reach[node]}
 
@@ -62,7 +62,7 @@ class Holding:
         if not self._open:
             return False
         step = self._config.nodes[node]
-        texts = [site.text for site in sites_of_step(Placed("", step, {}))]
+        texts = [site.text for site in PlacedStep("", "", step).sites()]
         return node in self._open or self._shares_conversation(node) or self._looks(texts)
 
     def _shares_conversation(self, node: str) -> bool:

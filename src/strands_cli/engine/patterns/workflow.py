@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.concurrency import Job, Outcome
 from strands_cli.engine.step_results import StepResult
+from strands_cli.workflow.graph_paths import reached
 from strands_cli.workflow.model import GateStep
-from strands_cli.workflow.task_graph import reached
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
-    from strands_cli.workflow.model import DagConfig, Task
+    from strands_cli.workflow.patterns.workflow import DagConfig, Task
 
 
 async def workflow(run: Run, config: DagConfig) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from strands_cli.errors import Finding, StrandsCliError
 from strands_cli.planning.plan import PlannedAgent
-from strands_cli.planning.planned_steps import steps_of
 from strands_cli.workflow.document import Document, escape
 from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot, place_of
 from strands_cli.workflow.model import AgentStep, WorkflowSpec
@@ -48,8 +47,7 @@ def _check_file(
         return
     recording, findings = load_recording(recorded)
     yield from findings
-    # Only of a chain it is known beforehand which steps there will be.
-    if recording is not None and spec.pattern.type == "chain":
+    if recording is not None and spec.pattern.runs_every_step:
         yield from _check_steps(recording, recorded, spec, agents, document)
 
 
@@ -57,12 +55,14 @@ def _check_steps(
     recording: Recording, recorded: Document, spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], document: Document
 ) -> Iterator[Finding]:
     asking = {
-        key: pointer
-        for key, pointer, step in steps_of(spec)
-        if isinstance(step, AgentStep) and step.agent in agents and agents[step.agent].model.provider == "replay"
+        placed.key: placed.pointer
+        for placed in spec.pattern.steps()
+        if isinstance(step := placed.step, AgentStep)
+        and step.agent in agents
+        and agents[step.agent].model.provider == "replay"
     }
     # What stands below a step's key is of agents that are tools there, in this file or another.
-    known = {key for key, _, _ in steps_of(spec)}
+    known = {placed.key for placed in spec.pattern.steps()}
     strange = [
         key for key in recording.steps if key not in asking and not ("/" in key and key.partition("/")[0] in known)
     ]

@@ -8,7 +8,7 @@ from typing import Any
 from strands_cli.errors import Finding, did_you_mean
 from strands_cli.workflow.document import Document
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.template_scope import RESERVED
+from strands_cli.workflow.patterns import reserved_names
 from strands_cli.workflow.template_sites import template_sites
 from strands_cli.workflow.templates.template import Templates
 
@@ -20,7 +20,7 @@ def check_variables(spec: WorkflowSpec, document: Document, inputs: Mapping[str,
     for site in template_sites(spec):
         paths = templates.paths_in_condition(site.text) if site.is_condition else templates.paths_in(site.text)
         for name in sorted(str(path[0]) for path in paths):
-            if name in site.scope or name in inputs or name in RESERVED or name in findings:
+            if name in site.scope or name in inputs or name in reserved_names() or name in findings:
                 continue
             if name in spec.inputs.declared():
                 continue  # declared and without a value: that has its own finding

@@ -13,16 +13,8 @@ from strands_cli.errors import UsageError, did_you_mean
 from strands_cli.plugins.scaffold.new_file import require_name, write_new
 from strands_cli.provider_table import PROVIDERS
 from strands_cli.workflow.format_schema import workflow_schema
+from strands_cli.workflow.patterns import PATTERNS
 
-PURPOSES = {
-    "chain": "Steps one after another; each sees what those before it said.",
-    "workflow": "Tasks with dependencies; each starts when its own are done.",
-    "routing": "A router chooses one of the routes; only that one runs.",
-    "parallel": "Branches side by side, then one step that joins them.",
-    "evaluator_optimizer": "Drafts are judged and revised until one is good enough.",
-    "orchestrator_workers": "An orchestrator hands out tasks, workers do them side by side.",
-    "graph": "Nodes and edges with conditions; this one has a loop.",
-}
 SCHEMA = "workflow.schema.json"
 _TOKEN = re.compile(r"\{\{(schema|purpose|name|runtime)\}\}")
 # What YAML reads as something else than text.
@@ -35,7 +27,7 @@ class NewWorkflow:
 
     Attributes:
         name: The workflow's name, and that of its file.
-        pattern: One of `PURPOSES`.
+        pattern: One of `PATTERNS`.
         provider: Who serves its models; without one it plays a recording that is written beside it.
         model: The provider's name of the model.
     """
@@ -71,10 +63,11 @@ def workflow_files(new: NewWorkflow) -> dict[str, str]:
     """
     require_name(new.name, "a workflow")
     name = json.dumps(new.name) if new.name.lower() in _YAML_WORDS else new.name
-    words = {"schema": SCHEMA, "purpose": PURPOSES[new.pattern], "name": name, "runtime": _runtime(new)}
-    made = {f"{new.name}.yaml": _filled("head", words) + _template(new.pattern)}
+    pattern = PATTERNS[new.pattern]
+    words = {"schema": SCHEMA, "purpose": pattern.purpose, "name": name, "runtime": _runtime(new)}
+    made = {f"{new.name}.yaml": _head(words) + pattern.starter}
     if new.recording is not None:
-        made[new.recording] = _template(f"{new.pattern}.recording")
+        made[new.recording] = pattern.recording
     return made
 
 
@@ -96,10 +89,6 @@ def _runtime(new: NewWorkflow) -> str:
     return f"  provider: {new.provider}"
 
 
-def _filled(name: str, words: Mapping[str, str]) -> str:
-    return _TOKEN.sub(lambda found: words[found[1]], _template(name))
-
-
-def _template(name: str) -> str:
-    place = files("strands_cli.plugins.scaffold").joinpath("templates", "workflow", f"{name}.yaml.txt")
-    return place.read_text(encoding="utf-8")
+def _head(words: Mapping[str, str]) -> str:
+    place = files("strands_cli.plugins.scaffold").joinpath("templates", "workflow", "head.yaml.txt")
+    return _TOKEN.sub(lambda found: words[found[1]], place.read_text(encoding="utf-8"))

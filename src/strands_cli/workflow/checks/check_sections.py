@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from strands_cli.errors import Finding, did_you_mean
-from strands_cli.workflow.checks.check_pattern import duplicates, no_effect, unknown
 from strands_cli.workflow.checks.check_schema import check_schema
 from strands_cli.workflow.document import escape
+from strands_cli.workflow.findings import duplicates, no_effect, unknown
 from strands_cli.workflow.input_coercion import coerce_input
+from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import CompositeTool, InputSpec, McpServer, WorkflowSpec
-from strands_cli.workflow.template_scope import RESERVED
-
-if TYPE_CHECKING:
-    from strands_cli.workflow.loader import Loaded
+from strands_cli.workflow.patterns import reserved_names
 
 _SOURCES_WITH_PATH = frozenset({"file", "command", "secrets_manager", "ssm", "keyring"})
 
@@ -46,14 +43,14 @@ def check_inputs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     for name, value in spec.inputs.values.items():
         known = spec.inputs.declared().get(name)
         pointer = f"/inputs/values/{escape(name)}"
-        if name in RESERVED:
+        if name in reserved_names():
             yield _reserved(name, pointer, loaded)
         if known is not None and value is not None:
             yield from _check_value(known, value, pointer, f"the value of {name!r}", loaded)
 
 
 def _check_input(name: str, declared: InputSpec, pointer: str, loaded: Loaded) -> Iterator[Finding]:
-    if name in RESERVED:
+    if name in reserved_names():
         yield _reserved(name, pointer, loaded)
     if not name.isidentifier():
         message = f"templates cannot use the input {name!r}: a name there has letters, digits and _ only"

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from strands_cli.errors import Finding, did_you_mean
 from strands_cli.workflow.checks.check_pattern import check_pattern
 from strands_cli.workflow.checks.check_sections import check_sections
+from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.template_scope import RESERVED, Scope, problem_of, spoken_path
-from strands_cli.workflow.template_sites import Site, template_sites
+from strands_cli.workflow.patterns import reserved_names
+from strands_cli.workflow.placed_steps import Site
+from strands_cli.workflow.template_scope import Scope, problem_of, spoken_path
+from strands_cli.workflow.template_sites import template_sites
 from strands_cli.workflow.templates.template import Path, TemplateError, Templates
-
-if TYPE_CHECKING:
-    from strands_cli.workflow.loader import Loaded
 
 
 def check_spec(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
@@ -50,7 +49,7 @@ def undeclared_variables(spec: WorkflowSpec) -> Iterator[tuple[str, str]]:
     inputs = {*spec.inputs.declared(), *spec.inputs.values}
     for site in template_sites(spec):
         roots = {str(path[0]) for path in _paths(templates, site)}
-        yield from ((root, site.pointer) for root in sorted(roots - inputs - RESERVED - site.scope.keys()))
+        yield from ((root, site.pointer) for root in sorted(roots - inputs - reserved_names() - site.scope.keys()))
 
 
 def _paths(templates: Templates, site: Site) -> frozenset[Path]:
@@ -71,7 +70,7 @@ def _name(site: Site, path: Path, inputs: Iterable[str], loaded: Loaded) -> Find
     if root in inputs:
         return None
     where = loaded.where(site.pointer)
-    if root in RESERVED:
+    if root in reserved_names():
         known = ", ".join(sorted(site.scope)) or "inputs only"
         message = f"`{root}` is not known in this place"
         return Finding("unknown-name", message, where, f"known here besides inputs: {known}")

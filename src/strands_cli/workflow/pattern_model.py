@@ -1,0 +1,92 @@
+"""What a pattern describes of itself: its config, steps, edges, names, checks and a workflow to start from."""
+
+from __future__ import annotations
+
+import abc
+import itertools
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from strands_cli.workflow.base_model import FormatModel
+from strands_cli.workflow.placed_steps import PlacedStep, Site
+from strands_cli.workflow.template_scope import Scope
+
+if TYPE_CHECKING:
+    from strands_cli.errors import Finding, Severity
+    from strands_cli.workflow.findings import Locator
+
+
+class StepEdge(NamedTuple):
+    """An arrow between two steps, by their keys, with the condition or the name that chooses it."""
+
+    before: str
+    after: str
+    label: str = ""
+
+
+class SharedAgent(NamedTuple):
+    """An agent that may work on two steps at the same time, and the JSON pointer of the later mention."""
+
+    agent: str
+    pointer: str
+    severity: Severity = "error"
+
+
+class PatternModel(FormatModel):
+    """One pattern in a workflow, and everything that the rest of the program asks it.
+
+    A subclass in `workflow/patterns/` and a coroutine function of the same name in `engine/patterns/` make a pattern.
+
+    Attributes:
+        purpose: What the pattern is for, in one sentence.
+        starter: The agents, pattern and outputs of a new workflow, as YAML.
+        recording: A recording for `starter`.
+        reserved: Names that its templates may use and that inputs should not have.
+        is_bounded: Whether every step runs at most once.
+        runs_every_step: Whether a run that completes has run every step once.
+        joins_any: Whether one of the edges to a step is enough to run it, rather than all of them.
+    """
+
+    purpose: ClassVar[str]
+    starter: ClassVar[str]
+    recording: ClassVar[str]
+    reserved: ClassVar[frozenset[str]] = frozenset()
+    is_bounded: ClassVar[bool] = False
+    runs_every_step: ClassVar[bool] = False
+    joins_any: ClassVar[bool] = False
+
+    type: str
+    config: FormatModel
+
+    @abc.abstractmethod
+    def steps(self) -> Iterator[PlacedStep]:
+        """Yield the steps in the order of the file; a step that is repeated is yielded once."""
+
+    @abc.abstractmethod
+    def names_at_end(self) -> Scope:
+        """Return the pattern's own names that artifacts may use."""
+
+    def edges(self) -> list[StepEdge]:
+        """Return which step follows which; the default is the order of `steps`."""
+        return in_order([placed.key for placed in self.steps()])
+
+    def templates(self) -> Iterator[Site]:
+        """Yield the templates and conditions of the config that do not belong to a step."""
+        yield from ()
+
+    def check(self, locator: Locator) -> Iterator[Finding]:
+        """Yield what is wrong in the config besides its steps; `locator` knows where each part is written."""
+        yield from ()
+
+    def shared_agents(self, agents: Collection[str]) -> Iterator[SharedAgent]:
+        """Yield those of the agents that may work on two steps at the same time."""
+        yield from ()
+
+    def limits(self) -> Iterator[str]:
+        """Yield sentences about repetition and defaults, for a person."""
+        yield from ()
+
+
+def in_order(keys: list[str]) -> list[StepEdge]:
+    """Return the edges of steps that run one after another."""
+    return [StepEdge(before, after) for before, after in itertools.pairwise(keys)]

@@ -1,0 +1,114 @@
+"""Evaluator and optimizer: a producer writes drafts until an evaluator accepts one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field
+
+from strands_cli.workflow.base_model import FormatModel
+from strands_cli.workflow.pattern_model import PatternModel, StepEdge, in_order
+from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, Site, gate_scope
+from strands_cli.workflow.steps import AgentStep, GateStep, agent_step
+from strands_cli.workflow.template_scope import ANY, Items, Scope, scope_of
+
+EVALUATION: Scope = scope_of("draft", "iteration", "evaluation")
+REVIEW: Scope = {
+    **EVALUATION,
+    **scope_of("iteration_index", "current_draft", "current_evaluation"),
+    "iterations": Items(ANY),
+}
+
+STARTER = """\
+agents:
+  writer: {prompt: You write slogans., tools: []}
+  judge: {prompt: "You judge slogans, 0 to 100.", tools: []}
+
+pattern:
+  type: evaluator_optimizer
+  config:
+    producer: writer
+    producer_input: A slogan for {{ topic }}.
+    evaluator: {agent: judge, input: "Judge: {{ draft }}"}
+    accept: {min_score: 80, max_iters: 3}
+    revise_prompt: "{{ draft }} got {{ evaluation.score }} points: {{ evaluation.issues | join(', ')\
+ }}. Better, please."
+
+outputs:
+  artifacts:
+    - {path: "{{ name }}.md", from: "{{ last_response }} ({{ final_score }} points)"}
+"""
+RECORDING = """\
+recording: 1
+steps:
+  iterations.0.producer: [{text: We make honey.}]
+  iterations.0.evaluator: [{text: '{"score": 40, "issues": ["dull"], "fixes": ["a picture"]}'}]
+  iterations.1.producer: [{text: A summer in every spoon.}]
+  iterations.1.evaluator: [{text: '{"score": 90, "issues": [], "fixes": []}'}]
+"""
+
+
+class Accept(FormatModel):
+    """When a draft is good enough."""
+
+    min_score: float = Field(ge=0, le=100, description="Score from which a draft is accepted, 0 to 100.")
+    max_iters: int = Field(default=3, ge=1, description="Most drafts, the first included.")
+
+
+class EvaluatorConfig(FormatModel):
+    """A producer writes drafts until an evaluator accepts one."""
+
+    producer: str = Field(min_length=1, description="Id of the agent that writes the drafts.")
+    producer_input: str | None = Field(
+        default=None, description="First message to the producer (a template); its prompt if not given."
+    )
+    evaluator: AgentStep = Field(description='Who judges; it answers `{"score", "issues", "fixes"}`.')
+    accept: Accept = Field(description="When a draft is good enough.")
+    revise_prompt: str | None = Field(
+        default=None, description="The message that asks for the next draft (a template)."
+    )
+    review_gate: GateStep | None = Field(default=None, description="A gate between drafts.")
+
+
+class EvaluatorOptimizer(PatternModel):
+    """Drafts until one is good enough."""
+
+    purpose = "Drafts are judged and revised until one is good enough."
+    starter = STARTER
+    recording = RECORDING
+    reserved = frozenset({*REVIEW, "final_score"})
+
+    type: Literal["evaluator_optimizer"] = Field(description="The pattern's name.")
+    config: EvaluatorConfig = Field(description="Producer and evaluator.")
+
+    def steps(self) -> Iterator[PlacedStep]:
+        """Yield the steps of one iteration."""
+        config = self.config
+        producer = agent_step(config.producer, config.producer_input)
+        fields = {"agent": f"{CONFIG}/producer", "input": f"{CONFIG}/producer_input"}
+        yield PlacedStep("iterations.N.producer", f"{CONFIG}/producer", producer, fields=fields)
+        form = "`{score, issues, fixes}`"
+        yield PlacedStep("iterations.N.evaluator", f"{CONFIG}/evaluator", config.evaluator, EVALUATION, answers=form)
+        if config.review_gate is not None:
+            yield PlacedStep("iterations.N.review", f"{CONFIG}/review_gate", config.review_gate, REVIEW)
+
+    def names_at_end(self) -> Scope:
+        """Return the iterations, the last draft and its score."""
+        return {**REVIEW, "final_score": ANY}
+
+    def edges(self) -> list[StepEdge]:
+        """Return the order in an iteration, and the way back to its first step."""
+        keys = [placed.key for placed in self.steps()]
+        return [*in_order(keys), StepEdge(keys[-1], keys[0], "revise")]
+
+    def templates(self) -> Iterator[Site]:
+        """Yield the message that asks for the next draft."""
+        if self.config.revise_prompt is not None:
+            scope = {**EVALUATION, **gate_scope([self.config.review_gate])}
+            yield Site(f"{CONFIG}/revise_prompt", self.config.revise_prompt, scope)
+
+    def limits(self) -> Iterator[str]:
+        """Yield when a draft is accepted."""
+        accept = self.config.accept
+        yield f"A draft is accepted from a score of {accept.min_score:g}; at most {accept.max_iters} are written."

@@ -1,0 +1,232 @@
+"""The graph: nodes joined by edges, with conditions and cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import combinations, product
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from strands_cli.errors import Finding
+from strands_cli.workflow.base_model import FormatModel, Named
+from strands_cli.workflow.document import escape
+from strands_cli.workflow.findings import no_effect, unknown
+from strands_cli.workflow.graph_paths import onward_from, reach_of, reached, waves_of
+from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEdge
+from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, Site, gate_scope
+from strands_cli.workflow.steps import AgentStep, Step
+from strands_cli.workflow.template_scope import Scope, scope_of
+
+if TYPE_CHECKING:
+    from strands_cli.workflow.findings import Locator
+
+NODE: Scope = scope_of("response", "output", "agent", "status", "iteration")
+
+STARTER = """\
+agents:
+  writer: {prompt: You write one sentence., tools: []}
+  reviewer: {prompt: Answer with one word., tools: []}
+
+pattern:
+  type: graph
+  config:
+    max_iterations: 3
+    nodes:
+      write: {agent: writer, input: "{% if nodes.review is defined %}Again: {% endif %}One sentence on {{ topic }}."}
+      review: {agent: reviewer, input: "{{ nodes.write.response }} Fine or boring?"}
+      polish: {agent: writer, input: "Polish: {{ nodes.write.response }}"}
+    edges:
+      - {from: write, to: [review]}
+      - from: review
+        choose:
+          - {when: "'fine' in nodes.review.response.lower()", to: polish}
+          - {when: else, to: write}
+
+outputs:
+  artifacts:
+    - {path: "{{ name }}.md", from: "{{ last_response }}"}
+"""
+RECORDING = """\
+recording: 1
+steps:
+  nodes.write#1: [{text: Bees fly.}]
+  nodes.review#1: [{text: boring}]
+  nodes.write#2: [{text: Bees dance the way to the flowers.}]
+  nodes.review#2: [{text: fine}]
+  nodes.polish#1: [{text: Bees dance each other the way to the flowers.}]
+"""
+
+
+class Choice(FormatModel):
+    """One conditional way on."""
+
+    when: str = Field(min_length=1, description="A condition, with or without `{{ }}`; or `else`.")
+    to: str = Field(min_length=1, description="The node to go on with.")
+
+
+class Edge(FormatModel):
+    """What follows a node: always `to`, or the first choice that holds."""
+
+    from_: str = Field(alias="from", min_length=1, description="The node that has just finished.")
+    to: tuple[str, ...] | None = Field(default=None, min_length=1, description="Nodes that follow, together.")
+    choose: tuple[Choice, ...] | None = Field(default=None, min_length=1, description="Choices, tried in order.")
+
+    @classmethod
+    def expand(cls, value: Any) -> Any:
+        """Read `to: node` as `to: [node]`."""
+        if isinstance(value, dict) and isinstance(value.get("to"), str):
+            return {**value, "to": [value["to"]]}
+        return value
+
+    def targets(self) -> tuple[str, ...]:
+        """Return the nodes that the edge may lead to."""
+        return (*(self.to or ()), *(choice.to for choice in self.choose or ()))
+
+
+class GraphConfig(FormatModel):
+    """Nodes joined by edges, cycles allowed; the first node is the entry."""
+
+    nodes: Named[Step] = Field(min_length=1, description="The nodes, by id.")
+    edges: tuple[Edge, ...] = Field(default=(), description="What follows what.")
+    max_iterations: int = Field(default=10, ge=1, description="How often one node may run.")
+
+    def followers(self) -> dict[str, list[str]]:
+        """Return the nodes that the edges of each node lead to; names that are not nodes are left out."""
+        followers: dict[str, list[str]] = {node: [] for node in self.nodes}
+        for edge in self.edges:
+            if edge.from_ in followers:
+                followers[edge.from_] += [name for name in edge.targets() if name in followers]
+        return followers
+
+
+class Graph(PatternModel):
+    """Nodes joined by edges."""
+
+    purpose = "Nodes and edges with conditions; this one has a loop."
+    starter = STARTER
+    recording = RECORDING
+    reserved = frozenset({"nodes"})
+    joins_any = True
+
+    type: Literal["graph"] = Field(description="The pattern's name.")
+    config: GraphConfig = Field(description="Nodes and edges.")
+
+    def steps(self) -> Iterator[PlacedStep]:
+        """Yield the nodes."""
+        scope = self._scope()
+        for name, node in self.config.nodes.items():
+            yield PlacedStep(f"nodes.{name}#N", f"{CONFIG}/nodes/{escape(name)}", node, scope)
+
+    def names_at_end(self) -> Scope:
+        """Return the results of the nodes."""
+        return {"nodes": dict.fromkeys(self.config.nodes, NODE)}
+
+    def _scope(self) -> dict[str, Any]:
+        return {**self.names_at_end(), **gate_scope(list(self.config.nodes.values()))}
+
+    def edges(self) -> list[StepEdge]:
+        """Return the edges, with the conditions of choices."""
+        edges: list[StepEdge] = []
+        for edge in self.config.edges:
+            before = f"nodes.{edge.from_}#N"
+            edges += [StepEdge(before, f"nodes.{target}#N") for target in edge.to or ()]
+            edges += [StepEdge(before, f"nodes.{choice.to}#N", choice.when) for choice in edge.choose or ()]
+        return edges
+
+    def templates(self) -> Iterator[Site]:
+        """Yield the conditions of the choices."""
+        scope = self._scope()
+        for index, edge in enumerate(self.config.edges):
+            for number, choice in enumerate(edge.choose or ()):
+                pointer = f"{CONFIG}/edges/{index}/choose/{number}/when"
+                yield Site(pointer, choice.when, scope, is_condition=True)
+
+    def check(self, locator: Locator) -> Iterator[Finding]:
+        """Report edges without a node or a form, choices without `else`, and nodes that no path leads to."""
+        for index, edge in enumerate(self.config.edges):
+            yield from _check_edge(edge, f"{CONFIG}/edges/{index}", self.config.nodes, locator)
+        yield from _check_reachable(self.config, locator)
+
+    def shared_agents(self, agents: Collection[str]) -> Iterator[SharedAgent]:
+        """Yield agents of nodes that run at the same time; a warning where they only may."""
+        nodes = self.config.nodes
+        speaking = {name: node.agent for name, node in nodes.items() if isinstance(node, AgentStep)}
+        speaking = {name: agent for name, agent in speaking.items() if agent in agents}
+        if len(set(speaking.values())) == len(speaking):
+            return
+        certainty: dict[str, bool] = {}
+        for one, other, is_certain in _pairs(self.config):
+            if one in speaking and other in speaking and speaking[one] == speaking[other] and one != other:
+                later = max(one, other, key=list(nodes).index)
+                certainty[later] = certainty.get(later, False) or is_certain
+        for name, is_certain in certainty.items():
+            pointer = f"{CONFIG}/nodes/{escape(name)}/agent"
+            yield SharedAgent(speaking[name], pointer, "error" if is_certain else "warning")
+
+    def limits(self) -> Iterator[str]:
+        """Yield how often a node may run."""
+        yield f"One node runs at most {self.config.max_iterations} times."
+
+
+def _check_edge(edge: Edge, pointer: str, nodes: Iterable[str], locator: Locator) -> Iterator[Finding]:
+    if edge.from_ not in nodes:
+        yield unknown("node", edge.from_, nodes, locator.where(f"{pointer}/from"))
+    for number, name in enumerate(edge.to or ()):
+        if name not in nodes:
+            yield unknown("node", name, nodes, locator.where(f"{pointer}/to/{number}"))
+    if (edge.to is None) == (edge.choose is None):
+        how = "both `to` and `choose`" if edge.to else "neither `to` nor `choose`"
+        message = f"an edge needs one of `to` and `choose`; this one has {how}"
+        yield Finding("edge-form", message, locator.where(pointer))
+    if edge.choose:
+        yield from _check_choices(edge.choose, f"{pointer}/choose", nodes, locator)
+
+
+def _check_choices(
+    choices: Sequence[Choice], pointer: str, nodes: Iterable[str], locator: Locator
+) -> Iterator[Finding]:
+    is_else = [choice.when.strip().strip("{} ") == "else" for choice in choices]
+    for number, choice in enumerate(choices):
+        if choice.to not in nodes:
+            yield unknown("node", choice.to, nodes, locator.where(f"{pointer}/{number}/to"))
+        if any(is_else[:number]):
+            message = "a choice after `else` is never reached"
+            yield no_effect(message, locator.where(f"{pointer}/{number}"), "put `else` last")
+    if not any(is_else):
+        message = "where none of these choices holds, the path ends here"
+        fix = "add `{when: else, to: ...}` if it should go on"
+        yield Finding("no-else", message, locator.where(pointer), fix, "warning")
+
+
+def _check_reachable(config: GraphConfig, locator: Locator) -> Iterator[Finding]:
+    entry = next(iter(config.nodes))
+    seen = {entry, *reached(entry, config.followers())}
+    for name in config.nodes:
+        if name not in seen:
+            where = locator.where(f"{CONFIG}/nodes/{escape(name)}", key=True)
+            message = f"no path leads from the first node, {entry!r}, to {name!r}"
+            yield Finding("unreachable-node", message, where, "add an edge, or remove the node", "warning")
+
+
+def _pairs(config: GraphConfig) -> Iterator[tuple[str, str, bool]]:
+    """Yield nodes that may run at the same time, and whether they certainly do.
+
+    Where choices or cycles leave the order to the run, these are nodes on paths that begin together.
+    """
+    followers = config.followers()
+    reach = reach_of(followers)
+    if not any(edge.choose for edge in config.edges) and not any(node in reach[node] for node in reach):
+        yield from ((one, two, True) for wave in waves_of(followers) for one, two in combinations(wave, 2))
+        return
+    onward = onward_from(followers)
+    for name in config.nodes:
+        edges = [(number, edge) for number, edge in enumerate(config.edges) if edge.from_ == name]
+        starts = [(number, edge, node) for number, edge in edges for node in edge.targets() if node in reach]
+        for (number, edge, first), (following, other, second) in combinations(starts, 2):
+            if number == following and edge.choose:
+                continue  # one of them at most
+            certain = edge.to is not None and other.to is not None
+            for one, two in product((first, *reach[first]), (second, *reach[second])):
+                if one != two and two not in onward[one] and one not in onward[two]:
+                    yield one, two, certain and (one, two) == (first, second)

@@ -1,0 +1,141 @@
+"""Orchestrator and workers: an agent hands out tasks in rounds, and workers do them side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field
+
+from strands_cli.workflow.base_model import FormatModel
+from strands_cli.workflow.findings import no_effect
+from strands_cli.workflow.pattern_model import PatternModel, SharedAgent
+from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, gate_scope, optional_step
+from strands_cli.workflow.steps import AgentStep, GateStep, Step, agent_step
+from strands_cli.workflow.template_scope import ANY, Items, Scope, scope_of
+from strands_cli.workflow.tool_entries import ToolEntry
+
+if TYPE_CHECKING:
+    from strands_cli.errors import Finding
+    from strands_cli.workflow.findings import Locator
+
+WORKER: Scope = scope_of("response", "output", "agent", "status", "task", "index")
+ORCHESTRATION: Scope = {**scope_of("orchestrator_response", "round_count"), "subtasks": Items(ANY)}
+WORK: Scope = {**ORCHESTRATION, "workers": Items(WORKER), "num_workers": ANY}
+
+STARTER = """\
+agents:
+  planner: {prompt: You split work into tasks., tools: []}
+  worker: {prompt: You do one task., tools: []}
+  editor: {prompt: You write it up., tools: []}
+
+pattern:
+  type: orchestrator_workers
+  config:
+    orchestrator: {agent: planner, input: "Plan a talk on {{ topic }}.", limits: {max_workers: 3, max_rounds: 1}}
+    worker_template: {agent: worker}
+    reduce:
+      agent: editor
+      input: |
+        Join these parts:
+        {% for worker in workers %}- {{ worker.task }}: {{ worker.response }}
+        {% endfor %}
+
+outputs:
+  artifacts:
+    - {path: "{{ name }}.md", from: "{{ last_response }}"}
+"""
+RECORDING = """\
+recording: 1
+steps:
+  orchestrator: [{text: '[{"task": "home"}, {"task": "dance"}]'}]
+  workers.0: [{text: The hive is kept at 35 degrees.}]
+  workers.1: [{text: The dance tells where flowers are.}]
+  reduce: [{text: "First the warm hive, then the dance that fills it."}]
+"""
+
+
+class OrchestratorLimits(FormatModel):
+    """How much an orchestrator may hand out."""
+
+    max_workers: int | None = Field(default=None, ge=1, description="Most workers in one round.")
+    max_rounds: int | None = Field(default=None, ge=1, description="Most rounds of handing out tasks.")
+
+
+class Orchestrator(AgentStep):
+    """The agent that splits the work; it answers a list of `{"task": ...}`."""
+
+    limits: OrchestratorLimits = Field(default_factory=OrchestratorLimits, description="How much it may hand out.")
+
+
+class WorkerTemplate(FormatModel):
+    """What every worker is made from."""
+
+    restricting: ClassVar[frozenset[str]] = frozenset({"tools"})
+
+    agent: str = Field(min_length=1, description="Id of the agent that works on one task.")
+    tools: tuple[ToolEntry, ...] | None = Field(
+        default=None, description="The workers' tools, instead of the agent's own list."
+    )
+
+
+class OrchestratorConfig(FormatModel):
+    """An orchestrator hands out tasks to workers, in rounds."""
+
+    orchestrator: Orchestrator = Field(description="Who splits the work.")
+    decomposition_review: GateStep | None = Field(default=None, description="A gate before the workers start.")
+    worker_template: WorkerTemplate = Field(description="What workers are made from.")
+    reduce_review: GateStep | None = Field(default=None, description="A gate before the results are brought together.")
+    reduce: Step | None = Field(default=None, description="The step that brings the results together.")
+    writeup: Step | None = Field(default=None, description="The step that writes the final answer.")
+
+
+class OrchestratorWorkers(PatternModel):
+    """Work split among workers."""
+
+    purpose = "An orchestrator hands out tasks, workers do them side by side."
+    starter = STARTER
+    recording = RECORDING
+    reserved = frozenset({*WORK, "reduce_response"})
+
+    type: Literal["orchestrator_workers"] = Field(description="The pattern's name.")
+    config: OrchestratorConfig = Field(description="Orchestrator and workers.")
+
+    def steps(self) -> Iterator[PlacedStep]:
+        """Yield the orchestrator, one worker, the steps that follow them, and the gates between."""
+        config, worker = self.config, self.config.worker_template
+        form = 'a list of `{"task": ...}`'
+        yield PlacedStep("orchestrator", f"{CONFIG}/orchestrator", config.orchestrator, answers=form)
+        yield from optional_step("decomposition_review", config.decomposition_review, ORCHESTRATION)
+        step = agent_step(worker.agent, tools=worker.tools)
+        pointer = f"{CONFIG}/worker_template"
+        yield PlacedStep("workers.N", pointer, step, fields={"tool_overrides": f"{pointer}/tools"})
+        done = {**WORK, "last_response": ANY}
+        yield from optional_step(
+            "reduce_review", config.reduce_review, done | gate_scope([config.decomposition_review])
+        )
+        done |= gate_scope([config.decomposition_review, config.reduce_review])
+        yield from optional_step("reduce", config.reduce, done)
+        yield from optional_step("writeup", config.writeup, done | ({"reduce_response": ANY} if config.reduce else {}))
+
+    def names_at_end(self) -> Scope:
+        """Return what was handed out and what came of it."""
+        return {**WORK, "reduce_response": ANY}
+
+    def check(self, locator: Locator) -> Iterator[Finding]:
+        """Report a review of results that no step brings together."""
+        if self.config.reduce_review and not self.config.reduce:
+            where = locator.where(f"{CONFIG}/reduce_review", key=True)
+            yield no_effect("`reduce_review` has no effect without `reduce`", where)
+
+    def shared_agents(self, agents: Collection[str]) -> Iterator[SharedAgent]:
+        """Yield the agent of the workers."""
+        if self.config.worker_template.agent in agents:
+            yield SharedAgent(self.config.worker_template.agent, f"{CONFIG}/worker_template/agent")
+
+    def limits(self) -> Iterator[str]:
+        """Yield how much the orchestrator may hand out."""
+        limits = self.config.orchestrator.limits
+        named = {"workers in a round": limits.max_workers, "rounds": limits.max_rounds}
+        if words := [f"{limit} {what}" for what, limit in named.items() if limit is not None]:
+            yield f"At most {', '.join(words)}."

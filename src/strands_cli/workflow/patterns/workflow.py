@@ -1,0 +1,185 @@
+"""The workflow: tasks that start as soon as the tasks they depend on are done."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from strands_cli.errors import Finding, Severity
+from strands_cli.workflow.base_model import FormatModel, Identifier
+from strands_cli.workflow.findings import duplicates, no_effect, unknown
+from strands_cli.workflow.graph_paths import cycles, reached
+from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEdge
+from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, gate_scope
+from strands_cli.workflow.steps import AgentStep, CallStep, GateStep, step_form
+from strands_cli.workflow.template_scope import STEP, Scope
+from strands_cli.workflow.templates.template import Templates
+
+if TYPE_CHECKING:
+    from strands_cli.workflow.findings import Locator
+
+TASKS = f"{CONFIG}/tasks"
+
+STARTER = """\
+agents:
+  writer: {prompt: You write short and plain., tools: []}
+  researcher: {prompt: You list facts you are sure of., tools: []}
+
+pattern:
+  type: workflow
+  config:
+    tasks:
+      - {id: outline, agent: writer, input: "Outline a text on {{ topic }} in three points."}
+      - {id: facts, agent: researcher, input: "Three facts on {{ topic }}."}
+      - id: text
+        deps: [outline, facts]
+        agent: writer
+        input: |
+          Write the text.
+          Outline: {{ tasks.outline.response }}
+          Facts: {{ tasks.facts.response }}
+
+outputs:
+  artifacts:
+    - {path: "{{ name }}.md", from: "{{ tasks.text.response }}"}
+"""
+RECORDING = """\
+recording: 1
+steps:
+  tasks.outline: [{text: "home, work, honey"}]
+  tasks.facts: [{text: "They dance. They keep their hive at 35 degrees. They store honey."}]
+  tasks.text: [{text: "Bees live warm, dance to tell where flowers are, and store what they find as honey."}]
+"""
+
+
+class TaskFields(FormatModel):
+    """What a task has besides its step."""
+
+    id: Identifier = Field(description="Name of the task.")
+    deps: tuple[str, ...] = Field(default=(), description="Tasks that must be done before this one starts.")
+    description: str | None = Field(default=None, description="What the task is for.")
+    on_error: Literal["stop", "continue"] = Field(
+        default="stop", description="Whether a failure of this task stops the run, or only the tasks that depend on it."
+    )
+
+
+class AgentTask(AgentStep, TaskFields):
+    """A task that is a turn of an agent."""
+
+
+class GateTask(GateStep, TaskFields):
+    """A task that is a question to a person."""
+
+
+class CallTask(CallStep, TaskFields):
+    """A task that is one call of a tool."""
+
+
+Task = Annotated[
+    Annotated[AgentTask, Tag("<agent>")] | Annotated[GateTask, Tag("<gate>")] | Annotated[CallTask, Tag("<tool>")],
+    Discriminator(step_form),
+]
+
+
+class DagConfig(FormatModel):
+    """Tasks that start as soon as their own dependencies are done."""
+
+    tasks: tuple[Task, ...] = Field(min_length=1, description="The tasks, in any order.")
+
+    def dependencies(self) -> dict[str, list[str]]:
+        """Return each task's dependencies that exist."""
+        ids = {task.id for task in self.tasks}
+        return {task.id: [name for name in task.deps if name in ids] for task in self.tasks}
+
+
+class WorkflowPattern(PatternModel):
+    """Tasks with dependencies."""
+
+    purpose = "Tasks with dependencies; each starts when its own are done."
+    starter = STARTER
+    recording = RECORDING
+    reserved = frozenset({"tasks"})
+    is_bounded = True
+
+    type: Literal["workflow"] = Field(description="The pattern's name.")
+    config: DagConfig = Field(description="The tasks.")
+
+    def steps(self) -> Iterator[PlacedStep]:
+        """Yield the tasks."""
+        scope = {**self.names_at_end(), **gate_scope(self.config.tasks)}
+        for index, task in enumerate(self.config.tasks):
+            yield PlacedStep(f"tasks.{task.id}", f"{TASKS}/{index}", task, scope)
+
+    def names_at_end(self) -> Scope:
+        """Return the results of the tasks."""
+        return {"tasks": {task.id: STEP for task in self.config.tasks}}
+
+    def edges(self) -> list[StepEdge]:
+        """Return the dependencies."""
+        return [StepEdge(f"tasks.{dep}", f"tasks.{task.id}") for task in self.config.tasks for dep in task.deps]
+
+    def check(self, locator: Locator) -> Iterator[Finding]:
+        """Report ids that occur twice, dependencies that do not exist, cycles, and reads without a dependency."""
+        ids = [task.id for task in self.config.tasks]
+        known = set(ids)
+        yield from duplicates("task", ids, TASKS, locator)
+        for index, task in enumerate(self.config.tasks):
+            for number, name in enumerate(task.deps):
+                where = locator.where(f"{TASKS}/{index}/deps/{number}")
+                if name not in known:
+                    yield unknown("task", name, ids, where)
+                elif name in task.deps[:number]:
+                    yield no_effect(f"the dependency {name!r} is named twice", where)
+        for cycle in cycles(self.config.dependencies()):
+            where = locator.where(f"{TASKS}/{ids.index(cycle[0])}/deps")
+            path = " -> ".join((*cycle, cycle[0]))
+            yield Finding("task-cycle", f"tasks wait for each other: {path}", where, "remove one of these dependencies")
+        yield from _check_reads(self.config, locator)
+
+    def shared_agents(self, agents: Collection[str]) -> Iterator[SharedAgent]:
+        """Yield agents of tasks that do not wait for each other."""
+        deps = self.config.dependencies()
+        earlier: list[tuple[str, str]] = []
+        for index, task in enumerate(self.config.tasks):
+            if not isinstance(task, AgentStep) or task.agent not in agents:
+                continue
+            others = [other for other, agent in earlier if agent == task.agent]
+            before = reached(task.id, deps)
+            if any(other not in before and task.id not in reached(other, deps) for other in others):
+                yield SharedAgent(task.agent, f"{TASKS}/{index}/agent")
+            earlier.append((task.id, task.agent))
+
+
+def _check_reads(config: DagConfig, locator: Locator) -> Iterator[Finding]:
+    """Report tasks that read the response of a task which they do not wait for.
+
+    Such a template fails whenever it is reached: an error where it is always reached, a warning where a branch of the
+    template may skip it.
+    """
+    deps = config.dependencies()
+    before = functools.cache(lambda name: reached(name, deps))
+    for reader, name, pointer, is_certain in _reads(config):
+        if name not in deps or name in before(reader):
+            continue
+        severity: Severity = "error" if is_certain else "warning"
+        where = locator.where(pointer)
+        if name == reader or reader in before(name):
+            message = f"task {reader!r} reads {name!r}, which is not done before it"
+            yield Finding("unknown-name", message, where, "turn the dependency round", severity)
+        else:
+            message = f"task {reader!r} reads {name!r} without depending on it, and sees only what it depends on"
+            yield Finding("missing-dependency", message, where, f"add {name!r} to `deps`", severity)
+
+
+def _reads(config: DagConfig) -> Iterator[tuple[str, str, str, bool]]:
+    """Yield each task, a task that its templates read, the template's pointer, and whether it always reads it."""
+    templates = Templates()
+    for index, task in enumerate(config.tasks):
+        for site in PlacedStep("", f"{TASKS}/{index}", task).sites():
+            certain = templates.certain_reads_in(site.text, "tasks")
+            paths = {path[:2] for path in templates.paths_in(site.text) if path[0] == "tasks" and len(path) > 1}
+            for path in sorted(paths | certain, key=str):
+                yield task.id, str(path[1]), site.pointer, path in certain

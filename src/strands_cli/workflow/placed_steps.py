@@ -1,0 +1,104 @@
+"""The steps of a pattern where they are written: journal keys, JSON pointers, templates and the names in scope."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from strands_cli.workflow.document import escape
+from strands_cli.workflow.steps import AgentStep, CallStep, GateStep, Step
+from strands_cli.workflow.template_scope import ANY, STEP, Items, Scope
+
+CONFIG = "/pattern/config"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One template or condition: its JSON pointer, its text, and the names it may use besides inputs."""
+
+    pointer: str
+    text: str
+    scope: Scope
+    is_condition: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedStep:
+    """One step of a pattern where it is written.
+
+    Attributes:
+        key: Its key in the journal; `N` replaces the number of a step that is repeated.
+        pointer: JSON pointer of the node that describes it.
+        step: The step.
+        scope: The names that its templates may use besides inputs.
+        follows: Whether an agent without an input gets the response of the step before, instead of its prompt.
+        answers: The form of the answer that the pattern reads, where it reads one.
+        fields: JSON pointers of fields that are not written below `pointer` under their own name.
+    """
+
+    key: str
+    pointer: str
+    step: Step
+    scope: Scope = field(default_factory=dict)
+    follows: bool = False
+    answers: str | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+    def at(self, name: str) -> str:
+        """Return the JSON pointer of a field of the step."""
+        return self.fields.get(name, f"{self.pointer}/{name}")
+
+    def sites(self) -> Iterator[Site]:
+        """Yield the templates of the step."""
+        step, scope = self.step, self.scope
+        if isinstance(step, AgentStep):
+            yield from strings_in(step.vars, self.at("vars"), scope)
+            if step.input is not None:
+                yield Site(self.at("input"), step.input, {**scope, **dict.fromkeys(step.vars, ANY)})
+        elif isinstance(step, CallStep):
+            yield from strings_in(step.input, self.at("input"), scope)
+        else:
+            yield Site(self.at("prompt"), step.prompt, scope)
+            if step.context_display is not None:
+                yield Site(self.at("context_display"), step.context_display, scope)
+
+
+def strings_in(value: Any, pointer: str, scope: Scope) -> Iterator[Site]:
+    """Yield every text in a JSON value as a template."""
+    if isinstance(value, str):
+        yield Site(pointer, value, scope)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from strings_in(item, f"{pointer}/{escape(key)}", scope)
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from strings_in(item, f"{pointer}/{index}", scope)
+
+
+def steps_in_order(key: str, pointer: str, steps: Sequence[Step], scope: Scope | None = None) -> Iterator[PlacedStep]:
+    """Yield steps that run one after another; each sees the responses of those before it.
+
+    Args:
+        key: What the keys begin with, before the step's number.
+        pointer: JSON pointer of the list.
+        steps: The steps.
+        scope: The names that all of them see.
+    """
+    seen: dict[str, Any] = dict(scope or {})
+    for index, step in enumerate(steps):
+        before = {"last_response": ANY} if index else {}
+        names = {**seen, "steps": Items(STEP, index), **before}
+        yield PlacedStep(f"{key}.{index}", f"{pointer}/{index}", step, names, follows=index > 0)
+        seen |= gate_scope([step])
+
+
+def optional_step(name: str, step: Step | None, scope: Scope) -> Iterator[PlacedStep]:
+    """Yield the step of a field of the config whose name is also its key, where there is one."""
+    if step is not None:
+        yield PlacedStep(name, f"{CONFIG}/{name}", step, scope)
+
+
+def gate_scope(steps: Sequence[Step | None]) -> dict[str, Any]:
+    """Return the name of a person's answer, where one of the steps is a gate."""
+    return {"hitl_response": ANY} if any(isinstance(step, GateStep) for step in steps) else {}
