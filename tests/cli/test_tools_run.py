@@ -116,7 +116,8 @@ def test_a_plugin_that_cannot_be_imported_is_exit_18(folder: Folder, first_line:
     ran = folder.strands("tools", "run", "odd", "--json")
     assert ran.code == 18
     assert ran.document["status"] == "error"
-    assert "'odd'" in ran.err or "native:odd" in ran.err
+    assert "strands-tool-odd" in ran.err
+    assert "python -c 'import strands_tool_odd'" in ran.err
 
 
 def test_a_tool_that_hangs_is_ended_by_its_own_time_limit(folder: Folder) -> None:
