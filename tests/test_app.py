@@ -24,7 +24,7 @@ from strands_cli.events import Event, RunStarted, RunWarning
 from strands_cli.planning.run_options import RunOptions
 from strands_cli.policy import Policy
 from strands_cli.session.carry import workspace_of
-from strands_cli.workflow.document import read_document
+from strands_cli.workflow.document_reader import read_document
 from strands_cli.workflow.recording_file import load_recording
 from tests.fakes.ports import ScriptedHuman
 from tests.wordings import Wording

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def load(source: str | Path, text: str | None = None, kept: FileSnapshot | None = None) -> Loaded:
     """Read a workflow (a file, `-` for standard input, or the given text) into a spec, or every finding about it."""
-    from strands_cli.workflow.document import read_document
+    from strands_cli.workflow.document_reader import read_document
     from strands_cli.workflow.file_source import NO_SNAPSHOT
     from strands_cli.workflow.loader import load_spec
 

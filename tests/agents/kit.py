@@ -31,7 +31,7 @@ from strands_cli.providers import ModelSettings
 from strands_cli.tools.gate import Contract, Gate
 from strands_cli.tools.gated_tool import GatedToolCaller
 from strands_cli.tools.tool_loading import Toolbox, load_tools
-from strands_cli.workflow.document import read_document
+from strands_cli.workflow.document_reader import read_document
 from strands_cli.workflow.model import Budgets, ToolEntry
 from tests.distributions import make_distribution, manifest_of, tool
 

@@ -28,7 +28,7 @@ from strands_cli.workflow.builder import (
     step,
     task,
 )
-from strands_cli.workflow.document import read_document
+from strands_cli.workflow.document_reader import read_document
 from strands_cli.workflow.model import AgentSpec, GateStep, Runtime, WorkflowSpec
 from strands_cli.workflow.patterns.chain import Chain, ChainConfig
 from tests.wordings import Wording

@@ -16,7 +16,7 @@ from strands_cli.outputs.junit import Outcome
 from strands_cli.planning.run_options import RunOptions
 from strands_cli.session.atomic import check_atomic, run_test
 from strands_cli.workflow.agent_file import FOR_PEOPLE, AgentTest, Atomic, Expectation, read_atomic, require_sound
-from strands_cli.workflow.document import read_document
+from strands_cli.workflow.document_reader import read_document
 from tests.covers.kit import World, drop
 from tests.fakes.model_server import Turn
 from tests.fakes.ports import ScriptedHuman

@@ -14,7 +14,7 @@ from strands_cli.planning.build_plan import build_plan
 from strands_cli.planning.plan import Plan, PlannedTool, WorkflowTool
 from strands_cli.planning.run_options import RunOptions
 from strands_cli.policy import Policy
-from strands_cli.workflow.document import read_document
+from strands_cli.workflow.document_reader import read_document
 from strands_cli.workflow.loader import load_spec
 
 AGENTS = "{writer: {prompt: You write.}, editor: {prompt: You edit.}}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from strands_cli.workflow.document import read_document
+from strands_cli.workflow.document_reader import read_document
 from strands_cli.workflow.loader import load_spec
 from tests.workflow.spoiled import pattern
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strands_cli.workflow.document import read_document
+from strands_cli.workflow.document_reader import read_document
 from strands_cli.workflow.recording_file import (
     RecordedCall,
     RecordedTurn,

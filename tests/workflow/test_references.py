@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.workflow.document import read_document
+from strands_cli.workflow.document_reader import read_document
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.loader import load_spec
 

@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from strands_cli.workflow.document import read_document
+from strands_cli.workflow.document_reader import read_document
 from strands_cli.workflow.loader import load_spec
+from strands_cli.workflow.templates import TemplateError, Templates
 from strands_cli.workflow.templates import bounded_regex as regex
-from strands_cli.workflow.templates.template import TemplateError, Templates
 from tests.wordings import Wording
 from tests.workflow.spoiled import chain
 

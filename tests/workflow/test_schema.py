@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from strands_cli.errors import InvalidInput
-from strands_cli.workflow.document import read_document
+from strands_cli.workflow.document_reader import read_document
 from strands_cli.workflow.format_schema import schema_text, workflow_schema
 from tests.workflow.spoiled import SPOILED
 

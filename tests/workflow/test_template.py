@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.workflow.templates.template import TemplateError, Templates, is_template
+from strands_cli.workflow.templates import TemplateError, Templates, is_template
 from tests.wordings import Wording
 
 

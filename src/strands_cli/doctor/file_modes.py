@@ -64,7 +64,7 @@ def _workflows(folder: Path) -> Iterator[tuple[Path, list[tuple[str, Path]]]]:
     Only the first 200 files by name are looked at, and none larger than 1 MB.
     """
     from strands_cli.planning.workflow_folder import SUFFIXES, is_workflow
-    from strands_cli.workflow.document import read_document
+    from strands_cli.workflow.document_reader import read_document
     from strands_cli.workflow.loader import load_spec
 
     try:

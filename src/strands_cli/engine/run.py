@@ -21,7 +21,7 @@ from strands_cli.events import Event, PathEnded, RunWarning, StepFailed, StepFin
 from strands_cli.planning.plan import tools_in_step
 from strands_cli.planning.planned_steps import agents_by_key
 from strands_cli.workflow.model import AgentLimits, AgentStep, Budgets, CallStep, GateStep
-from strands_cli.workflow.templates.template import TemplateError, Templates
+from strands_cli.workflow.templates import TemplateError, Templates
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan

@@ -9,7 +9,7 @@ from strands_cli.errors import Finding
 from strands_cli.workflow.agent_file import Atomic
 from strands_cli.workflow.base_model import NOTE_PREFIX
 from strands_cli.workflow.builder import chain, step, workflow_text
-from strands_cli.workflow.document import read_document
+from strands_cli.workflow.document_reader import read_document
 from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot, place_of
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.loader import load_spec

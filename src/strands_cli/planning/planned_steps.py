@@ -10,7 +10,7 @@ from typing import Any
 from strands_cli.planning.plan import Bounds, PlannedAgent, PlannedStep, PlannedTool, tools_in_step
 from strands_cli.workflow.model import AgentStep, CallStep, GateStep, WorkflowSpec
 from strands_cli.workflow.placed_steps import PlacedStep
-from strands_cli.workflow.templates.template import TemplateError, Templates
+from strands_cli.workflow.templates import TemplateError, Templates
 
 # How the part of a key begins that stands for an agent which is called as a tool.
 AGENT_PART = "agent."

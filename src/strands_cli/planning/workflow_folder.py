@@ -17,7 +17,8 @@ from strands_cli.planning.plan import Plan
 from strands_cli.planning.run_options import RunOptions
 from strands_cli.toolref import ToolRef, ToolRefError
 from strands_cli.workflow.agent_file import is_agent_file, read_atomic
-from strands_cli.workflow.document import Document, read_document
+from strands_cli.workflow.document import Document
+from strands_cli.workflow.document_reader import read_document
 from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.model import AgentStep, CallStep, WorkflowSpec
 

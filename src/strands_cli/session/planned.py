@@ -18,7 +18,7 @@ from strands_cli.planning.resolve.single_tool import plan_single_tool
 from strands_cli.planning.run_options import RunOptions
 from strands_cli.policy import Policy
 from strands_cli.session.hooked import faults_of, hooks_in_force, require_hooks
-from strands_cli.workflow.document import read_document
+from strands_cli.workflow.document_reader import read_document
 from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot, place_of
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.loader import load_spec

@@ -17,7 +17,7 @@ from strands_cli.errors import StrandsCliError, UsageError
 from strands_cli.planning.secret_values import values_at_hand
 from strands_cli.secrets import PERSONAL
 from strands_cli.secrets.process_streams import hide
-from strands_cli.workflow.document import read_document
+from strands_cli.workflow.document_reader import read_document
 from strands_cli.workflow.file_source import FileSnapshot
 from strands_cli.workflow.loader import load_spec
 

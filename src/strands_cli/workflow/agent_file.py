@@ -176,7 +176,7 @@ def _check_expectation(test: AgentTest, at: str, document: Document) -> Iterator
 
 
 def _check_turns(recording: str | tuple[Mapping[str, Any], ...], at: str, document: Document) -> Iterator[Finding]:
-    from strands_cli.workflow.document import read_document
+    from strands_cli.workflow.document_reader import read_document
 
     if not isinstance(recording, str):
         written = {"recording": VERSION, "steps": {STEP: [dict(turn) for turn in recording]}}

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from strands_cli.errors import Finding, InvalidInput
-from strands_cli.workflow.document import Document, read_document
+from strands_cli.workflow.document import Document
+from strands_cli.workflow.document_reader import read_document
 
 _ELSEWHERE = "check it where its files are"
 

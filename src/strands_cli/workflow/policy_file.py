@@ -13,7 +13,8 @@ from typing import Any
 from strands_cli.errors import Denied, Finding, StrandsCliError, Where, did_you_mean
 from strands_cli.policy import CAPABILITIES, EFFECTS, SOURCES, Level, PatternError, Policy, Rule, SwitchedOn, make_rule
 from strands_cli.versions import is_specifier
-from strands_cli.workflow.document import Document, escape, read_document
+from strands_cli.workflow.document import Document, escape
+from strands_cli.workflow.document_reader import read_document
 
 VERSION = 1
 MAX_BYTES = 1_000_000

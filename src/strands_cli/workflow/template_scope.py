@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from strands_cli.workflow.sections import Runtime
-from strands_cli.workflow.templates.template import Path
+from strands_cli.workflow.templates import Path
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ def list_agents(
 
 def _agents_below(directory: Path) -> tuple[list[Atomic], list[Finding]]:
     from strands_cli.workflow.agent_file import is_agent_file, is_single_step, read_atomic
-    from strands_cli.workflow.document import read_document
+    from strands_cli.workflow.document_reader import read_document
 
     found: list[Atomic] = []
     findings: list[Finding] = []
@@ -169,7 +169,7 @@ def _check(name: str) -> tuple[tuple[Finding, ...], ExitCode]:
 
 def _read(file: Path) -> Atomic:
     from strands_cli.workflow.agent_file import read_atomic
-    from strands_cli.workflow.document import read_document
+    from strands_cli.workflow.document_reader import read_document
 
     return read_atomic(read_document(file))
 

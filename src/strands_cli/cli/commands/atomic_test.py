@@ -67,7 +67,7 @@ def run_tests(
 def _sound(path: Path) -> Atomic:
     from strands_cli.session.atomic import check_atomic
     from strands_cli.workflow.agent_file import read_atomic
-    from strands_cli.workflow.document import read_document
+    from strands_cli.workflow.document_reader import read_document
 
     atomic = read_atomic(read_document(path))
     findings = check_atomic(atomic)

@@ -40,7 +40,7 @@ def read_values(files: Sequence[Path]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for file in files:
         from strands_cli.errors import InvalidInput
-        from strands_cli.workflow.document import read_document
+        from strands_cli.workflow.document_reader import read_document
 
         try:
             document = read_document(file)

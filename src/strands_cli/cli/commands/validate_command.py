@@ -87,7 +87,7 @@ def _installed_tools() -> dict[str, Any]:
 
 def _check(name: str) -> tuple[tuple[Finding, ...], ExitCode]:
     """Return the findings of one file and the exit code it alone would give."""
-    from strands_cli.workflow.document import read_document
+    from strands_cli.workflow.document_reader import read_document
     from strands_cli.workflow.loader import load_spec
 
     try:

@@ -12,7 +12,7 @@ from strands_cli.outputs.artifacts import collision, obstacle, place_artifact
 from strands_cli.planning.run_options import RunOptions
 from strands_cli.workflow.document import Document
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.templates.template import TemplateError, Templates
+from strands_cli.workflow.templates import TemplateError, Templates
 
 
 def check_outputs(

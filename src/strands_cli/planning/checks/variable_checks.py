@@ -10,7 +10,7 @@ from strands_cli.workflow.document import Document
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.patterns import reserved_names
 from strands_cli.workflow.template_sites import template_sites
-from strands_cli.workflow.templates.template import Templates
+from strands_cli.workflow.templates import Templates
 
 
 def check_variables(spec: WorkflowSpec, document: Document, inputs: Mapping[str, Any]) -> list[Finding]:

@@ -12,7 +12,7 @@ from strands_cli.planning.planned_tool import InstalledTool
 from strands_cli.planning.run_options import RunOptions
 from strands_cli.planning.workflow_folder import SUFFIXES, is_workflow
 from strands_cli.planning.workflow_tools import with_parts
-from strands_cli.workflow.document import read_document
+from strands_cli.workflow.document_reader import read_document
 from strands_cli.workflow.loader import load_spec
 
 

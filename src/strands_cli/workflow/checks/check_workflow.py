@@ -13,7 +13,7 @@ from strands_cli.workflow.patterns import reserved_names
 from strands_cli.workflow.placed_steps import Site
 from strands_cli.workflow.template_scope import Scope, problem_of, spoken_path
 from strands_cli.workflow.template_sites import template_sites
-from strands_cli.workflow.templates.template import Path, TemplateError, Templates
+from strands_cli.workflow.templates import Path, TemplateError, Templates
 
 
 def check_spec(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:

@@ -16,7 +16,7 @@ from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEd
 from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, gate_scope
 from strands_cli.workflow.steps import AgentStep, CallStep, GateStep, step_form
 from strands_cli.workflow.template_scope import STEP, Scope
-from strands_cli.workflow.templates.template import Templates
+from strands_cli.workflow.templates import Templates
 
 if TYPE_CHECKING:
     from strands_cli.workflow.findings import Locator

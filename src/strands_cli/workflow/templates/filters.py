@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Undefined
 
 from strands_cli.workflow.templates.bounded_regex import Found, SlowPattern, search
-from strands_cli.workflow.templates.template import TemplateError
+from strands_cli.workflow.templates.template_errors import TemplateError
 
 MAX_OUTPUT = 4_000_000
 MAX_PIECE = 1_000_000

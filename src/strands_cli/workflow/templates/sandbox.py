@@ -30,7 +30,7 @@ from strands_cli.workflow.templates.filters import (
     require_small_call,
     size_of,
 )
-from strands_cli.workflow.templates.template import Path, TemplateError, UnknownNameError
+from strands_cli.workflow.templates.template_errors import Path, TemplateError, UnknownNameError
 
 MAX_BITS = 10_000
 

@@ -7,31 +7,13 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import did_you_mean
+from strands_cli.workflow.templates.template_errors import Path, TemplateError, UnknownNameError
 
 if TYPE_CHECKING:
     from strands_cli.workflow.templates.sandbox import Sandbox
 
-Path = tuple[str | int, ...]
-
 _MARKS = ("{{", "{%", "{#")
 _ELSE = "else"
-
-
-class TemplateError(Exception):
-    """A template or condition that cannot be compiled or rendered.
-
-    Attributes:
-        message: What is wrong, without the place.
-        line: 1-based line inside the template, if known.
-    """
-
-    def __init__(self, message: str, line: int | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.line = line
-
-    def __str__(self) -> str:
-        return f"line {self.line} of the template: {self.message}" if self.line and self.line > 1 else self.message
 
 
 def is_template(text: str) -> bool:
@@ -194,15 +176,6 @@ class Templates:
             raise TemplateError(
                 f"{error.message}{_hint(error.name, names if error.known is None else error.known)}", error.line
             ) from None
-
-
-class UnknownNameError(TemplateError):
-    """A name or attribute that has no value; `known` are its siblings that have one, None for a root name."""
-
-    def __init__(self, message: str, name: str, known: Iterable[str] | None) -> None:
-        super().__init__(message)
-        self.name = name
-        self.known = None if known is None else tuple(known)
 
 
 def _hint(name: str, known: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jinja2 import nodes
 
 from strands_cli.workflow.templates.sandbox import path_of
-from strands_cli.workflow.templates.template import Path
+from strands_cli.workflow.templates.template_errors import Path
 
 _MAY_BE_ABSENT = ("default", "d")
 

@@ -1,0 +1,34 @@
+"""What can be wrong with a template, and the paths of names in one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+# A name with the attributes and indexes that follow it: `steps[0].response` is `("steps", 0, "response")`.
+Path = tuple[str | int, ...]
+
+
+class TemplateError(Exception):
+    """A template or condition that cannot be compiled or rendered.
+
+    Attributes:
+        message: What is wrong, without the place.
+        line: 1-based line inside the template, if known.
+    """
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+
+    def __str__(self) -> str:
+        return f"line {self.line} of the template: {self.message}" if self.line and self.line > 1 else self.message
+
+
+class UnknownNameError(TemplateError):
+    """A name or attribute that has no value; `known` are its siblings that have one, None for a root name."""
+
+    def __init__(self, message: str, name: str, known: Iterable[str] | None) -> None:
+        super().__init__(message)
+        self.name = name
+        self.known = None if known is None else tuple(known)
