@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import warnings
+from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
@@ -39,6 +40,15 @@ FAILING = {
     "timeout": Turn("late", delay_s=30),
     "dropped": Turn("lost", drop_after_chunks=0),
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def collections_are_quick() -> Iterator[None]:
+    """Let each collection look at what a call has left, and not at everything that was imported before."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)
