@@ -27,7 +27,7 @@ def ran(seconds: float, program: str) -> tuple[int | None, str]:
 def gone(process: int) -> bool:
     """Return whether a process ends; the signal is sent already. One that nobody waits for has ended too."""
     status = Path(f"/proc/{process}/stat")
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while time.monotonic() < until:
         try:
             if status.read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z":

@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 
 CLONE = Path(__file__).parents[2]
 SITE = Path(sysconfig.get_path("purelib"))
-SECONDS = 180
+SECONDS = 600
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from tests.docs.pages import CLONE, Block, blocks, links, pages
 
 pytestmark = pytest.mark.docs
 
-SECONDS = 60
+SECONDS = 300
 SHELLS = {"sh", "bash", "shell"}
 PLAIN = {"text", "mermaid", "jinja", "ini", "diff", "dockerfile", "markdown"}
 

@@ -224,11 +224,11 @@ def test_a_question_carries_no_secret_and_is_cut(site: Site) -> None:
 def test_the_time_a_person_takes_is_not_the_tool_s(site: Site) -> None:
     class Slow(RunContext):
         async def ask(self, question: Question) -> Answer:
-            await asyncio.sleep(0.3)
+            await asyncio.sleep(1.2)
             return Answer("answered", "yes")
 
     body = "    return tool_context.interrupt('sure')\n"
-    planned = install(site, body=f"    {body.strip()}\n" + "echo.tool_spec['strands_cli'] = {'timeout_s': 0.2}\n")
+    planned = install(site, body=f"    {body.strip()}\n" + "echo.tool_spec['strands_cli'] = {'timeout_s': 1}\n")
     assert text(calling(planned, {"text": "a"}, host=Slow())) == "yes"
 
 

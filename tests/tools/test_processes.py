@@ -48,7 +48,7 @@ def start(
         capture_output=True,
         text=True,
         env=environ,
-        timeout=50,
+        timeout=300,
         stdin=subprocess.DEVNULL,
         check=False,
     )
@@ -57,10 +57,10 @@ def start(
 
 
 def test_a_sync_tool_that_hangs_holds_up_neither_the_run_nor_the_end_of_the_process(site: Site) -> None:
-    out, err, seconds = start(site, "import time\ntime.sleep(45)", status="error", timeout_s=0.2)
+    out, err, seconds = start(site, "import time\ntime.sleep(600)", status="error", timeout_s=0.2)
     assert json.loads(out)["response"] == "the end"
     assert "timeout" in err
-    assert seconds < 30
+    assert seconds < 300
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
