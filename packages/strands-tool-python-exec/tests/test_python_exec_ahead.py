@@ -15,14 +15,15 @@ from pathlib import Path
 import pytest
 from python_exec_calls import PYTHON, call, started_ahead
 
+import strands_tool_kit
 from strands_tool_python_exec import _engine
 from strands_tool_python_exec.python_exec import _POOL, close
 
-SOURCES = str(Path(_engine.__file__).parent.parent)
+SOURCES = [str(Path(str(package.__file__)).parent.parent) for package in (_engine, strands_tool_kit)]
 pytestmark = pytest.mark.usefixtures("held")
 PROLOGUE = f"""
 import os, sys, time
-sys.path.insert(0, {SOURCES!r})
+sys.path[:0] = {SOURCES!r}
 from strands_tool_python_exec import _engine
 found = _engine.Verdict(**NAMED)
 _engine.verdict = lambda: found
