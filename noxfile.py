@@ -96,7 +96,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def hostile(session: nox.Session) -> None:
-    """Attack tools, servers, files and the sandbox from all sides."""
+    """Attack tools, servers, files, streams and the sandbox from all sides."""
     run_marked(session)
 
 

@@ -80,6 +80,7 @@ def killed_in_the_second_step(folder: Folder, server_answers: list[str]) -> Mode
     return server
 
 
+@pytest.mark.kills
 @posix
 def test_a_killed_run_goes_on_without_repeating_a_call(folder: Folder) -> None:
     folder.workflow(TWO_STEPS, runtime=LIVE)
@@ -96,6 +97,7 @@ def test_a_killed_run_goes_on_without_repeating_a_call(folder: Folder) -> None:
     assert status(folder) == "completed"
 
 
+@pytest.mark.kills
 @posix
 def test_a_run_goes_on_from_another_directory_and_without_its_files(folder: Folder) -> None:
     folder.write("agents/writer.yaml", {"prompt": "You write well.", "tools": []})
@@ -118,6 +120,7 @@ def test_a_run_goes_on_from_another_directory_and_without_its_files(folder: Fold
     assert list(elsewhere.iterdir()) == []
 
 
+@pytest.mark.kills
 @posix
 def test_a_second_resume_at_the_same_time_is_turned_away(folder: Folder) -> None:
     folder.workflow([*TWO_STEPS, {"agent": "writer", "input": "Three."}], runtime=LIVE)
@@ -304,6 +307,7 @@ def killed_in_a_tool(folder: Folder) -> str:
     return key
 
 
+@pytest.mark.kills
 @posix
 def test_a_call_that_was_cut_off_is_done_again_only_when_told(folder: Folder) -> None:
     key = killed_in_a_tool(folder)
@@ -313,6 +317,7 @@ def test_a_call_that_was_cut_off_is_done_again_only_when_told(folder: Folder) ->
     assert (folder.work / "made").read_text() == "again"
 
 
+@pytest.mark.kills
 @posix
 @pytest.mark.parametrize(
     ("result", "out"),
@@ -334,6 +339,7 @@ def test_a_call_that_was_cut_off_is_skipped_with_a_result(folder: Folder, result
     assert folder.strands("resume", run_id(folder), "--redo", key).code == 2
 
 
+@pytest.mark.kills
 @posix
 def test_a_call_that_was_cut_off_can_be_let_fail(folder: Folder) -> None:
     key = killed_in_a_tool(folder)

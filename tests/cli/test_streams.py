@@ -10,6 +10,8 @@ import pytest
 
 from tests.cli.strands import SECONDS, STRANDS, Folder, Ran
 
+pytestmark = pytest.mark.hostile
+
 if sys.platform == "win32":
     pytest.skip("these are written in the words of a POSIX shell", allow_module_level=True)
 
