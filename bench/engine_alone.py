@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ from strands_cli import app
 from strands_cli.agents import assemble
 from strands_cli.config import load_settings
 from strands_cli.engine.ports import Answer, Question
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 
 STEPS = 12
 EFFECTS = 2 * STEPS  # a row for each step and one for its model call
@@ -114,12 +115,12 @@ async def rounds(url: str, make: Callable[[], Model], pairs: int, folder: Path) 
     """Return the cost of a run and of the raw calls, for each pair of rounds after one that does not count."""
     path = folder / "bench.yaml"
     path.write_text(HEADER % url + STEPS * f'      - {{agent: one, input: "{PROMPT}"}}\n', encoding="utf-8")
-    options = RunOptions(runs_dir=folder / "runs", out_dir=folder / "out")
+    options = RunRequest(runs_dir=folder / "runs", out_dir=folder / "out")
     settings = load_settings(runs_dir=folder / "runs")
     planned = app.plan(path, options, settings=settings)
 
     async def run_round() -> None:
-        await app.run(planned, options, Nobody(), lambda event: None, settings=settings)
+        await app.run(planned, replace(options, runs_dir=settings.runs_dir), Nobody(), lambda event: None)
 
     costs = [(await cpu_ms(run_round), await cpu_ms(partial(raw_round, make))) for _ in range(pairs + 1)]
     return costs[1:]

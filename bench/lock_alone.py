@@ -99,12 +99,13 @@ def write_lock(name: str) -> None:
     from strands_cli.catalog import discover_catalog
     from strands_cli.config import load_settings
     from strands_cli.lock import render_lock
+    from strands_cli.planning.installation import without_policy
     from strands_cli.planning.lock_check import lock_of
     from strands_cli.planning.workflow_folder import plan_folder
 
     folder = Path(name)
     catalog = discover_catalog([str(folder / "site")])
-    plans = plan_folder(folder, catalog, load_settings()).plans
+    plans = plan_folder(folder, without_policy(catalog, load_settings())).plans
     (folder / "strands.lock").write_text(render_lock(lock_of(plans, catalog)), encoding="utf-8")
 
 

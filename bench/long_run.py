@@ -28,7 +28,7 @@ from strands_cli.engine.ports import AgentAnswer, AgentRequest, Answer, Question
 from strands_cli.engine.scope import StepScope
 from strands_cli.events import Usage
 from strands_cli.planning.plan import Plan
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 
 STEPS = 10_000
 
@@ -84,16 +84,15 @@ def plan_in(runs_dir: Path, steps: int) -> Plan:
     """Plan a run of so many steps."""
     path = runs_dir.parent / "long.yaml"
     path.write_text(WORKFLOW.format(rounds=steps // 2), encoding="utf-8")
-    return app.plan(path, RunOptions(runs_dir=runs_dir), settings=load_settings(runs_dir=runs_dir))
+    return app.plan(path, RunRequest(runs_dir=runs_dir), settings=load_settings(runs_dir=runs_dir))
 
 
 def make(runs_dir: Path, steps: int = STEPS) -> Path:
     """Run it to its end and return the directory of its record, whose id is `long`."""
-    options, planned = RunOptions(runs_dir=runs_dir, out_dir=runs_dir.parent / "out"), plan_in(runs_dir, steps)
+    options, planned = RunRequest(runs_dir=runs_dir, out_dir=runs_dir.parent / "out"), plan_in(runs_dir, steps)
     os.environ.setdefault("OPENAI_API_KEY", "not-a-key")
     with patch.object(SdkAgentRunner, "run_agent", answer_at_once):
-        settings = load_settings(runs_dir=runs_dir)
-        result = asyncio.run(app.run(planned, options, Nobody(), lambda event: None, settings=settings))
+        result = asyncio.run(app.run(planned, options, Nobody(), lambda event: None))
     return (runs_dir / result.run_id).rename(runs_dir / "long")
 
 
@@ -102,7 +101,7 @@ def resumed_ms(planned: Plan, directory: Path) -> float:
     journal = SqliteJournal.open(directory)
     journal.put(status="running", session_started_at=journal.get("started_at"), worked_s=0.0)
     before = time.process_time()
-    options = RunOptions(runs_dir=directory.parent, out_dir=directory.parent.parent / "out")
+    options = RunRequest(runs_dir=directory.parent, out_dir=directory.parent.parent / "out")
     result = asyncio.run(app.resume(planned, journal, options, Nobody(), lambda event: None))
     spent = (time.process_time() - before) * 1000
     if result.model_calls != STEPS:

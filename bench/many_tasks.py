@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -27,7 +28,7 @@ from bench.engine_alone import SYSTEM, FixedModel, Nobody
 from strands_cli import app
 from strands_cli.agents import assemble
 from strands_cli.config import load_settings
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 
 AT_ONCE = 100
 LATENCY_S = 0.05
@@ -57,10 +58,10 @@ async def seconds_of(tasks: int, folder: Path) -> float:
     """Return the wall time of a run of so many tasks, with everything imported before."""
     path = folder / f"many-{tasks}.yaml"
     path.write_text(HEADER + "".join(f"      - {{id: t{n}, agent: one, input: w{n}}}\n" for n in range(tasks)), "utf-8")
-    options, settings = RunOptions(runs_dir=folder / "runs", out_dir=folder), load_settings(runs_dir=folder / "runs")
+    options, settings = RunRequest(runs_dir=folder / "runs", out_dir=folder), load_settings(runs_dir=folder / "runs")
     planned = app.plan(path, options, settings=settings)
     started = time.perf_counter()
-    result = await app.run(planned, options, Nobody(), lambda event: None, settings=settings)
+    result = await app.run(planned, replace(options, runs_dir=settings.runs_dir), Nobody(), lambda event: None)
     if result.model_calls != tasks:
         raise RuntimeError(f"{result.model_calls} of {tasks} tasks were done")
     return time.perf_counter() - started

@@ -274,7 +274,7 @@ def test_changelog_fragments_name_their_distribution() -> None:
 LINT = "from importlinter.cli import lint_imports_command; lint_imports_command()"
 SPOILED = {
     "engine/upward.py": ("from strands_cli.cli import main", "floors"),
-    "session/upward.py": ("from strands_cli import app", "floors"),
+    "agent_files/upward.py": ("from strands_cli import api", "floors"),
     "hooks/upward.py": ("from strands_cli.planning import plan", "floors"),
     "workflow/sideways.py": ("from strands_cli import catalog", "floors"),
     "engine/sdk.py": ("def late() -> None:\n    import strands", "walls"),

@@ -1,27 +1,30 @@
-"""The whole program on one screen: document -> spec -> plan -> events -> files.
+"""The pipeline: document -> workflow -> plan -> events -> files, one function per verb.
 
-How a run is planned, recorded, carried out and closed is in `session/`, imported inside functions: it brings the SDK.
+What brings the SDK is imported inside functions, so that `validate` and `plan` start without it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+import dataclasses
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from strands_cli.agents.assemble import Workers
     from strands_cli.catalog import Catalog
     from strands_cli.config import Settings
     from strands_cli.engine.execute import RunResult
     from strands_cli.engine.journal import SqliteJournal
-    from strands_cli.engine.ports import Human, Row
+    from strands_cli.engine.new_journal import Rerun
+    from strands_cli.engine.ports import Human
     from strands_cli.errors import Finding
     from strands_cli.events import Event
-    from strands_cli.hooks.manager import Hooks
+    from strands_cli.planning.installation import Installation
     from strands_cli.planning.plan import Plan, PlannedTool
-    from strands_cli.planning.run_options import RunOptions
-    from strands_cli.policy import Policy
+    from strands_cli.planning.run_request import RunRequest
     from strands_cli.tools.python_objects import GivenTools
     from strands_cli.workflow.file_source import FileSnapshot
     from strands_cli.workflow.loaded import Loaded
@@ -29,102 +32,361 @@ if TYPE_CHECKING:
     Emit = Callable[[Event], None]
 
 
-def load(source: str | Path, text: str | None = None, kept: FileSnapshot | None = None) -> Loaded:
-    """Read a workflow (a file, `-` for standard input, or the given text) into a spec, or every finding about it."""
+# -- document -> workflow
+
+
+def load(source: str | Path, text: str | None = None, snapshot: FileSnapshot | None = None) -> Loaded:
+    """Read a workflow (a file, `-` for standard input, or the given text), with every finding about it."""
     from strands_cli.workflow.document_reader import read_document
     from strands_cli.workflow.file_source import NO_SNAPSHOT
     from strands_cli.workflow.loader import load_spec
 
-    return load_spec(read_document(source, text), kept or NO_SNAPSHOT)
+    return load_spec(read_document(source, text), snapshot or NO_SNAPSHOT)
 
 
-def check(source: str | Path, text: str | None = None, kept: FileSnapshot | None = None) -> tuple[Finding, ...]:
+def check(source: str | Path, text: str | None = None, snapshot: FileSnapshot | None = None) -> tuple[Finding, ...]:
     """Return everything that is wrong with a workflow by itself, whatever is installed here."""
-    return load(source, text, kept).findings
+    return load(source, text, snapshot).findings
+
+
+# -- workflow -> plan
 
 
 def plan(
-    source: str | Path, options: RunOptions | None = None, *, text: str | None = None, kept: FileSnapshot | None = None,
-    catalog: Catalog | None = None, settings: Settings | None = None, hooks: Hooks | None = None,
-) -> Plan:  # fmt: skip
-    """Return what `run` would do, and in `findings` what stands in its way; `kept` are files that a run has kept.
+    source: str | Path | Loaded,
+    request: RunRequest | None = None,
+    installation: Installation | None = None,
+    *,
+    text: str | None = None,
+    catalog: Catalog | None = None,
+    settings: Settings | None = None,
+) -> Plan:
+    """Return what `run` would do; `findings` has everything that prevents it.
+
+    Args:
+        source: A workflow that has been read, or where it is read from.
+        request: What the person wants of the run.
+        installation: This machine; it is read where this is None.
+        text: The text of the workflow, where it is not in a file.
+        catalog: Stands for the installed tools where `installation` is None.
+        settings: Stands for this machine's settings where `installation` is None.
 
     Raises:
-        InvalidInput: the file is not a valid workflow, so that there is nothing to plan.
+        InvalidInput: the file is not a valid workflow.
+        Denied: a policy file is wrong, so that nothing runs.
     """
-    from strands_cli.planning.run_options import RunOptions
-    from strands_cli.session.planned import plan_loaded
+    from strands_cli.errors import InvalidInput, has_errors
+    from strands_cli.planning.build_plan import build_plan, with_findings
+    from strands_cli.planning.lock_check import with_lock
+    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.workflow.file_source import place_of
 
-    return plan_loaded(load(source, text, kept), options or RunOptions(), catalog, settings, kept, hooks)
+    loaded = load(source, text) if isinstance(source, (str, Path)) else source
+    if loaded.spec is None or has_errors(loaded.findings):
+        raise InvalidInput(f"{loaded.document.file} is not a valid workflow", findings=loaded.findings)
+    request = request or RunRequest()
+    machine = installation or _installation_for(loaded, request, catalog, settings)
+    built = build_plan(loaded.spec, loaded.document, machine, request, loaded.snapshot)
+    named = {place_of(document.file): document.text for document in loaded.files}
+    built = dataclasses.replace(built, files={**built.files, **named})
+    # `validate` can only warn about a variable that may be undeclared; planning knows, and reports it as an error.
+    seen = [finding for finding in loaded.findings if finding.code != "undeclared-variable"]
+    built = with_findings(built, [*machine.hook_faults(), *seen])
+    return with_lock(built, machine.catalog, machine.policy.lock_required_by(asked=request.locked))
+
+
+def _installation_for(
+    loaded: Loaded, request: RunRequest, catalog: Catalog | None, settings: Settings | None = None
+) -> Installation:
+    """Read this machine with the policy file of the workflow's folder."""
+    from strands_cli.planning.build_plan import folder_of
+    from strands_cli.planning.installation import read_installation
+
+    folder = loaded.snapshot.folder or folder_of(loaded.document)
+    return read_installation(request, folder, file=loaded.document.file, catalog=catalog, settings=settings)
+
+
+# -- plan -> events -> files
 
 
 async def run(
-    planned: Plan, options: RunOptions, human: Human, emit: Emit, *,
-    settings: Settings | None = None, given: GivenTools | None = None,
-) -> RunResult:  # fmt: skip
-    """Run a plan: load its tools, open its record, execute it, and leave artifacts and perhaps a recording.
+    planned: Plan, request: RunRequest, human: Human, emit: Emit, *, given: GivenTools | None = None
+) -> RunResult:
+    """Run a plan: load its tools, create its journal, execute it, and write artifacts and perhaps a recording.
 
-    A program that runs it passes what it has `given`, if only nothing: the process is then its own, not ours.
+    Args:
+        planned: The plan.
+        request: The same that it was planned with.
+        human: Answers questions.
+        emit: Receives every event.
+        given: The Python objects that a program gives as tools, if only none: the process is then the program's.
 
     Raises:
-        StrandsCliError: why it could not start or complete; what it did is in its record.
+        StrandsCliError: why it could not start or complete; what it did is in its journal.
     """
-    from strands_cli.session.carry import carry_out
-    from strands_cli.session.record import begin_record
+    from strands_cli.engine.new_journal import create_journal
 
-    begin = partial(begin_record, planned, options, settings, given)
-    return await carry_out(planned, options, human, emit, begin, given)
+    return await _execute(
+        planned,
+        request,
+        human,
+        emit,
+        partial(create_journal, planned, request, given.places if given is not None else None),
+        given,
+    )
+
+
+# -- stored runs
+
+
+def open_run(run_id: str, runs_dir: Path | None = None, *, hold: bool = True) -> SqliteJournal:
+    """Open the journal of a stored run; with `hold` no other process can continue it meanwhile.
+
+    Raises:
+        RunRecordError: there is no such run, its journal is not usable, or another process holds it.
+        UsageError: the run was cancelled.
+    """
+    from strands_cli.config import load_settings
+    from strands_cli.engine.journal import SqliteJournal
+    from strands_cli.engine.run_store import find_run
+    from strands_cli.engine.stored_secrets import hide_secrets_of
+    from strands_cli.errors import UsageError
+
+    directory = find_run(load_settings(runs_dir=runs_dir).runs_dir, run_id)
+    journal = SqliteJournal.open(directory, hold=hold)
+    try:
+        if hold and journal.get("status") == "cancelled":
+            raise UsageError(f"the run {run_id} was cancelled", fix=f"strands rerun {run_id} --from KEY")
+        if hold:
+            hide_secrets_of(journal)
+    except BaseException:
+        journal.close()
+        raise
+    return journal
+
+
+def plan_resume(
+    journal: SqliteJournal,
+    changes: Mapping[str, Any],
+    *,
+    budgets: Mapping[str, str] | None = None,
+    catalog: Catalog | None = None,
+) -> tuple[Plan, RunRequest]:
+    """Plan a stored run again as it was planned when it began, from what its journal stores.
+
+    Args:
+        journal: The journal of the run, held.
+        changes: Fields of `RunRequest` that replace the stored ones.
+        budgets: Limits of `runtime.budgets` to raise, as text; they count from now on.
+        catalog: Stands for the installed tools.
+
+    Raises:
+        NotEquipped: a program gave the run tools, and they are missing now.
+        StrandsCliError: this machine can no longer run it.
+        RunRecordError: the plan differs from the one that the run began with.
+        UsageError: a budget cannot be raised like this.
+    """
+    from strands_cli.engine.run_facts import (
+        raised_budgets,
+        require_python_tools,
+        require_same,
+        snapshot_of,
+        stored_request,
+    )
+    from strands_cli.planning.build_plan import require_runnable
+
+    request = stored_request(journal, changes)
+    require_python_tools(journal, request.tools)
+    loaded = load(journal.get("file"), journal.get("text"), snapshot_of(journal))
+    planned = plan(loaded, request, catalog=catalog)
+    # Warnings were shown when the run began; existing artifacts may be those that this run has begun to write.
+    writing = journal.row("artifacts") is not None
+    errors = [
+        finding
+        for finding in planned.findings
+        if finding.severity == "error" and not (writing and finding.code == "artifact-exists")
+    ]
+    planned = dataclasses.replace(planned, findings=tuple(errors))
+    require_runnable(planned)
+    require_same(planned, journal)
+    return raised_budgets(planned, journal, budgets or {}), request
 
 
 async def resume(
-    planned: Plan, journal: SqliteJournal, options: RunOptions, human: Human, emit: Emit,
+    planned: Plan,
+    journal: SqliteJournal,
+    request: RunRequest,
+    human: Human,
+    emit: Emit,
     given: GivenTools | None = None,
-) -> RunResult:  # fmt: skip
-    """Go on with a stored run, planned again and its record held (`session`); the record is closed in the end.
+) -> RunResult:
+    """Continue a stored run from its first effect that is not done; the journal is closed at the end.
 
     Raises:
-        StrandsCliError: why it could not go on or complete; what it did is in its record.
+        StrandsCliError: why it could not continue or complete; what it did is in its journal.
     """
-    from strands_cli.session.carry import carry_out
-
-    return await carry_out(planned, options, human, emit, lambda: journal, given)
+    return await _execute(planned, request, human, emit, lambda: journal, given)
 
 
-async def rerun(
-    planned: Plan, options: RunOptions, taken_over: Sequence[Row], origin: Mapping[str, str], human: Human, emit: Emit,
-    given: GivenTools | None = None,
-) -> RunResult:  # fmt: skip
-    """Start a new run with what another has done: `taken_over` rows, `origin` says of which run and from which key.
+def plan_rerun(
+    journal: SqliteJournal,
+    from_key: str,
+    changes: Mapping[str, Any],
+    catalog: Catalog | None = None,
+) -> Rerun:
+    """Plan a new run of a stored run's workflow, which takes over what comes before a key.
 
     Raises:
-        StrandsCliError: why it could not start or complete, also where a row's input is no longer what it was.
+        NotEquipped: a program gave the run tools, and they are neither given now nor installed.
+        InvalidInput: the file is no longer a valid workflow.
+        UsageError: the run has no such key.
     """
-    from strands_cli.session.carry import carry_out
-    from strands_cli.session.record import begin_record
+    from strands_cli.engine.decisions import rows_before
+    from strands_cli.engine.new_journal import Rerun
+    from strands_cli.engine.run_facts import current_source, require_python_tools, stored_request
 
-    begin = partial(begin_record, planned, options, None, given, taken_over, origin)
-    return await carry_out(planned, options, human, emit, begin, given)
+    rows = rows_before(journal, from_key)
+    request = stored_request(journal, changes)
+    source, text, snapshot, changed = current_source(journal)
+    loaded = load(source, text, snapshot)
+    machine = _installation_for(loaded, request, catalog)
+    require_python_tools(journal, request.tools, installed=machine.catalog.by_name)
+    planned = plan(loaded, request, machine)
+    origin = {"run": journal.get("id"), "from": from_key}
+    return Rerun(planned, request, rows, origin, f"{source}: {changed}" if changed else None)
 
 
-def plan_tool(
-    name: str, policy: Policy | None = None, *, locked: bool = False,
-    catalog: Catalog | None = None, settings: Settings | None = None, hooks: Hooks | None = None,
-) -> PlannedTool:  # fmt: skip
-    """Return one tool, ready to be called by hand; typing its name is the approval of what would ask.
+async def rerun(new: Rerun, human: Human, emit: Emit, given: GivenTools | None = None) -> RunResult:
+    """Run what `plan_rerun` has planned.
+
+    Raises:
+        StrandsCliError: why it could not start or complete, also where the input of a row has changed.
+    """
+    from strands_cli.engine.new_journal import create_journal
+
+    create = partial(
+        create_journal, new.planned, new.request, given.places if given is not None else None, new.rows, new.origin
+    )
+    return await _execute(new.planned, new.request, human, emit, create, given)
+
+
+# -- one tool
+
+
+def plan_tool(name: str, installation: Installation | None = None, *, locked: bool = False) -> PlannedTool:
+    """Return one tool, ready to be called by hand; typing its name approves what would ask.
 
     Raises:
         StrandsCliError: no tool has the name, policy or the lock denies it, or this machine cannot run it.
     """
-    from strands_cli.session.planned import plan_alone
+    from strands_cli.planning.installation import read_installation
+    from strands_cli.planning.lock_check import require_locked
+    from strands_cli.planning.resolve.single_tool import plan_single_tool
+    from strands_cli.policy import Policy
 
-    return plan_alone(name, policy, catalog, settings, locked=locked, hooks=hooks)
+    machine = installation or read_installation(policy=Policy())
+    machine.require_hooks()
+    planned = plan_single_tool(name, machine.catalog, machine.settings, machine.policy.rules, machine.hooks)
+    if required_by := machine.policy.lock_required_by(asked=locked):
+        require_locked(planned, Path.cwd(), machine.catalog, required_by)
+    return planned
 
 
 async def run_tool(
-    planned: PlannedTool, arguments: Mapping[str, Any], policy: Policy | None = None, person: Human | None = None,
-    tell: Callable[[str], None] | None = None, hooks: Hooks | None = None,
-) -> Mapping[str, Any]:  # fmt: skip
-    """Call one tool outside any run: no record, `person` is asked what the tool asks, `tell` hears of a slow import."""
-    from strands_cli.session.carry import call_alone
+    planned: PlannedTool,
+    arguments: Mapping[str, Any],
+    installation: Installation | None = None,
+    person: Human | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> Mapping[str, Any]:
+    """Call one tool outside any run, through the permission check.
 
-    return await call_alone(planned, arguments, policy, person, tell, hooks)
+    Args:
+        planned: The tool.
+        arguments: Its input.
+        installation: Its rules that deny hold, and its hook plugins are asked.
+        person: Is asked what the tool itself asks.
+        tell: Receives a line where the tool's import takes long.
+    """
+    from strands_cli.agents.assemble import toolbox_caller
+    from strands_cli.engine.standalone import OutsideRun
+    from strands_cli.policy import Rule
+
+    rules = installation.policy.rules if installation is not None else ()
+    denying = [rule for rule in rules if rule.effect == "deny"]
+    yes = Rule("allow", "*", "command line", "typed by hand")
+    workspace = {"root": str(Path.cwd()), "mounts": {}, "protected": []}
+    hooks = installation.hooks if installation is not None else None
+    caller = await toolbox_caller([planned], [*denying, yes], workspace, tell, hooks)
+    try:
+        return await caller.call_tool(planned, arguments, OutsideRun(person).scope())
+    finally:
+        await caller.close()
+
+
+# -- what the verbs share
+
+
+async def _execute(
+    planned: Plan,
+    request: RunRequest,
+    human: Human,
+    emit: Emit,
+    open_journal: Callable[[], SqliteJournal],
+    given: GivenTools | None,
+) -> RunResult:
+    """Execute a plan from its first effect that is not done.
+
+    `open_journal` is called when everything is loaded, so that a run that cannot start leaves no journal.
+    """
+    from strands_cli.agents.assemble import assemble
+    from strands_cli.engine.clock import SystemClock
+    from strands_cli.engine.execute import execute
+    from strands_cli.engine.new_journal import recorded
+    from strands_cli.engine.ports import Ports
+    from strands_cli.engine.redacted_ports import (
+        RedactedHuman,
+        redacted,
+        redacted_emit,
+        redacted_errors,
+        redacted_writer,
+    )
+    from strands_cli.engine.run_store import session_facts
+    from strands_cli.events import RunWarning
+    from strands_cli.outputs.artifacts import ArtifactWriter
+    from strands_cli.planning.build_plan import require_runnable
+    from strands_cli.planning.workspace import workspace_of
+    from strands_cli.telemetry.tracing import tracing_of
+
+    require_runnable(planned)
+    clock = SystemClock()
+
+    def warn(line: str) -> None:
+        emit(RunWarning(clock.now(), line))
+
+    async with contextlib.AsyncExitStack() as stack:
+        tell = None if given is not None else warn
+        workers = await assemble(planned, workspace_of(planned), given, tell, reload=request.reload)
+        secrets = workers.secrets
+        emit = redacted_emit(emit, secrets)
+        stack.enter_context(redacted_errors(secrets))
+        stack.push_async_callback(_close, workers, warn)
+        for line in workers.warnings:
+            warn(line)
+        journal = open_journal()
+        stack.callback(journal.close)
+        journal.put(**session_facts())
+        # Set only now: what the journal began with has no secret in it, and must stay as it was planned.
+        journal.secrets = secrets
+        tracing = await stack.enter_async_context(tracing_of(planned, secrets, warn))
+        ports = Ports(journal, workers.agents, workers.tools, RedactedHuman(human, secrets), clock, tracing)
+        write = ArtifactWriter(request.out_dir, force=request.force, beside=request.beside)
+        with recorded(request, journal, warn):
+            result = await execute(planned, ports, journal.directory.name, emit, redacted_writer(write, secrets))
+        return redacted(result, secrets)
+
+
+async def _close(workers: Workers, warn: Callable[[str], None]) -> None:
+    """Close tools and models; a problem then cannot undo the run, and is a warning."""
+    for problem in await workers.close():
+        warn(problem)

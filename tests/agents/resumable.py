@@ -18,8 +18,8 @@ from strands_cli.engine.standalone import OutsideRun
 from strands_cli.events import Event
 from strands_cli.outputs.artifacts import ArtifactWriter
 from strands_cli.planning.build_plan import require_runnable
-from strands_cli.planning.run_options import RunOptions
-from strands_cli.session.carry import workspace_of
+from strands_cli.planning.run_request import RunRequest
+from strands_cli.planning.workspace import workspace_of
 from tests.agents.kit import SCHEMA, Site
 
 ECHO = (
@@ -39,9 +39,9 @@ def workflow(host: str, steps: str, *, agents: str, rest: str = "") -> str:
     )
 
 
-def going(site: Site, text: str, *, options: RunOptions | None = None, events: list[Event] | None = None) -> RunResult:
+def going(site: Site, text: str, *, options: RunRequest | None = None, events: list[Event] | None = None) -> RunResult:
     """Start the workflow, or go on with the run that an earlier call left in `RECORD`."""
-    options = options or RunOptions(out_dir=Path("out"))
+    options = options or RunRequest(out_dir=Path("out"))
     planned = app.plan(
         "flow.yaml",
         options,

@@ -15,8 +15,9 @@ from strands_cli.catalog import discover_catalog
 from strands_cli.config import Settings
 from strands_cli.engine.standalone import OutsideRun
 from strands_cli.errors import Denied, InvalidInput, NotEquipped
+from strands_cli.planning.installation import without_policy
 from strands_cli.planning.plan import Plan
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from tests.agents.kit import SCHEMA, RunContext, Site, text
 from tests.wordings import Wording
 
@@ -57,7 +58,7 @@ def planned(site: Site, tools: str, steps: str = "[{agent: a, input: go}]", **op
     Path("recording.yaml").write_text(f"recording: 1\nsteps: {turns}\n")
     Path("lib").mkdir(exist_ok=True)
     settings = Settings(Path("runs"), site.allowed)
-    return app.plan("w.yaml", RunOptions(**options), catalog=discover_catalog([str(site.directory)]), settings=settings)
+    return app.plan("w.yaml", RunRequest(**options), catalog=discover_catalog([str(site.directory)]), settings=settings)
 
 
 def test_two_tools_of_one_name_that_only_loading_shows_are_found_before_the_first_step(
@@ -131,7 +132,7 @@ def test_custom_python_of_the_workflow_runs_where_the_allowlist_names_it(site: S
     site.allowed = ("custom_words:*", "custom_words:echo")
     plan = planned(site, "[]", "[{tool: 'custom_words:echo', input: {text: hi}}]", yes=True)
     Path("lib/custom_words.py").write_text(BOX)
-    result = asyncio.run(app.run(plan, RunOptions(), OutsideRun(), RunContext().emit, settings=Settings(Path("runs"))))
+    result = asyncio.run(app.run(plan, RunRequest(runs_dir=Path("runs")), OutsideRun(), RunContext().emit))
     assert result.response == "said hi"
 
 
@@ -139,7 +140,7 @@ def test_custom_python_that_nobody_allowed_is_never_imported(site: Site, tmp_pat
     plan = planned(site, "[]", "[{tool: 'custom_words:echo', input: {text: hi}}]", yes=True)
     Path("lib/custom_words.py").write_text(f"open({str(tmp_path / 'sentinel')!r}, 'w').close()\n")
     with pytest.raises(Denied):
-        asyncio.run(app.run(plan, RunOptions(), OutsideRun(), RunContext().emit, settings=Settings(Path("runs"))))
+        asyncio.run(app.run(plan, RunRequest(runs_dir=Path("runs")), OutsideRun(), RunContext().emit))
     assert not (tmp_path / "sentinel").exists()
 
 
@@ -150,7 +151,7 @@ def test_a_tool_is_called_by_hand_without_questions_and_without_a_record(site: S
         spec + f"def echo(tool, **kwargs):\n    return {{'status': 'success', 'content': [{{'text': {said}}}]}}\n"
     )
     catalog = discover_catalog([str(site.directory)])
-    tool = app.plan_tool("echo", catalog=catalog, settings=Settings(Path("runs")))
+    tool = app.plan_tool("echo", without_policy(catalog, Settings(Path("runs"))))
     assert text(asyncio.run(app.run_tool(tool, {"text": "hi"}))) == str(Path.cwd())
     assert not Path("runs").exists()
 
@@ -159,5 +160,5 @@ def test_a_tool_that_exits_when_called_by_hand_does_not_end_the_program(site: Si
     spec = f"TOOL_SPEC = {{'name': 'echo', 'description': 'E.', 'inputSchema': {{'json': {SCHEMA!r}}}}}\n"
     site.install(spec + "def echo(tool, **kwargs):\n    raise SystemExit(3)\n")
     catalog = discover_catalog([str(site.directory)])
-    tool = app.plan_tool("echo", catalog=catalog, settings=Settings(Path("runs")))
+    tool = app.plan_tool("echo", without_policy(catalog, Settings(Path("runs"))))
     assert text(asyncio.run(app.run_tool(tool, {"text": "hi"}))) == "tool_failed: SystemExit: 3"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from strands_cli.agents.compaction import SUMMARY, split_point, tokens_in, transcript, with_summary
 from strands_cli.errors import ArtifactError, BudgetExceeded, InvalidInput, RunFailed
 from strands_cli.events import Event, ModelCallFinished, ModelText
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow.model import Compaction
 from tests.agents.kit import Site
 from tests.agents.resumable import ECHO, RECORD, going, rows, said, system, workflow
@@ -191,7 +191,7 @@ def test_a_summary_that_fails_ends_the_step_and_says_which_model_it_was(
 
 
 def test_a_recording_plays_the_summaries_too(site: Site) -> None:
-    options = RunOptions(out_dir=Path("out"))
+    options = RunRequest(out_dir=Path("out"))
     with ModelServer(counting(3)) as server:
         text = workflow(server.url, ONE, agents=AGENT, rest=compaction())
         going(site, text)

@@ -7,6 +7,7 @@ import json
 import os
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.standalone import OutsideRun
 from strands_cli.errors import RunFailed
 from strands_cli.events import Event
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from tests.agents.kit import SCHEMA, Site
 from tests.fakes.model_server import ModelServer, Turn
 from tests.wordings import Wording
@@ -69,11 +70,11 @@ def start(site: Site, host: str, seen: list[Event] | None = None, **options: Any
 
     file = Path("workflow.yaml")
     file.write_text(WORKFLOW.format(host=host))
-    chosen = RunOptions(out_dir=Path("out"), **options)
+    chosen = RunRequest(out_dir=Path("out"), **options)
     settings = Settings(Path("runs"))
     planned = app.plan(file, chosen, catalog=discover_catalog([str(site.directory)]), settings=settings)
     emit = (lambda event: None) if seen is None else seen.append
-    return asyncio.run(app.run(planned, chosen, OutsideRun(), emit, settings=settings))
+    return asyncio.run(app.run(planned, replace(chosen, runs_dir=settings.runs_dir), OutsideRun(), emit))
 
 
 TURNS = [Turn(calls=[("echo", {"text": "hi"})]), Turn("the tool said hi"), Turn("long hi")]
@@ -207,6 +208,6 @@ def test_a_run_plays_the_recording_that_was_planned_whatever_becomes_of_the_file
     from strands_cli.catalog import discover_catalog
 
     catalog = discover_catalog([str(site.directory)])
-    planned = app.plan("w.yaml", RunOptions(provider="replay"), catalog=catalog, settings=Settings(Path("r")))
+    planned = app.plan("w.yaml", RunRequest(provider="replay"), catalog=catalog, settings=Settings(Path("r")))
     Path("recording.yaml").unlink()
     asyncio.run(assemble(planned, {}))

@@ -11,7 +11,7 @@ import pytest
 
 from strands_cli.agents.memory import kept, restored
 from strands_cli.errors import InvalidInput, RunFailed, RunRecordError
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from tests.agents.kit import Site
 from tests.agents.resumable import ECHO, going, rows, said, workflow
 from tests.fakes.model_server import ModelServer, Turn
@@ -168,7 +168,7 @@ def test_it_plays_back_from_a_recording(site: Site) -> None:
     Path("r.yaml").write_text(
         "recording: 1\nsteps:\n  steps.0:\n    - {text: one}\n  steps.1:\n    - {when: b, text: two}\n"
     )
-    assert going(site, text, options=RunOptions(out_dir=Path("out"))).response == "two"
+    assert going(site, text, options=RunRequest(out_dir=Path("out"))).response == "two"
     assert [m["content"][0]["text"] for m in rows()["steps.1"].output["messages"]] == ["b", "two"]
 
 

@@ -11,12 +11,14 @@ import pytest
 import typer
 from typer.main import get_command
 
-from strands_cli.cli.commands.command_options import RunFlags, with_manner
+from strands_cli.cli.commands.command_options import Chosen, RunFlags, with_run_options
 from strands_cli.cli.program import program
 from strands_cli.errors import UsageError
+from strands_cli.planning.run_request import options
 
-FIELDS = [field.name for field in dataclasses.fields(RunFlags)]
-CARRYING = ["run", "resume", "approve", "reject", "rerun"]
+FLAGS = [field.name for field in dataclasses.fields(RunFlags)]
+AGAIN = ["out_dir", "force", "detach", "record", "runs_dir", "policy", "locked", "no_plugins", "trace_hooks"]
+CONTINUING = ["resume", "approve", "reject", "rerun"]
 
 
 def options_of(command: str) -> dict[str, Any]:
@@ -26,33 +28,42 @@ def options_of(command: str) -> dict[str, Any]:
     return {option.name: option for option in found.params}
 
 
-@pytest.mark.parametrize("command", CARRYING)
-def test_every_command_that_carries_a_run_has_the_same_options_in_the_same_order(command: str) -> None:
-    options, whole = options_of(command), options_of("resume")
+@pytest.mark.parametrize("command", ["run", "plan", "atomic run", *CONTINUING])
+def test_every_option_has_the_words_and_the_help_of_its_field(command: str) -> None:
+    shown = options_of(command)
+    for name in set(shown) & set(options()):
+        one = options()[name]
+        assert (*shown[name].opts, *shown[name].secondary_opts) == one.flags, name
+        assert shown[name].help in (one.help, one.help_again)
+
+
+@pytest.mark.parametrize("command", CONTINUING)
+def test_commands_that_continue_a_run_have_the_same_options_in_the_same_order(command: str) -> None:
     left_out = {"approve": {"record"}, "reject": {"record"}}.get(command, set())
-    own = {"out"} if command == "run" else set()
-    shared = [name for name in FIELDS if name not in left_out]
-    assert [name for name in options if name in FIELDS] == shared
-    for name in set(shared) - own:
-        assert (options[name].opts, options[name].help) == (whole[name].opts, whole[name].help)
+    wanted = [name for name in [*AGAIN, *FLAGS] if name not in left_out]
+    assert [name for name in options_of(command) if name in wanted] == wanted
 
 
-def test_what_is_typed_comes_to_the_command_as_one_value() -> None:
-    got: list[RunFlags] = []
+def test_the_commands_that_start_a_run_have_every_option_of_the_request() -> None:
+    for command in ("run", "atomic run"):
+        assert set(options()) <= set(options_of(command))
 
-    @with_manner(without=("record",))
-    def go(*, first: str, manner: RunFlags, last: Annotated[int, typer.Option("--last")] = 3) -> int:
-        got.append(manner)
+
+def test_what_is_typed_comes_to_the_command_as_values() -> None:
+    got: list[tuple[dict[str, Any], RunFlags]] = []
+
+    @with_run_options(again=True, without=("record",))
+    def go(*, first: str, chosen: Chosen, flags: RunFlags, last: Annotated[int, typer.Option("--last")] = 3) -> int:
+        got.append(({name: value for name, value in chosen.typed.items() if value}, flags))
         return last
 
-    assert list(inspect.signature(go).parameters) == [
-        "first", *(name for name in FIELDS if name != "record"), "last",
-    ]  # fmt: skip
+    shared = [name for name in AGAIN if name != "record"]
+    assert list(inspect.signature(go).parameters) == ["first", *shared, *FLAGS, "last"]
     app = typer.Typer()
     app.command()(go)
     words = ["x", "--out", "o", "--force", "--events", "e", "--json", "-v", "--last", "4"]
     assert get_command(app)(words, standalone_mode=False) == 4
-    assert got == [RunFlags(Path("o"), force=True, events="e", as_json=True, verbose=True)]
+    assert got == [({"out_dir": Path("o"), "force": True}, RunFlags(events="e", as_json=True, verbose=True))]
 
 
 def test_two_results_for_one_stdout_are_refused() -> None:
@@ -63,6 +74,9 @@ def test_two_results_for_one_stdout_are_refused() -> None:
 
 def test_paths_stay_what_they_are_when_the_directory_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    placed = RunFlags(out=Path("o"), events="e", record=Path("r")).placed()
-    assert (placed.out, placed.events, placed.record) == (tmp_path / "o", str(tmp_path / "e"), tmp_path / "r")
-    assert (placed.runs_dir, RunFlags(events="-").placed().events) == (None, "-")
+    changes = Chosen({"out_dir": Path("o"), "record": Path("r"), "runs_dir": Path("runs"), "force": False}).changes()
+    assert (changes["out_dir"], changes["record"]) == (tmp_path / "o", tmp_path / "r")
+    assert changes["runs_dir"] == tmp_path / "runs"
+    assert "force" not in changes
+    assert RunFlags(events="e").placed().events == str(tmp_path / "e")
+    assert RunFlags(events="-").placed().events == "-"

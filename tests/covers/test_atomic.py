@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
+from strands_cli.agent_files.agent_checks import check_atomic, run_test
 from strands_cli.errors import InvalidInput
 from strands_cli.outputs.junit import Outcome
-from strands_cli.planning.run_options import RunOptions
-from strands_cli.session.atomic import check_atomic, run_test
+from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow.agent_file import FOR_PEOPLE, AgentTest, Atomic, Expectation, read_atomic, require_sound
 from strands_cli.workflow.document_reader import read_document
 from tests.covers.kit import World, drop
@@ -39,7 +39,7 @@ def read(document: dict[str, Any], folder: Path) -> Atomic:
 
 
 def outcome(document: dict[str, Any], folder: Path) -> Outcome:
-    atomic, options = read(document, folder), RunOptions(runs_dir=folder / "runs")
+    atomic, options = read(document, folder), RunRequest(runs_dir=folder / "runs")
     assert check_atomic(atomic) == ()
     return asyncio.run(run_test(atomic, atomic.tests[0], options, ScriptedHuman([]), lambda event: None, live=False))
 

@@ -12,13 +12,13 @@ import pytest
 from strands_cli.engine.execute import execute
 from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.ports import Ports, Row
-from strands_cli.engine.run_facts import new_run_id, options_of, recorded_calls, run_facts
+from strands_cli.engine.run_facts import new_run_id, recorded_calls, run_facts, stored_request
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import ArtifactError, RunFailed, RunRecordError
 from strands_cli.events import ArtifactWritten, Event, RunFinished
 from strands_cli.outputs.artifacts import ArtifactWriter
 from strands_cli.planning.plan import Plan
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from tests.fakes.plans import chain_of
 from tests.fakes.ports import FakeClock, Say, ScriptedAgents, ScriptedHuman, ScriptedTools
 
@@ -74,7 +74,7 @@ def test_an_input_called_name_is_what_artifacts_mean_by_it(tmp_path: Path) -> No
 
 
 def test_the_runtime_of_an_artifact_is_the_model_that_really_ran(tmp_path: Path) -> None:
-    options = RunOptions(provider="ollama", model="other")
+    options = RunRequest(provider="ollama", model="other")
     plan = plan_with("[{path: a, from: '{{ runtime.provider }}/{{ runtime.model_id }}'}]", options=options)
     run(plan, ports_of(MemoryJournal()), ArtifactWriter(tmp_path, force=False))
     assert (tmp_path / "a").read_text() == "ollama/other"
@@ -201,7 +201,7 @@ def test_time_in_which_a_run_waited_is_not_counted() -> None:
 def test_the_facts_of_a_run_are_enough_to_go_on_without_the_file() -> None:
     plan = chain_of("- {agent: writer, input: go}", rest="inputs: {values: {topic: bees}}")
     clock = FakeClock()
-    options = RunOptions(given={"topic": "bees"}, model="m", allow=("file_*",), out_dir=Path("there"), force=True)
+    options = RunRequest(variables={"topic": "bees"}, model="m", allow=("file_*",), out_dir=Path("there"), force=True)
     facts = run_facts(plan, options, "r1", clock)
     assert facts == {
         "id": "r1",
@@ -233,7 +233,7 @@ def test_the_facts_of_a_run_are_enough_to_go_on_without_the_file() -> None:
     json.dumps(facts)
     journal = MemoryJournal()
     journal.put(**facts)
-    assert options_of(journal) == replace(options, given={}, values={"topic": "bees"})
+    assert stored_request(journal, {}) == replace(options, variables={}, values={"topic": "bees"})
 
 
 def test_run_ids_sort_by_time_and_differ() -> None:

@@ -11,8 +11,9 @@ from strands_cli.catalog import Catalog, discover_catalog
 from strands_cli.config import Settings
 from strands_cli.errors import Finding
 from strands_cli.planning.build_plan import build_plan
+from strands_cli.planning.installation import Installation
 from strands_cli.planning.plan import Plan, PlannedTool, WorkflowTool
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy import Policy
 from strands_cli.workflow.document_reader import read_document
 from strands_cli.workflow.loader import load_spec
@@ -24,7 +25,7 @@ RUNTIME = "{provider: openai, model_id: m}"
 def plan_of(
     text: str,
     *,
-    options: RunOptions | None = None,
+    options: RunRequest | None = None,
     catalog: Catalog | None = None,
     custom: tuple[str, ...] = (),
     environ: Mapping[str, str] | None = None,
@@ -38,15 +39,9 @@ def plan_of(
     assert not [f for f in loaded.findings if f.severity == "error"], "\n".join(map(str, loaded.findings))
     settings = Settings(Path("runs"), custom)
     catalog = catalog if catalog is not None else discover_catalog([])
-    return build_plan(
-        loaded.spec,
-        document,
-        catalog,
-        settings,
-        options or RunOptions(),
-        {"OPENAI_API_KEY": "k"} if environ is None else environ,
-        policy=policy or Policy(),
-    )
+    environ = {"OPENAI_API_KEY": "k"} if environ is None else environ
+    machine = Installation(catalog, settings, policy or Policy(), None, environ)
+    return build_plan(loaded.spec, document, machine, options or RunRequest())
 
 
 def chain_of(steps: str, *, rest: str = "", agents: str = AGENTS, runtime: str = RUNTIME, **given: Any) -> Plan:

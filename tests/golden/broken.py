@@ -120,11 +120,11 @@ CASES: dict[str, Case] = {
     ),
     "tools that read, fetch and send": flow(agent={"tools": ["native:fetch", "native:notes"]}),
     "input missing": flow(inputs={"required": {"topic": "string"}}),
-    "input of another type": flow({"given": {"n": "five"}}, inputs={"required": {"n": "integer"}}),
+    "input of another type": flow({"variables": {"n": "five"}}, inputs={"required": {"n": "integer"}}),
     "input not in its enum": flow(
-        {"given": {"n": "gren"}}, inputs={"required": {"n": {"type": "string", "enum": ["red", "green"]}}}
+        {"variables": {"n": "gren"}}, inputs={"required": {"n": {"type": "string", "enum": ["red", "green"]}}}
     ),
-    "input mistyped": flow({"given": {"topci": "x"}}, inputs={"optional": {"topic": "string"}}),
+    "input mistyped": flow({"variables": {"topci": "x"}}, inputs={"optional": {"topic": "string"}}),
     "variable without a value": flow(pattern=steps({"agent": "writer", "input": "{{ topic }}"})),
     "provider mistyped": model(provider="opnai"),
     "provider without its key": flow(runtime={"provider": "anthropic", "model_id": "m", "max_tokens": 5}),

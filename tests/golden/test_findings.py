@@ -12,7 +12,7 @@ from strands_cli import app
 from strands_cli.catalog import discover_catalog
 from strands_cli.config import Settings
 from strands_cli.errors import Finding, StrandsCliError
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from tests.golden import check_golden
 from tests.golden.broken import CASES, FILES, TEXTS, Case, install
 from tests.workflow.spoiled import SPOILED
@@ -44,7 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def planned(case: Case, folder: Path) -> Iterable[Finding]:
     try:
         catalog, settings = discover_catalog([str(folder / "site")]), Settings(folder / "runs")
-        plan = app.plan("flow.yaml", RunOptions(**case.options), text=case.text, catalog=catalog, settings=settings)
+        plan = app.plan("flow.yaml", RunRequest(**case.options), text=case.text, catalog=catalog, settings=settings)
     except StrandsCliError as error:
         return error.findings
     return plan.findings

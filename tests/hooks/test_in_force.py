@@ -18,9 +18,9 @@ from strands_cli.events import ToolCallDecided
 from strands_cli.hooks import Decision, HookContext, ToolCall, hookimpl
 from strands_cli.hooks.hook_plugins import open_hooks
 from strands_cli.hooks.manager import Hooks
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.hook_selection import hooks_in_force
+from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy import Policy, Request, Rule, SwitchedOn
-from strands_cli.session.hooked import hooks_in_force
 from strands_cli.tools import plugin_hooks as hooked
 from strands_cli.tools.gate import Contract, Gate
 from strands_cli.tools.gated_tool import GatedToolCaller
@@ -66,13 +66,13 @@ def call(site: Site, hooks: Hooks, host: RunContext | None = None, secrets: froz
 def test_the_managed_files_plugins_stay_whatever_the_command_line_says() -> None:
     said: list[str] = []
     policy = Policy(hooks=(SwitchedOn("hooks-a", "managed", "/etc/p:3"), SwitchedOn("hooks-b", "user", "~/p:4")))
-    hooks = hooks_in_force(policy, RunOptions(no_plugins=True, tell=said.append))
+    hooks = hooks_in_force(policy, RunRequest(no_plugins=True, tell=said.append))
     assert ["hooks-a" in finding.message for finding in hooks.findings] == [True]
     assert said == [
         "--no-plugins: the hook plugin hooks-a stays, which the managed file asks for",
         "--no-plugins: the hook plugin hooks-b is left out (~/p:4)",
     ]
-    assert len(hooks_in_force(policy, RunOptions()).findings) == 2
+    assert len(hooks_in_force(policy, RunRequest()).findings) == 2
 
 
 class Meddling:

@@ -11,7 +11,7 @@ import pytest
 
 from strands_cli.errors import ArtifactError, ExitCode
 from strands_cli.outputs.artifacts import ArtifactWriter, collision, obstacle, place_artifact, write_artifact
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from tests.wordings import Wording
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="POSIX links and modes")
@@ -207,7 +207,7 @@ def test_a_tool_that_changes_the_working_directory_moves_no_artifact(
 ) -> None:
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path)
-    options = RunOptions(out_dir=Path("out"))
+    options = RunRequest(out_dir=Path("out"))
     os.chdir("elsewhere")
     (written,) = ArtifactWriter(options.out_dir, force=False, beside=options.beside)([("a.md", "x")])
     assert (tmp_path / "out/a.md").read_text() == "x"

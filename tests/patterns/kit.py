@@ -26,7 +26,7 @@ from strands_cli.events import Event
 from strands_cli.outputs.artifacts import ArtifactWriter
 from strands_cli.planning.build_plan import require_runnable
 from strands_cli.planning.plan import Plan
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from tests.distributions import make_distribution, manifest_of, tool
 from tests.fakes.model_server import Turn
 
@@ -94,7 +94,7 @@ agents:
 pattern:
 {_indented(pattern)}
 """
-    options = RunOptions(yes=True, out_dir=directory / "out")
+    options = RunRequest(yes=True, out_dir=directory / "out")
     plan = app.plan("live.yaml", options, text=text, settings=Settings(directory / "runs"))
     require_runnable(plan)
     return plan

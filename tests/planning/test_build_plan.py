@@ -11,7 +11,7 @@ from strands_cli.catalog import discover_catalog
 from strands_cli.errors import ArtifactError, Denied, Finding, InvalidInput, NotEquipped, StrandsCliError, UsageError
 from strands_cli.planning.build_plan import require_runnable, with_findings
 from strands_cli.planning.plan import Bounds, Plan
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from tests.distributions import booby_trapped, sound
 from tests.fakes.plans import chain_of, found, plan_of
 
@@ -44,16 +44,16 @@ def test_an_agents_own_model_wins_over_the_runtimes() -> None:
 
 
 def test_the_command_lines_model_wins_over_both_and_inference_stays() -> None:
-    plan = chain_of(STEPS, agents=AGENTS, runtime=LIVE, options=RunOptions(model="cli"))
+    plan = chain_of(STEPS, agents=AGENTS, runtime=LIVE, options=RunRequest(model="cli"))
     assert [model[:2] for model in models(plan).values()] == [("openai", "cli"), ("openai", "cli"), ("ollama", "cli")]
-    plan = chain_of(STEPS, agents=AGENTS, runtime=LIVE, options=RunOptions(provider="ollama", model="cli"))
+    plan = chain_of(STEPS, agents=AGENTS, runtime=LIVE, options=RunRequest(provider="ollama", model="cli"))
     assert models(plan) == {
         "plain": ("ollama", "cli", None, 0.5, None, 10),
         "tuned": ("ollama", "cli", None, 0, 0.9, 7),
         "other": ("ollama", "cli", None, 0.5, None, 10),
     }
     assert (plan.spec.runtime.provider, plan.spec.runtime.model_id, plan.spec.runtime.host) == ("ollama", "cli", None)
-    plan = chain_of(STEPS, agents=AGENTS, runtime=LIVE, options=RunOptions(provider="openai", model="cli"))
+    plan = chain_of(STEPS, agents=AGENTS, runtime=LIVE, options=RunRequest(provider="openai", model="cli"))
     assert models(plan)["other"] == ("openai", "cli", "http://localhost:1", 0.5, None, 10)
 
 
@@ -92,7 +92,7 @@ def test_a_recording_is_looked_for_beside_the_workflow(tmp_path: Path) -> None:
 def test_replay_without_a_recording_is_said_before_the_run() -> None:
     plan = chain_of(TWO, runtime="{provider: replay}")
     assert [finding.message.split("'")[1] for finding in found(plan, "replay-needs-recording")] == ["writer", "editor"]
-    assert found(chain_of(TWO, options=RunOptions(provider="replay")), "replay-needs-recording") != []
+    assert found(chain_of(TWO, options=RunRequest(provider="replay")), "replay-needs-recording") != []
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_steps_of_a_live_agent_need_no_turns(tmp_path: Path) -> None:
 
 
 def test_a_live_provider_on_the_command_line_needs_no_recording(tmp_path: Path) -> None:
-    options = RunOptions(provider="openai", model="m")
+    options = RunRequest(provider="openai", model="m")
     assert replayed(tmp_path, "- {agent: writer, input: a}\n- {agent: editor}", None, options=options).findings == ()
 
 
@@ -214,8 +214,8 @@ def test_the_digest_changes_with_whatever_changes_the_run() -> None:
         chain_of(ONE),
         chain_of(ONE.replace("go", "stop")),
         chain_of(ONE, rest="inputs: {values: {a: 1}}"),
-        chain_of(ONE, rest="inputs: {values: {a: 1}}", options=RunOptions(given={"a": "2"})),
-        chain_of(ONE, options=RunOptions(model="other")),
+        chain_of(ONE, rest="inputs: {values: {a: 1}}", options=RunRequest(variables={"a": "2"})),
+        chain_of(ONE, options=RunRequest(model="other")),
         chain_of(ONE, agents="{writer: {prompt: w, inference: {temperature: 0}}}"),
     ]
     assert len({plan.digest for plan in plans}) == len(plans)
@@ -244,14 +244,14 @@ def test_artifacts_are_checked_as_far_as_their_paths_are_known(tmp_path: Path) -
         - {path: "new/bees", from: x}
         - {path: "{{ last_response }}.md", from: x}
     """
-    plan = chain_of(ONE, rest=rest, options=RunOptions(out_dir=tmp_path))
+    plan = chain_of(ONE, rest=rest, options=RunRequest(out_dir=tmp_path))
     assert [(f.code, f.where.pointer if f.where else "") for f in plan.findings] == [
         ("artifact-exists", "/outputs/artifacts/0/path"),
         ("artifact-exists", "/outputs/artifacts/1/path"),
         ("artifact-outside", "/outputs/artifacts/2/path"),
         ("artifact-twice", "/outputs/artifacts/4/path"),
     ]
-    forced = chain_of(ONE, rest=rest, options=RunOptions(out_dir=tmp_path, force=True))
+    forced = chain_of(ONE, rest=rest, options=RunRequest(out_dir=tmp_path, force=True))
     assert [finding.code for finding in forced.findings] == ["artifact-outside", "artifact-twice"]
     assert not (tmp_path / "new").exists(), "planning makes nothing"
 
@@ -259,18 +259,18 @@ def test_artifacts_are_checked_as_far_as_their_paths_are_known(tmp_path: Path) -
 def test_a_place_that_cannot_take_files_is_found_before_the_run(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     rest = "outputs: {artifacts: [{path: a, from: x}]}"
-    options = RunOptions(out_dir=tmp_path / "file" / "out", record=tmp_path / "file" / "r.yaml")
+    options = RunRequest(out_dir=tmp_path / "file" / "out", record=tmp_path / "file" / "r.yaml")
     plan = chain_of(ONE, rest=rest, options=options)
     assert [finding.code for finding in plan.findings] == ["cannot-write", "cannot-write"]
-    assert chain_of(ONE, options=RunOptions(out_dir=tmp_path / "file" / "out")).findings == ()
+    assert chain_of(ONE, options=RunRequest(out_dir=tmp_path / "file" / "out")).findings == ()
 
 
 def test_a_recording_that_exists_is_kept_unless_forced(tmp_path: Path) -> None:
     (tmp_path / "r.yaml").touch()
-    assert [f.code for f in chain_of(ONE, options=RunOptions(record=tmp_path / "r.yaml")).findings] == [
+    assert [f.code for f in chain_of(ONE, options=RunRequest(record=tmp_path / "r.yaml")).findings] == [
         "artifact-exists"
     ]
-    assert chain_of(ONE, options=RunOptions(record=tmp_path / "r.yaml", force=True)).findings == ()
+    assert chain_of(ONE, options=RunRequest(record=tmp_path / "r.yaml", force=True)).findings == ()
 
 
 COLD = """

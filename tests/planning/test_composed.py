@@ -12,7 +12,7 @@ from strands_cli.catalog import Catalog, discover_catalog
 from strands_cli.errors import Finding
 from strands_cli.planning.lock_check import python_path_of
 from strands_cli.planning.plan import AgentAsTool, Composite, Plan, PlannedTool, WorkflowAsTool
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.workflow_tools import with_parts
 from strands_cli.policy import Policy, make_rule
 from strands_cli.workflow.file_source import place_of
@@ -122,7 +122,7 @@ def test_an_agents_input_schema_is_what_it_takes_as_a_tool(catalog: Catalog, wor
     agents = f"""{{writer: {{prompt: w, tools: ['agent:plain', 'agent:city', {{tool: 'agent:words', as: spell}}]}},
         plain: {{prompt: "Be plain.", tools: []}}, city: {{prompt: c, tools: [], input_schema: {city}}},
         words: {{prompt: "On {{{{ x }}}}", tools: [], input_schema: {words}}}}}"""
-    plan = planned(catalog, agents, options=RunOptions(values={"x": 1}))
+    plan = planned(catalog, agents, options=RunRequest(values={"x": 1}))
     assert [f for f in plan.findings if f.severity == "error"] == []
     schemas = {tool.name: tool.record.input_schema or {} for tool in plan.agents["writer"].tools if tool.record}
     assert schemas["plain"]["required"] == ["input"]
@@ -279,12 +279,12 @@ def test_rules_of_the_outer_workflow_hold_in_the_inner_one_and_its_own_narrow_fu
     assert the_finding(with_sub(catalog, policy=managed), "tool-denied")
     unmatched = the_finding(with_sub(catalog, SUB + deny.replace("reads", "raeds")), "unmatched-rule")
     assert unmatched.message.startswith("security.permissions.deny (sub.yaml:")
-    typed = with_sub(catalog, SUB.replace("reads", "writes"), options=RunOptions(allow=("writes",)))
+    typed = with_sub(catalog, SUB.replace("reads", "writes"), options=RunRequest(allow=("writes",)))
     assert effect(typed) == "allow"
 
 
 def test_the_provider_that_is_typed_holds_for_the_inner_workflow_too(catalog: Catalog) -> None:
-    own = definition_of(tool_named(with_sub(catalog, options=RunOptions(provider="openai", model="typed")), "sub"))
+    own = definition_of(tool_named(with_sub(catalog, options=RunRequest(provider="openai", model="typed")), "sub"))
     assert isinstance(own, WorkflowAsTool)
     assert own.plan.agents["inner"].model.model_id == "typed"
 

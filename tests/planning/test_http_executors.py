@@ -12,7 +12,7 @@ from strands_cli.errors import NotEquipped
 from strands_cli.planning.build_plan import require_runnable
 from strands_cli.planning.plan import Plan, PlannedTool
 from strands_cli.planning.policy_requests import request_of
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.secret_values import secrets_declared
 from strands_cli.policy import make_rule
 from tests.distributions import sound
@@ -258,7 +258,7 @@ def test_rules_know_an_executor_by_its_id_and_as_the_tool_that_it_is(site: Path,
 
 
 def test_a_rule_on_arguments_speaks_of_some_calls_of_an_executor(site: Path) -> None:
-    plan = plan_with(site, BEES, options=RunOptions(allow=("bees(method=GET,path=/hives/**)",)))
+    plan = plan_with(site, BEES, options=RunRequest(allow=("bees(method=GET,path=/hives/**)",)))
     tool = tools_of(plan)["bees"]
     assert [rule.effect for rule in tool.conditional] == ["allow"]
     rule = make_rule("deny", "bees(path=/admin/**)", "workflow", "here")

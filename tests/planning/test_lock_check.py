@@ -18,7 +18,7 @@ from strands_cli.lock.lock_writer import render_lock
 from strands_cli.planning.build_plan import require_runnable
 from strands_cli.planning.lock_check import lock_of
 from strands_cli.planning.plan import Plan
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.workflow_folder import plan_folder
 from tests.distributions import manifest_of, module_source, tool
 from tests.lock.kit import install, write_record
@@ -58,7 +58,7 @@ def write_lock(site: Path) -> None:
 
 
 def planned(site: Path, **options: Any) -> Plan:
-    return app.plan(site.parent / "flow.yaml", RunOptions(**options), catalog=discover_catalog([str(site)]))
+    return app.plan(site.parent / "flow.yaml", RunRequest(**options), catalog=discover_catalog([str(site)]))
 
 
 def errors(site: Path) -> list[Finding]:

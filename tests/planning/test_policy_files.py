@@ -13,7 +13,7 @@ from strands_cli.planning.build_plan import require_runnable
 from strands_cli.planning.plan import Plan
 from strands_cli.planning.policy_files import load_policy
 from strands_cli.planning.resolve.single_tool import find_single_tool, plan_single_tool
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy import Policy, Rule
 from tests.distributions import sound
 from tests.fakes.plans import chain_of, found
@@ -174,7 +174,7 @@ def test_a_version_is_compared_with_the_installed_one(site: Path) -> None:
 
 
 def test_an_option_on_the_command_line_may_have_arguments(site: Path) -> None:
-    options = RunOptions(allow=("shell(text=ls **)",))
+    options = RunRequest(allow=("shell(text=ls **)",))
     tool = plan_with(site, "[shell]", options=options).agents["writer"].tools[0]
     assert tool.decision.effect == "ask"
     assert [made.pattern for made in tool.conditional] == ["shell(text=ls **)"]

@@ -8,13 +8,13 @@ import pytest
 from strands_cli.errors import Finding, UsageError
 from strands_cli.planning.build_plan import require_runnable
 from strands_cli.planning.plan import Plan
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from tests.fakes.plans import chain_of, found
 from tests.wordings import Wording
 
 
 def plan_with(declared: str, *, values: dict[str, Any] | None = None, **given: str) -> Plan:
-    options = RunOptions(given=given, values=values or {})
+    options = RunRequest(variables=given, values=values or {})
     return chain_of("- {agent: writer, input: go}", rest=f"inputs:\n  {declared}\n", options=options)
 
 
@@ -153,7 +153,7 @@ def test_a_template_variable_that_nothing_defines_is_an_error_before_the_run(wor
     assert where.pointer == "/pattern/config/steps/0/input"
     with pytest.raises(UsageError):
         require_runnable(plan)
-    given = RunOptions(given={"topic": "a", "reader": "b", "place": "c"})
+    given = RunRequest(variables={"topic": "a", "reader": "b", "place": "c"})
     assert undefined(chain_of(steps, rest=rest, options=given)) == []
 
 

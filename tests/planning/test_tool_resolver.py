@@ -11,7 +11,7 @@ from strands_cli.errors import Denied, ExitCode, InvalidInput, NotEquipped, Usag
 from strands_cli.planning.build_plan import require_runnable
 from strands_cli.planning.plan import Plan
 from strands_cli.planning.resolve.single_tool import plan_single_tool
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from tests.distributions import broken_manifest, make_distribution, manifest_of, sound, tool, twin, without_manifest
 from tests.fakes.plans import chain_of, found
 from tests.wordings import Wording
@@ -296,7 +296,7 @@ def test_twins_in_tool_overrides_are_found(site: Path) -> None:
 def test_policy_answers_for_every_tool_of_the_plan(site: Path) -> None:
     rest = "security: {permissions: {deny: [native:db], ask: [file_read]}}"
     plan = plan_with(
-        site, "[file_read, file_write, native:db.query]", rest=rest, options=RunOptions(allow=("file_write",))
+        site, "[file_read, file_write, native:db.query]", rest=rest, options=RunRequest(allow=("file_write",))
     )
     assert plan.findings == ()
     assert [(tool.decision.effect, tool.decision.rule) for tool in plan.agents["writer"].tools] == [
@@ -328,7 +328,7 @@ def test_a_step_that_calls_a_denied_tool_is_refused_before_the_run(site: Path) -
 def test_a_rule_that_no_tool_answers_to_is_a_warning(site: Path, wording: Wording) -> None:
     permissions = "{deny: [file_wirte, file_write], ask: ['nothing*']}"
     rest = f"security: {{permissions: {permissions}, guardrails: {{allow_tools: [file_raed, file_read]}}}}"
-    plan = plan_with(site, "[file_read]", rest=rest, options=RunOptions(allow=("shell",), yes=True))
+    plan = plan_with(site, "[file_read]", rest=rest, options=RunRequest(allow=("shell",), yes=True))
     assert [(finding.message.rpartition(" ")[2], finding.severity) for finding in found(plan, "unmatched-rule")] == [
         ("workflow", "warning"), ("'nothing*'", "warning"), ("'file_wirte'", "warning"), ("'file_raed'", "warning"),
     ]  # fmt: skip
@@ -339,7 +339,7 @@ def test_a_rule_that_no_tool_answers_to_is_a_warning(site: Path, wording: Wordin
 def test_an_argument_that_no_tool_of_a_rule_takes_is_a_warning(site: Path) -> None:
     denied = "['file_write(txt=secret*)', 'file_*(text=x)', 'file_*(other.part=x)', 'file_read(text.deep=x)']"
     rest = f"security: {{permissions: {{deny: {denied}}}}}"
-    plan = plan_with(site, "[file_read, file_write]", rest=rest, options=RunOptions(allow=("file_read(tex=*)",)))
+    plan = plan_with(site, "[file_read, file_write]", rest=rest, options=RunRequest(allow=("file_read(tex=*)",)))
     assert sorted((finding.message.rpartition(": ")[2], finding.fix) for finding in plan.findings) == [
         ("file_* takes no argument 'other.part'", "it takes text"),
         ("file_read takes no argument 'tex'", "did you mean 'text'?"),

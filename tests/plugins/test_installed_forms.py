@@ -13,6 +13,8 @@ import pytest
 from strands_cli import app
 from strands_cli.catalog import discover_catalog
 from strands_cli.engine.journal import SqliteJournal
+from strands_cli.planning.installation import read_installation
+from strands_cli.policy import Policy
 from tests.cli.strands import Folder
 from tests.cli.test_resume import LIVE, live, run_id
 from tests.fakes.model_server import ModelServer, Turn
@@ -100,7 +102,7 @@ def test_each_is_called_by_hand(zoo_site: Path, tmp_path: Path, monkeypatch: pyt
     catalog = discover_catalog([str(zoo_site)])
     for member, name in TOOLS.items():
         ref = f"native:{name}" + (f".{member}" if zoo.FORMS[name].members else "")
-        planned = app.plan_tool(ref, catalog=catalog)
+        planned = app.plan_tool(ref, read_installation(policy=Policy(), catalog=catalog))
         result = asyncio.run(app.run_tool(planned, {"text": f"to {member}"}))
         assert result["status"] == "success", result
         check(member, json.loads(result["content"][0]["text"]), tmp_path, {})

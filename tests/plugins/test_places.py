@@ -11,11 +11,13 @@ import pytest
 
 from strands_cli import app
 from strands_cli.catalog import Catalog, discover_catalog
+from strands_cli.planning.installation import read_installation
+from strands_cli.policy import Policy
 from tests.distributions import make_distribution, manifest_of, module_source, sound, tool
 
 
 def called(catalog: Catalog, ref: str) -> str:
-    planned = app.plan_tool(ref, catalog=catalog)
+    planned = app.plan_tool(ref, read_installation(policy=Policy(), catalog=catalog))
     result = asyncio.run(app.run_tool(planned, {"text": "hi"}))
     assert result["status"] == "success", result
     return str(result["content"][0]["text"])

@@ -6,13 +6,12 @@ import asyncio
 import contextlib
 import subprocess
 import sys
-from functools import partial
 from typing import Any
 
 import yaml
 
 from strands_cli import app
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from tests.fakes.model_server import Turn
 from tests.servers.conftest import Site, tool
 
@@ -48,20 +47,17 @@ def test_a_workflow_that_is_a_tool_has_servers_of_its_own(site: Site) -> None:
 
 
 def test_a_server_goes_on_where_tools_are_loaded_again(site: Site) -> None:
-    from strands_cli.session.carry import carry_out
-    from strands_cli.session.record import begin_record
     from tests.fakes.ports import ScriptedHuman
 
     site.add()
     site.world.turns = [Turn(calls=[("read", {})]), Turn(calls=[("write", {})]), Turn("done")]
     file = site.world.folder / "flow.yaml"
     file.write_text(yaml.safe_dump(site.world.document(site.text())))
-    options = RunOptions(yes=True, reload=True, runs_dir=site.world.folder / "runs")
+    options = RunRequest(yes=True, reload=True, runs_dir=site.world.folder / "runs")
     planned = app.plan(file, options)
 
     async def go() -> Any:
-        begin = partial(begin_record, planned, options)
-        return await carry_out(planned, options, ScriptedHuman([]), lambda _: None, begin)
+        return await app.run(planned, options, ScriptedHuman([]), lambda _: None)
 
     assert asyncio.run(go()).response == "done"
     assert [name for name, _ in site.called()] == ["read", "write"]

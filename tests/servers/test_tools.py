@@ -11,13 +11,13 @@ from strands_cli import app
 from strands_cli.errors import ExitCode
 from strands_cli.events import RunWarning
 from strands_cli.planning.plan import Plan
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from tests.covers.kit import Ran
 from tests.servers.conftest import OBJECT, Site, tool
 
 
 def plan_of(site: Site, **options: Any) -> Plan:
-    return app.plan(site.world.folder / "covered.yaml", RunOptions(**options))
+    return app.plan(site.world.folder / "covered.yaml", RunRequest(**options))
 
 
 def warnings(ran: Ran) -> list[str]:

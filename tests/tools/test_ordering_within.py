@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from strands_cli.errors import BudgetExceeded, StrandsCliError
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy import Request
 from strands_cli.tools.ordering import Order
 from tests.agents.kit import READS, RunContext, Site, run
@@ -75,7 +75,7 @@ def test_a_run_that_a_limit_stopped_inside_such_a_call_goes_on_there(site: Site)
     with pytest.raises(BudgetExceeded):
         go(site, limited)
     assert WORLD.begun == [0, 1]
-    result = go(site, text, options=RunOptions(out_dir=Path("out"), yes=True))
+    result = go(site, text, options=RunRequest(out_dir=Path("out"), yes=True))
     assert (result.response, result.tool_calls) == ("done", 7)
     assert WORLD.begun.count(1) == 2, "each part is made once"
     assert WORLD.begun.count(2) == 2

@@ -17,7 +17,7 @@ from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.ports import Row
 from strands_cli.errors import Denied, Finding, WaitingForPerson
 from strands_cli.planning.plan import Skills
-from strands_cli.session.carry import workspace_of
+from strands_cli.planning.workspace import workspace_of
 from strands_cli.workflow.skill_folders import MAX_FILE_BYTES, MAX_FILES, MAX_FOLDER_BYTES
 from tests.fakes.plans import definition_of
 from tests.wordings import Wording

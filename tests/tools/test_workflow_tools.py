@@ -21,8 +21,8 @@ from strands_cli.engine.standalone import MemoryJournal, OutsideRun
 from strands_cli.errors import BudgetExceeded, RunFailed, WaitingForPerson
 from strands_cli.events import Event, StepFinished, StepStarted, ToolCallDecided
 from strands_cli.outputs.artifacts import ArtifactWriter
-from strands_cli.planning.run_options import RunOptions
-from strands_cli.session.carry import workspace_of
+from strands_cli.planning.run_request import RunRequest
+from strands_cli.planning.workspace import workspace_of
 from tests.agents.kit import READS, Site, run
 from tests.agents.resumable import ECHO, RECORD, rows
 from tests.tools.workflow_tool_world import MARK, SUB, TWICE, YES, die_once, flow, go, made, record, write
@@ -96,7 +96,7 @@ def test_a_composite_checks_its_input_and_fills_in_defaults(site: Site) -> None:
 
 def test_each_call_inside_is_decided_by_itself(site: Site, wording: Wording) -> None:
     events: list[Event] = []
-    asking = RunOptions(out_dir=Path("out"))
+    asking = RunRequest(out_dir=Path("out"))
     with pytest.raises(RunFailed, match="denied"):
         go(site, flow(CALL, tools=TWICE), events, asking)
     decided = {event.key: (event.effect, event.rule) for event in events if isinstance(event, ToolCallDecided)}
@@ -242,9 +242,9 @@ def test_an_approval_inside_an_agent_waits_and_is_not_asked_again(site: Site) ->
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(OutsideRun, "ask", waiting)
         with pytest.raises(WaitingForPerson):
-            go(site, text, options=RunOptions(out_dir=Path("out")))
+            go(site, text, options=RunRequest(out_dir=Path("out")))
     answer(key, "yes")
-    assert go(site, text, options=RunOptions(out_dir=Path("out"))).response == "done"
+    assert go(site, text, options=RunRequest(out_dir=Path("out"))).response == "done"
     assert made() == ["a"]
 
 

@@ -12,11 +12,11 @@ import yaml
 
 from strands_cli.engine.execute import RunResult
 from strands_cli.events import Event
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from tests.agents.kit import SCHEMA, Site
 from tests.agents.resumable import going
 
-YES = RunOptions(out_dir=Path("out"), yes=True)
+YES = RunRequest(out_dir=Path("out"), yes=True)
 # Leaves a line for each call that is really made; told to die, it takes the whole process with it, once.
 MARK = f"""
 import os, pathlib, signal
@@ -73,7 +73,7 @@ def flow(steps: str, *, agents: str = "{lead: {prompt: lead}}", tools: str = "{}
     )
 
 
-def go(site: Site, text: str, events: list[Event] | None = None, options: RunOptions = YES) -> RunResult:
+def go(site: Site, text: str, events: list[Event] | None = None, options: RunRequest = YES) -> RunResult:
     """Run a workflow, or go on with the run that stopped."""
     return going(site, text, options=options, events=events)
 

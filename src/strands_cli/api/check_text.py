@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from strands_cli import app
 from strands_cli.errors import Finding, StrandsCliError, has_errors
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow.file_source import FileSnapshot
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def check_text(
         loaded = app.load(source, text, snapshot)
         if not machine or loaded.spec is None or has_errors(loaded.findings):
             return tuple(loaded.findings)
-        planned = app.plan(source, RunOptions(as_written=True), text=text, kept=snapshot)
+        planned = app.plan(loaded, RunRequest(as_written=True))
         secrets = loaded.spec.env.secrets
         return tuple(finding for finding in planned.findings if _may_be_shown(finding, secrets))
     except StrandsCliError as error:

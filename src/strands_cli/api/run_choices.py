@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from strands_cli.catalog import Catalog
 from strands_cli.events import Event, RunWarning
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest, converted
 
 if TYPE_CHECKING:
     from strands_cli.tools.python_objects import GivenTools
@@ -77,54 +76,30 @@ class StoredRunChoices(TypedDict, total=False):
     hooks: Sequence[str]
 
 
-def options_of_new(
-    inputs: Mapping[str, Any] | None, choices: RunChoices, given: GivenTools | None = None
-) -> RunOptions:
-    """Return the options of a new run.
+def new_request(inputs: Mapping[str, Any] | None, choices: RunChoices, given: GivenTools | None = None) -> RunRequest:
+    """Return the request of a new run.
 
     Raises:
         TypeError: there is no such choice.
     """
     require_known(choices, RunChoices)
-    return RunOptions(
-        values=dict(inputs or {}),
-        provider=choices.get("provider"),
-        model=choices.get("model"),
-        allow=tuple(choices.get("allow", ())),
-        yes=choices.get("yes", False),
-        out_dir=Path(choices.get("out_dir", "artifacts")),
-        force=choices.get("force", False),
-        record=_path(choices.get("record")),
-        runs_dir=_path(choices.get("runs_dir")),
-        tools=given.records if given is not None else (),
-        policy=_path(choices.get("policy")),
-        locked=choices.get("locked", False),
-        hooks=tuple(choices.get("hooks", ())),
-    )
+    return RunRequest(values=dict(inputs or {}), **_fields(choices, given))
 
 
-def options_of_stored(kept: RunOptions, choices: StoredRunChoices, given: GivenTools) -> RunOptions:
-    """Return the options that a run was started with, with what is chosen anew over them.
+def changes_of(choices: StoredRunChoices, given: GivenTools) -> dict[str, Any]:
+    """Return the fields of a stored run's request that a program replaces.
 
     Raises:
         TypeError: there is no such choice.
     """
     require_known(choices, StoredRunChoices)
-    return dataclasses.replace(
-        kept,
-        out_dir=Path(choices.get("out_dir", kept.out_dir)),
-        force=choices.get("force", kept.force),
-        record=_path(choices.get("record")),
-        runs_dir=_path(choices.get("runs_dir")),
-        tools=given.records,
-        policy=_path(choices.get("policy", kept.policy)),
-        locked=choices.get("locked", kept.locked),
-        hooks=tuple(choices.get("hooks", ())),
-    )
+    return _fields(choices, given)
 
 
-def _path(given: str | Path | None) -> Path | None:
-    return Path(given) if given is not None else None
+def _fields(choices: RunChoices | StoredRunChoices, given: GivenTools | None) -> dict[str, Any]:
+    """Return choices as fields of the request; `tools` become their descriptions, `catalog` is about the machine."""
+    fields = {name: value for name, value in choices.items() if name not in ("tools", "catalog")}
+    return {**converted(fields), "tools": given.records if given is not None else ()}
 
 
 def require_known(choices: Mapping[str, Any], kind: type) -> None:

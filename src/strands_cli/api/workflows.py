@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from strands_cli import app
 from strands_cli.api.callback_human import AnswerQuestion, ProgramHuman
-from strands_cli.api.run_choices import RunChoices, StoredRunChoices, options_of_new, tools_given
+from strands_cli.api.run_choices import RunChoices, StoredRunChoices, changes_of, new_request, tools_given
 from strands_cli.api.run_following import Emit, Listen, in_new_loop, in_own_loop, listened, reasons_in_traceback
-from strands_cli.api.stored_workflows import go_on, start_anew
 from strands_cli.engine.execute import RunResult
-from strands_cli.errors import Finding, InvalidInput
+from strands_cli.engine.ports import Human, Journal
+from strands_cli.errors import Finding, InvalidInput, UsageError
 from strands_cli.events import Event
 from strands_cli.planning.plan import Plan
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow.builder import AgentPart, PatternPart, workflow_text
-from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot
+from strands_cli.workflow.file_source import FileSnapshot
 
 if TYPE_CHECKING:
     from strands_cli.workflow.loaded import Loaded
@@ -31,9 +32,8 @@ class Workflow:
     It holds no state of runs: it may be run many times, and at the same time.
     """
 
-    def __init__(self, loaded: Loaded, folder: FileSnapshot = NO_SNAPSHOT) -> None:
+    def __init__(self, loaded: Loaded) -> None:
         self._loaded = loaded
-        self._folder = folder
 
     @classmethod
     def from_file(cls, path: str | Path) -> Workflow:
@@ -58,7 +58,7 @@ class Workflow:
             InvalidInput: it is not one well-formed document.
         """
         folder = FileSnapshot(Path(base_dir).absolute() if base_dir is not None else Path.cwd())
-        return cls(app.load(f"<{name}>", text, folder), folder)
+        return cls(app.load(f"<{name}>", text, folder))
 
     @classmethod
     def from_spec(cls, spec: WorkflowSpec, *, base_dir: str | Path | None = None) -> Workflow:
@@ -113,7 +113,7 @@ class Workflow:
             InvalidInput: the document is not a valid workflow, so that there is nothing to plan.
         """
         if not choices.get("tools"):
-            return self._planned(options_of_new(inputs, choices), choices)
+            return self._planned(new_request(inputs, choices), choices)
         return in_own_loop(self._plan_with_tools(inputs, choices))
 
     def run(
@@ -224,7 +224,7 @@ class Workflow:
         """Go on with a stored run inside a running event loop; arguments and errors are those of `resume`."""
         limits = {name: str(limit) for name, limit in (budgets or {}).items()}
         human = ProgramHuman(answer)
-        return await listened(on_event, lambda emit: go_on(run_id, human, emit, limits, choices))
+        return await listened(on_event, lambda emit: _resume(run_id, human, emit, limits, choices))
 
     @classmethod
     def rerun(
@@ -270,23 +270,59 @@ class Workflow:
     ) -> RunResult:
         """Start such a run inside a running event loop; arguments and errors are those of `rerun`."""
         human = ProgramHuman(answer)
-        return await listened(on_event, lambda emit: start_anew(run_id, from_key, inputs, human, emit, choices))
+        return await listened(on_event, lambda emit: _rerun(run_id, from_key, inputs or {}, human, emit, choices))
 
     async def _run(
         self, inputs: Mapping[str, Any] | None, answer: AnswerQuestion | None, emit: Emit, choices: RunChoices
     ) -> RunResult:
         with reasons_in_traceback():
             async with tools_given(choices, emit) as given:
-                options = options_of_new(inputs, choices, given)
-                planned = self._planned(options, choices)
-                return await app.run(planned, options, ProgramHuman(answer), emit, given=given)
+                request = new_request(inputs, choices, given)
+                planned = self._planned(request, choices)
+                return await app.run(planned, request, ProgramHuman(answer), emit, given=given)
 
     async def _plan_with_tools(self, inputs: Mapping[str, Any] | None, choices: RunChoices) -> Plan:
         async with tools_given(choices, lambda event: None) as given:
-            return self._planned(options_of_new(inputs, choices, given), choices)
+            return self._planned(new_request(inputs, choices, given), choices)
 
-    def _planned(self, options: RunOptions, choices: RunChoices) -> Plan:
-        document = self._loaded.document
-        catalog = choices.get("catalog")
+    def _planned(self, request: RunRequest, choices: RunChoices) -> Plan:
         with reasons_in_traceback():
-            return app.plan(document.file, options, text=document.text, catalog=catalog, kept=self._folder)
+            return app.plan(self._loaded, request, catalog=choices.get("catalog"))
+
+
+async def _resume(
+    run_id: str, human: Human, emit: Emit, budgets: Mapping[str, str], choices: StoredRunChoices
+) -> RunResult:
+    with reasons_in_traceback():
+        async with tools_given(choices, emit) as given:
+            changes = changes_of(choices, given)
+            with contextlib.closing(app.open_run(run_id, changes.get("runs_dir"))) as journal:
+                require_same_directory(journal)
+                planned, request = app.plan_resume(journal, changes, budgets=budgets, catalog=choices.get("catalog"))
+                return await app.resume(planned, journal, request, human, emit, given)
+
+
+async def _rerun(
+    run_id: str, from_key: str, inputs: Mapping[str, Any], human: Human, emit: Emit, choices: StoredRunChoices
+) -> RunResult:
+    with reasons_in_traceback():
+        async with tools_given(choices, emit) as given:
+            changes = {**changes_of(choices, given), "values": inputs}
+            with contextlib.closing(app.open_run(run_id, changes.get("runs_dir"), hold=False)) as journal:
+                require_same_directory(journal)
+                new = app.plan_rerun(journal, from_key, changes, catalog=choices.get("catalog"))
+            return await app.rerun(new, human, emit, given)
+
+
+def require_same_directory(journal: Journal) -> None:
+    """Check that this process works where the run began: a command goes there, but a program decides for itself.
+
+    Raises:
+        UsageError: it works elsewhere, where the run's relative paths would mean other files.
+    """
+    began, here = Path(journal.get("directory") or Path.cwd()), Path.cwd()
+    if began.resolve() != here.resolve():
+        raise UsageError(
+            f"the run {journal.get('id')} was started in {began}, and this program works in {here}",
+            fix=f"call os.chdir({str(began)!r}) before",
+        )

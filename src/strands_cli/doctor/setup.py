@@ -131,10 +131,11 @@ def check_lock(folder: Path, catalog: Catalog, settings: Settings) -> Iterator[C
             yield Check("lock", "ok", f"no {file.name} here")
             return
         from strands_cli.lock import compare_locks
+        from strands_cli.planning.installation import without_policy
         from strands_cli.planning.lock_check import lock_of
         from strands_cli.planning.workflow_folder import plan_folder
 
-        now = lock_of(plan_folder(folder, catalog, settings).plans, catalog)
+        now = lock_of(plan_folder(folder, without_policy(catalog, settings)).plans, catalog)
     except StrandsCliError as error:
         reason = error.findings[0].message if error.findings else error.message
         yield Check("lock", "failed", f"{file}: {reason}", error.fix)

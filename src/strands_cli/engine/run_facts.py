@@ -5,22 +5,20 @@ from __future__ import annotations
 import dataclasses
 import secrets
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.journal_rows import in_order_of_request
 from strands_cli.engine.ports import Clock, Journal, Row
-from strands_cli.errors import RunRecordError, UsageError, did_you_mean
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.errors import NotEquipped, RunRecordError, UsageError, did_you_mean
+from strands_cli.planning.run_request import RunRequest, converted
 from strands_cli.planning.workflow_tools import all_workflows_in
 from strands_cli.workflow.file_source import FileSnapshot
 
 if TYPE_CHECKING:
+    from strands_cli.catalog import ToolRecord
     from strands_cli.planning.plan import Plan, PlannedAgent
-
-
-KEPT_OPTIONS = ("provider", "model", "allow", "yes", "detach", "out_dir", "force", "locked", "policy")
 
 
 def new_run_id(clock: Clock) -> str:
@@ -28,9 +26,8 @@ def new_run_id(clock: Clock) -> str:
     return time.strftime("%Y%m%d-%H%M%S", time.gmtime(clock.now())) + "-" + secrets.token_hex(3)
 
 
-def run_facts(plan: Plan, options: RunOptions, run_id: str, clock: Clock) -> dict[str, Any]:
+def run_facts(plan: Plan, request: RunRequest, run_id: str, clock: Clock) -> dict[str, Any]:
     """Return the facts that a new run's journal begins with."""
-    kept = {name: getattr(options, name) for name in KEPT_OPTIONS}
     return {
         "id": run_id,
         "workflow": plan.spec.name,
@@ -41,12 +38,7 @@ def run_facts(plan: Plan, options: RunOptions, run_id: str, clock: Clock) -> dic
         "files": dict(plan.files),
         "directory": str(Path.cwd()),
         "inputs": dict(plan.inputs),
-        "options": {
-            **kept,
-            "allow": list(options.allow),
-            "out_dir": str(options.out_dir),
-            "policy": str(options.policy.absolute()) if options.policy else None,
-        },
+        "options": request.to_stored(),
         "models": models_of(plan),
         "tools": tools_of(plan),
         "plan_digest": plan.digest,
@@ -55,16 +47,14 @@ def run_facts(plan: Plan, options: RunOptions, run_id: str, clock: Clock) -> dic
     }
 
 
-def options_of(journal: Journal) -> RunOptions:
-    """Return the options a run was started with; its inputs are given as values, as they were resolved then."""
-    kept = journal.get("options") or {}
-    known = {name: kept[name] for name in KEPT_OPTIONS if name in kept}
-    known |= {"allow": tuple(kept.get("allow", ())), "out_dir": Path(kept.get("out_dir", "artifacts"))}
-    known |= {"policy": Path(kept["policy"]) if kept.get("policy") else None}
-    return RunOptions(values=journal.get("inputs") or {}, **known)
+def stored_request(journal: Journal, changes: Mapping[str, Any]) -> RunRequest:
+    """Return the request of a stored run, with the changes over it; inputs in `changes` replace single ones."""
+    stored = RunRequest.from_stored(journal.get("options") or {}, journal.get("inputs") or {})
+    changes = {**changes, "values": {**stored.values, **changes.get("values", {})}}
+    return dataclasses.replace(stored, **converted(changes))
 
 
-def kept_files(journal: Journal) -> FileSnapshot:
+def snapshot_of(journal: Journal) -> FileSnapshot:
     """Return the run's folder and the texts of its files as they were when it began."""
     return FileSnapshot(Path(journal.get("base_dir")), journal.get("files") or {})
 
@@ -77,11 +67,11 @@ def current_source(journal: Journal) -> tuple[str, str | None, FileSnapshot | No
     """
     file, text = journal.get("file"), journal.get("text")
     if file.startswith("<"):
-        return file, text, kept_files(journal), None
+        return file, text, snapshot_of(journal), None
     try:
         now = Path(file).read_text(encoding="utf-8").removeprefix("\ufeff")
     except (OSError, ValueError):
-        return file, text, kept_files(journal), "cannot be read any more; the run takes what the old one kept"
+        return file, text, snapshot_of(journal), "cannot be read any more; the run takes what the old one kept"
     return file, None, None, None if now == text else "has changed since; the new run takes it as it is now"
 
 
@@ -105,6 +95,25 @@ def require_same(plan: Plan, journal: Journal) -> None:
         f"the run cannot go on, since it would not be the same run: {what_changed}",
         fix=f"restore what it began with, or start a new run: strands rerun {journal.get('id')} --from KEY",
     )
+
+
+def require_python_tools(journal: Journal, tools: Sequence[ToolRecord], installed: Container[str] = ()) -> None:
+    """Check that the Python objects that a run has as tools are given again.
+
+    Raises:
+        NotEquipped: some are missing; the message names them and the file that each came from.
+    """
+    here = {record.name for record in tools}
+    stored: dict[str, str] = journal.get("given") or {}
+    missing = {name: place for name, place in stored.items() if name not in here and name not in installed}
+    if missing:
+        listed = ", ".join(f"{name} (of {place})" for name, place in missing.items())
+        run_id, names = journal.get("id"), ", ".join(stored)
+        raise NotEquipped(
+            f"a Python program gave the run {run_id} tools that are missing here: {listed}",
+            fix=f"continue in that program: Workflow.resume({run_id!r}, tools=[{names}]), or "
+            f"Workflow.rerun({run_id!r}, KEY, tools=[{names}])",
+        )
 
 
 def _shown(value: Any) -> str:

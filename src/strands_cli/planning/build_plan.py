@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.canonical_json import digest_of
-from strands_cli.catalog import Catalog
 from strands_cli.codes import CODES
-from strands_cli.config import Settings
 from strands_cli.errors import (
     ArtifactError,
     Denied,
@@ -30,6 +27,7 @@ from strands_cli.planning.checks.price_checks import check_limits, prices_of
 from strands_cli.planning.checks.recording_checks import check_recordings, recorded_texts
 from strands_cli.planning.checks.variable_checks import check_variables
 from strands_cli.planning.injection_paths import check_exposure
+from strands_cli.planning.installation import Installation
 from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, Skills, WorkflowTool, entry_key
 from strands_cli.planning.planned_steps import bounds_of, planned_steps
 from strands_cli.planning.resolve.planned_skills import skill_files
@@ -37,11 +35,10 @@ from strands_cli.planning.resolve.resolve_context import ResolveContext, Surroun
 from strands_cli.planning.resolve.tool_resolver import ToolResolver
 from strands_cli.planning.rules_in_force import check_patterns, check_rules, rules_of
 from strands_cli.planning.run_inputs import resolve_inputs
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.secret_values import check_asked_for, check_secrets
 from strands_cli.planning.telemetry_destination import check_telemetry
 from strands_cli.planning.workflow_tools import definitions_in, with_parts, workflows_in
-from strands_cli.policy import Policy
 from strands_cli.providers import PROVIDERS, ModelSettings, check_provider, merge_settings
 from strands_cli.workflow.document import Document, escape
 from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot
@@ -50,7 +47,6 @@ from strands_cli.workflow.model import AgentSpec, AgentStep, CallStep, Inference
 if TYPE_CHECKING:
     from strands_cli.hooks.manager import Hooks
 
-NO_POLICY = Policy()
 _ERRORS: dict[int, type[StrandsCliError]] = {
     3: InvalidInput, 21: Denied, 2: UsageError, 12: ArtifactError, 18: NotEquipped,
 }  # fmt: skip
@@ -59,13 +55,9 @@ _ERRORS: dict[int, type[StrandsCliError]] = {
 def build_plan(
     spec: WorkflowSpec,
     document: Document,
-    catalog: Catalog,
-    settings: Settings,
-    options: RunOptions,
-    environ: Mapping[str, str] | None = None,
-    kept: FileSnapshot = NO_SNAPSHOT,
-    policy: Policy = NO_POLICY,
-    hooks: Hooks | None = None,
+    machine: Installation,
+    request: RunRequest,
+    snapshot: FileSnapshot = NO_SNAPSHOT,
     around: Surroundings | None = None,
 ) -> Plan:
     """Resolve a workflow into a plan.
@@ -75,22 +67,18 @@ def build_plan(
     Args:
         spec: The workflow.
         document: The file it was read from, for places.
-        catalog: The installed tools.
-        settings: This machine's settings.
-        options: What the command line adds.
-        environ: The environment, `os.environ` by default; only the presence of keys is looked at.
-        kept: The workflow's folder and files, where a run has kept them.
-        policy: What the policy files say.
-        hooks: The hook plugins in force; without them policy alone answers.
-        around: What stands around a workflow that is a tool of another; its inputs come with each call.
+        machine: This machine; of its environment only the presence of keys is looked at.
+        request: What the person wants of the run.
+        snapshot: The workflow's folder and files, where a run has stored them.
+        around: The workflow that this one is a tool of, and its rules; its inputs come with each call.
     """
-    spec, base_dir = with_runtime_of(spec, options), kept.folder or folder_of(document)
-    environ = os.environ if environ is None else environ
-    around = around or Surroundings(base_dir, options, environ, kept, policy, policy.rules)
-    rules = rules_of(spec, options, document, replace(policy, rules=around.rules))
-    context = ResolveContext(spec, document, catalog, rules, settings, hooks, around)
-    resolver = ToolResolver(context, _planned_agent, _planned_workflow, options.tools)
-    inputs, findings = resolve_inputs(spec.inputs, options.given, options.values, document)
+    spec, base_dir = with_runtime_of(spec, request), snapshot.folder or folder_of(document)
+    environ, policy, hooks = machine.environ, machine.policy, machine.hooks
+    around = around or Surroundings(base_dir, request, environ, snapshot, policy, policy.rules)
+    rules = rules_of(spec, request, document, replace(policy, rules=around.rules))
+    context = ResolveContext(spec, document, machine.catalog, rules, machine.settings, hooks, around)
+    resolver = ToolResolver(context, _planned_agent, _planned_workflow, request.tools)
+    inputs, findings = resolve_inputs(spec.inputs, request.variables, request.values, document)
     findings = [found for found in findings if not (around.is_tool and found.code == "missing-input")]
     agents = resolver.composed.agents()
     overrides, call_tools = _step_tools(spec, resolver)
@@ -103,17 +91,17 @@ def build_plan(
         agents=agents,
         call_tools=call_tools,
         override_tools=overrides,
-        steps=planned_steps(spec, inputs, agents, overrides, as_written=options.as_written),
+        steps=planned_steps(spec, inputs, agents, overrides, as_written=request.as_written),
         rules=rules,
         bounds=Bounds(None, None, None),
         digest="",
-        files={**recorded_texts(agents, kept), **skill_files(resolver.workflow_tools)},
+        files={**recorded_texts(agents, snapshot), **skill_files(resolver.workflow_tools)},
         policy=policy,
         hooks=hooks,
     )
     plan, unpriced = _priced(_with_what_tools_hold(plan), document, environ)
     findings += [*check_models(agents, document, environ, hooks), *context.findings, *policy.findings, *unpriced]
-    findings += _check_plan(plan, document, catalog, options, kept, environ, around)
+    findings += _check_plan(plan, document, machine, request, around)
     return replace(plan, findings=tuple(dict.fromkeys(findings)))
 
 
@@ -139,22 +127,20 @@ def _priced(plan: Plan, document: Document, environ: Mapping[str, str]) -> tuple
 def _check_plan(
     plan: Plan,
     document: Document,
-    catalog: Catalog,
-    options: RunOptions,
-    kept: FileSnapshot,
-    environ: Mapping[str, str],
+    machine: Installation,
+    request: RunRequest,
     around: Surroundings,
 ) -> Iterator[Finding]:
     """Yield what is wrong with a plan that has been resolved."""
-    spec, agents = plan.spec, plan.agents
+    spec, agents, environ = plan.spec, plan.agents, machine.environ
     outer = around.recording
     playing = {name: agent for name, agent in agents.items() if outer is None or agent.recording != outer}
-    yield from check_recordings(spec, playing, document, kept)
+    yield from check_recordings(spec, playing, document, around.kept)
     yield from check_context(spec, agents, document)
     yield from check_patterns(spec, document)
     known = around.rules if around.is_tool else ()
     own_rules = [rule for rule in plan.rules if not any(rule is one for one in known)]
-    yield from check_rules(own_rules, list(with_parts(plan.called())), catalog)
+    yield from check_rules(own_rules, list(with_parts(plan.called())), machine.catalog)
     yield from check_exposure(plan, document)
     if not around.is_tool:
         yield from check_telemetry(spec, document, environ)
@@ -163,7 +149,7 @@ def _check_plan(
     yield from check_asked_for(plan, document)
     yield from check_variables(spec, document, plan.inputs)
     if not around.is_tool:
-        yield from check_outputs(spec, document, plan.inputs, options)
+        yield from check_outputs(spec, document, plan.inputs, request)
     elif spec.outputs.artifacts:
         message = f"{document.file} is called as a tool, and then writes no artifacts"
         fix = "write them by the workflow that calls it"
@@ -193,18 +179,8 @@ def require_runnable(plan: Plan) -> None:
 
 def _planned_workflow(spec: WorkflowSpec, document: Document, outer: ResolveContext, around: Surroundings) -> Plan:
     """Return the plan of a workflow that is a tool of another."""
-    return build_plan(
-        spec,
-        document,
-        outer.catalog,
-        outer.settings,
-        around.options,
-        around.environ,
-        around.kept,
-        around.policy,
-        outer.hooks,
-        around,
-    )
+    machine = Installation(outer.catalog, outer.settings, around.policy, outer.hooks, around.environ)
+    return build_plan(spec, document, machine, around.options, around.kept, around)
 
 
 def _planned_agent(agent_id: str, resolver: ToolResolver) -> PlannedAgent:
@@ -228,7 +204,7 @@ def _planned_agent(agent_id: str, resolver: ToolResolver) -> PlannedAgent:
     )
 
 
-def model_of(spec: WorkflowSpec, agent: AgentSpec, options: RunOptions) -> ModelSettings:
+def model_of(spec: WorkflowSpec, agent: AgentSpec, options: RunRequest) -> ModelSettings:
     """Return an agent's model: the runtime's, with the agent's own over it, with the command line's over both."""
     runtime = spec.runtime
     base = ModelSettings(
@@ -248,7 +224,7 @@ def model_of(spec: WorkflowSpec, agent: AgentSpec, options: RunOptions) -> Model
     return merge_settings(merged, provider=options.provider, model_id=options.model)
 
 
-def with_runtime_of(spec: WorkflowSpec, options: RunOptions) -> WorkflowSpec:
+def with_runtime_of(spec: WorkflowSpec, options: RunRequest) -> WorkflowSpec:
     """Return the workflow with the command line's model as its runtime's, so that `runtime.*` in artifacts is true."""
     model = model_of(spec, AgentSpec.model_construct(inference=Inference()), options)
     changed = {name: getattr(model, name) for name in ("provider", "model_id", "region", "host", "options")}

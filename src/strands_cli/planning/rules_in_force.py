@@ -8,7 +8,7 @@ from strands_cli.catalog import Catalog
 from strands_cli.errors import Finding, UsageError, Where, did_you_mean
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.planning.planned_tool import McpTool
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy import Effect, PatternError, Policy, Rule, make_rule, parse_pattern
 from strands_cli.policy.rule import named
 from strands_cli.workflow.document import Document
@@ -19,7 +19,7 @@ NO_NETWORK = "it reaches the network, or does not say that it leaves it alone"
 
 
 def rules_of(
-    spec: WorkflowSpec, options: RunOptions, document: Document, policy: Policy | None = None
+    spec: WorkflowSpec, options: RunRequest, document: Document, policy: Policy | None = None
 ) -> tuple[Rule, ...]:
     """Return every rule in force: those of the policy files, the command line's, what the workflow forbids itself."""
     rules = [*(policy.rules if policy else ()), *typed_rules(options.allow, yes=options.yes)]

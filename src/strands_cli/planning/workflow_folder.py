@@ -7,14 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from strands_cli.catalog import Catalog
-from strands_cli.config import Settings
 from strands_cli.errors import Finding, InvalidInput, NotEquipped, StrandsCliError, UsageError, has_errors
-from strands_cli.hooks.manager import Hooks
 from strands_cli.planning.agent_workflow import as_workflow
 from strands_cli.planning.build_plan import build_plan, folder_of
+from strands_cli.planning.installation import Installation, without_policy
 from strands_cli.planning.plan import Plan
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from strands_cli.toolref import ToolRef, ToolRefError
 from strands_cli.workflow.agent_file import is_agent_file, read_atomic
 from strands_cli.workflow.document import Document
@@ -35,17 +33,13 @@ class Planned:
     unread: tuple[str, ...]
 
 
-def plan_folder(
-    folder: Path, catalog: Catalog, settings: Settings, named: Path | None = None, hooks: Hooks | None = None
-) -> Planned:
+def plan_folder(folder: Path, machine: Installation, named: Path | None = None) -> Planned:
     """Plan every workflow that lies in a folder.
 
     Args:
         folder: Its `*.yaml`, `*.yml` and `*.json` are looked at, those of its folders are not.
-        catalog: The installed tools.
-        settings: This machine's settings.
+        machine: This machine; its policy files are left out.
         named: A file that has to be a workflow, whatever its suffix.
-        hooks: The hook plugins in force.
 
     Raises:
         UsageError: there is no workflow, or the folder cannot be read.
@@ -57,7 +51,7 @@ def plan_folder(
     plans: list[Plan] = []
     for document in documents:
         if not is_workflow(document):
-            agent, wrong = _plan_agent(document, catalog, settings, hooks)
+            agent, wrong = _plan_agent(document, machine)
             # Those of a workflow around it may be what it lacks; then that workflow is what is locked.
             findings += wrong if named is not None and Path(document.file) == named else []
             plans += [agent] if agent is not None else []
@@ -67,8 +61,7 @@ def plan_folder(
             findings += [found for found in loaded.findings if found.severity == "error"]
             continue
         # Nothing is imported here, and what may run is for policy to say when it does.
-        granted = replace(settings, custom_tools=tuple(_custom_references(loaded.spec, folder_of(document), set())))
-        plan = build_plan(loaded.spec, document, catalog, granted, RunOptions(), hooks=hooks)
+        plan = build_plan(loaded.spec, document, _granting(machine, loaded.spec, document), RunRequest())
         findings += [found for found in plan.findings if found.severity == "error" and found.code in _OF_TOOLS]
         plans.append(plan)
     _require_known(findings)
@@ -101,16 +94,20 @@ def _documents(folder: Path, named: Path | None) -> tuple[list[Document], list[s
     return documents, unread
 
 
-def _plan_agent(
-    document: Document, catalog: Catalog, settings: Settings, hooks: Hooks | None
-) -> tuple[Plan | None, list[Finding]]:
+def _granting(machine: Installation, spec: WorkflowSpec, document: Document) -> Installation:
+    """Return the machine without policy, and with the custom Python that a workflow names allowed."""
+    custom = tuple(_custom_references(spec, folder_of(document), set()))
+    return without_policy(machine.catalog, replace(machine.settings, custom_tools=custom), machine.hooks)
+
+
+def _plan_agent(document: Document, machine: Installation) -> tuple[Plan | None, list[Finding]]:
     """Return the plan of an agent in a file of its own; none, and why, where its tools cannot be known by itself."""
     whole = as_workflow(read_atomic(document))
     loaded = whole.load()
     if loaded.spec is None or has_errors(loaded.findings):
         return None, [found for found in loaded.findings if found.severity == "error"]
-    granted = replace(settings, custom_tools=tuple(_custom_references(loaded.spec, folder_of(document), set())))
-    plan = build_plan(loaded.spec, loaded.document, catalog, granted, RunOptions(), kept=whole.kept, hooks=hooks)
+    granted = _granting(machine, loaded.spec, document)
+    plan = build_plan(loaded.spec, loaded.document, granted, RunRequest(), whole.kept)
     findings = [found for found in plan.findings if found.severity == "error" and found.code in _OF_TOOLS]
     return None if findings else plan, findings
 

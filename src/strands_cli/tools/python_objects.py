@@ -30,7 +30,7 @@ class GivenTools:
 
     @property
     def records(self) -> tuple[ToolRecord, ...]:
-        """The descriptions that `RunOptions.tools` takes."""
+        """The descriptions that `RunRequest.tools` takes."""
         return tuple(_record(raw) for raw in self.raw.values())
 
     async def close(self) -> list[str]:

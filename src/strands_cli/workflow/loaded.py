@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from strands_cli.errors import Finding, Where
 from strands_cli.workflow.document import Document
+from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot
 from strands_cli.workflow.model import WorkflowSpec
 
 
@@ -24,6 +25,7 @@ class Loaded:
     findings: tuple[Finding, ...] = ()
     files: tuple[Document, ...] = ()
     origins: Mapping[str, tuple[Document, str]] = field(default_factory=dict)
+    snapshot: FileSnapshot = NO_SNAPSHOT
 
     def where(self, pointer: str, *, key: bool = False) -> Where:
         """Say where a node was written: in the workflow, or in the file that `$ref` brought it from."""

@@ -53,7 +53,7 @@ def load_spec(document: Document, kept: FileSnapshot = NO_SNAPSHOT) -> Loaded:
     if candidate is not None:
         sketch = Loaded(candidate, document, (), files, origins)
         findings += check_spec(candidate, sketch)
-    return Loaded(candidate if spec else None, document, _in_order(findings, document.file), files, origins)
+    return Loaded(candidate if spec else None, document, _in_order(findings, document.file), files, origins, kept)
 
 
 def names_files(spec: WorkflowSpec) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from strands_cli.cli.commands import atomic_test
-from strands_cli.cli.commands.command_options import ALLOW, MODEL, PROVIDER, VAR, VARS_FILE, YES, RunFlags, with_manner
+from strands_cli.cli.commands.command_options import Chosen, RunFlags, with_run_options
 from strands_cli.cli.commands.run_execution import execute, json_on_failure, print_outcome, result_document
 from strands_cli.cli.commands.runs_commands import JSON, table
 from strands_cli.cli.commands.validate_command import Format, report_checked
@@ -115,7 +115,7 @@ def describe(file: FILE, as_json: JSON = False) -> None:
 
     Example: strands atomic describe agents/summary.yaml
     """
-    from strands_cli.session.atomic import load_sound
+    from strands_cli.agent_files.agent_checks import load_sound
 
     atomic = _read(file)
     spec, agent = load_sound(atomic)
@@ -158,7 +158,7 @@ def validate(
 
 
 def _check(name: str) -> tuple[tuple[Finding, ...], ExitCode]:
-    from strands_cli.session.atomic import check_atomic
+    from strands_cli.agent_files.agent_checks import check_atomic
 
     try:
         findings = check_atomic(_read(Path(name)))
@@ -174,20 +174,15 @@ def _read(file: Path) -> Atomic:
     return read_atomic(read_document(file))
 
 
-@with_manner()
+@with_run_options()
 def run(
     *,
     file: FILE,
     given: Annotated[
         str | None, typer.Option("--input", metavar="TEXT", help="Text or JSON; @FILE reads it, @- from stdin.")
     ] = None,
-    var: VAR = [],  # noqa: B006 - Typer reads the default
-    vars_file: VARS_FILE = [],  # noqa: B006
-    provider: PROVIDER = None,
-    model: MODEL = None,
-    allow: ALLOW = [],  # noqa: B006
-    yes: YES = False,
-    manner: RunFlags,
+    chosen: Chosen,
+    flags: RunFlags,
 ) -> int:
     """Run one agent once; input and answer must fit its schemas.
 
@@ -196,27 +191,20 @@ def run(
     Example: strands atomic run agents/summary.yaml --input @report.txt
     """
     from strands_cli import app
-    from strands_cli.cli.commands.input_options import read_given, read_values
-    from strands_cli.planning.run_options import RunOptions
-    from strands_cli.session.atomic import plan_atomic
+    from strands_cli.agent_files.agent_runs import plan_atomic
 
     known: dict[str, Any] = {"run": None, "status": "failed"}
-    with json_on_failure(known if manner.as_json else None):
-        manner.require_one_result()
-        options = RunOptions(
-            given=read_given(var), values=read_values(vars_file), provider=provider, model=model, allow=tuple(allow),
-            yes=yes, detach=manner.detach, out_dir=manner.out or Path("artifacts"), force=manner.force,
-            record=manner.record, runs_dir=manner.runs_dir, locked=manner.locked, policy=manner.policy,
-            no_plugins=manner.no_plugins, trace_hooks=manner.trace_hooks, tell=say,
-        )  # fmt: skip
-        planned = plan_atomic(_read(file), _input_of(given), options)
-        result = execute(planned, options, known, manner, lambda human, emit: app.run(planned, options, human, emit))
-        if manner.as_json:
+    with json_on_failure(known if flags.as_json else None):
+        flags.require_one_result()
+        request = chosen.request()
+        planned = plan_atomic(_read(file), _input_of(given), request)
+        result = execute(planned, request, known, flags, lambda human, emit: app.run(planned, request, human, emit))
+        if flags.as_json:
             structured = any(agent.output_schema is not None for agent in planned.agents.values())
             output = json.loads(result.response) if structured else None
             print_json({**result_document(planned, result), "output": output})
         else:
-            print_outcome(planned, result, manner)
+            print_outcome(planned, result, flags)
     return ExitCode.OK
 
 

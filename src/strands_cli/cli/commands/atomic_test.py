@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.commands.command_options import ALLOW, MODEL, PROVIDER, YES
+from strands_cli.cli.commands.command_options import Chosen, with_run_options
 from strands_cli.cli.commands.run_execution import json_on_failure
 from strands_cli.cli.commands.runs_commands import JSON
 from strands_cli.cli.terminal.output import print_json, print_result, say, say_findings
@@ -18,7 +18,7 @@ from strands_cli.errors import ArtifactError, ExitCode, InvalidInput, UsageError
 
 if TYPE_CHECKING:
     from strands_cli.outputs.junit import Outcome
-    from strands_cli.planning.run_options import RunOptions
+    from strands_cli.planning.run_request import RunRequest
     from strands_cli.workflow.agent_file import Atomic
 
 
@@ -27,13 +27,12 @@ def register(app: typer.Typer) -> None:
     app.command("test")(run_tests)
 
 
+@with_run_options(only=("provider", "model", "allow", "yes"))
 def run_tests(
+    *,
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files with one agent each.")],
     live: Annotated[bool, typer.Option("--live", help="Ask the agent's model rather than play recordings.")] = False,
-    provider: PROVIDER = None,
-    model: MODEL = None,
-    allow: ALLOW = [],  # noqa: B006 - Typer reads the default
-    yes: YES = False,
+    chosen: Chosen,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML, for CI.")] = None,
     as_json: JSON = False,
 ) -> int:
@@ -44,14 +43,15 @@ def run_tests(
     Example: strands atomic test agents/*.yaml --junit agents.xml
     """
     with json_on_failure({"tests": []} if as_json else None):
-        if (provider or model) and not live:
+        request = chosen.request()
+        if (request.provider or request.model) and not live:
             raise UsageError("--provider and --model choose a live model", fix="add --live")
         atomics = [_sound(path) for path in dict.fromkeys(files)]
         for atomic in atomics:
             if not atomic.tests:
                 say(f"{atomic.document.file}: no tests")
         began = time.time()
-        outcomes = _run_all(atomics, _options(provider, model, allow, yes), live=live, quiet=as_json)
+        outcomes = _run_all(atomics, request, live=live, quiet=as_json)
         if junit is not None:
             _write_junit(junit, outcomes, began)
         counts = {
@@ -65,7 +65,7 @@ def run_tests(
 
 
 def _sound(path: Path) -> Atomic:
-    from strands_cli.session.atomic import check_atomic
+    from strands_cli.agent_files.agent_checks import check_atomic
     from strands_cli.workflow.agent_file import read_atomic
     from strands_cli.workflow.document_reader import read_document
 
@@ -77,24 +77,18 @@ def _sound(path: Path) -> Atomic:
     return atomic
 
 
-def _options(provider: str | None, model: str | None, allow: Sequence[str], yes: bool) -> RunOptions:
-    from strands_cli.planning.run_options import RunOptions
-
-    return RunOptions(provider=provider, model=model, allow=tuple(allow), yes=yes, tell=say)
-
-
-def _run_all(atomics: Sequence[Atomic], options: RunOptions, *, live: bool, quiet: bool) -> list[Outcome]:
+def _run_all(atomics: Sequence[Atomic], request: RunRequest, *, live: bool, quiet: bool) -> list[Outcome]:
     """Run all tests one after another under one handling of signals, and say how each ended."""
     import dataclasses
 
+    from strands_cli.agent_files.agent_runs import run_test
     from strands_cli.cli.process import own_streams, run_to_end
     from strands_cli.cli.terminal.terminal_human import TerminalHuman
-    from strands_cli.session.atomic import run_test
 
     outcomes: list[Outcome] = []
 
     async def go(runs_dir: Path) -> None:
-        each = dataclasses.replace(options, runs_dir=runs_dir)
+        each = dataclasses.replace(request, runs_dir=runs_dir)
         for atomic in atomics:
             for one in atomic.tests:
                 outcomes.append(await run_test(atomic, one, each, TerminalHuman("nobody"), _nothing, live=live))

@@ -1,11 +1,11 @@
-"""The options that several commands share, and the one seam that gives them to a command."""
+"""The options that several commands share, made from `RunRequest`, and the one seam that gives them to a command."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,27 +15,18 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from strands_cli.errors import UsageError
+from strands_cli.planning.run_request import RunRequest, default_of, options
 
 if TYPE_CHECKING:
-    from strands_cli.planning.run_options import RunOptions
+    from collections.abc import Iterable
 
 SPEC = Annotated[str, typer.Argument(metavar="SPEC", help="Workflow file; `-` reads standard input.")]
-VAR = Annotated[list[str], typer.Option("--var", metavar="NAME=VALUE", help="Give an input; may be repeated.")]
-VARS_FILE = Annotated[list[Path], typer.Option("--vars-file", metavar="FILE", help="Inputs from a YAML or JSON file.")]
-PROVIDER = Annotated[str | None, typer.Option("--provider", help="Model provider for all agents, e.g. openai.")]
-MODEL = Annotated[str | None, typer.Option("--model", help="Model for all agents.")]
-ALLOW = Annotated[list[str], typer.Option("--allow", metavar="TOOL", help="Allow a tool without asking (name, glob).")]
-YES = Annotated[bool, typer.Option("--yes", "-y", help="Allow every tool call that would ask.")]
-OUT = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where artifacts go.")]
-FORCE = Annotated[bool, typer.Option("--force", help="Overwrite artifacts and recordings that exist.")]
-POLICY = Annotated[
-    Path | None, typer.Option("--policy", metavar="FILE", help="Policy file, in place of strands-policy.yaml.")
-]
-LOCKED = Annotated[bool, typer.Option("--locked", help="Refuse to run without a strands.lock beside the workflow.")]
-NO_PLUGINS = Annotated[bool, typer.Option("--no-plugins", help="Leave out the hook plugins of your own policy file.")]
-TRACE_HOOKS = Annotated[bool, typer.Option("--trace-hooks", help="Say on stderr each call of a hook, with its time.")]
 RUN = Annotated[str, typer.Argument(metavar="RUN", help="The run's id, as `strands runs list` shows it.")]
-RUNS_DIR = Annotated[Path | None, typer.Option("--runs-dir", metavar="DIR", help="Where records of runs are kept.")]
+
+# What typer reads where a field of the request has a type that no command line has.
+_TYPED: dict[str, Any] = {"variables": list[str], "values": list[Path], "allow": list[str]}
+# What commands that continue a stored run let a person change.
+_AGAIN = ("out_dir", "force", "detach", "record", "runs_dir", "policy", "locked", "no_plugins", "trace_hooks")
 
 Command = Callable[..., int]
 
@@ -49,24 +40,11 @@ class Log(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunFlags:
-    """How a run is carried out: each field is an option of every command that starts one or goes on with one."""
+    """How a run is shown: each field is an option of every command that starts one or continues one."""
 
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Where artifacts go, if not where they went.")
-    ] = None
-    force: FORCE = False
-    detach: Annotated[bool, typer.Option("--detach", help="Never prompt: questions wait, exit code 19.")] = False
-    record: Annotated[
-        Path | None, typer.Option("--record", metavar="FILE", help="Write the model's turns to a recording.")
-    ] = None
     events: Annotated[
         str | None, typer.Option("--events", metavar="FILE", help="Write events as JSON Lines; `-`: stdout.")
     ] = None
-    runs_dir: RUNS_DIR = None
-    policy: POLICY = None
-    locked: LOCKED = False
-    no_plugins: NO_PLUGINS = False
-    trace_hooks: TRACE_HOOKS = False
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False
     trace: Annotated[bool, typer.Option("--trace", help="Write the run's trace beside the artifacts.")] = False
     log: Annotated[
@@ -76,20 +54,6 @@ class RunFlags:
         False
     )
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")] = False
-
-    def over(self, kept: RunOptions, runs_dir: Path) -> RunOptions:
-        """Return the options a run was started with, with what has been chosen anew over them."""
-        from strands_cli.cli.terminal.output import say
-        from strands_cli.cli.terminal.terminal_human import is_interactive
-
-        # What was detached stays so, rather than being denied; but a person at a terminal can be asked.
-        detach = self.detach or (kept.detach and not is_interactive())
-        return dataclasses.replace(
-            kept, detach=detach, record=self.record, runs_dir=runs_dir,
-            force=self.force or kept.force, out_dir=self.out or kept.out_dir,
-            policy=self.policy or kept.policy, locked=self.locked or kept.locked,
-            no_plugins=self.no_plugins, trace_hooks=self.trace_hooks, tell=say,
-        )  # fmt: skip
 
     def require_one_result(self) -> None:
         """Check that only one thing goes to stdout.
@@ -101,7 +65,7 @@ class RunFlags:
             raise UsageError("--json and --events - both want stdout", fix="write the events to a file")
 
     def logged(self) -> AbstractContextManager[None]:
-        """Make stderr what it is to be while the command works."""
+        """Write the log to stderr in the form that was chosen while the command works."""
         if self.log is Log.TEXT:
             return nullcontext()
         from strands_cli.cli.terminal.log_view import json_stderr
@@ -109,45 +73,112 @@ class RunFlags:
         return json_stderr()
 
     def placed(self) -> RunFlags:
-        """Return it with paths that stay what they are when the working directory changes."""
-        events = str(Path(self.events).absolute()) if self.events not in (None, "-") else self.events
-        places = {name: getattr(self, name) for name in ("out", "record", "runs_dir", "policy")}
-        return dataclasses.replace(
-            self, events=events, **{name: place and place.absolute() for name, place in places.items()}
-        )
+        """Return the flags with a path that does not depend on the working directory."""
+        if self.events in (None, "-"):
+            return self
+        return dataclasses.replace(self, events=str(Path(self.events or "").absolute()))
 
 
-def with_manner(*, without: Sequence[str] = ()) -> Callable[[Command], Command]:
-    """Put the options of `RunFlags` where a command has its parameter `manner`.
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The options of a request as they were typed, by the name of their field."""
+
+    typed: Mapping[str, Any]
+
+    def request(self) -> RunRequest:
+        """Return the request of a new run.
+
+        Raises:
+            UsageError: an input cannot be read.
+        """
+        from strands_cli.cli.commands.input_options import read_values, read_variables
+        from strands_cli.cli.terminal.output import say
+
+        readers: dict[str, Callable[[Any], Any]] = {"variables": read_variables, "values": read_values, "allow": tuple}
+        fields = {name: readers.get(name, lambda value: value)(value) for name, value in self.typed.items()}
+        return RunRequest(**fields, tell=say)
+
+    def again(self) -> Chosen:
+        """Return what commands that continue a stored run let a person change, except where artifacts go."""
+        return Chosen({name: value for name, value in self.typed.items() if name in _AGAIN and name != "out_dir"})
+
+    def changes(self) -> dict[str, Any]:
+        """Return the fields of a stored run's request that were typed, paths made absolute."""
+        from strands_cli.cli.terminal.output import say
+        from strands_cli.cli.terminal.terminal_human import is_interactive
+        from strands_cli.config import load_settings
+
+        changes = {
+            name: value.absolute() if isinstance(value, Path) else value for name, value in self.typed.items() if value
+        }
+        # A run that was detached stays detached, so that its questions wait; but a person at a terminal can be asked.
+        if is_interactive():
+            changes.setdefault("detach", False)
+        return {**changes, "runs_dir": load_settings(runs_dir=changes.get("runs_dir")).runs_dir, "tell": say}
+
+
+def option_of(name: str, *, again: bool = False) -> Any:
+    """Return what typer reads for one field of the request; `again` is for commands that continue a stored run."""
+    one, types = options()[name], get_type_hints(RunRequest, localns={"ToolRecord": Any})
+    kind = _TYPED.get(name, types[name] | None if again and name == "out_dir" else types[name])
+    text = (one.help_again if again else None) or one.help
+    return Annotated[kind, typer.Option(*one.flags, metavar=one.metavar, help=text)]
+
+
+POLICY, RUNS_DIR = option_of("policy"), option_of("runs_dir")
+NO_PLUGINS, TRACE_HOOKS = option_of("no_plugins"), option_of("trace_hooks")
+
+
+def with_run_options(
+    *, again: bool = False, without: Sequence[str] = (), only: Sequence[str] = ()
+) -> Callable[[Command], Command]:
+    """Put options where a command has a parameter `chosen` (those of the request) or `flags` (`RunFlags`).
 
     Typer reads the signature, so it finds each option as if it were written there; the command gets one value.
 
     Args:
-        without: Options that the command does not have, or has in a form of its own.
+        again: The command continues a stored run, so that options stay unset unless they are typed.
+        without: Fields of the request that the command does not have.
+        only: The only fields of the request that it has.
     """
+    names = [name for name in (only or (_AGAIN if again else options())) if name not in without]
 
     def around(command: Command) -> Command:
-        types = get_type_hints(RunFlags, include_extras=True)
-        fields = [field for field in dataclasses.fields(RunFlags) if field.name not in without]
-        options = [
-            inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default,
-                              annotation=types[field.name])
-            for field in fields
-        ]  # fmt: skip
+        request = [_parameter(name, option_of(name, again=again), _default(name, again=again)) for name in names]
+        flags = list(_flag_parameters())
+        signature = inspect.signature(command, eval_str=True)
+        shows = "flags" in signature.parameters
 
         @functools.wraps(command)
-        def called(**given: Any) -> int:
-            manner = RunFlags(**{option.name: given.pop(option.name) for option in options})
-            with manner.logged():
-                return command(**given, manner=manner)
+        def called(**arguments: Any) -> int:
+            arguments["chosen"] = Chosen({name: arguments.pop(name) for name in names})
+            if not shows:
+                return command(**arguments)
+            arguments["flags"] = RunFlags(**{one.name: arguments.pop(one.name) for one in flags})
+            with arguments["flags"].logged():
+                return command(**arguments)
 
-        signature = inspect.signature(command, eval_str=True)
         parameters: list[inspect.Parameter] = []
         for parameter in signature.parameters.values():
-            own = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            parameters += options if own.name == "manner" else [own]
+            single = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            parameters += {"chosen": request, "flags": flags}.get(single.name, [single])
         called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         called.__annotations__ = {one.name: one.annotation for one in parameters}
         return called
 
     return around
+
+
+def _flag_parameters() -> Iterable[inspect.Parameter]:
+    types = get_type_hints(RunFlags, include_extras=True)
+    return (_parameter(field.name, types[field.name], field.default) for field in dataclasses.fields(RunFlags))
+
+
+def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _default(name: str, *, again: bool) -> Any:
+    if name in _TYPED:
+        return []
+    return None if again and name == "out_dir" else default_of(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -113,34 +114,32 @@ def policy_document(ref: str, spec: str | None, policy_file: Path | None, given:
         StrandsCliError: the text is no reference, or the workflow is none.
     """
     from strands_cli import app
-    from strands_cli.cli.commands.tool_list import hooked_catalog
+    from strands_cli.cli.commands.tool_list import read_machine
     from strands_cli.cli.commands.tools_run import read_arguments
-    from strands_cli.config import load_settings
     from strands_cli.planning.policy_explanation import explain_policy
     from strands_cli.planning.policy_files import load_policy, policy_places
-    from strands_cli.planning.run_options import RunOptions
+    from strands_cli.planning.run_request import RunRequest
     from strands_cli.planning.workflow_tools import with_parts
     from strands_cli.tools.call_arguments import as_called
 
-    settings, (catalog, hooks) = load_settings(), hooked_catalog()
+    machine = read_machine()
     arguments = read_arguments(given) if given is not None else None
     folder = Path(spec).absolute().parent if spec not in (None, "-") else Path.cwd()
-    places = [{"level": level, "file": str(path)} for level, path in policy_places(settings, folder, policy_file)]
+    places = [
+        {"level": level, "file": str(path)} for level, path in policy_places(machine.settings, folder, policy_file)
+    ]
     try:
-        policy = load_policy(settings, folder, policy_file)
+        policy = load_policy(machine.settings, folder, policy_file)
     except StrandsCliError as error:
         say_findings(error.findings)
         denied = {"effect": "deny", "rule": error.message}
         broken = {"name": ref, "load": denied, "call": denied, "rules": [], "changes": ["mending the policy file"]}
         return {"tools": [broken], "files": places, "findings": [found.as_dict() for found in error.findings]}
     say_findings(policy.findings)
-    planned = (
-        app.plan(spec, RunOptions(policy=policy_file), catalog=catalog, settings=settings, hooks=hooks)
-        if spec
-        else None
-    )
+    machine = dataclasses.replace(machine, policy=policy)
+    planned = app.plan(spec, RunRequest(policy=policy_file), machine) if spec else None
     rules, tools = (planned.rules, tuple(with_parts(planned.called()))) if planned else (policy.rules, ())
-    found = explain_policy(ref, rules, catalog, settings, tools, arguments, hooks, as_called)
+    found = explain_policy(ref, rules, machine.catalog, machine.settings, tools, arguments, machine.hooks, as_called)
     read = {file for _, file in policy.files}
     return {
         "tools": [_document(one) for one in found],

@@ -43,10 +43,10 @@ def explain_spec(spec: str, policy: Path | None, *, as_json: bool) -> None:
         StrandsCliError: it is no valid workflow.
     """
     from strands_cli import app
-    from strands_cli.planning.run_options import RunOptions
+    from strands_cli.planning.run_request import RunRequest
 
     try:
-        planned = app.plan(spec, RunOptions(policy=policy))
+        planned = app.plan(spec, RunRequest(policy=policy))
     except StrandsCliError as error:
         if as_json:
             problem = error_document(error)

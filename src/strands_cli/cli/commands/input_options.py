@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.terminal.output import say
 from strands_cli.errors import Finding, UsageError
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan
     from strands_cli.workflow.model import InputSpec
 
 
-def read_given(words: Sequence[str]) -> dict[str, str]:
+def read_variables(words: Sequence[str]) -> dict[str, str]:
     """Read `NAME=VALUE` words; the last of equal names wins.
 
     Raises:
@@ -55,7 +55,7 @@ def read_values(files: Sequence[Path]) -> dict[str, Any]:
     return values
 
 
-def ask_for_missing(planned: Plan, options: RunOptions) -> RunOptions:
+def ask_for_missing(planned: Plan, request: RunRequest) -> RunRequest:
     """Ask on the terminal for every required input that has no value, until each answer has its type.
 
     Raises:
@@ -63,13 +63,13 @@ def ask_for_missing(planned: Plan, options: RunOptions) -> RunOptions:
     """
     missing = {name: spec for name, spec in planned.spec.inputs.required.items() if name not in planned.inputs}
     if not missing:
-        return options
+        return request
     from strands_cli.cli.terminal.terminal_human import is_interactive
 
     if not is_interactive():
         raise UsageError("--ask needs a terminal", fix=f"pass --var {next(iter(missing))}=VALUE")
     answers = {name: _ask(name, spec) for name, spec in missing.items()}
-    return dataclasses.replace(options, given={**options.given, **answers})
+    return dataclasses.replace(request, variables={**request.variables, **answers})
 
 
 def _ask(name: str, spec: InputSpec) -> str:

@@ -74,23 +74,17 @@ def _lock_now(folder: Path, named: Path | None, *, mcp: bool, keeping: bool) -> 
         mcp: Whether MCP servers are started.
         keeping: Whether it is to be written: a server that nobody has looked at is then left out.
     """
-    from strands_cli.config import load_settings
-    from strands_cli.hooks.hook_values import HookContext
+    from strands_cli.planning.installation import read_installation
     from strands_cli.planning.lock_check import lock_of
-    from strands_cli.planning.policy_files import load_policy
-    from strands_cli.planning.run_options import RunOptions
+    from strands_cli.planning.run_request import RunRequest
     from strands_cli.planning.workflow_folder import plan_folder
-    from strands_cli.session.hooked import hooks_in_force, require_hooks
 
-    settings = load_settings()
-    policy = load_policy(settings, None)
-    hooks = hooks_in_force(policy, RunOptions(tell=say))
-    catalog = hooks.discover(HookContext(rules=policy.rules))
-    require_hooks(hooks, catalog)
-    planned = plan_folder(folder, catalog, settings, named, hooks)
+    machine = read_installation(RunRequest(tell=say))
+    machine.require_hooks()
+    planned = plan_folder(folder, machine, named)
     for line in planned.unread:
         say(f"warning: {line}")
-    now = lock_of(planned.plans, catalog)
+    now = lock_of(planned.plans, machine.catalog)
     for distribution in now.distributions.values():
         if unknown := [tool.name for tool in distribution.tools.values() if tool.after_load]:
             pinned = "its files are locked, not what it tells a model"
@@ -105,7 +99,7 @@ def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, keeping: boo
 
     if not any(servers_in(with_parts(plan.called())) for plan in plans):
         return {}
-    from strands_cli.session.served import lock_servers, unasked_servers
+    from strands_cli.agents.mcp_definitions import lock_servers, unasked_servers
 
     if mcp:
         from strands_cli.cli.process import run_to_end

@@ -4,31 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from strands_cli.cli.commands.command_options import (
-    ALLOW,
-    FORCE,
-    LOCKED,
-    MODEL,
-    NO_PLUGINS,
-    OUT,
-    POLICY,
-    PROVIDER,
-    SPEC,
-    TRACE_HOOKS,
-    VAR,
-    VARS_FILE,
-    YES,
-)
-from strands_cli.cli.commands.input_options import read_given, read_values
-from strands_cli.cli.terminal.output import error_document, one_line, print_json, print_result, say, say_findings
+from strands_cli.cli.commands.command_options import SPEC, Chosen, with_run_options
+from strands_cli.cli.terminal.output import error_document, one_line, print_json, print_result, say_findings
 from strands_cli.cli.terminal.workflow_summary import about_document, about_lines
 from strands_cli.errors import ExitCode, StrandsCliError
-from strands_cli.planning.run_options import RunOptions
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool
@@ -39,35 +22,22 @@ def register(program: typer.Typer) -> None:
     program.command(name="plan")(plan)
 
 
+@with_run_options(without=("detach", "record", "runs_dir"))
 def plan(
+    *,
     spec: SPEC,
     output: Annotated[Literal["text", "json", "mermaid"], typer.Option("--format", help="How it is shown.")] = "text",
-    var: VAR = [],  # noqa: B006 - Typer reads the default
-    vars_file: VARS_FILE = [],  # noqa: B006
-    out: OUT = Path("artifacts"),
-    force: FORCE = False,
-    provider: PROVIDER = None,
-    model: MODEL = None,
-    allow: ALLOW = [],  # noqa: B006
-    yes: YES = False,
-    policy: POLICY = None,
-    locked: LOCKED = False,
-    no_plugins: NO_PLUGINS = False,
-    trace_hooks: TRACE_HOOKS = False,
+    chosen: Chosen,
 ) -> int:
     """Show what a run would do, without calling a model or importing a tool.
 
     Example: strands plan report.yaml --var topic=bees
     """
     try:
-        options = RunOptions(
-            given=read_given(var), values=read_values(vars_file), provider=provider, model=model, allow=tuple(allow),
-            yes=yes, out_dir=out, force=force, locked=locked, policy=policy, no_plugins=no_plugins,
-            trace_hooks=trace_hooks, tell=say,
-        )  # fmt: skip
+        request = chosen.request()
         from strands_cli import app
 
-        planned = app.plan(spec, options)
+        planned = app.plan(spec, request)
     except StrandsCliError as error:
         if output == "json":
             problem = error_document(error)

@@ -55,10 +55,10 @@ def open_of_person() -> Hooks | None:
         return None
     if not policy.hooks:
         return None
-    from strands_cli.planning.run_options import RunOptions
-    from strands_cli.session.hooked import hooks_in_force
+    from strands_cli.planning.hook_selection import hooks_in_force
+    from strands_cli.planning.run_request import RunRequest
 
-    return hooks_in_force(policy, RunOptions(tell=say))
+    return hooks_in_force(policy, RunRequest(tell=say))
 
 
 def run_foreign(hooks: Hooks, name: str, reference: str, plugin: str, arguments: list[str]) -> int:
@@ -70,7 +70,7 @@ def run_foreign(hooks: Hooks, name: str, reference: str, plugin: str, arguments:
         RunFailed: it raised, or gave what is no exit code.
     """
     from strands_cli.hooks.hook_plugins import import_named
-    from strands_cli.session.hooked import require_hooks
+    from strands_cli.planning.hook_selection import require_hooks
 
     require_hooks(hooks)
     who = f"the command '{name}' of the hook plugin {plugin}"

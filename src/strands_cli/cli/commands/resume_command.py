@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.commands.command_options import RUN, RunFlags, with_manner
-from strands_cli.cli.commands.stored_runs import Act, go_on, start_anew
+from strands_cli.cli.commands.command_options import RUN, Chosen, RunFlags, with_run_options
+from strands_cli.cli.commands.continuation import Act, continue_run, rerun_from
 from strands_cli.cli.terminal.output import say
 from strands_cli.errors import RunFailed, UsageError, WaitingForPerson
 
@@ -27,7 +27,7 @@ def register(program: typer.Typer) -> None:
         program.command()(verb)
 
 
-@with_manner()
+@with_run_options(again=True)
 def resume(
     *,
     run: RUN,
@@ -36,17 +36,13 @@ def resume(
     result: Annotated[list[str], typer.Option(metavar="JSON", help="The result for --skip, in order.")] = [],  # noqa: B006
     fail: Annotated[list[str], typer.Option(metavar="KEY", help="Let the run fail with this call.")] = [],  # noqa: B006
     budget: Annotated[list[str], typer.Option(metavar="NAME=LIMIT", help="Raise a limit of the run.")] = [],  # noqa: B006
-    force_stale: Annotated[
-        bool, typer.Option("--force-stale", help="Accepted and not needed: no lock outlives its process.")
-    ] = False,
-    manner: RunFlags,
+    chosen: Chosen,
+    flags: RunFlags,
 ) -> int:
     """Go on with a run that was interrupted, failed or waits; what it has done is not done again.
 
     Example: strands resume 20261121-033012-a1b2c3 --budget max_tokens=50000
     """
-    if force_stale and not manner.quiet:
-        say("--force-stale is not needed: the lock of a run goes with the process that holds it")
 
     async def decide(journal: SqliteJournal) -> bool:
         from strands_cli.engine import decisions
@@ -63,10 +59,10 @@ def resume(
             raise RunFailed(decisions.give_up(journal, SystemClock(), failed))
         return True
 
-    return go_on(run, manner, decide, budgets=read_limits(budget))
+    return continue_run(run, chosen, flags, decide, budgets=read_limits(budget))
 
 
-@with_manner(without=("record",))
+@with_run_options(again=True, without=("record",))
 def approve(
     *,
     run: RUN,
@@ -75,23 +71,25 @@ def approve(
         str | None, typer.Option(metavar="TEXT", help="What to answer, where a yes is not enough.")
     ] = None,
     no_resume: NO_RESUME = False,
-    manner: RunFlags,
+    chosen: Chosen,
+    flags: RunFlags,
 ) -> int:
     """Answer a question of a waiting run, and go on with it unless others wait.
 
     Example: strands approve 20261121-033012-a1b2c3 steps.1 --answer "ship it"
     """
-    return go_on(run, manner, answering(run, key, answer, manner, no_resume=no_resume))
+    return continue_run(run, chosen, flags, answering(run, key, answer, flags, no_resume=no_resume))
 
 
-@with_manner(without=("record",))
+@with_run_options(again=True, without=("record",))
 def reject(
     *,
     run: RUN,
     key: KEY = None,
     reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; the run's record and the model get it.")] = "",
     no_resume: NO_RESUME = False,
-    manner: RunFlags,
+    chosen: Chosen,
+    flags: RunFlags,
 ) -> int:
     """Refuse what a waiting run asks: a gate fails its step, and a tool call is not made and its model told so.
 
@@ -105,29 +103,30 @@ def reject(
         question = chosen_question(journal, key)
         text = "no" if question.detail.get("kind") == "approval" else ""
         await give_answer(journal, SystemClock(), question, text, reason)
-        if not manner.quiet:
+        if not flags.quiet:
             say(f"{question.key}: rejected")
         return not no_resume
 
-    return go_on(run, manner, refuse)
+    return continue_run(run, chosen, flags, refuse)
 
 
-@with_manner()
+@with_run_options(again=True)
 def rerun(
     *,
     run: RUN,
     from_key: Annotated[str, typer.Option("--from", metavar="KEY", help="Where to begin; what is before is reused.")],
     var: VAR = [],  # noqa: B006
-    manner: RunFlags,
+    chosen: Chosen,
+    flags: RunFlags,
 ) -> int:
     """Start a new run from one key of another, with the workflow as its file is now and the same inputs.
 
     Example: strands rerun 20261121-033012-a1b2c3 --from steps.2 --var tone=formal
     """
-    return start_anew(run, from_key, var, manner)
+    return rerun_from(run, from_key, var, chosen, flags)
 
 
-def answering(run: str, key: str | None, answer: str | None, manner: RunFlags, *, no_resume: bool = False) -> Act:
+def answering(run: str, key: str | None, answer: str | None, flags: RunFlags, *, no_resume: bool = False) -> Act:
     """Return what `approve` does: record an answer; the run goes on unless other questions wait."""
 
     async def act(journal: SqliteJournal) -> bool:
@@ -137,7 +136,7 @@ def answering(run: str, key: str | None, answer: str | None, manner: RunFlags, *
         question = chosen_question(journal, key)
         text = approving_text(question, answer)
         await give_answer(journal, SystemClock(), question, text)
-        if not manner.quiet:
+        if not flags.quiet:
             say(f"{question.key}: {text}")
         waiting = open_questions(journal)
         if waiting and not no_resume:
@@ -148,7 +147,7 @@ def answering(run: str, key: str | None, answer: str | None, manner: RunFlags, *
     return act
 
 
-def resume_as_before(spec: str | None, run: str, response: str | None, manner: RunFlags) -> int:
+def resume_as_before(spec: str | None, run: str, response: str | None, chosen: Chosen, flags: RunFlags) -> int:
     """Do what `run --resume RUN --hitl-response TEXT` of the older CLI did.
 
     Raises:
@@ -162,7 +161,8 @@ def resume_as_before(spec: str | None, run: str, response: str | None, manner: R
     async def as_it_is(journal: SqliteJournal) -> bool:
         return True
 
-    return go_on(run, manner, as_it_is if response is None else answering(run, None, response, manner))
+    act = as_it_is if response is None else answering(run, None, response, flags)
+    return continue_run(run, chosen, flags, act)
 
 
 def results_of(skip: Sequence[str], results: Sequence[str]) -> list[Any]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from strands_cli.engine.execute import RunResult
     from strands_cli.outputs.trace import RunTrace
     from strands_cli.planning.plan import Plan
-    from strands_cli.planning.run_options import RunOptions
+    from strands_cli.planning.run_request import RunRequest
 
 # Takes who answers and who listens.
 Go = Callable[["TerminalHuman", Callable[[Any], None]], Coroutine[Any, Any, "RunResult"]]
@@ -33,14 +33,14 @@ def json_on_failure(known: dict[str, Any] | None) -> Iterator[None]:
         raise
 
 
-def execute(planned: Plan, options: RunOptions, known: dict[str, Any], manner: RunFlags, go: Go) -> RunResult:
+def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: RunFlags, go: Go) -> RunResult:
     """Carry a plan out under signal handling and with stdin and stdout kept from its tools.
 
     Args:
         planned: What to run.
-        options: How.
+        request: The request that it was planned with.
         known: Gets the run's id and status as soon as they are known.
-        manner: What is shown of it, and where events go.
+        flags: What is shown of it, and where events go.
         go: What carries the plan out.
 
     Raises:
@@ -54,57 +54,57 @@ def execute(planned: Plan, options: RunOptions, known: dict[str, Any], manner: R
     from strands_cli.planning.build_plan import require_runnable
 
     require_runnable(planned)
-    human = choose_human(detach=options.detach)
-    if not manner.quiet:
+    human = choose_human(detach=request.detach)
+    if not flags.quiet:
         say_findings(planned.findings)
         if human.mode == "nobody":
             warn_of_questions(planned)
-    with open_view(quiet=manner.quiet, verbose=manner.verbose) as view, own_streams(view.hear) as streams:
+    with open_view(quiet=flags.quiet, verbose=flags.verbose) as view, own_streams(view.hear) as streams:
         human.view, human.keyboard = view, Keyboard(streams.stdin)
         if planned.hooks is not None:
             planned.hooks.tell = view.line  # what plugins say must not tear the status line
-        trace = [RunTrace()] if manner.trace else []
-        listeners: list[Callable[[Any], None]] = [view, *trace, *event_writer(manner.events, streams.stdout)]
+        trace = [RunTrace()] if flags.trace else []
+        listeners: list[Callable[[Any], None]] = [view, *trace, *event_writer(flags.events, streams.stdout)]
 
         def emit(event: Any) -> None:
             for listener in listeners:
                 listener(event)
 
         try:
-            return run_to_end(lambda: go(human, emit), verbose=manner.verbose)
+            return run_to_end(lambda: go(human, emit), verbose=flags.verbose)
         except StrandsCliError as error:
-            known |= explain_stop(error, view, options)
+            known |= explain_stop(error, view, request)
             raise
         finally:
             known |= {"run": view.run_id or known["run"], "status": view.ended or "failed"}
             view.pause()
             repeat_denials(view)
             for one in trace:
-                leave_trace(one, options, manner)
+                leave_trace(one, request, flags)
             view.go_on()  # what tools have printed and nobody has read yet comes when their streams are closed
 
 
-def leave_trace(trace: RunTrace, options: RunOptions, manner: RunFlags) -> None:
+def leave_trace(trace: RunTrace, request: RunRequest, flags: RunFlags) -> None:
     """Write the trace of a run, also of one that failed; that it cannot be written does not undo the run."""
     from strands_cli.outputs.trace import write_trace
 
     try:
-        path = write_trace(trace, options.beside / options.out_dir)
+        path = write_trace(trace, request.beside / request.out_dir)
     except StrandsCliError as error:
         say(one_line(f"warning: the trace is not written: {error.message}"))
         return
-    if path is not None and not manner.quiet:
-        say(one_line(f"trace {options.out_dir / path.name}"))
+    if path is not None and not flags.quiet:
+        say(one_line(f"trace {request.out_dir / path.name}"))
 
 
-def explain_stop(error: StrandsCliError, view: View, options: RunOptions) -> dict[str, Any]:
+def explain_stop(error: StrandsCliError, view: View, request: RunRequest) -> dict[str, Any]:
     """Say where the record of a run is that did not complete, and how it goes on; return its open questions."""
     if view.run_id is None:
         return {}
     from strands_cli.cli.commands.next_commands import explain_ending, way_on
     from strands_cli.config import load_settings
 
-    runs_dir = load_settings(runs_dir=options.runs_dir).runs_dir
+    runs_dir = load_settings(runs_dir=request.runs_dir).runs_dir
     view.line(f"record {runs_dir / view.run_id}")
     if view.ended in ("failed", "interrupted"):
         view.line(way_on(view.run_id, runs_dir))
@@ -134,15 +134,15 @@ def repeat_denials(view: View) -> None:
         say(one_line(f"denied: {tool}: {rule}"))
 
 
-def print_outcome(planned: Plan, result: RunResult, manner: RunFlags) -> None:
+def print_outcome(planned: Plan, result: RunResult, flags: RunFlags) -> None:
     """Print the result: files on stderr, the last response on stdout; or all of it as one JSON document."""
-    if manner.as_json:
+    if flags.as_json:
         print_json(result_document(planned, result))
         return
-    if not manner.quiet:
+    if not flags.quiet:
         for artifact in result.artifacts:
             say(one_line(f"wrote {artifact['path']} ({artifact['size']} bytes)"))
-    if manner.events != "-":
+    if flags.events != "-":
         print_response(result.response)
 
 

@@ -122,8 +122,8 @@ def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None
 
 def inputs_of(journal: SqliteJournal) -> Any:
     """Return what a run was given, as it may be shown; its record has to keep it unchanged."""
+    from strands_cli.engine.stored_secrets import secrets_at_hand
     from strands_cli.secrets import redact_json
-    from strands_cli.session.record import secrets_at_hand
 
     return redact_json(journal.get("inputs"), secrets_at_hand(journal))
 

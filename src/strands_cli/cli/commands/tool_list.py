@@ -10,7 +10,7 @@ from strands_cli.errors import StrandsCliError
 
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog, ToolRecord
-    from strands_cli.hooks.manager import Hooks
+    from strands_cli.planning.installation import Installation
 
 EXIT_FINDINGS = 3
 MAX_LINE = 100
@@ -45,7 +45,7 @@ def list_installed(
         trace_hooks: Report each call of a hook.
     """
     wanted = {field: value for field, value in (only or {}).items() if value is not None}
-    catalog, _ = hooked_catalog(no_plugins=no_plugins, trace_hooks=trace_hooks)
+    catalog = read_machine(no_plugins=no_plugins, trace_hooks=trace_hooks).catalog
     chosen = [
         record for record in catalog.tools if all(getattr(record, field) == value for field, value in wanted.items())
     ]
@@ -60,22 +60,18 @@ def list_installed(
     return EXIT_FINDINGS if check and catalog.findings else 0
 
 
-def hooked_catalog(*, no_plugins: bool = False, trace_hooks: bool = False) -> tuple[Catalog, Hooks]:
-    """Return the catalog and the hook plugins that were asked; a policy file that is wrong is said, and names none."""
-    from strands_cli.config import load_settings  # `--help` needs none of it
-    from strands_cli.hooks.hook_values import HookContext
-    from strands_cli.planning.policy_files import load_policy
-    from strands_cli.planning.run_options import RunOptions
+def read_machine(*, no_plugins: bool = False, trace_hooks: bool = False) -> Installation:
+    """Read this machine; a policy file that is wrong is reported, and counts as absent."""
+    from strands_cli.planning.installation import read_installation  # `--help` needs none of it
+    from strands_cli.planning.run_request import RunRequest
     from strands_cli.policy import Policy
-    from strands_cli.session.hooked import hooks_in_force
 
+    request = RunRequest(no_plugins=no_plugins, trace_hooks=trace_hooks, tell=say)
     try:
-        policy = load_policy(load_settings(), None)
+        return read_installation(request)
     except StrandsCliError as error:
         say_findings(error.findings)
-        policy = Policy()
-    hooks = hooks_in_force(policy, RunOptions(no_plugins=no_plugins, trace_hooks=trace_hooks, tell=say))
-    return hooks.discover(HookContext(rules=policy.rules)), hooks
+        return read_installation(request, policy=Policy())
 
 
 def _listed(record: ToolRecord, catalog: Catalog, with_source: bool) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from strands_cli.cli.commands import tools_run
 from strands_cli.cli.commands.command_options import NO_PLUGINS, TRACE_HOOKS
 from strands_cli.cli.commands.tool_list import (
     flat_line,
-    hooked_catalog,
     list_installed,
+    read_machine,
     source_lines,
     summary,
     tool_source,
@@ -74,7 +74,7 @@ def show_tool(
 
     Example: strands tools show calculator
     """
-    catalog, _ = hooked_catalog()
+    catalog = read_machine().catalog
     records = _named(catalog, name)
     if as_json:
         documents = [_shown(record, catalog) for record in records]

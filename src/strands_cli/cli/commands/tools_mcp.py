@@ -20,11 +20,11 @@ def list_served(spec: str, *, as_json: bool = False) -> None:
         StrandsCliError: one cannot be started, or must not be.
     """
     from strands_cli import app
+    from strands_cli.agents.mcp_definitions import ask_servers
     from strands_cli.cli.process import run_to_end
-    from strands_cli.planning.run_options import RunOptions
-    from strands_cli.session.served import ask_servers
+    from strands_cli.planning.run_request import RunRequest
 
-    plan = app.plan(spec, RunOptions(tell=say))
+    plan = app.plan(spec, RunRequest(tell=say))
     found = run_to_end(lambda: ask_servers(plan))
     rows = list(_rows(plan, found))
     if as_json:

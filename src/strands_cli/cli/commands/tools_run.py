@@ -76,20 +76,17 @@ def call(
     from strands_cli.cli.process import own_streams, run_to_end
     from strands_cli.cli.terminal.keyboard import Keyboard
     from strands_cli.cli.terminal.terminal_human import choose_human
-    from strands_cli.config import load_settings
-    from strands_cli.planning.policy_files import load_policy
-    from strands_cli.planning.run_options import RunOptions
-    from strands_cli.session.hooked import hooks_in_force
+    from strands_cli.planning.installation import read_installation
+    from strands_cli.planning.run_request import RunRequest
 
-    settings = load_settings()
-    policy = load_policy(settings, Path.cwd(), policy_file)
-    say_findings(policy.findings)
-    hooks = hooks_in_force(policy, RunOptions(no_plugins=no_plugins, trace_hooks=trace_hooks, tell=say))
-    planned = app.plan_tool(name, policy=policy, settings=settings, locked=locked, hooks=hooks)
+    request = RunRequest(policy=policy_file, no_plugins=no_plugins, trace_hooks=trace_hooks, tell=say)
+    machine = read_installation(request, Path.cwd())
+    say_findings(machine.policy.findings)
+    planned = app.plan_tool(name, machine, locked=locked)
     person = choose_human(detach=False)
     with own_streams(lambda line: say(f"  | {line}")) as streams:
         person.keyboard = Keyboard(streams.stdin)
-        return run_to_end(lambda: app.run_tool(planned, arguments, policy, person, say, hooks))
+        return run_to_end(lambda: app.run_tool(planned, arguments, machine, person, say))
 
 
 def read_arguments(text: str) -> Any:

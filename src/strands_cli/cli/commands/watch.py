@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import subprocess
 
     from strands_cli.planning.file_watch import States, Watched
-    from strands_cli.planning.run_options import RunOptions
+    from strands_cli.planning.run_request import RunRequest
 
 # Tells the process that is started for one time that it is.
 MARK = "STRANDS_WATCHED"
@@ -61,7 +61,7 @@ def watch_tool(name: str, policy: Path | None, given: str) -> int:
     return watch(look, sys.stdin.read() if given == "-" else None)
 
 
-def watch_run(spec: str, options: RunOptions, also: list[Path]) -> int:
+def watch_run(spec: str, request: RunRequest, also: list[Path]) -> int:
     """Run a workflow again whenever it, a file that it names or a tool that it uses has changed, until Ctrl-C.
 
     Raises:
@@ -73,15 +73,15 @@ def watch_run(spec: str, options: RunOptions, also: list[Path]) -> int:
     from strands_cli.planning.file_watch import Watched, watch_plan, watch_rules
 
     # What hook plugins have to say is said by the run itself.
-    options = replace(options, no_plugins=True, trace_hooks=False, tell=lambda _line: None)
+    request = replace(request, no_plugins=True, trace_hooks=False, tell=lambda _line: None)
 
     def look(before: Watched | None) -> Watched:
         loaded = app.load(spec) if before is None else None
         known = Watched(frozenset(map(str, (Path(spec).resolve(), *also))))
-        known = known.also(watch_rules(load_settings(), Path(spec).resolve().parent, options.policy))
+        known = known.also(watch_rules(load_settings(), Path(spec).resolve().parent, request.policy))
         catalog = discover_catalog()
         try:
-            return known.also(watch_plan(app.plan(spec, options, catalog=catalog), catalog))
+            return known.also(watch_plan(app.plan(spec, request), catalog))
         except StrandsCliError:  # which the run itself will say
             files = [str(Path(document.file).resolve()) for document in loaded.files] if loaded else []
             return (before or known).also(known).also(Watched(frozenset(files)))

@@ -9,14 +9,14 @@ from typing import Any
 
 from strands_cli.errors import ArtifactError, Finding
 from strands_cli.outputs.artifacts import collision, obstacle, place_artifact
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow.document import Document
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.templates import TemplateError, Templates
 
 
 def check_outputs(
-    spec: WorkflowSpec, document: Document, inputs: Mapping[str, Any], options: RunOptions
+    spec: WorkflowSpec, document: Document, inputs: Mapping[str, Any], options: RunRequest
 ) -> list[Finding]:
     """Return what stands in the way of the run's files, as far as their paths follow from the inputs."""
     if options.as_written:
@@ -43,7 +43,7 @@ def check_outputs(
     return findings + _check_record(options)
 
 
-def _check_record(options: RunOptions) -> list[Finding]:
+def _check_record(options: RunRequest) -> list[Finding]:
     """Return what stands in the way of the recording that `--record` asks for."""
     if options.record is None:
         return []

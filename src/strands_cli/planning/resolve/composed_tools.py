@@ -185,7 +185,7 @@ class ComposedTools:
         inside = replace(
             around,
             base_dir=file.parent,
-            options=replace(around.options, given={}, values={}, allow=(), yes=False, tools=()),
+            options=replace(around.options, variables={}, values={}, allow=(), yes=False, tools=()),
             kept=kept,
             rules=tuple(context.rules),
             recording=around.base_dir / runtime.recording if runtime.recording else around.recording,

@@ -12,7 +12,7 @@ from strands_cli.config import Settings
 from strands_cli.errors import Finding, Severity, Where, did_you_mean
 from strands_cli.planning.planned_tool import AnyTool
 from strands_cli.planning.resolve.single_tool import decided, denial_of, is_denied_by_policy
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.tool_config import config_problems, secrets_in
 from strands_cli.policy import Policy, Rule
 from strands_cli.workflow.document import Document
@@ -36,7 +36,7 @@ class Surroundings:
     """
 
     base_dir: Path
-    options: RunOptions = field(default_factory=RunOptions)
+    options: RunRequest = field(default_factory=RunRequest)
     environ: Mapping[str, str] = field(default_factory=dict)
     kept: FileSnapshot = NO_SNAPSHOT
     policy: Policy = field(default_factory=Policy)

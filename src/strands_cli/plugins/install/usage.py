@@ -8,8 +8,9 @@ from strands_cli.catalog import Catalog
 from strands_cli.config import Settings
 from strands_cli.errors import StrandsCliError
 from strands_cli.planning.build_plan import build_plan
+from strands_cli.planning.installation import without_policy
 from strands_cli.planning.planned_tool import InstalledTool
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.workflow_folder import SUFFIXES, is_workflow
 from strands_cli.planning.workflow_tools import with_parts
 from strands_cli.workflow.document_reader import read_document
@@ -29,7 +30,8 @@ def _tools(path: Path, name: str, catalog: Catalog, settings: Settings) -> list[
     try:
         document = read_document(path)
         spec = load_spec(document).spec if is_workflow(document) else None
-        planned = build_plan(spec, document, catalog, settings, RunOptions()) if spec is not None else None
+        machine = without_policy(catalog, settings)
+        planned = build_plan(spec, document, machine, RunRequest()) if spec is not None else None
     except StrandsCliError:
         return []
     tools = with_parts(planned.called()) if planned is not None else ()

@@ -8,13 +8,13 @@ from strands_cli.catalog import Catalog
 from strands_cli.errors import Denied, Finding, has_errors
 from strands_cli.hooks.hook_plugins import open_hooks
 from strands_cli.hooks.manager import Hooks
-from strands_cli.planning.run_options import RunOptions
+from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy import Policy, SwitchedOn
 
 _CODES = ("hook-missing", "hook-failed")
 
 
-def hooks_in_force(policy: Policy, options: RunOptions) -> Hooks:
+def hooks_in_force(policy: Policy, options: RunRequest) -> Hooks:
     """Open the hook plugins of a command; what is wrong with one is in `findings`, and nothing may run then.
 
     Args:

@@ -1,0 +1,1 @@
+"""Reusable agents in files of their own: checked, run once, and tested."""

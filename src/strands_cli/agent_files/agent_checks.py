@@ -1,0 +1,88 @@
+"""One reusable agent by itself: as a workflow of one step, and tried by the tests in its file."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.errors import Finding, InvalidInput, has_errors
+from strands_cli.planning.agent_workflow import as_workflow, at_home
+from strands_cli.tools.schema.schemas import SchemaFaultError, first_problem, problem_of_text
+from strands_cli.workflow.agent_file import Atomic, require_sound
+
+if TYPE_CHECKING:
+    from strands_cli.workflow.model import AgentSpec, WorkflowSpec
+
+_NO_CONTRACT_ERRORS = frozenset({"undeclared-variable"})
+
+
+def check_atomic(atomic: Atomic) -> tuple[Finding, ...]:
+    """Return everything that is wrong with an agent's file by itself: shape, templates, schemas, contract and tests."""
+    loaded = as_workflow(atomic).load()
+    # What the prompt takes besides the input comes with the workflow around it, or with `--var`.
+    found = [one for one in loaded.findings if atomic.is_workflow or one.code not in _NO_CONTRACT_ERRORS]
+    findings = [*atomic.findings, *(at_home(one, atomic) for one in found)]
+    if loaded.spec is not None and not has_errors(findings):
+        try:
+            findings += [
+                one
+                for index in range(len(atomic.tests))
+                if (one := _test_fault(atomic, index, _only_agent(loaded.spec)))
+            ]
+        except SchemaFaultError as error:
+            findings.append(Finding("bad-schema", f"a schema cannot be used: {error}", atomic.document.where("")))
+    return tuple(dict.fromkeys(findings))
+
+
+def _test_fault(atomic: Atomic, index: int, agent: AgentSpec) -> Finding | None:
+    """Return what makes a test fail whatever the model says: the contract itself."""
+    test = atomic.tests[index]
+    problem = problem_of_input(agent, text_of(test.input))
+    wants_refusal = test.expect.error == "bad_input"
+    at = f"/tests/{index}"
+    if wants_refusal and problem is None:
+        message = f"the test {test.name!r} expects bad_input, and its input fits the input_schema"
+        return Finding("bad-test", message, atomic.document.where(f"{at}/input"))
+    if problem is not None and not wants_refusal:
+        message = f"the input of the test {test.name!r} does not fit the input_schema: {problem}"
+        fix = "mend the input, or say `expect: {error: bad_input}`"
+        return Finding("bad-test", message, atomic.document.where(f"{at}/input"), fix)
+    if "output" not in test.expect.model_fields_set or agent.output_schema is None:
+        return None
+    problem = first_problem(_schema(agent.output_schema), test.expect.output)
+    if problem is None:
+        return None
+    message = f"the test {test.name!r} expects an output that the output_schema refuses: {problem}"
+    return Finding("bad-test", message, atomic.document.where(f"{at}/expect/output"))
+
+
+def load_sound(atomic: Atomic) -> tuple[WorkflowSpec, AgentSpec]:
+    """Return an agent's workflow and the agent in it, with what its file names in its place.
+
+    Raises:
+        InvalidInput: the file, or one that it names, has mistakes.
+    """
+    require_sound(atomic)
+    loaded = as_workflow(atomic).load()
+    if loaded.spec is None or has_errors(loaded.findings):
+        findings = [at_home(one, atomic) for one in loaded.findings]
+        raise InvalidInput(f"{atomic.document.file} is not a valid agent", findings=findings)
+    return loaded.spec, _only_agent(loaded.spec)
+
+
+def _only_agent(spec: WorkflowSpec) -> AgentSpec:
+    return next(iter(spec.agents.values()))
+
+
+def _schema(schema: Any) -> dict[str, Any]:
+    return dict(schema) if not isinstance(schema, str) else {}
+
+
+def text_of(value: Any) -> str:
+    """Return an input as the agent gets it: text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def problem_of_input(agent: AgentSpec, text: str) -> str | None:
+    """Return why an input does not fit the agent's `input_schema`, read as the engine reads it; None where it fits."""
+    return None if agent.input_schema is None else problem_of_text(_schema(agent.input_schema), text)

@@ -1,0 +1,122 @@
+"""Continue a stored run, or begin a new one with what it has done, in the directory that it was started in."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.cli.commands.run_execution import execute, json_on_failure, print_outcome
+from strands_cli.cli.terminal.output import print_json, say
+from strands_cli.errors import ExitCode, RunRecordError, WaitingForPerson
+
+if TYPE_CHECKING:
+    from strands_cli.cli.commands.command_options import Chosen, RunFlags
+    from strands_cli.engine.journal import SqliteJournal
+
+# Does to an open journal what the command is for; returns whether the run continues.
+Act = Callable[["SqliteJournal"], Coroutine[Any, Any, bool]]
+
+
+def continue_run(
+    run: str, chosen: Chosen, flags: RunFlags, act: Act, *, budgets: Mapping[str, str] | None = None
+) -> int:
+    """Hold a stored run, do to its journal what the command is for, and continue the run.
+
+    Args:
+        run: The run's id.
+        chosen: What replaces the stored options.
+        flags: How the run is shown.
+        act: What to do first; it returns whether the run continues.
+        budgets: Limits to raise.
+    """
+    from strands_cli import app
+
+    changes, flags = chosen.changes(), flags.placed()
+    known: dict[str, Any] = {"run": run, "status": "failed"}
+    with json_on_failure(known if flags.as_json else None):
+        flags.require_one_result()
+        with (
+            contextlib.closing(app.open_run(run, changes["runs_dir"])) as journal,
+            in_directory_of(journal, quiet=flags.quiet),
+        ):
+            if not act_on(journal, act, known, changes["runs_dir"]):
+                if flags.as_json:
+                    print_json(known)
+                return ExitCode.OK
+            planned, request = app.plan_resume(journal, changes, budgets=budgets)
+            outcome = execute(
+                planned, request, known, flags, lambda human, emit: app.resume(planned, journal, request, human, emit)
+            )
+        print_outcome(planned, outcome, flags)
+    return ExitCode.OK
+
+
+def rerun_from(run: str, from_key: str, var: Sequence[str], chosen: Chosen, flags: RunFlags) -> int:
+    """Begin a new run with what another one did before a key.
+
+    Args:
+        run: The other run's id.
+        from_key: The key.
+        var: Inputs to change, as `NAME=VALUE`.
+        chosen: What replaces the stored options.
+        flags: How the run is shown.
+    """
+    from strands_cli import app
+    from strands_cli.cli.commands.input_options import read_variables
+
+    changes, flags = chosen.changes(), flags.placed()
+    known: dict[str, Any] = {"run": None, "status": "failed"}
+    with json_on_failure(known if flags.as_json else None):
+        flags.require_one_result()
+        changes["variables"] = read_variables(var)
+        with (
+            contextlib.closing(app.open_run(run, changes["runs_dir"], hold=False)) as journal,
+            in_directory_of(journal, quiet=flags.quiet),
+        ):
+            new = app.plan_rerun(journal, from_key, changes)
+            if new.changed and not flags.quiet:
+                say(new.changed)
+            outcome = execute(new.planned, new.request, known, flags, lambda human, emit: app.rerun(new, human, emit))
+        print_outcome(new.planned, outcome, flags)
+    return ExitCode.OK
+
+
+def act_on(journal: SqliteJournal, act: Act, known: dict[str, Any], runs_dir: Path) -> bool:
+    """Do what a command is for; `known` gets the run's status then, and the questions that still wait."""
+    import asyncio  # `--help` needs none of it
+
+    from strands_cli.cli.commands.next_commands import explain_ending
+
+    try:
+        return asyncio.run(act(journal))
+    except WaitingForPerson as error:
+        known["questions"] = explain_ending(error, runs_dir, journal.directory.name)
+        raise
+    finally:
+        known["status"] = journal.get("status")
+
+
+@contextlib.contextmanager
+def in_directory_of(journal: SqliteJournal, *, quiet: bool) -> Iterator[None]:
+    """Work where the run was started, so that every relative path means what it meant then.
+
+    Raises:
+        RunRecordError: that directory cannot be entered.
+    """
+    directory = Path(journal.get("directory") or Path.cwd())
+    try:
+        changed = contextlib.chdir(directory)
+        elsewhere = directory.resolve() != Path.cwd().resolve()
+        changed.__enter__()
+    except OSError as error:
+        reason = error.strerror or error
+        raise RunRecordError(
+            f"the directory the run was started in cannot be entered: {reason}: {directory}", fix="make it again"
+        ) from error
+    with contextlib.ExitStack() as stack:
+        stack.push(changed.__exit__)
+        if elsewhere and not quiet:
+            say(f"in {directory}")
+        yield

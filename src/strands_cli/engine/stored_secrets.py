@@ -1,0 +1,49 @@
+"""The secrets of a stored run, as far as they can be read without running a program."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import Any
+
+from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.run_facts import snapshot_of
+from strands_cli.errors import StrandsCliError
+from strands_cli.planning.secret_values import values_at_hand
+from strands_cli.secrets import PERSONAL
+from strands_cli.secrets.process_streams import hide
+from strands_cli.workflow.document_reader import read_document
+from strands_cli.workflow.file_source import FileSnapshot
+from strands_cli.workflow.loader import load_spec
+
+
+def hide_secrets_of(journal: SqliteJournal) -> None:
+    """Hide a run's secrets in its journal and in this process's output: an answer is written before the run goes on."""
+    journal.secrets = secrets_at_hand(journal)
+    hide(journal.secrets)
+
+
+def secrets_at_hand(journal: SqliteJournal) -> frozenset[str]:
+    """Return the values of a stored run's secrets that are in variables and files; runs no program.
+
+    `PERSONAL` is among them where its workflow, or one that is a tool of it, removes personal data.
+    """
+    snapshot = snapshot_of(journal)
+    files = [(journal.get("file"), journal.get("text"), snapshot.folder or Path.cwd())]
+    files += [(file, text, Path(file).parent) for file, text in snapshot.texts.items()]
+    return frozenset().union(*(_at_hand(*one, snapshot) for one in files))
+
+
+def _at_hand(file: str, text: Any, folder: Path, snapshot: FileSnapshot) -> frozenset[str]:
+    """Return the values that one file of a run names; a file that is not a workflow names none."""
+    if not isinstance(text, str) or ("secrets" not in text and "pii_redaction" not in text):
+        return frozenset()
+    try:
+        spec = load_spec(read_document(file, text), dataclasses.replace(snapshot, folder=folder)).spec
+    except StrandsCliError:
+        return frozenset()
+    if spec is None:
+        return frozenset()
+    kinds = {PERSONAL} if spec.security.guardrails.pii_redaction else set()
+    return frozenset(values_at_hand(spec, folder, os.environ)) | kinds

@@ -1,0 +1,156 @@
+"""What a person wants of a run: the one definition of its options; help, storage and the Python API derive from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from strands_cli.catalog import ToolRecord
+
+
+def log_line(line: str) -> None:
+    """Log a line, for programs that name no other place for lines."""
+    import logging
+
+    logging.getLogger("strands_cli").warning(line)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """How one field of `RunRequest` appears outside.
+
+    Attributes:
+        flags: The words of the command line; empty where a program alone can choose.
+        help: The help text.
+        metavar: What the help shows for the value.
+        is_stored: Whether the run's journal stores it, so that a resume has it again.
+        help_again: The help text of commands that continue a stored run, where it differs.
+    """
+
+    flags: tuple[str, ...] = ()
+    help: str = ""
+    metavar: str | None = None
+    is_stored: bool = False
+    help_again: str | None = None
+
+
+def option(default: Any, *flags: str, help: str, **more: Any) -> Any:  # noqa: A002 - the word of every command line
+    """Return a dataclass field with its option."""
+    metadata = {"option": Option(flags, help, **more)}
+    if isinstance(default, dict):
+        return field(default_factory=dict, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """The choices about a run that are made outside the workflow file.
+
+    Attributes:
+        variables: Inputs as text, coerced to their declared types.
+        values: Inputs that have types already; they come from files and programs.
+        out_dir: The directory of artifacts.
+        force: Whether files that exist are overwritten.
+        provider: The model provider of all agents.
+        model: The model of all agents.
+        allow: Names or globs of tools that need no approval.
+        yes: Whether every call that would ask is allowed.
+        detach: Whether questions wait instead of prompting.
+        record: The file that gets the model's turns as a recording.
+        runs_dir: The directory of journals.
+        policy: A policy file that takes the place of the project's.
+        locked: Whether a lock is required.
+        no_plugins: Whether hook plugins of the user's policy file are left out.
+        trace_hooks: Whether each call of a hook is reported through `tell`.
+        tools: Descriptions of Python objects that a program adds as tools of the workflow.
+        hooks: Distributions of further hook plugins.
+        beside: The directory that relative paths start from: the working directory before any tool could change it.
+        reload: Whether changed tools are loaded again between calls.
+        as_written: Whether templates stay unrendered, to look at a workflow that has not been reviewed.
+        tell: Takes a line for the person, from any thread.
+    """
+
+    variables: Mapping[str, str] = option({}, "--var", help="Give an input; may be repeated.", metavar="NAME=VALUE")
+    values: Mapping[str, Any] = option({}, "--vars-file", help="Inputs from a YAML or JSON file.", metavar="FILE")
+    out_dir: Path = option(
+        Path("artifacts"),
+        "--out",
+        help="Where artifacts go.",
+        metavar="DIR",
+        is_stored=True,
+        help_again="Where artifacts go, if not where they went.",
+    )
+    force: bool = option(False, "--force", help="Overwrite artifacts and recordings that exist.", is_stored=True)
+    provider: str | None = option(
+        None, "--provider", help="Model provider for all agents, e.g. openai.", is_stored=True
+    )
+    model: str | None = option(None, "--model", help="Model for all agents.", is_stored=True)
+    allow: tuple[str, ...] = option(
+        (), "--allow", help="Allow a tool without asking (name, glob).", metavar="TOOL", is_stored=True
+    )
+    yes: bool = option(False, "--yes", "-y", help="Allow every tool call that would ask.", is_stored=True)
+    detach: bool = option(False, "--detach", help="Never prompt: questions wait, exit code 19.", is_stored=True)
+    record: Path | None = option(None, "--record", help="Write the model's turns to a recording.", metavar="FILE")
+    runs_dir: Path | None = option(None, "--runs-dir", help="Where records of runs are kept.", metavar="DIR")
+    policy: Path | None = option(
+        None, "--policy", help="Policy file, in place of strands-policy.yaml.", metavar="FILE", is_stored=True
+    )
+    locked: bool = option(
+        False, "--locked", help="Refuse to run without a strands.lock beside the workflow.", is_stored=True
+    )
+    no_plugins: bool = option(False, "--no-plugins", help="Leave out the hook plugins of your own policy file.")
+    trace_hooks: bool = option(False, "--trace-hooks", help="Say on stderr each call of a hook, with its time.")
+    tools: tuple[ToolRecord, ...] = ()
+    hooks: tuple[str, ...] = ()
+    beside: Path = field(default_factory=Path.cwd)
+    reload: bool = False
+    as_written: bool = False
+    tell: Callable[[str], None] = log_line
+
+    def to_stored(self) -> dict[str, Any]:
+        """Return the fields that a journal stores, as JSON values."""
+        values = {name: getattr(self, name) for name, one in options().items() if one.is_stored}
+        if self.policy is not None:
+            values["policy"] = self.policy.absolute()
+        return {name: _as_json(value) for name, value in values.items()}
+
+    @classmethod
+    def from_stored(cls, stored: Mapping[str, Any], values: Mapping[str, Any]) -> RunRequest:
+        """Return the request of a stored run; its inputs come as the values that they were resolved to."""
+        return cls(
+            values=values, **converted({n: stored[n] for n, one in options().items() if one.is_stored and n in stored})
+        )
+
+
+@cache
+def options() -> dict[str, Option]:
+    """Return the options that have a flag, by the name of their field, in the order of the help."""
+    return {one.name: one.metadata["option"] for one in fields(RunRequest) if "option" in one.metadata}
+
+
+def converted(choices: Mapping[str, Any]) -> dict[str, Any]:
+    """Return choices in the types of their fields: paths from text, tuples from lists; None stays."""
+    return {name: _as_field(name, value) for name, value in choices.items()}
+
+
+def default_of(name: str) -> Any:
+    """Return the default of a field."""
+    one = next(one for one in fields(RunRequest) if one.name == name)
+    return one.default_factory() if one.default_factory is not MISSING else one.default
+
+
+def _as_json(value: Any) -> Any:
+    return str(value) if isinstance(value, Path) else list(value) if isinstance(value, tuple) else value
+
+
+def _as_field(name: str, value: Any) -> Any:
+    kind = str(RunRequest.__annotations__[name])
+    if value is None:
+        return None
+    if kind.startswith("Path"):
+        return Path(value)
+    return tuple(value) if kind.startswith("tuple") else value

@@ -1,0 +1,27 @@
+"""What traces a run: nothing, unless its workflow names a destination of spans."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING
+
+from strands_cli.engine.tracing_port import UNTRACED, Tracing
+from strands_cli.planning.telemetry_destination import destination_of
+
+if TYPE_CHECKING:
+    from strands_cli.planning.plan import Plan
+
+
+@contextlib.asynccontextmanager
+async def tracing_of(planned: Plan, secrets: frozenset[str], warn: Callable[[str], None]) -> AsyncIterator[Tracing]:
+    """Give what traces a run; `warn` receives what goes wrong with sending spans."""
+    destination = destination_of(planned.spec.telemetry.otel, os.environ)
+    if destination is None:
+        yield UNTRACED
+        return
+    from strands_cli.telemetry.run_spans import open_tracing  # only a run that sends spans needs OpenTelemetry
+
+    async with open_tracing(planned.spec.telemetry, destination, secrets, warn) as tracing:
+        yield tracing
