@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
+from packaging.requirements import Requirement
 
 from strands_cli.cli.program import run_program
 from strands_cli.plugins.scaffold.new_plugin import FORMS
-from tests.cli.clean import CleanEnvironment, make_environment
+from tests.cli.clean import CLONE, CleanEnvironment, make_environment
 from tests.distributions import sound
 
 
@@ -41,7 +42,9 @@ def new(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> New:
 
 @pytest.fixture(scope="module")
 def clean(tmp_path_factory: pytest.TempPathFactory) -> CleanEnvironment:
-    return make_environment(tmp_path_factory.mktemp("clean"), ["pytest"])
+    made = make_environment(tmp_path_factory.mktemp("clean"), ["pytest"])
+    made.install_in_place(CLONE / "packages" / "strands-tool-kit")
+    return made
 
 
 # Above 5 seconds: an author's whole first ten minutes, in processes of their own, once for each form.
@@ -74,7 +77,8 @@ def test_what_is_made_has_nothing_to_find_fault_with(
     assert json.loads(capsys.readouterr().out)["findings"] == []
     settings = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert settings["authors"] == [{"name": 'Jo "Doe" Ünsal'}]
-    assert (settings["dependencies"] == []) == (form == "module")
+    needed = {Requirement(line).name for line in settings["dependencies"]}
+    assert needed == ({"strands-tool-kit"} if form == "module" else {"strands-agents", "strands-cli"})
     texts = [path.read_text(encoding="utf-8") for path in project.rglob("*") if path.is_file()]
     assert not [text for text in texts if "{{ " in text or "{{" in text.replace("{{words}}", "")]
 

@@ -128,16 +128,17 @@ def until_ready(process: subprocess.Popen[str]) -> str:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     target = tmp_path_factory.mktemp("dist")
-    build(CLONE, target)
-    return next(target.glob("*.whl"))
+    for place in (CLONE, CLONE / "packages" / "strands-tool-kit"):
+        build(place, target)
+    return sorted(target.glob("*.whl"))
 
 
 @pytest.fixture
-def reader(wheel: Path, tmp_path: Path) -> Reader:
+def reader(wheels: list[Path], tmp_path: Path) -> Reader:
     """Return a reader in an empty directory, with the two environments that the page has made."""
-    mine, theirs = make_clean(tmp_path / "mine", [wheel]), make_clean(tmp_path / "theirs-made", [wheel])
+    mine, theirs = make_clean(tmp_path / "mine", wheels), make_clean(tmp_path / "theirs-made", wheels)
     for entry in entries_of(["pytest", "hatchling", "editables"]):
         if not (mine.site / entry).exists():
             (mine.site / entry).symlink_to(SITE / entry)

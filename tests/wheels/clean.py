@@ -18,6 +18,7 @@ from packaging.utils import canonicalize_name
 
 CLONE = Path(__file__).parent.parent.parent
 PACKAGES = sorted(path.parent for path in CLONE.glob("packages/strands-tool-*/pyproject.toml"))
+OURS = {"strands-cli", *(path.name for path in PACKAGES)}
 SITE = Path(sysconfig.get_path("purelib"))
 UV = shutil.which("uv", path=str(Path(sys.executable).parent)) or "uv"
 
@@ -108,7 +109,8 @@ def declared_entries() -> set[str]:
             continue
         seen.add(key)
         found = metadata.distribution(requirement.name)
-        entries |= {file.parts[0] for file in found.files or () if file.parts[0] not in ("..", "__pycache__")}
+        if canonicalize_name(requirement.name) not in OURS:
+            entries |= {file.parts[0] for file in found.files or () if file.parts[0] not in ("..", "__pycache__")}
         for further in map(Requirement, found.requires or ()):
             extras = requirement.extras or {""}
             if further.marker is None or any(further.marker.evaluate({"extra": extra}) for extra in extras):

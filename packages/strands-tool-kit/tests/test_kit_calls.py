@@ -97,6 +97,16 @@ def test_any_input_is_complete_or_refused(values: dict[str, Any]) -> None:
         assert 1 <= value["count"] <= 9
 
 
+def test_a_property_may_have_several_types_or_none() -> None:
+    rules = {"size": {"type": ["integer", "string"], "maximum": 9}, "any": {}, "flag": {"type": ["boolean", "null"]}}
+    spec = {"name": "probe", "inputSchema": {"json": {"properties": rules, "required": ["flag"]}}}
+    for values in ({"size": 3}, {"size": "large"}, {"any": [1]}, {"any": True}):
+        assert read_input({"input": {"flag": None, **values}}, spec).items() >= values.items()
+    for wrong in ({"size": 1.5}, {"size": True}, {"size": 10}, {"flag": 0}):
+        with pytest.raises(ToolError):
+            read_input({"input": {"flag": True, **wrong}}, spec)
+
+
 # -- results
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from strands_tool_kit._result import ToolError
@@ -15,6 +15,7 @@ _JSON_TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "array": (list,),
     "object": (Mapping,),
+    "null": (type(None),),
 }
 
 
@@ -22,7 +23,7 @@ def read_input(tool: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, An
     """Check the input of a call against the tool's flat schema and fill in the defaults.
 
     A plain Strands agent does not validate the input of a module tool, so the tool does. A null counts as an
-    absent optional value, because models send it so. Checked are `type` (one JSON type), `enum`, `minimum`,
+    absent optional value, because models send it so. Checked are `type`, `enum`, `minimum`,
     `maximum`, `minLength`, `maxLength` and `required`; what is nested is not.
 
     Returns:
@@ -54,14 +55,21 @@ def bad_input(name: str, problem: str, reason: str) -> ToolError:
     return ToolError("invalid_input", f"'{name}' {problem}", reason=reason, field=name)
 
 
+def _is_of(kinds: Sequence[str], value: Any) -> bool:
+    if isinstance(value, bool):
+        return "boolean" in kinds
+    return any(isinstance(value, _JSON_TYPES[kind]) for kind in kinds)
+
+
 def _require_fits(name: str, value: Any, rule: Mapping[str, Any]) -> None:
     """Raise unless a value has the type, bounds and choices of its schema."""
-    kind = rule["type"]
-    if not isinstance(value, _JSON_TYPES[kind]) or (isinstance(value, bool) and kind != "boolean"):
-        raise bad_input(name, f"must be a JSON {kind}, not {type(value).__name__}", "type")
+    kinds = rule.get("type", tuple(_JSON_TYPES))
+    kinds = (kinds,) if isinstance(kinds, str) else kinds
+    if not _is_of(kinds, value):
+        raise bad_input(name, f"must be a JSON {' or '.join(kinds)}, not {type(value).__name__}", "type")
     if "enum" in rule and value not in rule["enum"]:
         raise bad_input(name, f"must be one of: {', '.join(map(str, rule['enum']))}", "enum")
-    if kind in ("integer", "number"):
+    if isinstance(value, int | float):
         if not rule.get("minimum", -math.inf) <= value <= rule.get("maximum", math.inf):
             bounds = f"{rule.get('minimum', 'any')} to {rule.get('maximum', 'any')}"
             raise bad_input(name, f"must lie in {bounds}", "range")

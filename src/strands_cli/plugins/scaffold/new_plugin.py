@@ -20,9 +20,6 @@ from strands_cli.plugins.scaffold.plugin_name import PluginName
 from strands_cli.unicode_safety import hidden_characters
 
 FORMS = ("module", "function", "class", "provider")
-_SDK = "strands-agents>=1.62,<2"
-# The first version that has `tool_metadata` and the contract tests.
-_CORE = "strands-cli>=0.1"
 _TOKEN = re.compile(r"\{\{([a-z]+)\}\}")
 
 
@@ -117,8 +114,6 @@ def _words(new: NewPlugin) -> dict[str, str]:
     author = new.author or f"The {new.name.distribution} authors"
     if hidden_characters(author) or not author.strip() or "\n" in author or "\t" in author:
         raise UsageError("--author is no line of text", fix="write --author 'Jo Doe'")
-    needs = "[]" if new.form == "module" else json.dumps([_SDK, _CORE])
-    why = "# Only what the tool itself needs: neither strands-cli nor strands-agents.\n" if needs == "[]" else ""
     return {
         "tool": new.name.tool,
         "distribution": new.name.distribution,
@@ -129,7 +124,7 @@ def _words(new: NewPlugin) -> dict[str, str]:
         "call": new.call,
         "ref": new.ref,
         "author": json.dumps(author, ensure_ascii=False),
-        "dependencies": f"{why}dependencies = {needs}",
+        "dependencies": _filled("module/dependencies" if new.form == "module" else "dependencies", {}).rstrip(),
     }
 
 
