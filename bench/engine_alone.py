@@ -5,7 +5,8 @@ Usage: python -m bench.engine_alone client|shared-client|in-process --pairs N   
 `client` goes through the real `openai` client to a server on loopback, as a script on the SDK does; with
 `shared-client` the script also keeps one client for all its requests, as a run does, so that only the engine differs.
 `in-process` asks a model that answers at once, and prints what a journaled effect (a step, or a model call) costs more
-than the bare SDK.
+than the bare SDK; the reference is two commits of as many bytes to a bare SQLite database in the same mode, since an
+effect is written down before it starts and when it has ended.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import asyncio
 import contextlib
 import json
 import os
+import sqlite3
 import statistics
 import sys
 import tempfile
@@ -38,6 +40,7 @@ from strands_cli.engine.ports import Answer, Question
 from strands_cli.planning.run_request import RunRequest
 
 STEPS = 12
+COMMITS = 20  # of each row, since one takes less than the clock's step
 EFFECTS = 2 * STEPS  # a row for each step and one for its model call
 PROMPT = "Say a word about rivers."
 SYSTEM = "Answer in one line."
@@ -111,8 +114,26 @@ async def cpu_ms(work: Callable[[], Awaitable[Any]]) -> float:
     return (time.process_time() - before) * 1000
 
 
-async def rounds(url: str, make: Callable[[], Model], pairs: int, folder: Path) -> list[tuple[float, float]]:
-    """Return the cost of a run and of the raw calls, for each pair of rounds after one that does not count."""
+def commit_ms(folder: Path) -> float:
+    """Return the CPU milliseconds of one bare commit of what the journal of the newest run holds for an effect."""
+    (newest, *_) = sorted((folder / "runs").glob("*/journal.sqlite"), key=lambda path: path.stat().st_mtime)[::-1]
+    with contextlib.closing(sqlite3.connect(newest)) as journal:
+        rows = journal.execute("SELECT * FROM effects").fetchall()
+    with contextlib.closing(sqlite3.connect(folder / "bare.sqlite", isolation_level=None)) as bare:
+        bare.execute("PRAGMA journal_mode = WAL")
+        bare.execute("PRAGMA synchronous = NORMAL")
+        bare.execute("DROP TABLE IF EXISTS effects")
+        bare.execute(f"CREATE TABLE effects ({', '.join(f'c{number}' for number in range(len(rows[0])))})")
+        insert = f"INSERT INTO effects VALUES ({', '.join('?' * len(rows[0]))})"
+        before = time.process_time()
+        for _ in range(COMMITS):
+            for row in rows:
+                bare.execute(insert, row)
+        return (time.process_time() - before) * 1000 / (COMMITS * len(rows))
+
+
+async def rounds(url: str, make: Callable[[], Model], pairs: int, folder: Path) -> list[tuple[float, float, float]]:
+    """Return the cost of a run, of the raw calls and of a commit, for each pair of rounds after one not counted."""
     path = folder / "bench.yaml"
     path.write_text(HEADER % url + STEPS * f'      - {{agent: one, input: "{PROMPT}"}}\n', encoding="utf-8")
     options = RunRequest(runs_dir=folder / "runs", out_dir=folder / "out")
@@ -122,7 +143,9 @@ async def rounds(url: str, make: Callable[[], Model], pairs: int, folder: Path) 
     async def run_round() -> None:
         await app.run(planned, replace(options, runs_dir=settings.runs_dir), Nobody(), lambda event: None)
 
-    costs = [(await cpu_ms(run_round), await cpu_ms(partial(raw_round, make))) for _ in range(pairs + 1)]
+    costs = [
+        (await cpu_ms(run_round), await cpu_ms(partial(raw_round, make)), commit_ms(folder)) for _ in range(pairs + 1)
+    ]
     return costs[1:]
 
 
@@ -145,9 +168,12 @@ def main(arguments: list[str]) -> int:
         make = FixedModel if in_process else partial(REFERENCES[chosen.model], url)
         costs = asyncio.run(rounds(url, make, chosen.pairs, Path(folder)))
     if in_process:
-        figure = {"ms": statistics.median((run - raw) / EFFECTS for run, raw in costs)}
+        effects = [((run - raw) / EFFECTS, commit) for run, raw, commit in costs]
+        figure = {"ms": statistics.median(effect for effect, _ in effects)}
+        figure["ratio"] = statistics.median(effect / (2 * commit) for effect, commit in effects)
     else:
-        figure = {"ms": statistics.median(run for run, _ in costs), "ratio": statistics.median(a / b for a, b in costs)}
+        figure = {"ms": statistics.median(run for run, _, _ in costs)}
+        figure["ratio"] = statistics.median(run / raw for run, raw, _ in costs)
     print(json.dumps(figure))
     return 0
 

@@ -2,8 +2,8 @@
 
 Usage: python -m bench.gate_alone --pairs N
 
-The reference is the same tool with nothing around it but a row in the same journal, so what is left is the gate's own;
-what a row costs is measured by the bench's row `effect`.
+The reference of the milliseconds is the same tool with nothing around it but a row in the same journal, so what is left
+is the check's own; that of the ratio is a bare jsonschema validation of the same input and output.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import json
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
+
+from jsonschema import Draft202012Validator
 
 from strands_cli.engine.standalone import OutsideRun
 from strands_cli.planning.planned_tool import PythonTool
@@ -78,8 +80,19 @@ async def each(call: Callable[[], Awaitable[Any]]) -> float:
     return (time.process_time() - before) * 1000 / CALLS
 
 
-async def measure(pairs: int) -> float:
-    """Return the CPU milliseconds that the gate adds to a call."""
+def validation_ms() -> float:
+    """Return the CPU milliseconds in which bare jsonschema validates the input and the output of a call."""
+    given, answered = (Draft202012Validator(schema) for schema in (SCHEMA, ANSWER))
+    output = {"text": "The first line.\n", "lines": 10, "truncated": False}
+    before = time.process_time()
+    for _ in range(CALLS):
+        given.validate(TOOL_USE["input"])
+        answered.validate(output)
+    return (time.process_time() - before) * 1000 / CALLS
+
+
+async def measure(pairs: int) -> tuple[float, float]:
+    """Return the CPU milliseconds that the check adds to a call, and those of a bare validation."""
     tool, gate = loaded(), Gate([], Contract({"root": "/tmp"}, {}), frozenset({"not-a-secret-of-anybody"}))
 
     async def gated() -> Any:
@@ -94,17 +107,18 @@ async def measure(pairs: int) -> float:
         return result
 
     await each(gated), await each(bare)
-    costs = [(await each(gated), await each(bare)) for _ in range(pairs)]
+    costs = [(await each(gated), await each(bare), validation_ms()) for _ in range(pairs)]
     # The least of each: what other programs on the machine do can only add.
-    gate_cost, bare_cost = (min(column) for column in zip(*costs, strict=True))
-    return float(gate_cost - bare_cost)
+    gate_cost, bare_cost, validation = (min(column) for column in zip(*costs, strict=True))
+    return gate_cost - bare_cost, validation
 
 
 def main() -> None:
     """Print the difference as JSON with the fields of `Figure`."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--pairs", type=int, default=7)
-    print(json.dumps({"ms": asyncio.run(measure(parser.parse_args().pairs))}))
+    added, validation = asyncio.run(measure(parser.parse_args().pairs))
+    print(json.dumps({"ms": added, "ratio": added / validation}))
 
 
 if __name__ == "__main__":

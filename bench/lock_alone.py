@@ -2,20 +2,22 @@
 
 Usage: python -m bench.lock_alone each|first --pairs N
 
-`each` prints what one distribution costs when everything is imported; `first` what the whole check adds to the first
-plan of a process, imports included.
+`each` prints what one distribution costs when everything is imported, against reading and hashing its files; `first`
+what the whole check adds to the first plan of a process, imports included, against that plan.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import hashlib
 import json
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bench.rows import made_manifest
@@ -24,25 +26,38 @@ TOOLS = ("first", "second", "third")
 CHECKS = 20
 
 
+@dataclass(frozen=True)
+class Spent:
+    """CPU milliseconds: of a process's first plan, of each check after it, and of hashing the checked files once."""
+
+    plan: float
+    checks: list[float]
+    hashing: float
+
+
 def main() -> None:
-    """Print the median as JSON with the fields of `Figure`."""
+    """Print the median and its ratio as JSON with the fields of `Figure`."""
     parser = argparse.ArgumentParser()
     parser.add_argument("what", choices=["each", "first", "child"])
     parser.add_argument("--pairs", type=int, default=7)
     chosen = parser.parse_args()
     if chosen.what == "child":
-        print(spent()[0])
-    elif chosen.what == "first":
-        child = [sys.executable, "-m", "bench.lock_alone", "child"]
-        runs = [subprocess.run(child, capture_output=True, text=True, check=True) for _ in range(chosen.pairs)]
-        print(json.dumps({"ms": statistics.median(float(run.stdout) for run in runs)}))
+        print(json.dumps(asdict(spent())))
+        return
+    child = [sys.executable, "-m", "bench.lock_alone", "child"]
+    runs = [subprocess.run(child, capture_output=True, text=True, check=True) for _ in range(chosen.pairs)]
+    measured = [Spent(**json.loads(run.stdout)) for run in runs]
+    if chosen.what == "first":
+        costs = [(one.checks[0], one.checks[0] / one.plan) for one in measured]
     else:
-        costs = [cost for _ in range(chosen.pairs) for cost in spent()[1:]]
-        print(json.dumps({"ms": statistics.median(costs) / len(TOOLS)}))
+        checks = [(statistics.median(one.checks[1:]), one.hashing) for one in measured]
+        costs = [(check / len(TOOLS), check / hashing) for check, hashing in checks]
+    ms, ratio = (statistics.median(column) for column in zip(*costs, strict=True))
+    print(json.dumps({"ms": ms, "ratio": ratio}))
 
 
-def spent() -> list[float]:
-    """Return the CPU milliseconds of one check after the other."""
+def spent() -> Spent:
+    """Return what a first plan, and then one check after the other, cost."""
     from strands_cli import app
     from strands_cli.catalog import discover_catalog
     from strands_cli.planning import lock_check as lock
@@ -52,7 +67,9 @@ def spent() -> list[float]:
         folder = Path(name)
         lay_out(folder)
         catalog = discover_catalog([str(folder / "site")])
+        before = time.process_time()
         planned = app.plan(folder / "flow.yaml", catalog=catalog)
+        plan = (time.process_time() - before) * 1000
         # Written by a child: what makes a lock must not be imported before the first check.
         write = "from bench.lock_alone import write_lock; import sys; write_lock(sys.argv[1])"
         subprocess.run([sys.executable, "-c", write, name], check=True)
@@ -63,7 +80,17 @@ def spent() -> list[float]:
             costs.append((time.process_time() - before) * 1000)
             if len(held.locked) != len(TOOLS):
                 raise RuntimeError(f"the lock vouches for {sorted(held.locked)}")
-        return costs
+        return Spent(plan, costs, hashing_ms(folder / "site"))
+
+
+def hashing_ms(site: Path) -> float:
+    """Return the CPU milliseconds in which every file of the distributions is read and hashed."""
+    files = [path for path in site.rglob("*") if path.is_file()]
+    before = time.process_time()
+    for _ in range(CHECKS):
+        for path in files:
+            hashlib.sha256(path.read_bytes()).hexdigest()
+    return (time.process_time() - before) * 1000 / CHECKS
 
 
 def lay_out(folder: Path) -> None:

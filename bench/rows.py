@@ -30,7 +30,9 @@ class Pair:
 
 @dataclass(frozen=True)
 class Row:
-    """One budget: a ratio to the reference, a peak in MB, or milliseconds; None where there is no such bound.
+    """One budget: a ratio to like work in the same run, or a peak in MB; None where there is no such bound.
+
+    Milliseconds are printed and not judged: they are the machine's.
 
     `measure` gets an empty folder and the number of pairs.
     """
@@ -40,7 +42,6 @@ class Row:
     measure: Callable[[Path, int], Figure]
     ratio: float | None = None
     mb: float | None = None
-    ms: float | None = None
 
 
 def against_sdk(*arguments: str, prepare: Callable[[Path], dict[str, str]] | None = None) -> Callable[..., Figure]:
@@ -242,36 +243,41 @@ def three_against_importing_them(folder: Path) -> Iterator[Pair]:
 
 ROWS = [
     Row("version", "strands --version", against_sdk("--version"), ratio=0.12, mb=32),
-    Row("help", "strands --help", against_sdk("--help"), ratio=0.25, mb=36),
-    Row("list", "strands list-tools --json, first-party tools", against_sdk("list-tools", "--json"), ratio=0.42),
+    Row("help", "strands --help", against_sdk("--help"), ratio=0.15, mb=36),
+    Row("list", "strands list-tools --json, first-party tools", against_sdk("list-tools", "--json"), ratio=0.35),
     Row(
         "list-many",
         "the same with 1,000 distributions more",
         against_sdk("list-tools", "--json", prepare=install_many),
-        ratio=0.55,
+        ratio=0.45,
     ),
     Row("three", "3 of 1,000 tools loaded, against importing them", in_pairs(three_against_importing_them), ratio=1.30),
     Row(
         "validate",
         "strands validate, chain of three steps",
         against_sdk("validate", "chain.yaml", prepare=write_chain),
-        ratio=0.60,
+        ratio=0.45,
         mb=48,
     ),
-    Row("plan", "strands plan, the same chain", against_sdk("plan", "chain.yaml", prepare=write_chain)),
-    Row("run", "strands run, three agents, against the raw SDK", in_pairs(run_against_raw_sdk), ratio=1.30),
-    Row("engine", "chain of 12, openai client, without imports", said_by("bench.engine_alone", "client"), ratio=1.10),
-    Row("engine-one", "the same, the SDK keeping one client too", said_by("bench.engine_alone", "shared-client")),
-    Row("lock", "the check of a lock, for each small distribution", said_by("bench.lock_alone", "each"), ms=2.0),
-    Row("lock-cold", "what a lock of three adds to a first plan", said_by("bench.lock_alone", "first"), ms=10.0),
-    Row("effect", "a journaled effect, in-process model", said_by("bench.engine_alone", "in-process"), ms=0.5),
-    Row("gate", "gate and validation of one call", said_by("bench.gate_alone"), ms=0.3),
-    Row("resume", "10,000 steps resumed, without imports", said_by("bench.long_run", "resume"), ms=2000),
+    Row("plan", "strands plan, the same chain", against_sdk("plan", "chain.yaml", prepare=write_chain), ratio=0.65),
+    Row("run", "strands run, three agents, against the raw SDK", in_pairs(run_against_raw_sdk), ratio=1.10),
+    Row("engine", "chain of 12, openai client, without imports", said_by("bench.engine_alone", "client"), ratio=0.50),
+    Row(
+        "engine-one",
+        "the same, the SDK keeping one client too",
+        said_by("bench.engine_alone", "shared-client"),
+        ratio=1.05,
+    ),
+    Row("lock", "the check of a lock, to hashing its files", said_by("bench.lock_alone", "each"), ratio=9.0),
+    Row("lock-cold", "a lock of three, to the first plan without", said_by("bench.lock_alone", "first"), ratio=0.06),
+    Row("effect", "a journaled effect, to its two bare commits", said_by("bench.engine_alone", "in-process"), ratio=30),
+    Row("gate", "the check of one call, to bare jsonschema", said_by("bench.gate_alone"), ratio=9.0),
+    Row("resume", "10,000 steps resumed, to reading their rows", said_by("bench.long_run", "resume"), ratio=3.0),
     Row(
         "show-long", "strands runs show, that run", against_sdk("runs", "show", "long", prepare=make_long_run), ratio=3
     ),
     Row("list-long", "strands runs list, with that run", against_sdk("runs", "list", prepare=make_long_run), ratio=0.6),
-    Row("file-open", "a file opened by the file tools, over a plain open", said_by("bench.open_alone"), ms=0.02),
+    Row("file-open", "a file opened by the file tools, to plain open", said_by("bench.open_alone"), ratio=9.0),
     Row(
         "exec",
         "python_exec print(1), started ahead, to bare python",

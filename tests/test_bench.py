@@ -43,7 +43,6 @@ def failing(folder: Path, pairs: int) -> Figure:
         (Row("r", "what", lambda *_: Figure(10, 20, 0.5), ratio=0.5, mb=20), True, "ok"),
         (Row("r", "what", lambda *_: Figure(10, 20, 0.51), ratio=0.5, mb=20), False, "over: ratio"),
         (Row("r", "what", lambda *_: Figure(10, 21, 0.5), ratio=0.5, mb=20), False, "over: memory"),
-        (Row("r", "what", lambda *_: Figure(0.6), ms=0.5), False, "over: time"),
         (Row("r", "what", lambda *_: Figure(10, 20, 3.0)), True, "no budget"),
         (Row("r", "what", lambda *_: Figure(10), ratio=0.5), False, "over: ratio"),
         (Row("r", "what", failing), False, "cannot be measured"),
@@ -62,6 +61,10 @@ def test_the_row_of_many_distributions_really_lists_a_thousand_tools(tmp_path: P
     listed = (tmp_path / "bench-child.log").read_text(encoding="utf-8")
     assert listed.count('"made_') >= 1000
     assert listed.count('"available"') >= 1000
+
+
+def test_no_budget_is_of_one_machine() -> None:
+    assert {row.name for row in ROWS if row.ratio is None} == set()
 
 
 def test_every_row_has_a_name_of_its_own() -> None:
