@@ -206,6 +206,12 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     return matches[0] if matches else None
 
 
+def suggest(word: str, known: Iterable[str], otherwise: str | None = None, *, form: str = "'{}'") -> str | None:
+    """Return a fix that names the closest known word, spelled as in `form`; `otherwise` when nothing is close."""
+    close = did_you_mean(word, known)
+    return f"did you mean {form.format(close)}?" if close else otherwise
+
+
 def exit_code_meanings() -> dict[ExitCode, str]:
     """Return what each exit code says, in the words of the exception that leads to it."""
     said = {kind.exit_code: (kind.__doc__ or "").split("\n")[0] for kind in StrandsCliError.__subclasses__()}

@@ -11,7 +11,7 @@ from strands_cli.engine.effects import UNDECIDED
 from strands_cli.engine.journal_rows import in_order_of_request
 from strands_cli.engine.ports import Clock, Journal, Row
 from strands_cli.engine.scope import misfit
-from strands_cli.errors import UsageError, did_you_mean
+from strands_cli.errors import UsageError, did_you_mean, suggest
 
 # What `approve` says at a gate where no answer is given: the first that fits.
 _APPROVALS = ("approved", "approve", "yes", "y", "ok")
@@ -52,8 +52,7 @@ def chosen_question(journal: Journal, key: str | None) -> Row:
             f"{key} has been answered by {known.output.get('by')}: {answer}",
             fix=f"an answer stands; to go on: strands resume {journal.get('id')}",
         )
-    guess = did_you_mean(key, [row.key for row in waiting])
-    fix = f"did you mean '{guess}'?" if guess else f"these wait:\n{listed}" if waiting else "no question waits"
+    fix = suggest(key, [row.key for row in waiting], f"these wait:\n{listed}" if waiting else "no question waits")
     raise UsageError(f"{key} is no question that waits", fix=fix)
 
 

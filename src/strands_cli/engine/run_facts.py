@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.journal_rows import in_order_of_request
 from strands_cli.engine.ports import Clock, Journal, Row
-from strands_cli.errors import NotEquipped, RunRecordError, UsageError, did_you_mean
+from strands_cli.errors import NotEquipped, RunRecordError, UsageError, suggest
 from strands_cli.planning.run_request import RunRequest, converted
 from strands_cli.planning.workflow_tools import all_workflows_in
 from strands_cli.workflow.file_source import FileSnapshot
@@ -167,8 +167,7 @@ def _with_limit(plan: Plan, name: str, value: float) -> Plan:
 def _raised(name: str, text: str, plan: Plan) -> float:
     limits = _limits_of(plan)
     if name not in limits:
-        guess = did_you_mean(name, limits)
-        fix = f"did you mean {guess}?" if guess else f"there are: {', '.join(limits)}"
+        fix = suggest(name, limits, f"there are: {', '.join(limits)}", form="{}")
         raise UsageError(f"there is no budget '{name}'", fix=fix)
     try:
         value = float(text) if name.endswith(("cost_usd", "duration_s")) else int(text)

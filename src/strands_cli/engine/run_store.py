@@ -13,7 +13,7 @@ from typing import Any
 
 from strands_cli.engine.journal import SqliteJournal, hold_run
 from strands_cli.engine.ports import Clock, Journal
-from strands_cli.errors import RunRecordError, UsageError, did_you_mean
+from strands_cli.errors import RunRecordError, UsageError, suggest
 from strands_cli.events import RunStatus
 
 STOP_S = 15.0
@@ -44,8 +44,7 @@ def find_run(runs_dir: Path, run_id: str) -> Path:
     # Compared with names that exist, so that an id cannot lead out of the directory.
     if run_id in known:
         return runs_dir / run_id
-    guess = did_you_mean(run_id, known)
-    fix = f"did you mean {guess}?" if guess else "see `strands runs list`"
+    fix = suggest(run_id, known, "see `strands runs list`", form="{}")
     raise RunRecordError(f"there is no run {run_id!r} in {runs_dir}", fix=fix)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
-from strands_cli.errors import Finding, Where, did_you_mean
+from strands_cli.errors import Finding, Where, suggest
 
 
 class Locator(Protocol):
@@ -18,12 +18,11 @@ class Locator(Protocol):
 def unknown(kind: str, name: str, known: Iterable[str], where: Where) -> Finding:
     """Report a name that refers to nothing; `kind` is `agent`, `task`, `route` or `node`."""
     words = list(known)
-    close = did_you_mean(name, words)
-    fix = f"did you mean {close!r}?" if close else f"there are: {', '.join(words)}" if words else f"add the {kind}"
+    fix = suggest(name, words, f"there are: {', '.join(words)}" if words else f"add the {kind}")
     return Finding(f"unknown-{kind}", f"there is no {kind} {name!r}", where, fix)
 
 
-def no_effect(message: str, where: Where, fix: str = "remove it") -> Finding:
+def no_effect(message: str, where: Where, fix: str | None = "remove it") -> Finding:
     """Report a field that is accepted but changes nothing."""
     return Finding("no-effect", message, where, fix, "warning")
 

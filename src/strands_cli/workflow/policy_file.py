@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from strands_cli.errors import Denied, Finding, StrandsCliError, Where, did_you_mean
+from strands_cli.errors import Denied, Finding, StrandsCliError, Where, suggest
 from strands_cli.policy import CAPABILITIES, EFFECTS, SOURCES, Level, PatternError, Policy, Rule, SwitchedOn, make_rule
 from strands_cli.versions import is_specifier
 from strands_cli.workflow.document import Document, escape
@@ -220,8 +220,8 @@ class _Reader:
         found = tuple(self._texts(pointer, value, f"one or several of {', '.join(known)}"))
         for place, word in found:
             if word not in known:
-                guess = did_you_mean(word, known) or next((k for k in known if k.lower() == word.lower()), None)
-                fix = f"did you mean '{guess}'?" if guess else f"there are: {', '.join(known)}"
+                same = next((name for name in known if name.lower() == word.lower()), word)
+                fix = suggest(same, known, f"there are: {', '.join(known)}")
                 self._report(place, f"there is no {pointer.rpartition('/')[2]} '{word}'", fix)
         return tuple(word for _, word in found)
 
@@ -245,8 +245,7 @@ class _Reader:
     def _check_keys(self, pointer: str, value: dict[str, Any], known: Sequence[str], what: str) -> None:
         for key in value:
             if key not in known:
-                guess = did_you_mean(key, known)
-                fix = f"did you mean '{guess}'?" if guess else f"it has: {', '.join(known)}"
+                fix = suggest(key, known, f"it has: {', '.join(known)}")
                 self._report(f"{pointer}/{escape(key)}", f"{what} has no key {key!r}", fix, key=True)
 
     def _origin(self, pointer: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import Tag
 
-from strands_cli.errors import Finding, did_you_mean
+from strands_cli.errors import Finding, did_you_mean, suggest
 from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.document import Document, escape
 from strands_cli.workflow.pattern_model import PatternModel
@@ -145,11 +145,10 @@ def _unknown_key(mistake: _Mistake, model: type[FormatModel], document: Document
     parent = pointer.rpartition("/")[0]
     form = _STEP_TAGS.get(str(loc[-1])) if loc else None
     if form and key in _STEP_TAGS.values():
-        fix = "keep one of the two, or make two steps of it"
-        return Finding("step-form", f"{STEP_FORMS}; this one has `{form}` and `{key}`", where, fix)
+        message = f"{STEP_FORMS}; this one has `{form}` and `{key}`"
+        return Finding("step-form", message, where, "keep one of the two, or make two steps of it")
     known = sorted(_keys_at(model, loc))
-    close = did_you_mean(key, known)
-    fix = f"did you mean `{close}`?" if close else f"known here: {', '.join(known)}"
+    fix = suggest(key, known, f"known here: {', '.join(known)}", form="`{}`")
     return Finding("unknown-key", f"`{key}` is not a key of {_owner(parent, model)}", where, fix)
 
 
@@ -166,8 +165,7 @@ def _no_form(mistake: _Mistake, document: Document) -> Finding:
         name = value.get("type")
         if name is None:
             return Finding("missing-key", "`pattern` has no `type`", where, f"one of {', '.join(PATTERNS)}")
-        close = did_you_mean(str(name), PATTERNS)
-        fix = f"did you mean `{close}`?" if close else f"one of {', '.join(PATTERNS)}"
+        fix = suggest(str(name), PATTERNS, f"one of {', '.join(PATTERNS)}", form="`{}`")
         return Finding(
             "unknown-pattern", f"there is no pattern {name!r}", document.where(f"{mistake.pointer}/type"), fix
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from strands_cli.errors import Finding, InvalidInput, Where, did_you_mean
+from strands_cli.errors import Finding, InvalidInput, Where, suggest
 from strands_cli.workflow.document import Document, Position, escape, refused
 
 MAX_DEPTH = 100
@@ -160,8 +160,7 @@ class _Builder:
             raise refused("alias-loop", f"the alias *{anchor} stands inside what it names", self._where(position))
         target = self.anchors.get(anchor or "")
         if target is None:
-            close = did_you_mean(anchor or "", self.anchors)
-            fix = f"did you mean *{close}?" if close else "define the anchor before it is used"
+            fix = suggest(anchor or "", self.anchors, "define the anchor before it is used", form="*{}")
             raise refused("unknown-alias", f"the alias *{anchor} has no anchor", self._where(position), fix)
         if self._awaits_key():
             self._begin_entry(self._key_text(target.value, position), position)

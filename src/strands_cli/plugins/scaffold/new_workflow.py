@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from strands_cli.errors import UsageError, did_you_mean
+from strands_cli.errors import UsageError, suggest
 from strands_cli.plugins.scaffold.new_file import require_name, write_new
 from strands_cli.provider_table import PROVIDERS
 from strands_cli.workflow.format_schema import workflow_schema
@@ -79,8 +79,7 @@ def _runtime(new: NewWorkflow) -> str:
         return f"{live}  # model_id: gpt-4.1-mini\n  provider: replay\n  recording: {new.recording}"
     known = [name for name in PROVIDERS if name != "replay"]
     if new.provider not in known:
-        guess = did_you_mean(new.provider, known)
-        fix = f"did you mean '{guess}'?" if guess else f"one of: {', '.join(known)}"
+        fix = suggest(new.provider, known, f"one of: {', '.join(known)}")
         raise UsageError(f"there is no provider '{new.provider}'", fix=fix)
     if new.model is not None:
         return f"  provider: {new.provider}\n  model_id: {json.dumps(new.model)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from strands_cli.errors import Finding, did_you_mean
+from strands_cli.errors import Finding, suggest
 from strands_cli.workflow.checks.check_schema import check_schema
 from strands_cli.workflow.document import escape
 from strands_cli.workflow.findings import duplicates, no_effect, unknown
@@ -142,8 +142,7 @@ def _check_server(server: McpServer, pointer: str, loaded: Loaded) -> Iterator[F
         if getattr(server, name) and getattr(server, needs) is None:
             yield no_effect(f"`{name}` has no effect without `{needs}`", loaded.where(f"{pointer}/{name}", key=True))
     for key in server.model_extra or ():
-        close = did_you_mean(key, McpServer.model_fields)
-        fix = f"did you mean `{close}`?" if close else "remove it"
+        fix = suggest(key, McpServer.model_fields, "remove it", form="`{}`")
         yield no_effect(
             f"`{key}` of an MCP server has no effect here", loaded.where(f"{pointer}/{escape(key)}", key=True), fix
         )

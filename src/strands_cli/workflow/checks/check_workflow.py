@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from strands_cli.errors import Finding, did_you_mean
+from strands_cli.errors import Finding, did_you_mean, suggest
 from strands_cli.workflow.checks.check_pattern import check_pattern
 from strands_cli.workflow.checks.check_sections import check_sections
 from strands_cli.workflow.loaded import Loaded
@@ -74,8 +74,7 @@ def _name(site: Site, path: Path, inputs: Iterable[str], loaded: Loaded) -> Find
         known = ", ".join(sorted(site.scope)) or "inputs only"
         message = f"`{root}` is not known in this place"
         return Finding("unknown-name", message, where, f"known here besides inputs: {known}")
-    close = did_you_mean(root, [*site.scope, *inputs])
-    fix = f"did you mean `{close}`?" if close else f"declare it: `inputs: {{required: {{{root}: string}}}}`"
+    fix = suggest(root, [*site.scope, *inputs], f"declare it: `inputs: {{required: {{{root}: string}}}}`", form="`{}`")
     message = f"`{root}` is declared by no input; `--var {root}=...` must give it"
     return Finding("undeclared-variable", message, where, fix, "warning")
 
