@@ -32,8 +32,9 @@ def test_each_distribution_builds_one_wheel_with_what_it_needs_and_no_more(wheel
         assert f"{package}/py.typed" in names
         assert any(name.endswith("licenses/LICENSE") for name in names), wheel.name
         assert not [name for name in names if "__pycache__" in name or "/tests/" in name]
-        if package.startswith("strands_tool_"):
-            assert f"{package}/strands_tools.json" in names
+        with_tools = package.replace("_", "-") in declared_tools().values()
+        assert (f"{package}/strands_tools.json" in names) == with_tools
+    assert {path.name for path in PACKAGES} - set(declared_tools().values()) == {"strands-tool-kit"}
 
 
 def test_the_installed_program_is_the_wheel_and_not_the_tree(clean: Clean) -> None:
