@@ -134,6 +134,10 @@ def test_a_command_that_reads_no_workflow_imports_neither_typer_nor_a_schema_lib
     assert run_cold(site, *COLD[name]).imported(WITHOUT_A_SPEC) == set()
 
 
+def test_workflow_files_are_checked_without_typer(site: Path) -> None:
+    assert run_cold(site, *COLD["validate"]).imported({"typer", "click"}) == set()
+
+
 def test_version_is_answered_before_typer_is_imported(site: Path) -> None:
     assert run_cold(site, "--version").imported({"typer", "click", "json", "inspect"}) == set()
 

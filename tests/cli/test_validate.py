@@ -106,6 +106,17 @@ def test_foreign_control_characters_do_not_reach_the_terminal(folder: Path, caps
     assert "\\x1b" in err
 
 
+@pytest.mark.parametrize(
+    "words", [["sound.yaml"], ["warned.yaml", "wrong.yaml"], ["broken.yaml"], ["missing.yaml"], ["."]]
+)
+def test_files_checked_without_typer_are_reported_as_with_it(
+    words: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = [sys.executable, "-m", "strands_cli", "validate", *words]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == run(capsys, *words)
+
+
 def test_validating_a_chain_imports_no_sdk_no_schema_library_and_no_event_loop(folder: Path) -> None:
     script = (
         "import sys; from strands_cli.cli.program import run_program; code = run_program(['validate', 'sound.yaml']);"

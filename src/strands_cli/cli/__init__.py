@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 VERSION_WORDS = ("--version", "-V", "version")
@@ -42,16 +43,30 @@ def _answer(arguments: list[str]) -> int:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     # Importing makes many objects and little garbage: the default threshold spends 8 ms of a cold command on that.
     gc.set_threshold(50_000, 20, 20)
-    if arguments[:1] == ["list-tools"] and not completes:
-        from strands_cli.cli.commands.tool_list import FLAGS, list_installed
+    work = None if completes else _work_without_parser(arguments)
+    if work is not None:
         from strands_cli.cli.terminal.output import exit_code_of_call
 
-        if set(arguments[1:]) <= FLAGS.keys():
-            flags: dict[str, Any] = {FLAGS[word]: True for word in arguments[1:]}
-            return exit_code_of_call(lambda: list_installed(**flags))
+        return exit_code_of_call(work)
     from strands_cli.cli.program import run_program
 
     return run_program(arguments)
+
+
+def _work_without_parser(arguments: list[str]) -> Callable[[], int] | None:
+    """Return what a command line of only flags, or only files, asks for; None for all that Typer has to read."""
+    command, words = arguments[:1], arguments[1:]
+    if command == ["list-tools"]:
+        from strands_cli.cli.commands.tool_list import FLAGS, list_installed
+
+        if set(words) <= FLAGS.keys():
+            flags: dict[str, Any] = {FLAGS[word]: True for word in words}
+            return lambda: list_installed(**flags)
+    elif command == ["validate"] and words and not any(word.startswith("-") for word in words):
+        from strands_cli.cli.commands.file_check import check_files
+
+        return lambda: check_files(words)
+    return None
 
 
 def _print_plain(text: str) -> int:

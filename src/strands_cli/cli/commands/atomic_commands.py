@@ -13,9 +13,9 @@ import typer
 
 from strands_cli.cli.commands import atomic_test
 from strands_cli.cli.commands.command_options import Chosen, RunFlags, with_run_options
+from strands_cli.cli.commands.file_check import Format, report_checked
 from strands_cli.cli.commands.run_execution import execute, json_on_failure, print_outcome, result_document
 from strands_cli.cli.commands.runs_commands import JSON, table
-from strands_cli.cli.commands.validate_command import Format, report_checked
 from strands_cli.cli.terminal.output import one_line, print_json, print_result, say, say_findings
 from strands_cli.errors import ExitCode, Finding, StrandsCliError, UsageError, has_errors
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
-from strands_cli.errors import ExitCode, Finding, StrandsCliError, has_errors
-
-Format = Literal["text", "json", "github", "sarif"]
+from strands_cli.cli.commands.file_check import Format, check_files
 
 
 def register(program: typer.Typer) -> None:
@@ -28,38 +25,7 @@ def validate(
 
     Example: strands validate flows/*.yaml
     """
-    return report_checked([(name, *_check(name)) for name in dict.fromkeys(specs)], output)
-
-
-def report_checked(checked: Sequence[tuple[str, tuple[Finding, ...], ExitCode]], output: Format) -> int:
-    """Report what was found in each file, and return the exit code of all together."""
-    from strands_cli.cli.terminal.output import print_json, print_result, say, say_findings
-
-    findings = [finding for _, found, _ in checked for finding in found]
-    if output in ("github", "sarif"):
-        _print_annotations(findings, output)
-    elif output == "json":
-        files = [{"file": name, "valid": not has_errors(found)} for name, found, _ in checked]
-        print_json({"files": files, "findings": [finding.as_dict() for finding in findings]})
-    else:
-        for name, found, _ in checked:
-            say_findings(found)
-            if has_errors(found):
-                say(f"{name}: {_count(found)}")
-            else:
-                print_result(f"{name}: ok" + (f", {_count(found)}" if found else ""))
-    return max((code for _, _, code in checked), default=ExitCode.OK)
-
-
-def _print_annotations(findings: list[Finding], form: Format) -> None:
-    from strands_cli import __version__
-    from strands_cli.cli.terminal.annotations import github_line, sarif_document
-    from strands_cli.cli.terminal.output import print_json, print_result
-
-    if form == "sarif":
-        print_json(sarif_document(findings, __version__))
-    elif findings:
-        print_result("\n".join(map(github_line, findings)))
+    return check_files(specs, output)
 
 
 def schema(
@@ -83,21 +49,3 @@ def _installed_tools() -> dict[str, Any]:
 
     catalog = discover_catalog()
     return {ref: catalog.resolve(ref).config_schema for ref in catalog.allowed_refs}
-
-
-def _check(name: str) -> tuple[tuple[Finding, ...], ExitCode]:
-    """Return the findings of one file and the exit code it alone would give."""
-    from strands_cli.workflow.document_reader import read_document
-    from strands_cli.workflow.loader import load_spec
-
-    try:
-        findings = load_spec(read_document(name)).findings
-    except StrandsCliError as error:
-        return error.findings, error.exit_code
-    return findings, ExitCode.INVALID if has_errors(findings) else ExitCode.OK
-
-
-def _count(findings: Any) -> str:
-    errors = sum(finding.severity == "error" for finding in findings)
-    counts = [(errors, "error"), (len(findings) - errors, "warning")]
-    return ", ".join(f"{number} {word}{'' if number == 1 else 's'}" for number, word in counts if number)
