@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from strands_cli.agent_files.agent_checks import check_atomic, run_test
+from strands_cli.agent_files.agent_checks import check_atomic
+from strands_cli.agent_files.agent_runs import run_test
 from strands_cli.errors import InvalidInput
 from strands_cli.outputs.junit import Outcome
 from strands_cli.planning.run_request import RunRequest
