@@ -20,7 +20,7 @@ from strands_cli.agents.agent_runner import SdkAgentRunner
 from strands_cli.agents.model.structured_output import TOOL
 from strands_cli.engine.budget import Budget, StepLimits
 from strands_cli.engine.clock import SystemClock
-from strands_cli.engine.decisions import open_decisions, redo, skip
+from strands_cli.engine.decisions import open_decisions, redo_call, skip_call
 from strands_cli.engine.effects import NeedsDecision
 from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.ports import AgentAnswer, AgentRequest, Answer, Question
@@ -507,8 +507,8 @@ def test_a_process_killed_amid_several_calls_leaves_each_of_them_to_be_judged_by
 
     with contextlib.closing(SqliteJournal.open(directory / "run")) as journal:
         first, second = open_decisions(journal)
-        run(redo(journal, first))
-        run(skip(journal, SystemClock(), second, "given"))
+        run(redo_call(journal, first))
+        run(skip_call(journal, SystemClock(), second, "given"))
     model = going(site, directory, "done")
     assert sorted(made_in(directory)) == [0, 1, 1, 2, 3, 3, 4]
     assert [text(result) for result in model.results] == ["[]", "[]", "given", "[]", str([("a", "1 after 2")])]

@@ -113,14 +113,14 @@ def _among(key: str, cut_off: list[str]) -> str:
     return f"to be decided: {', '.join(cut_off)}" if cut_off else "no call of the run is to be decided"
 
 
-async def redo(journal: Journal, call: Row) -> None:
+async def redo_call(journal: Journal, call: Row) -> None:
     """Let a call be made again when the run goes on."""
     _settle(journal)
     detail = {"error": "cut off; a person decided to do it again"}
     await journal.write(dataclasses.replace(call, status="failed", detail=detail))
 
 
-async def skip(journal: Journal, clock: Clock, call: Row, result: Any) -> None:
+async def skip_call(journal: Journal, clock: Clock, call: Row, result: Any) -> None:
     """Take a given value as the result of a call: a whole tool result, a text, or JSON."""
     _settle(journal)
     whole = isinstance(result, dict) and result.get("status") in ("success", "error") and _is_content(result)

@@ -100,7 +100,10 @@ class RunRequest:
         None, "--policy", help="Policy file, in place of strands-policy.yaml.", metavar="FILE", is_stored=True
     )
     locked: bool = option(
-        False, "--locked", help="Refuse to run without a strands.lock beside the workflow.", is_stored=True
+        False,
+        "--locked",
+        help="Refuse to run without a strands.lock that covers the tools.",
+        is_stored=True,
     )
     no_plugins: bool = option(False, "--no-plugins", help="Leave out the hook plugins of your own policy file.")
     trace_hooks: bool = option(False, "--trace-hooks", help="Say on stderr each call of a hook, with its time.")

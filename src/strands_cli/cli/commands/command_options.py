@@ -10,15 +10,12 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from strands_cli.errors import UsageError
 from strands_cli.planning.run_request import RunRequest, default_of, options
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 SPEC = Annotated[str, typer.Argument(metavar="SPEC", help="Workflow file; `-` reads standard input.")]
 RUN = Annotated[str, typer.Argument(metavar="RUN", help="The run's id, as `strands runs list` shows it.")]
@@ -132,7 +129,7 @@ NO_PLUGINS, TRACE_HOOKS = option_of("no_plugins"), option_of("trace_hooks")
 def with_run_options(
     *, again: bool = False, without: Sequence[str] = (), only: Sequence[str] = ()
 ) -> Callable[[Command], Command]:
-    """Put options where a command has a parameter `chosen` (those of the request) or `flags` (`RunFlags`).
+    """Put options where a command has the parameter `chosen` (those of the request) or one whose type is a dataclass.
 
     Typer reads the signature, so it finds each option as if it were written there; the command gets one value.
 
@@ -142,26 +139,30 @@ def with_run_options(
         only: The only fields of the request that it has.
     """
     names = [name for name in (only or (_AGAIN if again else options())) if name not in without]
+    request = [_parameter(name, option_of(name, again=again), _default(name, again=again)) for name in names]
 
     def around(command: Command) -> Command:
-        request = [_parameter(name, option_of(name, again=again), _default(name, again=again)) for name in names]
-        flags = list(_flag_parameters())
         signature = inspect.signature(command, eval_str=True)
-        shows = "flags" in signature.parameters
+        groups: dict[str, tuple[Callable[..., Any], list[inspect.Parameter]]] = {
+            one.name: (one.annotation, _fields_of(one.annotation))
+            for one in signature.parameters.values()
+            if isinstance(one.annotation, type) and dataclasses.is_dataclass(one.annotation)
+        }
+        if "chosen" in groups:
+            groups["chosen"] = (lambda **typed: Chosen(typed), request)
 
         @functools.wraps(command)
         def called(**arguments: Any) -> int:
-            arguments["chosen"] = Chosen({name: arguments.pop(name) for name in names})
-            if not shows:
-                return command(**arguments)
-            arguments["flags"] = RunFlags(**{one.name: arguments.pop(one.name) for one in flags})
-            with arguments["flags"].logged():
+            for name, (make, fields) in groups.items():
+                arguments[name] = make(**{field.name: arguments.pop(field.name) for field in fields})
+            flags = arguments.get("flags")
+            with flags.logged() if isinstance(flags, RunFlags) else nullcontext():
                 return command(**arguments)
 
         parameters: list[inspect.Parameter] = []
-        for parameter in signature.parameters.values():
-            single = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            parameters += {"chosen": request, "flags": flags}.get(single.name, [single])
+        for one in signature.parameters.values():
+            single = one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            parameters += groups[one.name][1] if one.name in groups else [single]
         called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         called.__annotations__ = {one.name: one.annotation for one in parameters}
         return called
@@ -169,9 +170,13 @@ def with_run_options(
     return around
 
 
-def _flag_parameters() -> Iterable[inspect.Parameter]:
-    types = get_type_hints(RunFlags, include_extras=True)
-    return (_parameter(field.name, types[field.name], field.default) for field in dataclasses.fields(RunFlags))
+def _fields_of(group: Any) -> list[inspect.Parameter]:
+    """Return a parameter for each field of a dataclass of options."""
+    types = get_type_hints(group, include_extras=True)
+    return [
+        _parameter(field.name, types[field.name], [] if field.default_factory is list else field.default)
+        for field in dataclasses.fields(group)
+    ]
 
 
 def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:

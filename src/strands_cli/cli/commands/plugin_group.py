@@ -45,19 +45,24 @@ def manifest(
 
     Example: strands plugin manifest --check packages/strands-tool-foo
     """
-    from strands_cli.plugins.check import manifest_writer as writer  # `--help` needs none of it
+    from strands_cli.plugins.check.manifest_writer import (  # `--help` needs none of it
+        check_manifests,
+        make_manifests,
+        render,
+        write_manifests,
+    )
     from strands_cli.plugins.check.project import read_project
 
     if write and check:
         raise UsageError("--write and --check cannot be combined", fix="check after writing, in a second command")
     project = read_project(directory)
     if write:
-        print_result("\n".join(str(file) for file in writer.write_manifests(project)))
+        print_result("\n".join(str(file) for file in write_manifests(project)))
     elif check:
-        findings = writer.check_manifests(project)
+        findings = check_manifests(project)
         say_findings(findings)
         if findings:
             raise typer.Exit(EXIT_FINDINGS)
         print_result(f"{project.name}: the manifest says what the code says")
     else:
-        print_result("".join(writer.render(document) for document in writer.make_manifests(project).values()))
+        print_result("".join(render(document) for document in make_manifests(project).values()))

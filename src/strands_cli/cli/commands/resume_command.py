@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -27,14 +28,29 @@ def register(program: typer.Typer) -> None:
         program.command()(verb)
 
 
+@dataclass(frozen=True, slots=True)
+class CutOffCalls:
+    """What becomes of calls that were cut off, by their key."""
+
+    redo: Annotated[list[str], typer.Option("--redo", metavar="KEY", help="Do a call again that was cut off.")] = field(
+        default_factory=list
+    )
+    skip: Annotated[list[str], typer.Option("--skip", metavar="KEY", help="Do not; take --result for it.")] = field(
+        default_factory=list
+    )
+    result: Annotated[list[str], typer.Option("--result", metavar="JSON", help="The result for --skip, in order.")] = (
+        field(default_factory=list)
+    )
+    fail: Annotated[list[str], typer.Option("--fail", metavar="KEY", help="Let the run fail with this call.")] = field(
+        default_factory=list
+    )
+
+
 @with_run_options(again=True)
 def resume(
     *,
     run: RUN,
-    redo: Annotated[list[str], typer.Option(metavar="KEY", help="Do a call again that was cut off.")] = [],  # noqa: B006
-    skip: Annotated[list[str], typer.Option(metavar="KEY", help="Do not; take --result for it.")] = [],  # noqa: B006
-    result: Annotated[list[str], typer.Option(metavar="JSON", help="The result for --skip, in order.")] = [],  # noqa: B006
-    fail: Annotated[list[str], typer.Option(metavar="KEY", help="Let the run fail with this call.")] = [],  # noqa: B006
+    calls: CutOffCalls,
     budget: Annotated[list[str], typer.Option(metavar="NAME=LIMIT", help="Raise a limit of the run.")] = [],  # noqa: B006
     chosen: Chosen,
     flags: RunFlags,
@@ -45,18 +61,18 @@ def resume(
     """
 
     async def decide(journal: SqliteJournal) -> bool:
-        from strands_cli.engine import decisions
         from strands_cli.engine.clock import SystemClock
+        from strands_cli.engine.decisions import cut_off_call, give_up, redo_call, skip_call
 
-        again = [decisions.cut_off_call(journal, key) for key in redo]
-        skipped = [decisions.cut_off_call(journal, key) for key in skip]
-        failed = [decisions.cut_off_call(journal, key) for key in fail]
+        again = [cut_off_call(journal, key) for key in calls.redo]
+        skipped = [cut_off_call(journal, key) for key in calls.skip]
+        failed = [cut_off_call(journal, key) for key in calls.fail]
         for call in again:
-            await decisions.redo(journal, call)
-        for call, value in zip(skipped, results_of(skip, result), strict=True):
-            await decisions.skip(journal, SystemClock(), call, value)
+            await redo_call(journal, call)
+        for call, value in zip(skipped, results_of(calls.skip, calls.result), strict=True):
+            await skip_call(journal, SystemClock(), call, value)
         if failed:
-            raise RunFailed(decisions.give_up(journal, SystemClock(), failed))
+            raise RunFailed(give_up(journal, SystemClock(), failed))
         return True
 
     return continue_run(run, chosen, flags, decide, budgets=read_limits(budget))

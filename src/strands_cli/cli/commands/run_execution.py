@@ -11,7 +11,7 @@ from strands_cli.errors import StrandsCliError
 
 if TYPE_CHECKING:
     from strands_cli.cli.commands.command_options import RunFlags
-    from strands_cli.cli.terminal.progress import View
+    from strands_cli.cli.terminal.run_view import View
     from strands_cli.cli.terminal.terminal_human import TerminalHuman
     from strands_cli.engine.execute import RunResult
     from strands_cli.outputs.trace import RunTrace
@@ -47,8 +47,9 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
         StrandsCliError: why it did not complete.
     """
     from strands_cli.cli.process import own_streams, run_to_end
+    from strands_cli.cli.terminal.event_file import event_writer
     from strands_cli.cli.terminal.keyboard import Keyboard
-    from strands_cli.cli.terminal.progress import event_writer, open_view
+    from strands_cli.cli.terminal.progress import open_view
     from strands_cli.cli.terminal.terminal_human import choose_human
     from strands_cli.outputs.trace import RunTrace
     from strands_cli.planning.build_plan import require_runnable

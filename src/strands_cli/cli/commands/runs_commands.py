@@ -204,7 +204,7 @@ def _runs_dir(given: Path | None) -> Path:
 
 
 def _chosen(runs_dir: Path | None, statuses: Sequence[str]) -> tuple[list[StoredRun], list[str]]:
-    from strands_cli.engine import run_store as store
+    from strands_cli.engine.run_store import list_runs
 
     known = get_args(RunStatus)
     for status in statuses:
@@ -212,7 +212,7 @@ def _chosen(runs_dir: Path | None, statuses: Sequence[str]) -> tuple[list[Stored
             guess = did_you_mean(status, known)
             fix = f"did you mean '{guess}'?" if guess else f"there are: {', '.join(known)}"
             raise UsageError(f"there is no status '{status}'", fix=fix)
-    runs, problems = store.list_runs(_runs_dir(runs_dir))
+    runs, problems = list_runs(_runs_dir(runs_dir))
     return [run for run in runs if not statuses or run.status in statuses], problems
 
 
@@ -268,7 +268,7 @@ def moment(seconds: float) -> str:
 
 def lasted(run: StoredRun) -> str:
     """Return how long a run took from its beginning to its end, waiting included."""
-    from strands_cli.cli.terminal.progress import duration
+    from strands_cli.cli.terminal.event_lines import duration
 
     return duration(max(0.0, run.ended_at - run.started_at)) if run.ended_at is not None else ""
 

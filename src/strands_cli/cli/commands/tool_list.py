@@ -31,8 +31,7 @@ def list_installed(
     source: bool = False,
     check: bool = False,
     only: Mapping[str, str | None] | None = None,
-    no_plugins: bool = False,
-    trace_hooks: bool = False,
+    **hooks: bool,
 ) -> int:
     """Print the installed tools and return the exit code.
 
@@ -41,11 +40,10 @@ def list_installed(
         source: Include where each tool comes from.
         check: Return `EXIT_FINDINGS` if there are findings.
         only: The `family` and the `category` that a tool must have; None leaves one open.
-        no_plugins: Leave out the hook plugins of the person's own policy file.
-        trace_hooks: Report each call of a hook.
+        hooks: `no_plugins` and `trace_hooks` of the request.
     """
     wanted = {field: value for field, value in (only or {}).items() if value is not None}
-    catalog = read_machine(no_plugins=no_plugins, trace_hooks=trace_hooks).catalog
+    catalog = read_machine(**hooks).catalog
     chosen = [
         record for record in catalog.tools if all(getattr(record, field) == value for field, value in wanted.items())
     ]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from strands_cli.cli.commands import tools_run
-from strands_cli.cli.commands.command_options import NO_PLUGINS, TRACE_HOOKS
+from strands_cli.cli.commands.command_options import Chosen, with_run_options
 from strands_cli.cli.commands.tool_list import (
     flat_line,
     list_installed,
@@ -39,31 +40,33 @@ def register(program: typer.Typer) -> None:
     program.add_typer(tools_app)
 
 
-def list_tools(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-    source: Annotated[bool, typer.Option("--source", help="Say where each tool comes from.")] = False,
-    check: Annotated[bool, typer.Option("--check", help="Exit 3 if anything is wrong with what is installed.")] = False,
-    family: Annotated[str | None, typer.Option(metavar="F", help="Only tools of this family.")] = None,
-    category: Annotated[str | None, typer.Option(metavar="C", help="Only tools of this category.")] = None,
+@dataclass(frozen=True, slots=True)
+class ListFlags:
+    """Which tools are listed, and how."""
+
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False
+    source: Annotated[bool, typer.Option("--source", help="Say where each tool comes from.")] = False
+    check: Annotated[bool, typer.Option("--check", help="Exit 3 if anything is wrong with what is installed.")] = False
+    family: Annotated[str | None, typer.Option("--family", metavar="F", help="Only tools of this family.")] = None
+    category: Annotated[str | None, typer.Option("--category", metavar="C", help="Only tools of this category.")] = None
     mcp: Annotated[
         str | None, typer.Option("--mcp", metavar="SPEC", help="Start a workflow's MCP servers and list their tools.")
-    ] = None,
-    no_plugins: NO_PLUGINS = False,
-    trace_hooks: TRACE_HOOKS = False,
-) -> int:
+    ] = None
+
+
+@with_run_options(only=("no_plugins", "trace_hooks"))
+def list_tools(*, shows: ListFlags, chosen: Chosen) -> int:
     """List the installed tools, importing none of them.
 
     Example: strands list-tools --source
     """
-    if mcp is not None:
+    if shows.mcp is not None:
         from strands_cli.cli.commands.tools_mcp import list_served
 
-        list_served(mcp, as_json=as_json)
+        list_served(shows.mcp, as_json=shows.as_json)
         return 0
-    only = {"family": family, "category": category}
-    return list_installed(
-        as_json=as_json, source=source, check=check, only=only, no_plugins=no_plugins, trace_hooks=trace_hooks
-    )
+    only = {"family": shows.family, "category": shows.category}
+    return list_installed(as_json=shows.as_json, source=shows.source, check=shows.check, only=only, **chosen.typed)
 
 
 def show_tool(

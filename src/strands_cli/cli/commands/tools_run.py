@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.commands.command_options import NO_PLUGINS, POLICY, TRACE_HOOKS
+from strands_cli.cli.commands.command_options import Chosen, with_run_options
 from strands_cli.cli.terminal.output import json_text, print_json, print_response, say, say_findings
 from strands_cli.errors import ExitCode, StrandsCliError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from strands_cli.planning.run_request import RunRequest
 
 _EXAMPLE = 'write --input \'{"name": "value"}\''
 
@@ -24,13 +26,12 @@ def register(tools_app: typer.Typer) -> None:
     tools_app.command(name="run")(run_tool)
 
 
+@with_run_options(only=("policy", "locked", "no_plugins", "trace_hooks"))
 def run_tool(
+    *,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The tool: short name or reference.")],
     given: Annotated[str, typer.Option("--input", metavar="JSON", help="The input; `-` reads standard input.")] = "{}",
-    policy: POLICY = None,
-    locked: Annotated[bool, typer.Option("--locked", help="Refuse what this folder's strands.lock lacks.")] = False,
-    no_plugins: NO_PLUGINS = False,
-    trace_hooks: TRACE_HOOKS = False,
+    chosen: Chosen,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Stay, and call it again whenever it has changed.")] = False,
 ) -> int:
@@ -41,9 +42,9 @@ def run_tool(
     from strands_cli.cli.commands.watch import is_to_watch, watch_tool
 
     if watch and is_to_watch(as_json=as_json):
-        return watch_tool(name, policy, given)
+        return watch_tool(name, chosen.request().policy, given)
     try:
-        result = call(name, given, policy, locked=locked, no_plugins=no_plugins, trace_hooks=trace_hooks)
+        result = call(name, given, chosen.request())
     except StrandsCliError as error:
         if as_json:
             print_json(failure_document(error))
@@ -57,15 +58,7 @@ def run_tool(
     return ExitCode.OK if result["status"] == "success" else ExitCode.RUN_FAILED
 
 
-def call(
-    name: str,
-    given: str,
-    policy_file: Path | None = None,
-    *,
-    locked: bool = False,
-    no_plugins: bool = False,
-    trace_hooks: bool = False,
-) -> Mapping[str, Any]:
+def call(name: str, given: str, request: RunRequest) -> Mapping[str, Any]:
     """Make the call with stdin and stdout kept from the tool.
 
     Raises:
@@ -77,12 +70,10 @@ def call(
     from strands_cli.cli.terminal.keyboard import Keyboard
     from strands_cli.cli.terminal.terminal_human import choose_human
     from strands_cli.planning.installation import read_installation
-    from strands_cli.planning.run_request import RunRequest
 
-    request = RunRequest(policy=policy_file, no_plugins=no_plugins, trace_hooks=trace_hooks, tell=say)
     machine = read_installation(request, Path.cwd())
     say_findings(machine.policy.findings)
-    planned = app.plan_tool(name, machine, locked=locked)
+    planned = app.plan_tool(name, machine, locked=request.locked)
     person = choose_human(detach=False)
     with own_streams(lambda line: say(f"  | {line}")) as streams:
         person.keyboard = Keyboard(streams.stdin)

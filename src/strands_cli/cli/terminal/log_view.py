@@ -9,7 +9,8 @@ import threading
 from collections.abc import Iterator
 
 from strands_cli.cli.terminal import output
-from strands_cli.cli.terminal.progress import View, line_for
+from strands_cli.cli.terminal.event_lines import line_for
+from strands_cli.cli.terminal.run_view import View
 from strands_cli.events import Event, HumanAsked, ModelText, RunFinished, RunWarning, StepFailed, StepFinished
 
 DRAIN_S = 0.5

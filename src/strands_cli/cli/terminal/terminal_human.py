@@ -13,7 +13,7 @@ from strands_cli.cli.terminal.output import say
 from strands_cli.engine.ports import Answer, Question
 
 if TYPE_CHECKING:
-    from strands_cli.cli.terminal.progress import View
+    from strands_cli.cli.terminal.run_view import View
 
 Mode = Literal["terminal", "nobody", "later"]
 _YES, _NO = ("y", "yes"), ("n", "no", "")

@@ -1,0 +1,47 @@
+"""Events as JSON Lines, in a file or on stdout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TextIO
+
+from strands_cli.cli.terminal.output import json_text, say
+from strands_cli.errors import ArtifactError
+from strands_cli.events import Event
+
+
+def event_writer(target: str | None, stdout: TextIO) -> list[Callable[[Event], None]]:
+    """Return a listener that writes JSON Lines to a file, or to stdout for `-`; none without a target."""
+    if target is None:
+        return []
+    stream, name = (stdout, "stdout") if target == "-" else (open_events(target), target)
+    taken = True
+
+    def write(event: Event) -> None:
+        nonlocal taken
+        if not taken:
+            return
+        try:
+            stream.write(json_text(event.as_dict()) + "\n")
+            stream.flush()
+        except (OSError, ValueError) as error:
+            # A run that has begun is worth more than the account of it.
+            taken = False
+            reason = getattr(error, "strerror", None) or error
+            say(f"warning: events can no longer be written to {name}: {reason}; the run goes on")
+
+    return [write]
+
+
+def open_events(target: str) -> TextIO:
+    """Open the file for events.
+
+    Raises:
+        ArtifactError: that is not possible.
+    """
+    try:
+        return Path(target).open("w", encoding="utf-8")
+    except OSError as error:
+        reason = error.strerror or error
+        raise ArtifactError(f"cannot write events to {target}: {reason}", fix="choose another file") from error

@@ -1,0 +1,77 @@
+"""The line that an event of a run is worth, and what a step does after it."""
+
+from __future__ import annotations
+
+import re
+
+from strands_cli.events import (
+    Event,
+    ModelCallStarted,
+    ModelRetried,
+    RunFinished,
+    RunStarted,
+    RunWarning,
+    StepFailed,
+    StepFinished,
+    StepStarted,
+    ToolCallDecided,
+    ToolCallFinished,
+)
+
+
+def line_for(event: Event) -> str | None:
+    """Return the line that an event is worth, or None."""
+    match event:
+        case RunStarted():
+            return f"run {event.run_id}: {event.workflow} ({event.pattern}, {_count(event.steps, 'step')})"
+        case StepFinished():
+            tokens = f", {event.usage.total_tokens} tokens" if event.usage.total_tokens else ""
+            how = "from the record" if event.replayed else f"{duration(event.seconds)}{tokens}"
+            return f"  done  {event.key}  {event.who}  ({how})"
+        case StepFailed():
+            first_line = event.error.partition("\n")[0]
+            return f"  FAILED {event.key}  {event.who}: {first_line}"
+        case ToolCallFinished():
+            outcome = event.error_code or "ok"
+            cut = ", output cut" if event.truncated else ""
+            return f"  tool  {event.key.rpartition('/')[0]}  {event.tool}  ({outcome}, {duration(event.seconds)}{cut})"
+        case ModelRetried():
+            reason = event.reason.splitlines()[0]
+            return f"  retry {step_of(event.key)}  {event.agent}, in {duration(event.wait_s)}: {reason}"
+        case RunWarning(message=message):
+            return f"warning: {message}"
+        case RunFinished(status="completed"):
+            calls = f"{_count(event.model_calls, 'model call')}, {_count(event.tool_calls, 'tool call')}"
+            cost = ", cost unknown" if event.cost_usd is None else f", ${event.cost_usd:.4f}" if event.cost_usd else ""
+            return f"completed in {duration(event.seconds)}: {calls}, {event.usage.total_tokens} tokens{cost}"
+        case RunFinished():
+            return f"{event.status} after {duration(event.seconds)}"
+    return None
+
+
+def activity_of(event: Event) -> tuple[str, str] | None:
+    """Return the step that an event belongs to and what it does from now on, or None where that stays as it was."""
+    match event:
+        case StepStarted():
+            return event.key, event.who
+        case ModelCallStarted():
+            return step_of(event.key), f"{event.agent} asks {event.model}"
+        case ToolCallDecided(effect="allow"):
+            return step_of(event.key), f"calls {event.tool}"
+    return None
+
+
+def step_of(key: str) -> str:
+    """Return the key of the innermost step that a call belongs to; a tool of tools is no step."""
+    return re.sub(r"(/(tool|model|summary)\.[^/]*)+$", "", key)
+
+
+def duration(seconds: float) -> str:
+    """Return a length of time as short as it can be read."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:02.0f} s"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,108 @@
+"""What a person sees of a run as lines on stderr."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from strands_cli.cli.terminal.event_lines import line_for
+from strands_cli.cli.terminal.output import printable, say, write_error
+from strands_cli.events import (
+    Event,
+    HumanAsked,
+    ModelText,
+    RunFinished,
+    RunStarted,
+    RunStatus,
+    StepStarted,
+    ToolCallDecided,
+)
+
+# Before each line of a model's text, where that is streamed.
+_MODEL_SAYS = "  > "
+
+
+class View:
+    """Listens to events and prints a line for what a person wants to know.
+
+    `denied` collects the tools whose calls were denied, with the rule; `run_id` is known once the run has started,
+    `ended` once it has come to rest.
+    """
+
+    def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
+        self.denied: dict[str, str] = {}
+        self.run_id: str | None = None
+        self.ended: RunStatus | None = None
+        self._quiet = quiet
+        self._verbose = verbose
+        self._mid_line = False
+        self._paused = False
+        self._held: list[Callable[[], None]] = []  # what came while a question stood there
+        # Events come from the run's loop, what tools print from a thread.
+        self._lock = threading.RLock()
+
+    def __call__(self, event: Event) -> None:
+        """Take one event."""
+        with self._lock:
+            match event:
+                case RunStarted():
+                    self.run_id = event.run_id
+                case RunFinished():
+                    self.ended = event.status
+                case ToolCallDecided(effect="deny"):
+                    self.denied[event.tool] = event.rule
+            if not self._quiet:
+                self._show(event)
+
+    def _show(self, event: Event) -> None:
+        if isinstance(event, StepStarted):
+            self.line(f"  start {event.key}  {event.who}")
+        if isinstance(event, HumanAsked):
+            self.line(f"  asks  {event.key}  {event.prompt}")
+        if isinstance(event, ModelText) and self._verbose:
+            self._text(event.text)
+        elif line := line_for(event):
+            self.line(line)
+
+    def hear(self, text: str) -> None:
+        """Take a line that a tool has printed."""
+        if not self._quiet:
+            self.line(f"  | {text}")
+
+    def line(self, text: str) -> None:
+        """Print one line; further lines of its text are indented, so that none of them passes for a line of ours."""
+        with self._lock:
+            if self._paused:
+                self._held.append(lambda: self.line(text))
+                return
+            if self._mid_line:
+                write_error("\n")
+                self._mid_line = False
+            say(text.rstrip("\n").replace("\n", "\n      "))
+
+    def _text(self, piece: str) -> None:
+        """Print a piece of a model's text as it streams, each line marked, so that none passes for a line of ours."""
+        if self._paused:
+            self._held.append(lambda: self._text(piece))
+            return
+        begun = "" if self._mid_line else _MODEL_SAYS
+        ends = piece.endswith("\n")
+        body = printable(piece[:-1] if ends else piece).replace("\n", f"\n{_MODEL_SAYS}")
+        write_error(f"{begun}{body}" + ("\n" if ends else ""))
+        self._mid_line = not ends
+
+    def pause(self) -> None:
+        """Leave the terminal to a question: what comes meanwhile would stand between it and what is typed."""
+        with self._lock:
+            if self._mid_line:
+                write_error("\n")
+                self._mid_line = False
+            self._paused = True
+
+    def go_on(self) -> None:
+        """Take the terminal back, and print what was held."""
+        with self._lock:
+            self._paused = False
+            held, self._held = self._held, []
+            for show in held:
+                show()

@@ -1,0 +1,120 @@
+"""The lines of a run, and on a terminal a status line below them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+
+from strands_cli.cli.terminal.event_lines import activity_of, duration, line_for
+from strands_cli.cli.terminal.output import fitted, printable, write_error
+from strands_cli.cli.terminal.run_view import View
+from strands_cli.events import Event, ModelCallFinished, ModelText, StepFailed, StepFinished
+
+REDRAW_S = 0.25
+
+
+class StatusView(View):
+    """On a terminal: the same lines, and below them one that says what is going on, since when, at how many tokens."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._activities: dict[str, tuple[str, float]] = {}  # by step: what it does, and since when
+        self._tokens = 0
+        self._received = 0
+        self._began = time.monotonic()
+        self._drawn = 0
+        self._over = threading.Event()
+        self._ticker = threading.Thread(target=self._tick, daemon=True, name="strands-status")
+
+    def __enter__(self) -> StatusView:
+        self._ticker.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        with self._lock:
+            self._wipe()
+
+    def _show(self, event: Event) -> None:
+        self._follow(event)
+        if line := line_for(event):
+            self.line(line)
+        elif not isinstance(event, ModelText):  # those come by the hundred; the ticker will show them
+            self._draw()
+
+    def _follow(self, event: Event) -> None:
+        """Keep what each unfinished step is doing; the latest news stands last."""
+        if isinstance(event, ModelCallFinished):
+            self._tokens += event.usage.total_tokens
+        if isinstance(event, ModelText):
+            self._received += len(event.text)
+            return
+        if isinstance(event, (StepFinished, StepFailed)):
+            self._activities.pop(event.key, None)
+        elif activity := activity_of(event):
+            key, text = activity
+            self._activities.pop(key, None)
+            self._activities[key] = text, time.monotonic()
+            self._received = 0
+
+    def line(self, text: str) -> None:
+        """Print one line above the status."""
+        with self._lock:
+            self._wipe()
+            super().line(text)
+            self._draw()
+
+    def pause(self) -> None:
+        """Take the status away while a question stands there."""
+        with self._lock:
+            self._wipe()
+            super().pause()
+
+    def go_on(self) -> None:
+        """Show it again."""
+        with self._lock:
+            super().go_on()
+            self._draw()
+
+    def _tick(self) -> None:
+        while not self._over.wait(REDRAW_S):
+            with self._lock:
+                self._draw()
+
+    def _draw(self) -> None:
+        if self._paused or self._over.is_set() or not self._activities:
+            return
+        # Spaces and a carriage return: nothing that would stay behind in a terminal if the process is killed.
+        text, width = fitted(self.status(), terminal_columns() - 1)
+        write_error("\r" + text + " " * (self._drawn - width) + "\r")
+        self._drawn = width
+
+    def _wipe(self) -> None:
+        if self._drawn:
+            write_error("\r" + " " * self._drawn + "\r")
+            self._drawn = 0
+
+    def status(self) -> str:
+        """Return the status as one line of printable text."""
+        now = time.monotonic()
+        key, (text, since) = next(reversed(self._activities.items()))
+        lasting = f" for {duration(now - since)}" if now - since >= 1 else ""
+        others = f" (and {len(self._activities) - 1} more)" if len(self._activities) > 1 else ""
+        received = f", {self._received} characters" if self._received else ""
+        tokens = f", {self._tokens} tokens" if self._tokens else ""
+        return printable(f"{duration(now - self._began)}{tokens}: {key} {text}{lasting}{received}{others}")
+
+
+def terminal_columns() -> int:
+    """Return how wide the terminal at stderr is now."""
+    try:
+        return os.get_terminal_size(2).columns or 80
+    except OSError:
+        return 80
+
+
+def wants_status() -> bool:
+    """Return whether stderr is a terminal that can overwrite a line."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
