@@ -18,7 +18,7 @@ from strands_cli.cli.process import DaemonThreads
 from strands_cli.config import Settings
 from strands_cli.engine.budget import Budget
 from strands_cli.engine.clock import SystemClock
-from strands_cli.engine.effects import Effect
+from strands_cli.engine.effects import Effect, EffectSpec
 from strands_cli.engine.ports import AgentAnswer, AgentRequest, Answer, Journal, Question, Row
 from strands_cli.engine.scope import StepScope
 from strands_cli.engine.standalone import MemoryJournal
@@ -156,12 +156,10 @@ class RunContext:
     def emit(self, event: Event) -> None:
         self.events.append(event)
 
-    def effect(self, *, key: str, kind: Any, given: Any, repeatable: bool, retried: bool = False) -> Effect:
-        effect = Effect(
-            self.journal, self.clock, key=key, kind=kind, given=given, repeatable=repeatable, retried=retried
-        )
+    def effect(self, spec: EffectSpec) -> Effect:
+        effect = Effect(self.journal, self.clock, spec)
         if effect.recorded is None:
-            self.budget.require(kind)
+            self.budget.require(spec.kind)
         return effect
 
     async def ask(self, question: Question) -> Answer:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from strands_cli.canonical_json import digest_of
-from strands_cli.engine.effects import Effect, NeedsDecision
+from strands_cli.engine.effects import Effect, EffectSpec, NeedsDecision
 from strands_cli.engine.ports import Row
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import ExitCode, RunRecordError, WaitingForPerson
@@ -18,7 +18,7 @@ KEY = "steps.0/tool.1.file_write"
 
 
 def effect(journal: MemoryJournal, given: Any = "in", *, repeatable: bool = False, clock: Any = None) -> Effect:
-    return Effect(journal, clock or FakeClock(), key=KEY, kind="tool", given=given, repeatable=repeatable)
+    return Effect(journal, clock or FakeClock(), EffectSpec(KEY, "tool", given, repeatable))
 
 
 def journal_with(**fields: Any) -> MemoryJournal:
@@ -65,8 +65,8 @@ def test_what_had_started_and_may_be_repeated_is_begun_again_as_the_next_attempt
 def test_what_an_effect_began_from_is_there_for_the_next_process_unless_its_input_changed() -> None:
     journal = MemoryJournal()
     asyncio.run(effect(journal, repeatable=True).start(["a text"]))
-    assert effect(journal, repeatable=True).begun == ["a text"]
-    assert effect(journal, "other", repeatable=True).begun is None
+    assert effect(journal, repeatable=True).begun_with == ["a text"]
+    assert effect(journal, "other", repeatable=True).begun_with is None
 
 
 def test_an_effect_leaves_a_row_for_each_way_it_can_end() -> None:

@@ -21,7 +21,7 @@ from strands_cli.agents.model.structured_output import TOOL
 from strands_cli.engine.budget import Budget, StepLimits
 from strands_cli.engine.clock import SystemClock
 from strands_cli.engine.decisions import open_decisions, redo_call, skip_call
-from strands_cli.engine.effects import NeedsDecision
+from strands_cli.engine.effects import EffectSpec, NeedsDecision
 from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.ports import AgentAnswer, AgentRequest, Answer, Question
 from strands_cli.engine.standalone import MemoryJournal
@@ -405,7 +405,7 @@ def begun_before(*calls: tuple[str, str]) -> MemoryJournal:
         host = RunContext(journal=journal)
         for number, (name, path) in enumerate(calls):
             given_ = {"tool": name, "input": {"path": path, "number": number}}
-            effect = host.effect(key=f"steps.0/tool.{number}.{name}", kind="tool", given=given_, repeatable=False)
+            effect = host.effect(EffectSpec(f"steps.0/tool.{number}.{name}", "tool", given_, repeatable=False))
             await effect.start()
 
     run(leave())

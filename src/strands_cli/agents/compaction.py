@@ -229,7 +229,7 @@ class Context:
         effect = scope.notes_effect("note", {"file": self.notes.path.name, "text": text})
         if effect.recorded is not None:
             return
-        known = effect.begun or {"id": random.token_hex(8), "at": scope.now()}
+        known = effect.begun_with or {"id": random.token_hex(8), "at": scope.now()}
         await effect.start(known)
         self.notes.append(Note(known["id"], known["at"], agent.id, scope.key, text))
         await effect.finish(known)

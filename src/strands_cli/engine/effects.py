@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from strands_cli.canonical_json import digest_of
@@ -19,58 +20,61 @@ class NeedsDecision(WaitingForPerson):
     """An effect may or may not have happened; only a person can find out whether to do it again."""
 
 
-class Effect:
-    """The life of one row: `recorded` from an earlier process, or `start`, then `finish`, `fail` or `wait`.
+@dataclass(frozen=True, slots=True)
+class EffectSpec:
+    """What an effect is.
 
-    `begun` is what an earlier process gave to `start` without reaching the end; `waiting_since` when it began to wait
-    and `waits_for` what it wrote about that; `failure` why it failed with the same input before, if it did.
-
-    Args:
-        journal: The run's record.
-        clock: Time.
-        key: The effect's path in the workflow.
-        kind: What sort of effect it is.
-        given: Its input as JSON; the digest of it tells whether the journal's answer is still the answer.
-        repeatable: Whether it may be executed again when a process died inside it (model calls, read-only tools).
-        retried: Whether it is made again where the journal holds an error result.
-
-    Raises:
-        RunRecordError: the journal holds an answer to another input.
-        NeedsDecision: an earlier process died inside it and it must not be repeated unasked.
+    Attributes:
+        key: Its path in the workflow.
+        kind: What it acts on.
+        input: Its input as JSON; a recorded result holds only for the same digest of it.
+        repeatable: Whether it may be executed again when a process died during it (model calls, read-only tools).
+        retried: Whether it is executed again where the journal holds an error result.
     """
 
-    def __init__(
-        self,
-        journal: Journal,
-        clock: Clock,
-        *,
-        key: str,
-        kind: RowKind,
-        given: Any,
-        repeatable: bool,
-        retried: bool = False,
-    ) -> None:
+    key: str
+    kind: RowKind
+    input: Any
+    repeatable: bool = True
+    retried: bool = False
+
+
+class Effect:
+    """The life of one row: `recorded` by an earlier process, or `start`, then `finish`, `fail` or `wait`.
+
+    Attributes:
+        recorded: The row of a result that the journal already has.
+        begun_with: The argument of `start` in an earlier process that did not reach the end.
+        waiting_since: When an earlier process stored that it waits.
+        waits_for: The detail of that row.
+        failure: Why the effect failed earlier with the same input.
+
+    Raises:
+        RunRecordError: The journal holds a result for another input.
+        NeedsDecision: An earlier process died during the effect, and it must not be repeated unasked.
+    """
+
+    def __init__(self, journal: Journal, clock: Clock, spec: EffectSpec) -> None:
         self._journal = journal
         self._clock = clock
-        self._repeatable = repeatable
-        known = journal.row(key)
-        self._row = Row(
-            key=key, kind=kind, status="started", digest=digest_of(given), attempt=known.attempt + 1 if known else 1
-        )
+        self._repeatable = spec.repeatable
+        known = journal.row(spec.key)
+        attempt = known.attempt + 1 if known else 1
+        self._row = Row(spec.key, spec.kind, "started", digest_of(spec.input), attempt)
         self.recorded: Row | None = None
-        self.begun: Any = None
+        self.begun_with: Any = None
         self.waiting_since: float | None = None
         self.waits_for: Mapping[str, Any] = {}
         self.failure: str | None = None
-        if known is not None and not (retried and _is_error(known)):
+        if known is not None and not (spec.retried and _is_error(known)):
             self._compare(known)
 
     def _compare(self, known: Row) -> None:
         if known.status == "done":
             if known.digest != self._row.digest:
                 raise RunRecordError(
-                    f"the input of {known.key} is no longer what the run recorded",
-                    fix=f"what comes before it can be used again: strands rerun RUN --from {known.key}",
+                    f"the input of {known.key} is not the one that the run recorded",
+                    fix=f"a new run can use what comes before it: strands rerun RUN --from {known.key}",
                 )
             self.recorded = known
         elif known.status == "waiting" and known.digest == self._row.digest:
@@ -78,9 +82,9 @@ class Effect:
         elif known.status == "failed" and known.digest == self._row.digest:
             self.failure = known.detail.get("error")
         elif known.status == "started" and self._repeatable:
-            self.begun = known.output if known.digest == self._row.digest else None
+            self.begun_with = known.output if known.digest == self._row.digest else None
         elif known.status == "started":
-            # Whoever lists what waits for a person must not take a call that is merely under way for one of these.
+            # The mark tells this call from one that another process is making now.
             self._journal.note(dataclasses.replace(known, detail={**known.detail, UNDECIDED: True}))
             raise NeedsDecision(
                 f"{known.key} had started when the process ended, and doing it twice could do harm",
@@ -92,16 +96,22 @@ class Effect:
         """The effect's path in the workflow."""
         return self._row.key
 
-    async def start(self, given: Any = None) -> None:
-        """Note that it begins; what must not happen twice, or comes with `given` to begin from, is durable first."""
-        self._row = dataclasses.replace(self._row, started_at=self.waiting_since or self._clock.now(), output=given)
-        if self._repeatable and given is None:
+    async def start(self, begin_with: Any = None) -> None:
+        """Write that it begins.
+
+        The row is durable before this returns where the effect must not happen twice, or where `begin_with` holds
+        what another process would need to continue.
+        """
+        self._row = dataclasses.replace(
+            self._row, started_at=self.waiting_since or self._clock.now(), output=begin_with
+        )
+        if self._repeatable and begin_with is None:
             self._journal.note(self._row)
         else:
             await self._journal.write(self._row)
 
     def again(self) -> None:
-        """Note that an attempt failed and that the next one begins."""
+        """Write that an attempt failed and that the next one begins."""
         self._row = dataclasses.replace(self._row, attempt=self._row.attempt + 1)
         self._journal.note(self._row)
 
@@ -113,7 +123,7 @@ class Effect:
         cost: float | None = None,
         detail: Mapping[str, Any] | None = None,
     ) -> Row:
-        """Write what came of it; nothing that depends on it may happen before this returns."""
+        """Write its result; nothing that depends on it may happen before this returns."""
         self._row = dataclasses.replace(
             self._row,
             status="done",
@@ -127,7 +137,7 @@ class Effect:
         return self._row
 
     async def fail(self, error: str) -> None:
-        """Write that it failed, and why; a resumed run tries again."""
+        """Write why it failed; a resumed run tries again."""
         await self._end("failed", {"error": error})
 
     async def wait(self, detail: Mapping[str, Any]) -> None:
@@ -139,7 +149,7 @@ class Effect:
         await self._journal.write(self._row)
 
     def _now(self) -> float:
-        """Return the time, not before the effect began: since then the machine's clock may have been set back."""
+        """Return the time, at least the one at which the effect began: the machine's clock may have been set back."""
         return max(self._clock.now(), self._row.started_at)
 
 

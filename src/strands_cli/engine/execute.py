@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.effects import NeedsDecision
+from strands_cli.engine.effects import EffectSpec, NeedsDecision
 from strands_cli.engine.journal_rows import in_order_of_request
 from strands_cli.engine.patterns import PATTERNS
 from strands_cli.engine.ports import Ports, Row
@@ -103,12 +103,12 @@ async def _finish_artifacts(
     if not artifacts:
         return []
     given = [{"path": artifact.path, "from": artifact.from_} for artifact in artifacts]
-    effect = run.effect(key="artifacts", kind="artifacts", given=given, repeatable=True)
+    effect = run.effect(EffectSpec("artifacts", "artifacts", given))
     if effect.recorded is not None:
         written: list[dict[str, Any]] = effect.recorded.output
         return written
     names = {**names, **_names_of_the_run(run, ports, names)}
-    texts = effect.begun or [
+    texts = effect.begun_with or [
         (run.render(a.path, names, where=f"outputs.artifacts[{n}].path"),
          run.render(a.from_, names, where=f"outputs.artifacts[{n}].from"))
         for n, a in enumerate(artifacts)

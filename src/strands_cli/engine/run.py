@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.engine.budget import Budget, StepLimits
 from strands_cli.engine.concurrency import Job, Outcome, run_jobs
 from strands_cli.engine.conversations import Conversations
-from strands_cli.engine.effects import Effect
+from strands_cli.engine.effects import Effect, EffectSpec
 from strands_cli.engine.ports import AgentRequest, Ports, Question, Row, RowKind
 from strands_cli.engine.scope import StepScope
 from strands_cli.engine.step_results import StepResult, describe, json_of, text_of
@@ -66,16 +66,11 @@ class Run:
         """Tell the listeners what happened."""
         self._emit(event)
 
-    def effect(self, *, key: str, kind: RowKind, given: Any, repeatable: bool, retried: bool = False) -> Effect:
-        """Look an effect up; where the journal has no answer, check the budget before it may begin.
-
-        An error result is no answer where the call is `retried`.
-        """
-        effect = Effect(
-            self.ports.journal, self.clock, key=key, kind=kind, given=given, repeatable=repeatable, retried=retried
-        )
+    def effect(self, spec: EffectSpec) -> Effect:
+        """Look an effect up; where the journal has no result, check the budget before it may begin."""
+        effect = Effect(self.ports.journal, self.clock, spec)
         if effect.recorded is None:
-            self._check_budget(kind)
+            self._check_budget(spec.kind)
         return effect
 
     def _check_budget(self, kind: RowKind) -> None:
@@ -208,7 +203,7 @@ class Run:
             given, act = self._prepare_call(scope, step, names)
         else:
             given, act = self._prepare_agent(scope, step, names, index, schema)
-        effect = self.effect(key=scope.key, kind="step", given=given, repeatable=True)
+        effect = self.effect(EffectSpec(scope.key, "step", given))
         if effect.recorded is not None:
             return StepResult(**self._conversations.go_on(effect.recorded.output), index=index), True
         if keep_failure and effect.failure is not None:

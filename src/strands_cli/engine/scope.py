@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from strands_cli.engine.budget import StepLimits, StepTally
-from strands_cli.engine.effects import Effect
+from strands_cli.engine.effects import Effect, EffectSpec
 from strands_cli.engine.journal_rows import Answer, Question
 from strands_cli.errors import BudgetExceeded, RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, HumanAnswered, HumanAsked, RunWarning, Usage
@@ -31,8 +31,8 @@ class RunContext(Protocol):
     def emit(self, event: Event) -> None:
         """Tell the listeners."""
 
-    def effect(self, *, key: str, kind: RowKind, given: Any, repeatable: bool, retried: bool = False) -> Effect:
-        """Look an effect up, or let it begin."""
+    def effect(self, spec: EffectSpec) -> Effect:
+        """Look an effect up, or check that it may begin."""
 
     def count_step(self) -> None:
         """Count a step that begins."""
@@ -145,7 +145,7 @@ class StepScope:
     def model_effect(self, given: Any, *, label: str = "model") -> Effect:
         """Open the next model call of this step; checks run's and agent's limits where the journal has no answer."""
         key = f"{self.key}/{label}.{self._course.tally.turns}"
-        effect = self._run.effect(key=key, kind="model", given=given, repeatable=True)
+        effect = self._run.effect(EffectSpec(key, "model", given))
         if effect.recorded is None:
             self._begin_call("model")
         else:
@@ -202,7 +202,7 @@ class StepScope:
 
     def notes_effect(self, name: str, given: Any) -> Effect:
         """Open the reading (`notes`) or the writing (`note`) of the notes file by this step."""
-        return self._run.effect(key=f"{self.key}/{name}", kind="notes", given=given, repeatable=True)
+        return self._run.effect(EffectSpec(f"{self.key}/{name}", "notes", given))
 
     def expect_tools(self, tool_use_ids: Iterable[str]) -> None:
         """Number the tool uses of a finished turn in request order, whatever order they will start in.
@@ -218,7 +218,7 @@ class StepScope:
         if not self._course.positions.get(tool_use_id):
             self.expect_tools([tool_use_id])
         key = f"{self.key}/tool.{self._course.positions[tool_use_id].popleft()}.{name}"
-        effect = self._run.effect(key=key, kind="tool", given=given, repeatable=repeatable, retried=self.retries_call)
+        effect = self._run.effect(EffectSpec(key, "tool", given, repeatable, self.retries_call))
         if effect.recorded is None:
             self._begin_call("tool")
         for tally in self._tallies:
@@ -267,7 +267,7 @@ class StepScope:
             RunFailed: it is a gate, and somebody has rejected it.
             StrandsCliError: an earlier call of the same turn has stopped the run.
         """
-        effect = self._run.effect(key=question.key, kind="human", given=given, repeatable=True)
+        effect = self._run.effect(EffectSpec(question.key, "human", given))
         if effect.recorded is not None:
             return _given(question, Answer("answered", **effect.recorded.output))
         if self.before_asking is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from strands_cli.engine.budget import Budget
 from strands_cli.engine.clock import SystemClock
-from strands_cli.engine.effects import Effect
+from strands_cli.engine.effects import Effect, EffectSpec
 from strands_cli.engine.ports import Answer, Clock, Human, Question, Row, RowKind
 from strands_cli.engine.scope import StepScope
 from strands_cli.errors import RunFailed, RunRecordError
@@ -88,9 +88,9 @@ class OutsideRun:
     def emit(self, event: Event) -> None:
         """Nobody listens."""
 
-    def effect(self, *, key: str, kind: RowKind, given: Any, repeatable: bool, retried: bool = False) -> Effect:
-        """Open an effect in the journal that is forgotten afterwards."""
-        return Effect(self.journal, self.clock, key=key, kind=kind, given=given, repeatable=repeatable, retried=retried)
+    def effect(self, spec: EffectSpec) -> Effect:
+        """Open an effect in a journal that is forgotten afterwards."""
+        return Effect(self.journal, self.clock, spec)
 
     def count_step(self) -> None:
         """Count a step; outside a run there is none."""
