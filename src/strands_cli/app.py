@@ -309,7 +309,7 @@ async def run_tool(
         tell: Receives a line where the tool's import takes long.
     """
     from strands_cli.agents.assemble import toolbox_caller
-    from strands_cli.engine.standalone import OutsideRun
+    from strands_cli.engine.standalone import StandaloneRun
     from strands_cli.policy import Rule
 
     rules = installation.policy.rules if installation is not None else ()
@@ -319,7 +319,7 @@ async def run_tool(
     hooks = installation.hooks if installation is not None else None
     caller = await toolbox_caller([planned], [*denying, yes], workspace, tell, hooks)
     try:
-        return await caller.call_tool(planned, arguments, OutsideRun(person).scope())
+        return await caller.call_tool(planned, arguments, StandaloneRun(person).scope())
     finally:
         await caller.close()
 

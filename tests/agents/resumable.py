@@ -14,7 +14,7 @@ from strands_cli.engine.clock import SystemClock
 from strands_cli.engine.execute import RunResult, execute
 from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.ports import Ports, Row
-from strands_cli.engine.standalone import OutsideRun
+from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.events import Event
 from strands_cli.outputs.artifacts import ArtifactWriter
 from strands_cli.planning.build_plan import require_runnable
@@ -54,7 +54,7 @@ def going(site: Site, text: str, *, options: RunRequest | None = None, events: l
     async def work() -> RunResult:
         workers = await assemble(planned, workspace_of(planned))
         journal = SqliteJournal.open(RECORD) if RECORD.exists() else SqliteJournal.create(RECORD)
-        ports = Ports(journal, workers.agents, workers.tools, OutsideRun(), SystemClock())
+        ports = Ports(journal, workers.agents, workers.tools, StandaloneRun(), SystemClock())
         emit: Any = (lambda event: None) if events is None else events.append
         try:
             return await execute(planned, ports, "r", emit, ArtifactWriter(options.out_dir, force=False))

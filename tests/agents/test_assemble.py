@@ -13,7 +13,7 @@ from strands_cli.agents import assemble as room
 from strands_cli.agents.assemble import assemble
 from strands_cli.catalog import discover_catalog
 from strands_cli.config import Settings
-from strands_cli.engine.standalone import OutsideRun
+from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.errors import Denied, InvalidInput, NotEquipped
 from strands_cli.planning.installation import without_policy
 from strands_cli.planning.plan import Plan
@@ -132,7 +132,7 @@ def test_custom_python_of_the_workflow_runs_where_the_allowlist_names_it(site: S
     site.allowed = ("custom_words:*", "custom_words:echo")
     plan = planned(site, "[]", "[{tool: 'custom_words:echo', input: {text: hi}}]", yes=True)
     Path("lib/custom_words.py").write_text(BOX)
-    result = asyncio.run(app.run(plan, RunRequest(runs_dir=Path("runs")), OutsideRun(), RunContext().emit))
+    result = asyncio.run(app.run(plan, RunRequest(runs_dir=Path("runs")), StandaloneRun(), RunContext().emit))
     assert result.response == "said hi"
 
 
@@ -140,7 +140,7 @@ def test_custom_python_that_nobody_allowed_is_never_imported(site: Site, tmp_pat
     plan = planned(site, "[]", "[{tool: 'custom_words:echo', input: {text: hi}}]", yes=True)
     Path("lib/custom_words.py").write_text(f"open({str(tmp_path / 'sentinel')!r}, 'w').close()\n")
     with pytest.raises(Denied):
-        asyncio.run(app.run(plan, RunRequest(runs_dir=Path("runs")), OutsideRun(), RunContext().emit))
+        asyncio.run(app.run(plan, RunRequest(runs_dir=Path("runs")), StandaloneRun(), RunContext().emit))
     assert not (tmp_path / "sentinel").exists()
 
 

@@ -18,7 +18,7 @@ from strands_cli.agents.assemble import assemble
 from strands_cli.config import Settings
 from strands_cli.engine.execute import RunResult
 from strands_cli.engine.journal import SqliteJournal
-from strands_cli.engine.standalone import OutsideRun
+from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.errors import RunFailed
 from strands_cli.events import Event
 from strands_cli.planning.run_request import RunRequest
@@ -74,7 +74,7 @@ def start(site: Site, host: str, seen: list[Event] | None = None, **options: Any
     settings = Settings(Path("runs"))
     planned = app.plan(file, chosen, catalog=discover_catalog([str(site.directory)]), settings=settings)
     emit = (lambda event: None) if seen is None else seen.append
-    return asyncio.run(app.run(planned, replace(chosen, runs_dir=settings.runs_dir), OutsideRun(), emit))
+    return asyncio.run(app.run(planned, replace(chosen, runs_dir=settings.runs_dir), StandaloneRun(), emit))
 
 
 TURNS = [Turn(calls=[("echo", {"text": "hi"})]), Turn("the tool said hi"), Turn("long hi")]

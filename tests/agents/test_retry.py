@@ -65,10 +65,10 @@ class Asked:
         self.clock = WaitingClock()
         self.host = RunContext(budgets=budgets)
         self.host.clock = self.clock  # type: ignore[assignment]
-        self.terms = StepLimits(AgentLimits(), policy, PRICES)
+        self.limits = StepLimits(AgentLimits(), policy, PRICES)
 
     def scope(self) -> StepScope:
-        return StepScope(self.host, "steps.0", "writer", self.terms)
+        return StepScope(self.host, "steps.0", "writer", self.limits)
 
     def call(self, host: str, provider: str = "openai") -> list[Any]:
         settings = ModelSettings(provider, "m", host=host)
@@ -420,7 +420,7 @@ def test_a_call_that_was_answered_is_paid_for_once_by_the_table() -> None:
 
 def test_an_unpriced_model_has_an_unknown_cost() -> None:
     call = Asked()
-    call.terms = StepLimits(retries=POLICY)
+    call.limits = StepLimits(retries=POLICY)
     with ModelServer([Turn("well", usage=(1000, 500))]) as server:
         call.call(server.url)
     assert (call.row.cost, call.host.budget.cost) == (None, None)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from strands_cli.catalog import discover_catalog
-from strands_cli.engine.budget import Budget
+from strands_cli.engine.budget import Budget, Spender
 from strands_cli.engine.decisions import rows_before
 from strands_cli.engine.journal_rows import Row
 from strands_cli.engine.run_facts import raised_budgets
@@ -135,7 +135,7 @@ def test_the_time_of_an_agent_is_that_of_its_steps_in_earlier_processes_too() ->
         journal.note(Row(key, "step", "done", "d", 1, started_at=100.0, ended_at=100.0 + seconds))
     plan = chain("{max_duration_s: 5}")
     agents_of = agents_by_key(plan.spec)
-    budget = Budget.resumed(Budgets(max_duration_s=5), clock, journal, agent="writer", agents_of=agents_of)
+    budget = Budget.resumed(Budgets(max_duration_s=5), clock, journal, Spender("writer", agents_of=agents_of))
     clock.advance(60)
     assert budget.seconds == 4.0, "neither another agent's time nor the time between steps"
 

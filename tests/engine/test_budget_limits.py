@@ -253,7 +253,7 @@ def test_every_step_gets_its_agents_limits_the_runs_policy_and_the_prices() -> N
     class Looking:
         async def run_agent(self, request: AgentRequest, scope: StepScope) -> AgentAnswer:
             nonlocal seen
-            seen = {"limits": scope.terms.limits, "retries": scope.terms.retries, "prices": scope.terms.prices}
+            seen = {"limits": scope.limits.limits, "retries": scope.limits.retries, "prices": scope.limits.prices}
             return AgentAnswer("x", "end_turn")
 
     plan = chain(1, agents="{writer: {prompt: p, limits: {turns: 9, tokens: 8}}}")
@@ -271,5 +271,5 @@ def test_a_call_that_failed_gives_its_place_back() -> None:
         budget.begin_call(kind)  # type: ignore[arg-type]
         with pytest.raises(BudgetExceeded):
             budget.require(kind)  # type: ignore[arg-type]
-        budget.drop_call(kind)  # type: ignore[arg-type]
+        budget.release_call(kind)  # type: ignore[arg-type]
         budget.require(kind)  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ import asyncio
 
 from strands_cli.engine.ports import Question
 from strands_cli.engine.scope import StepScope
-from strands_cli.engine.standalone import OutsideRun
+from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.errors import RunFailed
 
 
@@ -13,7 +13,7 @@ def keys_of(scope: StepScope, *uses: tuple[str, str]) -> list[str]:
 
 
 def test_tool_uses_are_numbered_in_request_order_whatever_order_they_start_in() -> None:
-    scope = OutsideRun().scope()
+    scope = StandaloneRun().scope()
     scope.expect_tools(["a", "b", "c"])
     assert keys_of(scope, ("c", "z"), ("a", "x"), ("b", "y")) == ["call/tool.2.z", "call/tool.0.x", "call/tool.1.y"]
     scope.expect_tools(["d"])
@@ -21,7 +21,7 @@ def test_tool_uses_are_numbered_in_request_order_whatever_order_they_start_in() 
 
 
 def test_a_tool_use_that_was_asked_for_and_never_made_keeps_its_number() -> None:
-    scope = OutsideRun().scope()
+    scope = StandaloneRun().scope()
     scope.expect_tools(["a", "unknown-tool"])
     assert keys_of(scope, ("a", "x")) == ["call/tool.0.x"]
     scope.expect_tools(["b"])
@@ -29,19 +29,19 @@ def test_a_tool_use_that_was_asked_for_and_never_made_keeps_its_number() -> None
 
 
 def test_tool_uses_with_one_id_are_told_apart_in_one_turn_and_over_turns() -> None:
-    scope = OutsideRun().scope()
+    scope = StandaloneRun().scope()
     for expected in (["call/tool.0.x", "call/tool.1.x"], ["call/tool.2.x", "call/tool.3.x"]):
         scope.expect_tools(["same", "same"])
         assert keys_of(scope, ("same", "x"), ("same", "x")) == expected
 
 
 def test_a_call_that_no_turn_announced_gets_the_next_number() -> None:
-    scope = OutsideRun().scope()
+    scope = StandaloneRun().scope()
     assert keys_of(scope, ("steps.0.call", "x"), ("steps.0.call", "x")) == ["call/tool.0.x", "call/tool.1.x"]
 
 
 def test_the_first_reason_to_stop_stands_and_the_agent_is_told() -> None:
-    scope, told = OutsideRun().scope(), []
+    scope, told = StandaloneRun().scope(), []
     scope.stop(RunFailed("before there was an agent"))
     scope.cancel = lambda: told.append("cancelled")
     scope.stop(RunFailed("later"))
@@ -51,7 +51,7 @@ def test_the_first_reason_to_stop_stands_and_the_agent_is_told() -> None:
 
 
 def test_outside_a_run_nobody_is_asked_and_nothing_is_recorded() -> None:
-    run = OutsideRun()
+    run = StandaloneRun()
     answer = asyncio.run(run.scope().ask(Question("call/approval", "approval", "Allow?"), {}))
     assert answer.outcome == "nobody"
     assert list(run.journal.rows()) == []

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from strands_cli.agents.compaction import Context
 from strands_cli.engine.journal import SqliteJournal
-from strands_cli.engine.standalone import OutsideRun
+from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.outputs.notes import NotesFile
 
 directory, form, deadly = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
@@ -44,7 +44,7 @@ class Deadly:
 
 
 async def leave():
-    run = OutsideRun()
+    run = StandaloneRun()
     place = directory / "run"
     journal = SqliteJournal.open(place) if place.exists() else SqliteJournal.create(place)
     run.journal = Deadly(journal)

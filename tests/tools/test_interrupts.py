@@ -12,7 +12,7 @@ from strands_cli.engine.clock import SystemClock
 from strands_cli.engine.decisions import chosen_question, give_answer
 from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.ports import Answer, Journal, Question
-from strands_cli.engine.standalone import OutsideRun
+from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.errors import RunFailed, WaitingForPerson
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.tools.gate import Contract, Gate
@@ -235,7 +235,7 @@ def test_the_time_a_person_takes_is_not_the_tool_s(site: Site) -> None:
 def outside(planned: PlannedTool, person: RunContext | None) -> Any:
     async def work() -> Any:
         caller = GatedToolCaller(await load_tools([planned]), Gate([YES], Contract({"root": "/"}, {})))
-        return await caller.call_tool(planned, {"text": "a"}, OutsideRun(person).scope())
+        return await caller.call_tool(planned, {"text": "a"}, StandaloneRun(person).scope())
 
     return asyncio.run(work())
 

@@ -378,7 +378,7 @@ def stepping(model: Script, tools: tuple[PlannedTool, ...], host: RunContext, te
 
     async def work() -> None:
         scope = host.scope()
-        scope.terms = terms or scope.terms
+        scope.limits = terms or scope.limits
         runner = SdkAgentRunner(lambda _agent, _key: model, await load_tools(tools), gate_of())
         await runner.run_agent(AgentRequest(agent_of(*tools), "go", "be brief", tools), scope)
 

@@ -11,7 +11,7 @@ import pytest
 
 from strands_cli.agents.assemble import tools_of_plan
 from strands_cli.engine.scope import StepScope
-from strands_cli.engine.standalone import OutsideRun
+from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.errors import Denied
 from strands_cli.tools.manifest_check import LoadedTool
 from strands_cli.tools.reload import Reloader
@@ -35,7 +35,7 @@ class Held:
 
     async def load(self) -> tuple[LoadedTool, StepScope]:
         toolbox = await self.reloader.load_all(tools_of_plan(self.plan))
-        return toolbox.get(tools_of_plan(self.plan)[0])[0], OutsideRun().scope()
+        return toolbox.get(tools_of_plan(self.plan)[0])[0], StandaloneRun().scope()
 
     def edit(self, old: str, new: str) -> None:
         text = self.file.read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ from strands_cli.engine.execute import execute
 from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.journal_rows import Answer
 from strands_cli.engine.ports import Ports
-from strands_cli.engine.standalone import MemoryJournal, OutsideRun
+from strands_cli.engine.standalone import MemoryJournal, StandaloneRun
 from strands_cli.errors import BudgetExceeded, RunFailed, WaitingForPerson
 from strands_cli.events import Event, StepFinished, StepStarted, ToolCallDecided
 from strands_cli.outputs.artifacts import ArtifactWriter
@@ -240,7 +240,7 @@ def test_an_approval_inside_an_agent_waits_and_is_not_asked_again(site: Site) ->
         return Answer("waiting")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(OutsideRun, "ask", waiting)
+        patch.setattr(StandaloneRun, "ask", waiting)
         with pytest.raises(WaitingForPerson):
             go(site, text, options=RunRequest(out_dir=Path("out")))
     answer(key, "yes")
@@ -473,7 +473,7 @@ def test_a_plugin_that_changes_is_loaded_again_before_it_is_called_inside_a_tool
     async def work() -> list[str]:
         workers = await assemble(planned, workspace_of(planned), reload=True)
         journal = MemoryJournal()
-        ports = Ports(journal, workers.agents, workers.tools, OutsideRun(), SystemClock())
+        ports = Ports(journal, workers.agents, workers.tools, StandaloneRun(), SystemClock())
         await execute(planned, ports, "r", change, ArtifactWriter(Path("out"), force=False))
         assert await workers.close() == []
         return [row.output["response"] for row in journal.rows("step")]

@@ -1,4 +1,4 @@
-"""What a run and a step may spend: counted over the whole run, checked before each effect."""
+"""What a run and its steps may spend, counted over the whole run and checked before each effect."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-# The mark in the detail of a row that a new run has taken over from another: the other has paid for it.
+# The mark in the detail of a row that another run has paid for.
 REUSED = "reused"
 
 
 @dataclass(slots=True)
 class StepTally:
-    """What one step has spent; what the journal answered counts too."""
+    """What one step has spent, including results from the journal."""
 
     turns: int = 0
     tokens: int = 0
@@ -34,7 +34,7 @@ class StepTally:
     unpriced: int = 0
 
     def count_model_call(self, usage: Usage, cost: float | None) -> None:
-        """Add what a model call has used."""
+        """Add the tokens and the cost of a model call."""
         self.tokens += usage.total_tokens
         self.cost_usd += cost or 0.0
         self.unpriced += cost is None
@@ -42,9 +42,13 @@ class StepTally:
 
 @dataclass(frozen=True, slots=True)
 class StepLimits:
-    """On what terms one step's models are called: its agent's limits, the run's retries, what models cost.
+    """What one step may spend.
 
-    `budget` is what its agent may spend in the whole run, None where nothing bounds that.
+    Attributes:
+        limits: The limits of its agent for one step.
+        retries: How failed model calls are repeated.
+        prices: The prices of models.
+        budget: What its agent may spend in the whole run, or None.
     """
 
     limits: AgentLimits = field(default_factory=AgentLimits)
@@ -52,13 +56,13 @@ class StepLimits:
     prices: PriceTable = field(default_factory=lambda: PriceTable({}, ""))
     budget: Budget | None = None
 
-    def require(self, kind: RowKind, key: str, who: str, spent: StepTally, *, inside: bool = False) -> None:
-        """Check that one more call of a step may begin; one `inside` a call of it is no turn of its agent.
+    def require(self, kind: RowKind, key: str, who: str, spent: StepTally, *, nested: bool = False) -> None:
+        """Check that one more call of a step may begin; a `nested` one is not a turn of its agent.
 
         Raises:
-            BudgetExceeded: a limit of the step's agent is reached, or can no longer be kept.
+            BudgetExceeded: A limit of the step's agent is reached, or can no longer be checked.
         """
-        of_models = ("tokens", "cost_usd") if inside else ("turns", "tokens", "cost_usd")
+        of_models = ("tokens", "cost_usd") if nested else ("turns", "tokens", "cost_usd")
         for name in ("tool_calls",) if kind == "tool" else of_models:
             limit = getattr(self.limits, name)
             if limit is not None and getattr(spent, name) >= limit:
@@ -67,17 +71,17 @@ class StepLimits:
                 )
         if kind == "model" and self.limits.cost_usd is not None and spent.unpriced:
             raise BudgetExceeded(
-                f"budget: limits.cost_usd of the agent '{who}' cannot be kept: what a model call cost is not known",
+                f"budget: limits.cost_usd of the agent '{who}' cannot be checked: a model call has no known cost",
                 fix="give all the model's prices; where a server reports no tokens, limit turns instead",
             )
         if self.budget is not None:
             self.budget.require(kind)
 
     async def in_time(self, work: Awaitable[Result], key: str, who: str) -> Result:
-        """Await a step's work and break it off where the time of the step or of its agent ends.
+        """Await a step's work; cancel it when the time of the step or of its agent is over.
 
         Raises:
-            BudgetExceeded: the time is over.
+            BudgetExceeded: The time is over.
         """
         limit = self.limits.duration_s
         if limit is not None:
@@ -89,7 +93,7 @@ class StepLimits:
 
 
 async def _within(seconds: float, work: Awaitable[Result], reached: BudgetExceeded) -> Result:
-    """Await work and break it off after so many seconds with this error."""
+    """Await work; after this many seconds cancel it and raise `reached`."""
     bound = asyncio.timeout(max(0.0, seconds))
     try:
         async with bound:
@@ -101,28 +105,41 @@ async def _within(seconds: float, work: Awaitable[Result], reached: BudgetExceed
 
 
 def _stopped(message: str, limit: str, run: str = "RUN") -> BudgetExceeded:
-    """Return the error of a limit that a resumed run may raise by the name `limit`."""
-    fix = f"go on with a larger limit: strands resume {run} --budget {limit}=N; what was done so far is kept"
+    """Return the error of a limit, which a resumed run may raise under the name `limit`."""
+    fix = f"go on with a larger limit: strands resume {run} --budget {limit}=N; finished steps are not repeated"
     error = BudgetExceeded(message, fix=fix)
     error.limit = limit
     return error
 
 
+@dataclass(frozen=True, slots=True)
+class Spender:
+    """Whose spending a budget counts; the default is the run.
+
+    Attributes:
+        agent: Id of the agent whose steps count, with all that their tools did.
+        workflow: File of a workflow that is used as a tool; one call of it counts.
+        prefix: What the keys begin with that count.
+        agents_of: Returns who acts at a key without the prefix: the step's agent, then the agents that are tools in it.
+    """
+
+    agent: str | None = None
+    workflow: str | None = None
+    prefix: str = ""
+    agents_of: Callable[[str], Sequence[str]] = lambda key: ()
+
+
 @dataclass(slots=True)
 class Budget:
-    """The limits of `runtime.budgets` and what has been spent, by earlier processes of the run too.
+    """Limits, and what has been spent by this process and earlier ones of the run.
 
-    With an `agent` they are the `budgets` of that agent, and what its own steps have spent, with all that its tools did
-    for it. With a `workflow` they are those of a workflow that is used as a tool, for one call of it. A call that was
-    answered counts, and one that is under way counts until it fails, so that branches side by side cannot exceed a
-    limit together.
+    A call counts from its beginning until it fails, so that branches side by side cannot exceed a limit together.
     """
 
     limits: Budgets
     clock: Clock
     run: str = "RUN"
-    agent: str | None = None
-    workflow: str | None = None
+    spender: Spender = field(default_factory=Spender)
     steps: int = 0
     model_calls: int = 0
     tool_calls: int = 0
@@ -132,7 +149,7 @@ class Budget:
     _known_cost: float = 0.0
     _unpriced: int = 0
     _unmeasured: int = 0
-    _under_way: Counter[RowKind] = field(init=False, default_factory=Counter)
+    _reserved: Counter[RowKind] = field(init=False, default_factory=Counter)
     _started: float = field(init=False)
     _warned: set[str] = field(init=False, default_factory=set)
 
@@ -140,37 +157,17 @@ class Budget:
         self._started = self.clock.monotonic()
 
     @classmethod
-    def resumed(
-        cls,
-        limits: Budgets,
-        clock: Clock,
-        journal: Journal,
-        *,
-        agent: str | None = None,
-        agents_of: Callable[[str], Sequence[str]] = lambda key: (),
-        workflow: str | None = None,
-        below: str = "",
-    ) -> Budget:
-        """Go on counting from what the journal says was done; what an earlier run had paid for is free.
-
-        Args:
-            limits: What may be spent.
-            clock: Time.
-            journal: The run's record.
-            agent: Whose calls count; all if not given.
-            agents_of: Tells whose step a key belongs to: the step's agent, then those that are tools in it, as deep as
-                the key goes.
-            workflow: The workflow that is used as a tool.
-            below: What the keys begin with that count, and what `agents_of` is not told.
-        """
-        budget = cls(limits, clock, journal.get("id") or "RUN", agent, workflow)
-        worked = 0.0
+    def resumed(cls, limits: Budgets, clock: Clock, journal: Journal, spender: Spender | None = None) -> Budget:
+        """Return a budget with what the journal says was spent; rows that another run has paid for do not count."""
+        spender = spender or Spender()
+        budget = cls(limits, clock, journal.get("id") or "RUN", spender)
+        agent, worked = spender.agent, 0.0
         for row in journal.rows():
             budget.latest = max(budget.latest, row.ended_at or row.started_at)
-            if row.detail.get(REUSED) or not row.key.startswith(below):
+            if row.detail.get(REUSED) or not row.key.startswith(spender.prefix):
                 continue
-            key = row.key[len(below) :]
-            acting = agents_of(key) if agent is not None else ()
+            key = row.key.removeprefix(spender.prefix)
+            acting = spender.agents_of(key) if agent is not None else ()
             is_own = acting[-1:] == (agent,) if agent is not None else "/" not in key
             if row.kind == "step" and is_own:
                 worked += max(0.0, (row.ended_at or row.started_at) - row.started_at)
@@ -182,40 +179,41 @@ class Budget:
                 budget.count_tool_call()
             elif _is_step(row) and (agent is None or is_own):
                 budget.count_step()
-        whole = agent is None and workflow is None
-        budget.earlier_s = worked_before(journal, budget.latest) if whole else worked
+        is_run = agent is None and spender.workflow is None
+        budget.earlier_s = worked_before(journal, budget.latest) if is_run else worked
         return budget
 
     @property
     def place(self) -> str:
-        """Where the limits are written."""
-        return "runtime.budgets" if self.agent is None else f"agents.{self.agent}.budgets"
+        """Where the limits are written in the workflow."""
+        return "runtime.budgets" if self.spender.agent is None else f"agents.{self.spender.agent}.budgets"
 
     def require(self, kind: RowKind) -> None:
         """Check that one more effect of this kind may begin.
 
         Raises:
-            BudgetExceeded: a limit is reached, or can no longer be kept; what was done so far stays in the journal.
+            BudgetExceeded: A limit is reached, or can no longer be checked.
         """
         for name, spent, limit in self._limits_on(kind):
             if spent >= limit:
                 raise self._reached(name, limit)
         if kind == "model" and self.limits.max_cost_usd is not None and self._unpriced:
             raise BudgetExceeded(
-                f"budget: {self.place}.max_cost_usd cannot be kept: what {self._unpriced} of the run's model calls"
-                " cost is not known",
+                f"budget: {self.place}.max_cost_usd cannot be checked: the cost of {self._unpriced} of the run's model"
+                " calls is not known",
                 fix="give all the model's prices; where a server reports no tokens, limit max_model_calls instead",
             )
 
     def _reached(self, name: str, limit: float) -> BudgetExceeded:
-        if self.agent is None:
-            who, path = f"the workflow {self.workflow}" if self.workflow else "the run", name
+        agent, workflow = self.spender.agent, self.spender.workflow
+        if agent is None:
+            who, path = f"the workflow {workflow}" if workflow else "the run", name
         else:
-            who, path = f"the agent '{self.agent}'", f"agents.{self.agent}.{name}"
+            who, path = f"the agent '{agent}'", f"agents.{agent}.{name}"
         return _stopped(f"budget: {who} reached {self.place}.{name}: {limit:g}", path, self.run)
 
     def warnings(self, kind: RowKind) -> list[str]:
-        """Return what to tell before an effect: limits of which `warn_threshold` is spent; each is told once."""
+        """Return warnings before an effect: limits of which `warn_threshold` is spent, each once."""
         near = {
             name: f"{spent:g} of {self.place}.{name}: {limit:g} are spent"
             for name, spent, limit in self._limits_on(kind)
@@ -233,20 +231,20 @@ class Budget:
         if kind == "step":
             on.append(("max_steps", self.steps, limits.max_steps))
         if kind == "model":
-            on.append(("max_model_calls", self.model_calls + self._under_way["model"], limits.max_model_calls))
+            on.append(("max_model_calls", self.model_calls + self._reserved["model"], limits.max_model_calls))
             on.append(("max_tokens", self.usage.total_tokens, limits.max_tokens))
             on.append(("max_cost_usd", self._known_cost, limits.max_cost_usd))
         if kind == "tool":
-            on.append(("max_tool_calls", self.tool_calls + self._under_way["tool"], limits.max_tool_calls))
+            on.append(("max_tool_calls", self.tool_calls + self._reserved["tool"], limits.max_tool_calls))
         if kind in ("step", "model", "tool"):
             on.append(("max_duration_s", self.seconds, limits.max_duration_s))
         return [(name, spent, limit) for name, spent, limit in on if limit is not None]
 
     async def in_time(self, work: Awaitable[Result]) -> Result:
-        """Await a step's work and break it off where `max_duration_s` ends.
+        """Await a step's work; cancel it when `max_duration_s` is over.
 
         Raises:
-            BudgetExceeded: the time is over.
+            BudgetExceeded: The time is over.
         """
         limit = self.limits.max_duration_s
         began = self.clock.monotonic()
@@ -255,37 +253,34 @@ class Budget:
                 return await work
             return await _within(limit - self.seconds, work, self._reached("max_duration_s", limit))
         finally:
-            if self.agent is not None:
+            if self.spender.agent is not None:
                 self.earlier_s += self.clock.monotonic() - began
 
     @property
     def seconds(self) -> float:
-        """How long the run has been worked on, or the agent's steps took, in earlier processes too.
-
-        Time in which the run waited does not count.
-        """
-        return self.earlier_s + (self.clock.monotonic() - self._started if self.agent is None else 0.0)
+        """How long all processes of the run have worked, or how long the agent's steps took."""
+        return self.earlier_s + (self.clock.monotonic() - self._started if self.spender.agent is None else 0.0)
 
     @property
     def cost(self) -> float | None:
-        """What the run's model calls cost in US dollars; None where the cost of one of them is not known."""
+        """The cost of the model calls in US dollars, or None where the cost of one is not known."""
         return None if self._unpriced else self._known_cost
 
     def count_step(self) -> None:
-        """Add a step that begins."""
+        """Count a step that begins."""
         self.steps += 1
 
     def begin_call(self, kind: RowKind) -> None:
-        """Hold a place for a model or tool call that begins; `count_...` takes it, `drop_call` gives it back."""
-        self._under_way[kind] += 1
+        """Reserve a model or tool call that begins; `count_...` or `release_call` ends the reservation."""
+        self._reserved[kind] += 1
 
-    def drop_call(self, kind: RowKind) -> None:
-        """Give back the place of a call that failed or was broken off."""
-        self._under_way[kind] = max(0, self._under_way[kind] - 1)
+    def release_call(self, kind: RowKind) -> None:
+        """Release the reservation of a call that failed or was cancelled."""
+        self._reserved[kind] = max(0, self._reserved[kind] - 1)
 
     def count_model_call(self, usage: Usage, cost: float | None) -> None:
-        """Add a model call that has ended."""
-        self.drop_call("model")
+        """Count a model call that has ended."""
+        self.release_call("model")
         self.model_calls += 1
         self.usage += usage
         self._unmeasured += usage.total_tokens == 0
@@ -295,13 +290,13 @@ class Budget:
             self._known_cost += cost
 
     def count_tool_call(self) -> None:
-        """Add a tool call that has ended."""
-        self.drop_call("tool")
+        """Count a tool call that has ended."""
+        self.release_call("tool")
         self.tool_calls += 1
 
 
 def _is_step(row: Row) -> bool:
-    """Return whether a row is a step's: an approval, or what a tool asks, is a question and no gate."""
+    """Return whether a row is that of a step; of the questions to people only gates are steps."""
     name = row.key.rpartition("/")[2]
     return row.kind == "step" or (row.kind == "human" and name != "approval" and not name.startswith("interrupt."))
 
@@ -309,8 +304,11 @@ def _is_step(row: Row) -> bool:
 def worked_before(journal: Journal, latest: float | None = None) -> float:
     """Return the seconds that earlier processes of the run worked on it.
 
-    A process that ended on its own accord has put the sum into `worked_s`; of one that was killed only the rows tell
-    how far it came; `latest` is their latest moment, for whoever has read them.
+    A process that ended has stored the sum as `worked_s`; for one that was killed, the latest time in the rows counts.
+
+    Args:
+        journal: The run's journal.
+        latest: The latest time in the rows, where the caller knows it.
     """
     worked, session = journal.get("worked_s"), journal.get("session_started_at")
     if session is None:

@@ -1,4 +1,4 @@
-"""What agents with `memory: run` have said in the run so far, step after step in one order."""
+"""The conversations of agents with `memory: run`, step after step in one order."""
 
 from __future__ import annotations
 
@@ -14,36 +14,38 @@ if TYPE_CHECKING:
     from strands_cli.planning.plan import PlannedAgent
     from strands_cli.workflow.model import Step
 
-# Beside a step's result in its row.
+# Names in the output of a step's row.
 MESSAGES, RESTATED = "messages", "restated"
 
 
 class Conversations:
-    """The conversation of each agent that keeps one; it lives in the rows of the finished steps."""
+    """The conversation of each agent with `memory: run`; it is stored in the rows of finished steps."""
 
     def __init__(self, agents: Mapping[str, PlannedAgent]) -> None:
-        self._said: dict[str, tuple[Any, ...]] = {agent.id: () for agent in agents.values() if agent.keeps_conversation}
+        self._messages: dict[str, tuple[Any, ...]] = {
+            agent.id: () for agent in agents.values() if agent.keeps_conversation
+        }
         self._speaking: dict[str, str] = {}
 
     def history(self, agent_id: str) -> tuple[Any, ...]:
-        """Return the messages so far; none for an agent that starts each step afresh."""
-        return self._said.get(agent_id, ())
+        """Return the messages so far; none for an agent with `memory: step`."""
+        return self._messages.get(agent_id, ())
 
     @contextlib.contextmanager
-    def held(self, step: Step, key: str) -> Iterator[None]:
-        """Keep an agent's conversation for one step, and refuse a second one at the same time.
+    def reserved(self, step: Step, key: str) -> Iterator[None]:
+        """Reserve an agent's conversation for one step; a second step at the same time is refused.
 
         Raises:
-            RunFailed: another step of this agent has not ended; the conversation would have no one order.
+            RunFailed: Another step of this agent has not ended, so the order of the conversation would not be defined.
         """
-        agent_id = step.agent if isinstance(step, AgentStep) and step.agent in self._said else None
+        agent_id = step.agent if isinstance(step, AgentStep) and step.agent in self._messages else None
         if agent_id is None:
             yield
             return
         if agent_id in self._speaking:
             raise RunFailed(
-                f"{key} and {self._speaking[agent_id]} would use the agent '{agent_id}' at once, and it keeps one "
-                "conversation (`memory: run`)",
+                f"{key} and {self._speaking[agent_id]} would use the agent '{agent_id}' at the same time, "
+                "and it has one conversation (`memory: run`)",
                 fix="use an agent for each, or `memory: step`",
             )
         self._speaking[agent_id] = key
@@ -52,16 +54,16 @@ class Conversations:
         finally:
             del self._speaking[agent_id]
 
-    def row_of(self, answer: AgentAnswer, agent_id: str) -> dict[str, Any]:
-        """Return what the step's row keeps besides its result."""
-        if agent_id not in self._said:
+    def fields_of(self, answer: AgentAnswer, agent_id: str) -> dict[str, Any]:
+        """Return what the step's row stores besides its result."""
+        if agent_id not in self._messages:
             return {}
         return {MESSAGES: list(answer.messages), **({RESTATED: True} if answer.restated else {})}
 
-    def go_on(self, output: Mapping[str, Any]) -> dict[str, Any]:
-        """Take a finished step's row into its agent's conversation; return the row's result without it."""
+    def apply(self, output: Mapping[str, Any]) -> dict[str, Any]:
+        """Append a finished step's messages to its agent's conversation; return the step's result without them."""
         result = {name: value for name, value in output.items() if name not in (MESSAGES, RESTATED)}
-        if MESSAGES in output and output["agent"] in self._said:
-            before = () if output.get(RESTATED) else self._said[output["agent"]]
-            self._said[output["agent"]] = (*before, *output[MESSAGES])
+        if MESSAGES in output and output["agent"] in self._messages:
+            before = () if output.get(RESTATED) else self._messages[output["agent"]]
+            self._messages[output["agent"]] = (*before, *output[MESSAGES])
         return result

@@ -10,7 +10,7 @@ from strands_cli.engine.budget import REUSED, worked_before
 from strands_cli.engine.effects import UNDECIDED
 from strands_cli.engine.journal_rows import in_order_of_request
 from strands_cli.engine.ports import Clock, Journal, Row
-from strands_cli.engine.scope import misfit
+from strands_cli.engine.scope import mismatch
 from strands_cli.errors import UsageError, did_you_mean, suggest
 
 # What `approve` says at a gate where no answer is given: the first that fits.
@@ -63,7 +63,7 @@ def natural_answer(question: Row) -> str | None:
     if question.detail.get("kind") == "interrupt":  # what a yes means there only the tool knows
         return None
     pattern = question.detail.get("pattern")
-    return next((word for word in _APPROVALS if pattern is None or misfit(word, pattern) is None), None)
+    return next((word for word in _APPROVALS if pattern is None or mismatch(word, pattern) is None), None)
 
 
 def approving_text(question: Row, answer: str | None) -> str:
@@ -79,7 +79,7 @@ def approving_text(question: Row, answer: str | None) -> str:
     if text is None:
         needed = "words, which the tool gets as they are" if pattern is None else f"an answer that matches {pattern}"
         raise UsageError(f"{question.key} needs {needed}", fix="pass --answer TEXT")
-    if pattern is not None and text != default and misfit(text, pattern) is not None:
+    if pattern is not None and text != default and mismatch(text, pattern) is not None:
         raise UsageError(f"the answer {text!r} to {question.key} does not match {pattern}", fix="pass one that does")
     return text
 

@@ -1,4 +1,4 @@
-"""Steps inside a call: an agent, or a whole workflow, that is called as a tool of another step."""
+"""Agents and whole workflows that are called as a tool of a step."""
 
 from __future__ import annotations
 
@@ -20,33 +20,32 @@ if TYPE_CHECKING:
 
 
 async def run_agent(scope: StepScope, key: str, agent: str, prompt: str) -> StepResult:
-    """Let an agent of the same workflow do a task, as a step of its own below the call's key.
+    """Run an agent of the same workflow as a step of its own, below the call's key.
 
     Args:
-        scope: The step in which the call happens; its limits hold for what the agent spends, besides the agent's own.
+        scope: The step of the call; what the agent spends counts in its limits, and in the agent's own.
         key: The call's key.
-        agent: The agent's id. It starts afresh, whatever its `memory`.
-        prompt: What it is told, as it is.
+        agent: The agent's id. It begins without a conversation, whatever its `memory`.
+        prompt: The message to the agent; it is not a template.
 
     Raises:
-        StrandsCliError: why it stopped.
+        StrandsCliError: Why it stopped.
     """
-    step = agent_step(agent)
-    # A step without an input that is not the first says what came before, which is no template.
-    said = {"last_response": prompt}
-    return await _run_of(scope).step(f"{key}/{AGENT_PART}{agent}", step, said, index=1, within=scope)
+    # The message is the response of a step before, and not the step's input, because it is not a template.
+    names = {"last_response": prompt}
+    return await _run_of(scope).inner_step(scope, f"{key}/{AGENT_PART}{agent}", agent_step(agent), names)
 
 
 async def run_workflow(
     scope: StepScope, key: str, plan: Plan, agents: AgentRunner, tools: ToolCaller
 ) -> Mapping[str, Any]:
-    """Run another workflow below the call's key, in the same record.
+    """Run another workflow below the call's key, in the same journal.
 
-    What it spends is spent by the run and the step too. Its own limits end this call of it; those around it end the
-    run.
+    What it spends counts in the run and the step too. Where it reaches its own limits, the call ends; where it reaches
+    theirs, the run ends.
 
     Args:
-        scope: The step in which the call happens.
+        scope: The step of the call.
         key: The call's key.
         plan: The workflow with its inputs.
         agents: Runs its agents.
@@ -56,7 +55,7 @@ async def run_workflow(
         The names that its pattern leaves.
 
     Raises:
-        StrandsCliError: why it stopped.
+        StrandsCliError: Why it stopped.
     """
     outer, pattern = _run_of(scope), plan.spec.pattern
     ports = dataclasses.replace(outer.ports, agents=agents, tools=tools)
@@ -73,12 +72,12 @@ def render(scope: StepScope, value: Any, names: Mapping[str, Any], *, where: str
     """Render every template in a JSON value, as steps of the run do; `where` names it in an error.
 
     Raises:
-        RunFailed: one of them cannot be rendered.
+        RunFailed: One of them cannot be rendered.
     """
     return _run_of(scope).render_value(value, names, where=where)
 
 
 def _run_of(scope: StepScope) -> Run:
-    if not isinstance(scope.host, Run):
+    if not isinstance(scope.run, Run):
         raise RunFailed("an agent or a workflow can be called as a tool only inside a run")
-    return scope.host
+    return scope.run

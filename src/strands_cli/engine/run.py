@@ -1,4 +1,4 @@
-"""One run: the few primitives that patterns are written in; every effect goes through here to the journal."""
+"""One run: what patterns are written with; every effect goes through here to the journal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.budget import Budget, StepLimits
+from strands_cli.engine.budget import Budget, Spender, StepLimits
 from strands_cli.engine.concurrency import Job, Outcome, run_jobs
 from strands_cli.engine.conversations import Conversations
 from strands_cli.engine.effects import Effect, EffectSpec
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 class Run:
-    """One execution of a plan. Patterns call `step`, `sequence` and `render`; nothing else touches the world.
+    """One execution of a plan. Patterns call `step`, `decide`, `sequence`, `jobs` and `holds`.
 
-    A workflow that is called as a tool is a run of its own `within` the step that calls it: its keys begin with
-    `prefix`, and what it spends is spent there too.
+    A workflow that is called as a tool is a run of its own, `within` the step that calls it: its keys begin with
+    `prefix`, and what it spends counts in that step too.
     """
 
     def __init__(
@@ -53,17 +53,15 @@ class Run:
         self.ports = ports
         self._within = within
         self._prefix = prefix
-        workflow = plan.file if within is not None else None
-        self.budget = Budget.resumed(
-            plan.spec.runtime.budgets, ports.clock, ports.journal, workflow=workflow, below=prefix
-        )
+        spender = Spender(workflow=plan.file if within is not None else None, prefix=prefix)
+        self.budget = Budget.resumed(plan.spec.runtime.budgets, ports.clock, ports.journal, spender)
         self._agent_budgets = _agent_budgets(plan, ports, prefix)
         self.templates = Templates()
         self._conversations = Conversations(plan.agents)
         self._slots = asyncio.Semaphore(plan.spec.runtime.max_parallel)
 
     def emit(self, event: Event) -> None:
-        """Tell the listeners what happened."""
+        """Send an event to the listeners."""
         self._emit(event)
 
     def effect(self, spec: EffectSpec) -> Effect:
@@ -75,20 +73,20 @@ class Run:
 
     def _check_budget(self, kind: RowKind) -> None:
         if self._within is not None:
-            self._within.require_inside(kind)
+            self._within.require_nested(kind)
         self.budget.require(kind)
         for message in self.budget.warnings(kind):
             self.warn(message)
 
-    def _terms(self, step: Step) -> StepLimits:
-        """Return on what terms a step may call models."""
+    def _limits_of(self, step: Step) -> StepLimits:
+        """Return what a step may spend."""
         agent = self.plan.agents[step.agent] if isinstance(step, AgentStep) else None
         limits = (agent.limits if agent else None) or AgentLimits()
         budget = self._agent_budgets.get(agent.id) if agent else None
         return StepLimits(limits, self.plan.spec.runtime.failure_policy, self.plan.prices, budget)
 
     def _begin(self, scope: StepScope, step: Step) -> None:
-        """Tell once that a step begins: when it has its slot, or when its answer is already there."""
+        """Send once the event that a step begins: when it has its slot, or when the journal has its result."""
         if scope.began is None:
             scope.began = self.clock.monotonic()
             self.emit(StepStarted(self.clock.now(), scope.key, *describe(step)))
@@ -108,7 +106,7 @@ class Run:
         *,
         keep_failure: bool = False,
     ) -> dict[str, Any]:
-        """Run steps one after another; each sees those before it as `steps`, `last_response`, `hitl_response`.
+        """Run steps one after another; each sees the earlier ones as `steps`, `last_response`, `hitl_response`.
 
         Returns:
             The names as the last step left them.
@@ -128,10 +126,10 @@ class Run:
     async def decide(
         self, key: str, step: AgentStep, schema: Mapping[str, Any], names: Mapping[str, Any]
     ) -> StepResult:
-        """Let an agent give a structured answer; `.output` satisfies the JSON Schema.
+        """Ask an agent for structured output; `.output` satisfies the JSON Schema.
 
         Raises:
-            InvalidAnswer: the agent gave none, also when it was asked to mend its answer.
+            InvalidAnswer: The agent gave none, also when it was asked to correct its answer.
         """
         return await self.step(key, step, names, schema=schema)
 
@@ -143,11 +141,11 @@ class Run:
             raise RunFailed(f"the condition of {where} cannot be evaluated: {error}") from error
 
     def warn(self, message: str) -> None:
-        """Tell the listeners of something that does not stop the run."""
+        """Send a warning to the listeners."""
         self.emit(RunWarning(self.clock.now(), message))
 
     def path_ended(self, node: str) -> None:
-        """Tell the listeners that no choice of a node's edges holds, so that its path ends there."""
+        """Send the event that no choice of a node's edges holds, so that its path ends."""
         self.emit(PathEnded(self.clock.now(), self._prefix + node))
 
     async def step(
@@ -159,33 +157,55 @@ class Run:
         index: int = 0,
         schema: Mapping[str, Any] | None = None,
         keep_failure: bool = False,
-        within: StepScope | None = None,
     ) -> StepResult:
         """Execute one step of any kind under its key, or take its result from the journal.
 
         Args:
-            key: The step's path in the workflow; with `within` the whole key.
-            step: What to do.
-            names: What its templates see besides the inputs.
+            key: The step's path in the workflow.
+            step: The step.
+            names: What its templates may use besides the inputs.
             index: Its position among its siblings.
-            schema: What an agent's answer must satisfy; its own `output_schema` if not given.
-            keep_failure: Whether a failure in the journal is the step's end too, since others went on with it.
-            within: The step of whose call this one is a part; it has the slot, and an agent starts afresh.
+            schema: What an agent's answer must satisfy; the default is its own `output_schema`.
+            keep_failure: Whether a failure in the journal stands, because other steps have already used it.
         """
+        scope = StepScope(self, self._prefix + key, describe(step)[1], self._limits_of(step), self._within)
+        return await self._execute(scope, step, names, index, schema, keep_failure)
+
+    async def inner_step(self, outer: StepScope, key: str, step: Step, names: Mapping[str, Any]) -> StepResult:
+        """Execute a step that is a part of a call of another one.
+
+        The outer step has the slot, and an agent begins without a conversation.
+
+        Args:
+            outer: The step of the call.
+            key: The whole key of the inner step.
+            step: The inner step.
+            names: What its templates may use besides the inputs.
+        """
+        scope = StepScope(self, key, describe(step)[1], self._limits_of(step), outer)
+        return await self._execute(scope, step, names, 1, None, False)
+
+    async def _execute(
+        self,
+        scope: StepScope,
+        step: Step,
+        names: Mapping[str, Any],
+        index: int,
+        schema: Mapping[str, Any] | None,
+        keep_failure: bool,
+    ) -> StepResult:
         kind, who = describe(step)
-        key = key if within is not None else self._prefix + key
-        scope = StepScope(self, key, who, self._terms(step), within or self._within)
         try:
             result, replayed = await self._perform(scope, step, names, index, schema, keep_failure)
         except WaitingForPerson:
             raise
         except StrandsCliError as error:
             self._begin(scope, step)
-            self.emit(StepFailed(self.clock.now(), key, kind, who, error.message))
+            self.emit(StepFailed(self.clock.now(), scope.key, kind, who, error.message))
             raise
         self._begin(scope, step)
         seconds = self.clock.monotonic() - (scope.began or 0.0)
-        self.emit(StepFinished(self.clock.now(), key, kind, who, result.response, seconds, scope.usage, replayed))
+        self.emit(StepFinished(self.clock.now(), scope.key, kind, who, result.response, seconds, scope.usage, replayed))
         return result
 
     async def _perform(
@@ -200,77 +220,79 @@ class Run:
         if isinstance(step, GateStep):
             return await self._gate(scope, step, names, index)
         if isinstance(step, CallStep):
-            given, act = self._prepare_call(scope, step, names)
+            effect_input, act = self._prepare_call(scope, step, names)
         else:
-            given, act = self._prepare_agent(scope, step, names, index, schema)
-        effect = self.effect(EffectSpec(scope.key, "step", given))
+            effect_input, act = self._prepare_agent(scope, step, names, index, schema)
+        effect = self.effect(EffectSpec(scope.key, "step", effect_input))
         if effect.recorded is not None:
-            return StepResult(**self._conversations.go_on(effect.recorded.output), index=index), True
+            return StepResult(**self._conversations.apply(effect.recorded.output), index=index), True
         if keep_failure and effect.failure is not None:
             raise RunFailed(effect.failure)
-        # No model has read the error result of a step's own call: the step that is tried again makes the call again.
+        # No model has read the error result of a step's own call, so a step that is tried again repeats the call.
         scope.retries_call = isinstance(step, CallStep) and effect.failure is not None
         self._count_step(scope)
         try:
             is_part = self._is_part(scope)
-            with contextlib.nullcontext() if is_part else self._conversations.held(step, scope.key):
+            with contextlib.nullcontext() if is_part else self._conversations.reserved(step, scope.key):
                 async with contextlib.nullcontext() if is_part else self._slots:
                     self._begin(scope, step)
                     await effect.start()
                     with traced_step(self.ports.tracing, scope, *describe(step)):
-                        result, kept = await self.budget.in_time(scope.terms.in_time(act(), scope.key, scope.who))
+                        result, conversation = await self.budget.in_time(
+                            scope.limits.in_time(act(), scope.key, scope.who)
+                        )
         except RunFailed as error:
             if scope.began is None:
                 await effect.start()
             await effect.fail(error.message)
             raise
-        output = {"response": result.response, "agent": result.agent, "output": result.output, **kept}
+        output = {"response": result.response, "agent": result.agent, "output": result.output, **conversation}
         await effect.finish(output)
-        return StepResult(**self._conversations.go_on(output), index=index), False
+        return StepResult(**self._conversations.apply(output), index=index), False
 
     def _is_part(self, scope: StepScope) -> bool:
         """Return whether a step is part of a call of another step of this run."""
-        return scope.outer is not None and scope.outer.host is self
+        return scope.outer is not None and scope.outer.run is self
 
     def count_step(self) -> None:
-        """Count a step that begins, also to the runs of which this one is a part."""
+        """Count a step that begins, also in the runs that this one is a part of."""
         self.budget.count_step()
         if self._within is not None:
-            self._within.host.count_step()
+            self._within.run.count_step()
 
-    def done_below(self, key: str) -> list[Row]:
-        """Return what the journal holds of what was done inside a call."""
+    def finished_below(self, key: str) -> list[Row]:
+        """Return the finished rows of what a call was made of."""
         rows = self.ports.journal.rows()
         return [row for row in rows if row.status == "done" and row.key.startswith(f"{key}/")]
 
     def _count_step(self, scope: StepScope) -> None:
-        """Count a step that begins to the run and to its agent, before it waits for a slot.
+        """Count a step that begins in the run and in its agent's budget, before it waits for a slot.
 
         Raises:
-            BudgetExceeded: its agent may take no further step.
+            BudgetExceeded: Its agent may take no further step.
         """
-        if scope.terms.budget is not None:
-            scope.terms.budget.require("step")
-            scope.terms.budget.count_step()
+        if scope.limits.budget is not None:
+            scope.limits.budget.require("step")
+            scope.limits.budget.count_step()
         self.count_step()
 
     def _prepare_agent(
         self, scope: StepScope, step: AgentStep, names: Mapping[str, Any], index: int, schema: Mapping[str, Any] | None
     ) -> tuple[Any, Any]:
-        """Return what an agent step is given, for its digest, and the coroutine function that runs it.
+        """Return the input of an agent step, for its digest, and the coroutine function that runs it.
 
-        A step without an input gets its agent's prompt where it is the first, else the response of the step before.
+        A first step without an input gets its agent's prompt, a later one the response of the step before.
         """
         agent = self.plan.agents[step.agent]
-        own = {name: self.render_value(value, names, where=f"{scope.key}.vars") for name, value in step.vars.items()}
-        names = {**names, **own}
+        values = {name: self.render_value(value, names, where=f"{scope.key}.vars") for name, value in step.vars.items()}
+        names = {**names, **values}
         system_prompt = self.render(agent.prompt, where=f"agents.{agent.id}") if "{{" in agent.prompt else agent.prompt
         if step.input is not None:
             prompt = self.render(step.input, names, where=f"{scope.key}.input")
         else:
             prompt = names["last_response"] if index else system_prompt
         if not prompt.strip():
-            raise RunFailed(f"{scope.key} has nothing to say to the agent '{agent.id}': its input is empty")
+            raise RunFailed(f"{scope.key} has an empty input for the agent '{agent.id}'")
         tools = tools_in_step(step, self.plan.agents, self.plan.override_tools)
         schema = schema if schema is not None else agent.output_schema
         history = self._conversations.history(agent.id)
@@ -280,14 +302,19 @@ class Run:
 
         async def act() -> tuple[StepResult, dict[str, Any]]:
             answer = await self.ports.agents.run_agent(request, scope)
-            kept = self._conversations.row_of(answer, agent.id)
-            return StepResult(answer.text, agent.id, output=answer.output), kept
+            conversation = self._conversations.fields_of(answer, agent.id)
+            return StepResult(answer.text, agent.id, output=answer.output), conversation
 
-        given = {"agent": agent.id, "prompt": prompt, "system": system_prompt, "tools": [tool.name for tool in tools]}
-        return ({**given, "schema": schema} if schema is not None else given), act
+        effect_input = {
+            "agent": agent.id,
+            "prompt": prompt,
+            "system": system_prompt,
+            "tools": [tool.name for tool in tools],
+        }
+        return ({**effect_input, "schema": schema} if schema is not None else effect_input), act
 
     def _prepare_call(self, scope: StepScope, step: CallStep, names: Mapping[str, Any]) -> tuple[Any, Any]:
-        """Return what a tool-call step is given, for its digest, and the coroutine function that runs it."""
+        """Return the input of a tool-call step, for its digest, and the coroutine function that runs it."""
         tool = self.plan.call_tools[step.tool]
         arguments = self.render_value(step.input, names, where=f"{scope.key}.input")
 
@@ -310,7 +337,7 @@ class Run:
     async def _gate(
         self, scope: StepScope, step: GateStep, names: Mapping[str, Any], index: int
     ) -> tuple[StepResult, bool]:
-        """Ask a person, or take the answer from the journal; a gate is a step like any other to the budget."""
+        """Ask a person, or take the answer from the journal; a gate counts as a step."""
         shown = step.context_display or ""
         question = Question(
             key=scope.key,
@@ -341,9 +368,7 @@ def _agent_budgets(plan: Plan, ports: Ports, prefix: str) -> dict[str, Budget]:
             Budgets(**agent.budgets.model_dump()),
             ports.clock,
             ports.journal,
-            agent=agent.id,
-            agents_of=agents_of,
-            below=prefix,
+            Spender(agent.id, prefix=prefix, agents_of=agents_of),
         )
         for agent in plan.agents.values()
         if agent.budgets is not None and any(limit is not None for _, limit in agent.budgets)

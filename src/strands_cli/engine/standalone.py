@@ -67,7 +67,7 @@ def _json_copy(value: Any) -> Any:
         raise RunRecordError(f"what is no JSON cannot be recorded: {error}") from error
 
 
-class OutsideRun:
+class StandaloneRun:
     """Stands in for a run: its scope makes calls that nobody is asked about and nothing remembers.
 
     Args:
@@ -96,7 +96,7 @@ class OutsideRun:
         """Count a step; outside a run there is none."""
         self.budget.count_step()
 
-    def done_below(self, key: str) -> list[Row]:
+    def finished_below(self, key: str) -> list[Row]:
         """Return nothing: outside a run no tool is made of others."""
         return []
 

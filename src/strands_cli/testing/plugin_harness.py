@@ -23,7 +23,7 @@ from strands.types.tools import AgentTool
 from strands_cli.agents.agent_runner import SdkAgentRunner
 from strands_cli.agents.model.replay import ReplayModel
 from strands_cli.engine.ports import AgentRequest
-from strands_cli.engine.standalone import OutsideRun
+from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.engine.threads import DaemonThreads
 from strands_cli.planning.plan import PlannedAgent, PlannedTool
 from strands_cli.planning.planned_tool import PythonTool
@@ -117,7 +117,7 @@ class Alone:
         runner = SdkAgentRunner(lambda *_: model, toolbox, Gate([_YES], Contract(workspace_of(workspace), {})))
         agent = PlannedAgent("author", "Call the tools.", ModelSettings("replay"), tuple(planned.values()))
         request = AgentRequest(agent, "Call the tools.", agent.prompt, agent.tools)
-        await runner.run_agent(request, OutsideRun().scope())
+        await runner.run_agent(request, StandaloneRun().scope())
         return model.results
 
     async def call_by_plain_agent(self, calls: Sequence[Call]) -> list[dict[str, Any]]:

@@ -102,7 +102,7 @@ class Gate:
         effect = scope.tool_effect(tool_use["toolUseId"], name, given, repeatable=repeatable)
         if effect.recorded is not None:
             if request.composed:
-                scope.count_inside(effect.key)
+                scope.count_nested(effect.key)
             result: Result = {"toolUseId": tool_use["toolUseId"], **decode(effect.recorded.output)}
             span.replayed(effect, result)
             scope.emit(_finished(scope, effect, name, result, 0.0, replayed=True))

@@ -117,8 +117,8 @@ class CallScope(StepScope):
 
     def __init__(self, turn: Turn, place: int, *, holds: bool) -> None:
         step = turn.step
-        super().__init__(step.host, step.key, step.who, step.terms)
-        self._course, self.outer = step._course, step.outer
+        super().__init__(step.run, step.key, step.who, step.limits)
+        self._state, self.outer = step._state, step.outer
         self.before_asking = self._alone
         self.known, self.over, self.settled = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self.touched = Touched()
@@ -179,14 +179,14 @@ class CallScope(StepScope):
     def stop(self, reason: StrandsCliError) -> None:
         """Keep later calls from beginning, and stop the run when all calls of the turn are over."""
         self._turn.reasons.setdefault(self._place, reason)
-        for inner in self._course.inner:
+        for inner in self._state.inner:
             if inner.outer is self:
                 inner.stop(reason)
 
     def end(self) -> None:
         """Let those go on that wait for this call."""
         if self._unbegun is not None:
-            self.drop_tool_call()
+            self.release_tool_call()
         self.known.set()
         self.over.set()
         self._turn.settle()

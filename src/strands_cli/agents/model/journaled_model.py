@@ -145,7 +145,7 @@ class JournaledModel(Model):
                 failures,
             )
         except BaseException:
-            scope.drop_model_call()
+            scope.release_model_call()
             raise
         usage = usage_in(events)
         cost = self._cost_of(usage)
@@ -180,7 +180,7 @@ class JournaledModel(Model):
             failures: Gets the reason of each failed attempt.
         """
         scope = self._scope
-        retries = Retries(scope.terms.retries)
+        retries = Retries(scope.limits.retries)
         before = dict(state) if isinstance(state, dict) else None
         while True:
             try:
@@ -218,7 +218,7 @@ class JournaledModel(Model):
             self._scope.emit(ModelText(self._scope.now(), effect.key, text))
 
     def _cost_of(self, usage: Usage) -> float | None:
-        price = self._scope.terms.prices.price(self._settings.provider, self._settings.model_id)
+        price = self._scope.limits.prices.price(self._settings.provider, self._settings.model_id)
         return price.cost(usage) if price is not None else None
 
     def _expect_tools(self, events: list[Any]) -> None:
