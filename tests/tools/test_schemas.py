@@ -219,6 +219,26 @@ def test_a_hostile_schema_is_refused_when_it_is_loaded(schema: Any, wording: Wor
     wording(raised.value)
 
 
+@pytest.mark.parametrize("levels", [1, 20])
+@pytest.mark.parametrize("word", ["not", "if"])
+def test_an_endless_schema_is_refused_at_any_depth_of_calls(word: str, levels: int) -> None:
+    """`rpds` makes a panic, which is not an `Exception`, of a `RecursionError` within a look-up."""
+    schema: dict[str, Any] = {"$ref": "#"}
+    for _ in range(levels):
+        schema = {word: schema}
+
+    def below(calls: int) -> None:
+        if calls:
+            return below(calls - 1)
+        with pytest.raises(SchemaFaultError):
+            require_schema(schema)
+        with pytest.raises(SchemaFaultError):
+            first_problem(schema, {})
+
+    for calls in range(3 * levels + 3):
+        below(calls)
+
+
 def test_a_schema_that_multiplies_by_its_value_stops_after_so_many_steps() -> None:
     schema = {"items": {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}}
     require_schema(schema)

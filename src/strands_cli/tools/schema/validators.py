@@ -16,6 +16,9 @@ MAX_STEPS = 50_000
 MAX_DEPTH = 60
 MAX_BYTES = 256 * 1024
 MAX_KEPT = 512
+# Calls that must be left where a reference is followed: enough for `MAX_DEPTH` levels of a schema without another one.
+MIN_CALLS_LEFT = 300
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 # Keywords that hold values and no schemas.
 VALUES = ("const", "enum", "default", "examples")
 # Means something else in the linear engine, which knows operations on sets of characters.
@@ -109,6 +112,7 @@ def _bounded(kind: Any) -> Any:
     own["properties"] = _properties(own["properties"])
     if "additionalProperties" in own:
         own["additionalProperties"] = _additional_properties(own["additionalProperties"])
+    own |= {word: _reference(own[word]) for word in _REFERENCES if word in own}
     extend: Any = jsonschema.validators.extend
     return extend(kind, {word: _counted(check) for word, check in own.items()})
 
@@ -121,6 +125,25 @@ def _counted(check: Callable[..., Any]) -> Callable[..., Any]:
         return check(validator, value, instance, schema)
 
     return keyword
+
+
+def _reference(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the check of a reference that fails before Python's limit of nested calls is reached.
+
+    Only a reference leads on without end. The maps of `rpds`, in which `jsonschema` looks things up, turn a
+    `RecursionError` into a panic, which is not an `Exception`.
+    """
+
+    def check(validator: Any, target: Any, instance: Any, schema: Any) -> Any:
+        _require_calls(MIN_CALLS_LEFT)
+        return plain(validator, target, instance, schema)
+
+    return check
+
+
+def _require_calls(number: int) -> None:
+    if number:
+        _require_calls(number - 1)
 
 
 def _properties(plain: Callable[..., Any]) -> Callable[..., Any]:
