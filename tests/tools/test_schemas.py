@@ -229,7 +229,8 @@ def test_an_endless_schema_is_refused_at_any_depth_of_calls(word: str, levels: i
 
     def below(calls: int) -> None:
         if calls:
-            return below(calls - 1)
+            below(calls - 1)
+            return
         with pytest.raises(SchemaFaultError):
             require_schema(schema)
         with pytest.raises(SchemaFaultError):
