@@ -63,12 +63,13 @@ def run_marked(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check style, layout, import contracts and spelling: ruff, import-linter, codespell."""
+    """Check style, layout, import contracts, spelling and words: ruff, import-linter, codespell, check_words."""
     install(session)
     session.run("ruff", "check", *CHECKED)
     session.run("ruff", "format", "--check", *CHECKED)
     session.run("lint-imports", "--no-cache")
     session.run("codespell")
+    session.run("python", "scripts/check_words.py")
     session.run("python", "scripts/make_reference.py", "--check")
 
 

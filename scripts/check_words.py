@@ -1,0 +1,84 @@
+"""Report words that `[tool.strands-words]` in `pyproject.toml` bans from prose and from names.
+
+Usage: python scripts/check_words.py [WORD...]
+
+The prose is comments, docstrings and other strings of src/ and packages/*/src, and the pages. Names are those of
+modules, classes and functions. With words, look for these in prose and names instead.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+import tokenize
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+CLONE = Path(__file__).resolve().parent.parent
+SOURCES = ("src/**/*.py", "packages/*/src/**/*.py")
+PAGES = ("README.md", "CONTRIBUTING.md", "docs/**/*.md", "packages/*/README.md")
+DEFINED = re.compile(r"^[ \t]*(?:async def|def|class) +(\w+)", re.M)
+PROSE = {tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
+
+Use = tuple[int, str]  # a line and the word there
+
+
+def pattern_of(words: Sequence[str]) -> re.Pattern[str]:
+    """Return what finds any of the words, which are regular expressions, also where a line ends within one."""
+    return re.compile(rf"\b(?:{'|'.join(words) or '(?!)'})\b".replace(" ", r"\s+"), re.I)
+
+
+def in_prose(text: str, first: int, words: re.Pattern[str]) -> Iterator[Use]:
+    """Yield each word in a text that begins on a line."""
+    for found in words.finditer(text):
+        yield first + text.count("\n", 0, found.start()), " ".join(found[0].split())
+
+
+def in_source(path: Path, prose: re.Pattern[str], names: re.Pattern[str]) -> Iterator[Use]:
+    """Yield each word in the names, comments and strings of a module."""
+    if names.fullmatch(path.stem.strip("_")):
+        yield 1, path.stem
+    text = path.read_text("utf-8")
+    for defined in DEFINED.finditer(text):
+        if names.fullmatch(defined[1].strip("_")):
+            yield text.count("\n", 0, defined.start(1)) + 1, defined[1]
+    if prose.search(text):  # else the tokens need no look: reading those of every module takes seconds
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type in PROSE:
+                yield from in_prose(token.string, token.start[0], prose)
+
+
+def uses(root: Path, banned: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, int, str]]:
+    """Yield file, line and word of each use, in order."""
+    prose, names = pattern_of(banned["prose"]), pattern_of(banned["names"])
+    for path in sorted(path for pattern in (*SOURCES, *PAGES) for path in root.glob(pattern)):
+        name = path.relative_to(root).as_posix()
+        found = in_source(path, prose, names) if path.suffix == ".py" else in_prose(path.read_text("utf-8"), 1, prose)
+        yield from ((name, line, word) for line, word in sorted(set(found)))
+
+
+def problems(root: Path, banned: Mapping[str, Any]) -> list[str]:
+    """Return a line for each use that is not allowed, and for each allowance that nothing needs."""
+    allowed = {(one["file"], one["word"].lower()): one["reason"] for one in banned.get("allowed", [])}
+    found = list(uses(root, banned))
+    lines = [f"{name}:{line}: '{word}'" for name, line, word in found if (name, word.lower()) not in allowed]
+    needed = {(name, word.lower()) for name, _, word in found}
+    return lines + [
+        f"pyproject.toml: '{word}' is allowed in {name}, but not there" for name, word in allowed.keys() - needed
+    ]
+
+
+def main(words: Sequence[str]) -> int:
+    """Print the problems; return 1 if there are some."""
+    project = tomllib.loads((CLONE / "pyproject.toml").read_text("utf-8"))
+    banned = {"prose": words, "names": words} if words else project["tool"]["strands-words"]
+    lines = problems(CLONE, banned)
+    print("\n".join(lines), end="\n" if lines else "")
+    return 1 if lines else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,64 @@
+"""The words of this project are those of `[tool.strands-words]`: none of the banned ones is in its prose or names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from scripts import check_words
+
+BANNED: dict[str, Any] = {"prose": ["anew", "is no(?! longer)"], "names": ["kept"]}
+MODULE = '''"""Made anew."""
+
+# Whatever is
+# here.
+
+
+class Kept:
+    def _kept(self) -> str:
+        kept = anew = "which is no longer here"
+        """A text that is
+        no text."""
+        return f"{kept} anew {anew}"
+'''
+
+
+def tree(root: Path) -> Path:
+    for name, text in {
+        "src/a.py": MODULE,
+        "packages/one/src/one/_kept.py": "",
+        "packages/one/tests/test_one.py": '"""Anew."""',
+        "docs/how-to/page.md": "One\n\nis\nno page, kept.\n",
+    }.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    return root
+
+
+def test_words_are_found_in_prose_names_and_pages_and_nowhere_else(tmp_path: Path) -> None:
+    assert list(check_words.uses(tree(tmp_path), BANNED)) == [
+        ("docs/how-to/page.md", 3, "is no"),
+        ("packages/one/src/one/_kept.py", 1, "_kept"),
+        ("src/a.py", 1, "anew"),
+        ("src/a.py", 7, "Kept"),
+        ("src/a.py", 8, "_kept"),
+        ("src/a.py", 10, "is no"),
+        ("src/a.py", 12, "anew"),
+    ]
+
+
+def test_an_allowance_holds_for_its_file_and_word_and_must_be_needed(tmp_path: Path) -> None:
+    def allowing(file: str, word: str) -> list[str]:
+        allowed = [{"file": file, "word": word, "reason": "quoted"}]
+        return check_words.problems(tree(tmp_path), {**BANNED, "allowed": allowed})
+
+    assert len(allowing("src/a.py", "anew")) == 5
+    assert len(allowing("src/a.py", "whoever")) == 8
+
+
+def test_no_banned_word_is_in_the_tree() -> None:
+    assert check_words.main([]) == 0
+
+
+def test_a_word_of_the_command_line_is_looked_for_instead() -> None:
+    assert check_words.main(["workflow"]) == 1
