@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class CodeEntry(NamedTuple):
-    """What one code stands for (`meaning`), the usual way out (`remedy`), and the exit code it leads to."""
+    """The meaning of a code, its usual remedy, and the exit code of a command that reports it."""
 
     meaning: str
     remedy: str
@@ -16,12 +16,12 @@ class CodeEntry(NamedTuple):
 # Codes are persisted names: scripts match on them. Add, never rename (tests/golden pins the set).
 CODES: dict[str, CodeEntry] = {
     # -- the document (workflow/document.py)
-    "not-yaml": CodeEntry("The text is not well-formed YAML or JSON.", "Mend the syntax at the place named."),
+    "not-yaml": CodeEntry("The text is not well-formed YAML or JSON.", "Correct the syntax at the reported place."),
     "file-unreadable": CodeEntry("A file cannot be opened or read.", "Check the path and its permissions.", 2),
     "document-too-large": CodeEntry("The text is larger than 10 MB.", "Split it."),
     "not-utf8": CodeEntry("The bytes are not UTF-8 text.", "Save the file as UTF-8."),
     "bad-character": CodeEntry("A character that YAML does not allow.", "Remove the character."),
-    "document-empty": CodeEntry("The document holds nothing.", "Write its content."),
+    "document-empty": CodeEntry("The document is empty.", "Write its content."),
     "several-documents": CodeEntry("One file holds several YAML documents.", "Put each into a file of its own."),
     "document-too-deep": CodeEntry("Nested deeper than 100 levels.", "Flatten the structure."),
     "duplicate-key": CodeEntry("A key occurs twice in one mapping.", "Keep one of the two."),
@@ -31,17 +31,19 @@ CODES: dict[str, CodeEntry] = {
     "bad-merge": CodeEntry("A merge key `<<` names something other than mappings.", "Merge the anchor of a mapping."),
     "unknown-alias": CodeEntry("A YAML alias without an anchor.", "Define the anchor before it is used."),
     "alias-loop": CodeEntry("A YAML alias inside the node it names.", "Write the value out."),
-    "alias-bomb": CodeEntry("Aliases that make the document grow beyond all use.", "Use fewer aliases of aliases."),
-    # -- the workflow (spec/)
-    "missing-key": CodeEntry("A key that must be there is not.", "Add the key."),
+    "alias-bomb": CodeEntry("Aliases that expand the document beyond its limit.", "Use fewer aliases of aliases."),
+    # -- the workflow (workflow/)
+    "missing-key": CodeEntry("A required key is missing.", "Add the key."),
     "unknown-key": CodeEntry("A key that the format does not have.", "Correct or remove it; keys with `x-` are free."),
-    "wrong-type": CodeEntry("A value of another type than the format has there.", "Write the type named."),
-    "bad-value": CodeEntry("A value of the right type that is not allowed.", "Choose one that is."),
+    "wrong-type": CodeEntry(
+        "A value does not have the type that the format requires.", "Write a value of the reported type."
+    ),
+    "bad-value": CodeEntry("A value of the right type that is not allowed.", "Use an allowed value."),
     "bad-identifier": CodeEntry(
-        "A name with characters that names cannot have.", "Use letters, digits and . _ : - only."
+        "A name contains characters that are not allowed.", "Use letters, digits and . _ : - only."
     ),
     "step-form": CodeEntry(
-        "A step that is not exactly one of the three forms.", "Give it `agent`, `tool` or `type: hitl`."
+        "A step does not have exactly one of the three forms.", "Give it `agent`, `tool` or `type: hitl`."
     ),
     "edge-form": CodeEntry("An edge with both or neither of `to` and `choose`.", "Keep one of the two."),
     "server-form": CodeEntry("An MCP server with both or neither of `command` and `url`.", "Keep one of the two."),
@@ -61,7 +63,7 @@ CODES: dict[str, CodeEntry] = {
         "A task reads the answer of another without waiting for it.", "Add the other task to its `deps`."
     ),
     "window-and-compaction": CodeEntry(
-        "A window leaves out the messages that compaction would sum up.", "Keep one of the two."
+        "A window leaves out the messages that compaction would summarize.", "Keep one of the two."
     ),
     "concurrent-memory": CodeEntry(
         "An agent with `memory: run` in steps that may run at the same time.", "Use an agent for each step."
@@ -71,9 +73,9 @@ CODES: dict[str, CodeEntry] = {
         "A node that no path from the first node reaches.", "Add an edge, or remove the node."
     ),
     "no-else": CodeEntry(
-        "A choice without `else`: where nothing holds, the path ends.", "Add an `else` if it should go on."
+        "A choice without `else`: when no condition is true, the path ends.", "Add an `else` if it should continue."
     ),
-    "no-effect": CodeEntry("A field that can do nothing where it stands.", "Remove it, or add what it needs."),
+    "no-effect": CodeEntry("A field has no effect at its place.", "Remove it, or add what it needs."),
     "reserved-name": CodeEntry(
         "An input, or a saved result, with a name that templates already use.", "Choose another name."
     ),
@@ -82,44 +84,48 @@ CODES: dict[str, CodeEntry] = {
     "undeclared-variable": CodeEntry(
         "A template uses a variable that no input declares.", "Declare it under `inputs`."
     ),
-    "bad-schema": CodeEntry("A JSON Schema that is not one.", "Correct the schema."),
+    "bad-schema": CodeEntry("A JSON Schema is not valid.", "Correct the schema."),
     "bad-regex": CodeEntry("A regular expression that does not compile.", "Correct the expression."),
-    "bad-path": CodeEntry("A path outside the workflow's folder, or no path at all.", "Use a path inside the folder."),
+    "bad-path": CodeEntry(
+        "A path is outside the workflow's folder, or is not a path.", "Use a path inside the folder."
+    ),
     "missing-skill": CodeEntry(
-        "A skill's folder or its SKILL.md is not there, or is no text.", "Name a folder with a SKILL.md of text."
+        "A skill's folder or its SKILL.md is missing, or is not text.", "Name a folder with a SKILL.md of text."
     ),
     "skill-too-large": CodeEntry(
-        "A skill's folder holds more text than agents may read.", "Leave out what no agent needs."
+        "A skill's folder holds more text than agents may read.", "Remove files that no agent needs."
     ),
     "file-not-read": CodeEntry(
-        "A file that the workflow names is not looked at here, so what is in it is not checked.",
+        "A file that the workflow names is not read here, so its content is not checked.",
         "Check the workflow where its files are: strands validate FILE.",
     ),
-    "ref-loop": CodeEntry("Agent files that refer to each other in a circle.", "End the loop."),
+    "ref-loop": CodeEntry("Agent files that refer to each other in a circle.", "Remove one of the references."),
     "ref-not-one-agent": CodeEntry(
-        "A `$ref` to a file that does not hold exactly one agent.", "Name a file with one agent."
+        "A `$ref` to a file that does not define exactly one agent.", "Name a file with one agent."
     ),
     "bad-test": CodeEntry(
-        "A test in the file of an agent that can tell nothing: it expects nothing, or fails whatever the model says.",
+        "A test of an agent proves nothing: it expects nothing, or it fails for every answer of the model.",
         "Correct the test.",
     ),
     # -- tool refs (toolref.py, catalog/, planning/)
-    "bad-tool-ref": CodeEntry("A text fits no form of a tool reference.", "Write it in one of the documented forms."),
+    "bad-tool-ref": CodeEntry(
+        "A text does not have a form of a tool reference.", "Write it in one of the documented forms."
+    ),
     "tool-conflict": CodeEntry(
-        "Two distributions provide a tool of that name.",
+        "Two distributions provide a tool with this name.",
         "Qualify it: native:DISTRIBUTION/NAME, or uninstall one of them.",
     ),
     "tool-version": CodeEntry(
         "The installed distribution's version does not satisfy the reference's specifier.",
         "Install a version that does, or change the specifier.",
     ),
-    "tool-broken": CodeEntry("A tool is installed but cannot be used as it is.", "Mend what the reason names.", 18),
+    "tool-broken": CodeEntry("A tool is installed but cannot be used as it is.", "Correct the reported cause.", 18),
     "server-fault": CodeEntry(
-        "An MCP server cannot be used.", "See that it works by itself; what it said stands with the error.", 18
+        "An MCP server cannot be used.", "Check that the server works by itself; the error shows its output.", 18
     ),
     "tool-unmet": CodeEntry(
-        "A tool requires something this machine lacks.",
-        "Provide what is named, or use another tool.",
+        "A tool requires something that this machine does not have.",
+        "Provide the reported requirement, or use another tool.",
         18,
     ),
     "not-in-catalog": CodeEntry(
@@ -131,55 +137,56 @@ CODES: dict[str, CodeEntry] = {
     ),
     # -- installed distributions (catalog/)
     "unreadable-directory": CodeEntry(
-        "A directory of sys.path, or a distribution in it, cannot be read.", "Mend its permissions or remove it."
+        "A directory of sys.path, or a distribution in it, cannot be read.", "Correct its permissions or remove it."
     ),
     "duplicate-distribution": CodeEntry(
-        "One directory holds two versions of a distribution; which one is used is chance.",
-        "Uninstall it until it is gone, then install it once.",
+        "One directory contains two versions of a distribution; which one is used is undefined.",
+        "Uninstall every version, then install one.",
     ),
     "bad-entry-points": CodeEntry(
         "A distribution's entry_points.txt cannot be read, or has a malformed line.",
-        "Reinstall the distribution, or tell its author.",
+        "Reinstall the distribution, or report it to its author.",
     ),
     "bad-entry-point": CodeEntry(
-        "An entry point's value is not 'module' or 'module:attribute'.", "Tell the distribution's author."
+        "An entry point's value is not 'module' or 'module:attribute'.", "Report it to the distribution's author."
     ),
     "bad-tool-name": CodeEntry(
         "A tool's name is not lower-case letters, digits and '_' (at most 64, a letter first).",
         "Rename the entry point.",
     ),
     "missing-module": CodeEntry(
-        "An entry point names a module that is not there.", "Reinstall the distribution, or correct the entry point."
+        "An entry point names a module that does not exist.", "Reinstall the distribution, or correct the entry point."
     ),
     "bad-manifest": CodeEntry(
         "A strands_tools.json cannot be read or breaks the manifest's rules.",
-        "Correct the field named, or make it anew with: strands plugin manifest --write",
+        "Correct the reported field, or generate it again with: strands plugin manifest --write",
     ),
     "manifest-version": CodeEntry(
         "A manifest is written for another version of strands-cli.", "Upgrade strands-cli or the distribution."
     ),
-    "manifest-field": CodeEntry("A manifest has a field that means nothing.", "Correct or remove the field."),
+    "manifest-field": CodeEntry("A manifest has an unknown field.", "Correct or remove the field."),
     "manifest-untrue": CodeEntry(
-        "A manifest says something else than the distribution's own record or code.",
-        "Make it anew with: strands plugin manifest --write",
+        "A manifest differs from the distribution's own metadata or code.",
+        "Generate it again with: strands plugin manifest --write",
     ),
     "manifest-drift": CodeEntry(
-        "A plugin's committed manifest and its code say different things.",
-        "Make it anew with: strands plugin manifest --write",
+        "A plugin's committed manifest differs from its code.",
+        "Generate it again with: strands plugin manifest --write",
     ),
     "bad-plugin": CodeEntry(
-        "A plugin project cannot be read, or its code cannot be loaded to describe it.", "Mend what is named."
+        "A plugin project cannot be read, or its code cannot be loaded to describe it.",
+        "Correct what the message names.",
     ),
     "unreadable-source": CodeEntry(
         "A tool's module cannot be read as Python source.", "Correct the module, or ship a manifest."
     ),
-    # -- plugins, for those who install them (upkeep/)
+    # -- plugins, for those who install them (plugins/install/)
     "plugin-replaces": CodeEntry(
         "A distribution would replace or hide files that belong to another one, or to strands-cli.",
-        "Do not install it; tell its author.",
+        "Do not install it; report it to its author.",
     ),
     "plugin-empty": CodeEntry(
-        "A distribution provides neither tools nor hooks.", "Correct the name; a library is installed with pip."
+        "A distribution provides neither tools nor hooks.", "Correct the name; install a library with pip."
     ),
     "plugin-denied": CodeEntry(
         "Policy denies every tool of a distribution, so it is not installed.",
@@ -187,72 +194,73 @@ CODES: dict[str, CodeEntry] = {
         21,
     ),
     "file-changed": CodeEntry(
-        "An installed file is not what was installed, by the hash or the size in its RECORD.",
+        "An installed file does not have the hash or the size that RECORD states.",
         "Find out who changed it, then install the distribution again.",
     ),
-    "file-missing": CodeEntry("An installed file is gone.", "Install the distribution again."),
+    "file-missing": CodeEntry("An installed file is missing.", "Install the distribution again."),
     "file-added": CodeEntry(
-        "A file lies in a distribution's packages that was not installed with it.", "Look at it, and remove it."
+        "A distribution's packages contain a file that was not installed with it.", "Read it, then remove it."
     ),
     "not-recorded": CodeEntry(
-        "A distribution is installed in place or has no RECORD, so its files cannot be compared with anything.",
+        "A distribution is installed in place or has no RECORD, so its files cannot be verified.",
         "Install it from a wheel.",
     ),
-    # -- plugins, for their authors (catalog/check_*.py)
+    # -- plugins, for their authors (plugins/check/)
     "unknown-distribution": CodeEntry(
-        "No distribution of that name that declares tools is installed.", "Correct the name, or install it."
+        "No installed distribution with this name declares tools.", "Correct the name, or install it."
     ),
     "bad-metadata": CodeEntry(
-        "A plugin's name, version, dependencies or Python versions are not written as installers read them.",
-        "Correct the field named.",
+        "A plugin's name, version, dependencies or Python versions do not follow the packaging standards.",
+        "Correct the reported field.",
     ),
     "plugin-name": CodeEntry(
-        "A plugin's distribution is not called strands-tool-..., so nobody can guess what to install for a tool.",
+        "A plugin's distribution name does not begin with strands-tool-, so a user cannot guess it from a tool's name.",
         "Rename it, if it is not published yet.",
     ),
     "missing-attribute": CodeEntry(
         "An entry point names something that its module does not define.", "Correct the entry point or the module."
     ),
     "manifest-missing": CodeEntry(
-        "A plugin has no strands_tools.json, so little of it is known without importing it.",
-        "Make it with: strands plugin manifest --write",
+        "A plugin has no strands_tools.json, so most of it is unknown without an import.",
+        "Generate it with: strands plugin manifest --write",
     ),
     "manifest-not-packaged": CodeEntry(
-        "A plugin's build leaves strands_tools.json out of the wheel.", "Include it in the build as the fix says."
+        "A plugin's wheel does not contain strands_tools.json.", "Include it in the build as the fix describes."
     ),
     "no-description": CodeEntry(
-        "A tool has no description, so no model knows when to call it.", "Describe it in the tool spec or docstring."
+        "A tool has no description, so a model does not know when to call it.",
+        "Describe it in the tool spec or docstring.",
     ),
     "long-description": CodeEntry(
         "A tool's description is longer than some model providers accept.", "Shorten it to 1,024 characters."
     ),
     "hidden-character": CodeEntry(
-        "A text that people and models read holds control, bidi or invisible characters.", "Remove them."
+        "A text that people and models read contains control, bidi or invisible characters.", "Remove them."
     ),
     "missing-hint": CodeEntry(
-        "A tool does not say whether it only reads, or whether it destroys, so every call asks a person.",
-        "Say readOnlyHint and destructiveHint in its annotations, or with @tool_metadata.",
+        "A tool does not declare whether it only reads or destroys, so every call asks a person.",
+        "Declare readOnlyHint and destructiveHint in its annotations, or with @tool_metadata.",
     ),
     "contradicting-hints": CodeEntry(
-        "A tool says that it only reads and that it destroys.", "Correct one of the two hints."
+        "A tool declares both that it only reads and that it destroys.", "Correct one of the two hints."
     ),
     "missing-capabilities": CodeEntry(
-        "A tool does not say what it touches, so rules on capabilities count it as touching everything.",
-        "Say `capabilities`; {} says that it touches nothing.",
+        "A tool does not declare its capabilities, so policy rules assume that it has all of them.",
+        "Declare `capabilities`; {} declares that it has none.",
     ),
     "bad-capabilities": CodeEntry(
-        "A tool's `capabilities` do not have the form of capabilities.", "Write them as the manifest's page says."
+        "A tool's `capabilities` do not have the required form.", "Write them as the manifest's page describes."
     ),
     "bad-resources": CodeEntry(
-        "A tool's `resources` do not have the form of resources, so its calls wait for each other more than they must.",
-        "Write them as the manifest's page says.",
+        "A tool's `resources` do not have the required form, so its calls wait for each other more than necessary.",
+        "Write them as the manifest's page describes.",
     ),
     "bad-engines": CodeEntry(
         "A tool's `engines` does not name a function of the tool's own package, so `strands doctor` cannot ask it.",
-        "Write it as `module:function`, as the manifest's page says.",
+        "Write it as `module:function`, as the manifest's page describes.",
     ),
     "bad-requirement": CodeEntry(
-        "A tool's `requires` cannot be understood, so it can never be met.", "Correct the requirement."
+        "A tool's `requires` has an unknown form, so it can never be met.", "Correct the requirement."
     ),
     "bad-example": CodeEntry(
         "An example of a tool does not fit the tool's own input schema.", "Correct the example or the schema."
@@ -260,16 +268,16 @@ CODES: dict[str, CodeEntry] = {
     "no-py-typed": CodeEntry(
         "A plugin's package has no py.typed, so type checkers ignore its types.", "Add an empty file py.typed."
     ),
-    "import-failed": CodeEntry("A plugin cannot be imported, or ends the process.", "Mend what the message says."),
+    "import-failed": CodeEntry("A plugin cannot be imported, or ends the process.", "Correct what the message names."),
     "import-hangs": CodeEntry(
-        "Importing a plugin took longer than allowed.", "Do nothing but define things while a module is imported."
+        "Importing a plugin takes longer than allowed.", "Only define names while a module is imported."
     ),
     "import-slow": CodeEntry(
-        "Importing a plugin takes more than a second.", "Import what is heavy inside the function that needs it."
+        "Importing a plugin takes more than a second.", "Import slow modules inside the functions that need them."
     ),
-    "import-prints": CodeEntry("A plugin prints while it is imported.", "Print nothing; log if you must."),
+    "import-prints": CodeEntry("A plugin prints while it is imported.", "Print nothing; use logging instead."),
     "import-leaves-thread": CodeEntry(
-        "A plugin starts a thread while it is imported.", "Start it with the first call, or not at all."
+        "A plugin starts a thread while it is imported.", "Start it with the first call, or do not start it."
     ),
     "import-changes-process": CodeEntry(
         "Importing a plugin changes the current directory, sys.path or the environment.",
@@ -278,8 +286,8 @@ CODES: dict[str, CodeEntry] = {
     # -- planning (planning/)
     "bad-var": CodeEntry("A --var is not of the form NAME=VALUE.", "Write --var NAME=VALUE.", 2),
     "bad-input": CodeEntry(
-        "An input's value does not have its declared type, or is none of its enum.",
-        "Give a value of the type and enum named.",
+        "An input's value does not have its declared type, or is not in its enum.",
+        "Give a value of the reported type or enum.",
         2,
     ),
     "missing-input": CodeEntry("A required input has no value.", "Give it with --var NAME=VALUE.", 2),
@@ -294,29 +302,29 @@ CODES: dict[str, CodeEntry] = {
         2,
     ),
     "tool-cycle": CodeEntry(
-        "A tool would be made of itself, or of tools too many levels deep.",
-        "Leave one of them out; give an agent that is a tool a list of `tools`.",
+        "A tool contains itself, or contains tools too many levels deep.",
+        "Remove one of them; give an agent that is a tool a list of `tools`.",
     ),
     "no-exporter": CodeEntry(
-        "`telemetry.otel` sends traces by OTLP, and the exporter for that is not installed.",
+        "`telemetry.otel` sends traces by OTLP, and the OTLP exporter is not installed.",
         "pip install 'strands-cli[otel]', or run without traces: OTEL_SDK_DISABLED=true",
         18,
     ),
     "missing-secret": CodeEntry(
-        "A secret that `env.secrets` names has no value: its variable, file, program, keyring or service lacks it.",
-        "Give it a value at its source, as the message says; see docs/how-to/secrets.md.",
+        "A secret of `env.secrets` has no value: its variable, file, program, keyring or service does not have it.",
+        "Set the value at the source that the message names; see docs/how-to/secrets.md.",
         18,
     ),
     "unnamed-secret": CodeEntry(
-        "A tool declares that it takes a secret, and `env.secrets` does not name it, so that the tool gets none.",
-        "Name it under `env.secrets`, or leave it out if the tool does without.",
+        "A tool declares a secret that `env.secrets` does not name, so the tool runs without it.",
+        "Name it under `env.secrets`, or ignore this if the tool works without it.",
     ),
     "risky-combination": CodeEntry(
-        "One agent reads what strangers write, reads private data, and can send: a stranger's text may make it do so.",
+        "One agent reads untrusted text, reads private data and can send data out: the text may make it do so.",
         "Give the tasks to two agents, or name the hosts that a tool may reach: docs/explanation/security-model.md.",
     ),
     "plain-credential": CodeEntry(
-        "A header that usually carries a credential has its value in the workflow, where everybody reads it.",
+        "A header that usually carries a credential has its value in the workflow, where every reader sees it.",
         "Declare the value under `env.secrets`, and write `${secrets.NAME}` in its place.",
     ),
     "unknown-secret": CodeEntry(
@@ -324,68 +332,68 @@ CODES: dict[str, CodeEntry] = {
         "Correct the name, or name the secret under `env.secrets`.",
     ),
     "written-secret": CodeEntry(
-        "The value of a secret is written in the workflow, its files or the run's inputs, which the record keeps.",
-        "Take the value out, and let a tool name the secret; it is no longer one where others can read the file.",
+        "The value of a secret is written in the workflow, its files or the run's inputs, which the journal stores.",
+        "Remove the value and let a tool name the secret; replace the secret if others can read the file.",
         3,
     ),
     "missing-mount": CodeEntry(
-        "A directory that `env.mounts` names is not there.", "Make the directory, or correct the path.", 18
+        "A directory that `env.mounts` names does not exist.", "Create the directory, or correct the path.", 18
     ),
     "unmatched-rule": CodeEntry(
-        "A rule names a tool, or an argument of a tool, that is not there, so it does nothing.", "Correct the name."
+        "A rule names a tool, or an argument of a tool, that does not exist, so it has no effect.", "Correct the name."
     ),
     "tool-denied": CodeEntry(
-        "The workflow names a tool that policy denies, or a step calls one that the workflow denies itself.",
-        "Leave the tool out, or have the rule changed: strands explain policy REF",
+        "The workflow names a tool that policy denies, or a step calls a tool that the workflow itself denies.",
+        "Remove the tool, or have the rule changed: strands explain policy REF",
         21,
     ),
     "unnamed-policy": CodeEntry(
-        "A `strands-policy.yaml` beside the workflow allows something; found there it can only narrow.",
+        "A `strands-policy.yaml` beside the workflow allows something; a file that is found there can only restrict.",
         "Read it, then name it: --policy FILE. Or move the rule into your own policy file.",
         21,
     ),
     "hook-missing": CodeEntry(
-        "A hook plugin is switched on by a policy file and is not installed, or declares no hooks.",
-        "Install it, or take it out of `hooks:`; until then nothing runs.",
+        "A policy file enables a hook plugin that is not installed, or that declares no hooks.",
+        "Install it, or remove it from `hooks:`; until then nothing runs.",
         21,
     ),
     "hook-failed": CodeEntry(
-        "A hook plugin cannot be used, or gave something that its hook does not take.",
-        "Upgrade it, or take it out of `hooks:` of the policy file.",
+        "A hook plugin cannot be used, or returns a value that its hook does not allow.",
+        "Upgrade it, or remove it from `hooks:` of the policy file.",
         21,
     ),
     "bad-policy": CodeEntry(
-        "A policy file cannot be read, or something in it is wrong; nothing runs before it is mended.",
-        "Mend what is named at its place; see docs/reference/policy.md.",
+        "A policy file cannot be read, or is not valid; nothing runs until it is corrected.",
+        "Correct the error at the reported place; see docs/reference/policy.md.",
         21,
     ),
     "unsafe-policy-file": CodeEntry(
         "Other users can change a policy file of the operator or of this person.",
-        "Give it, and its folder, to the right owner and take the write permission from others.",
+        "Give the file and its folder to the right owner, and remove the write permission of others.",
         21,
     ),
     "lock-missing": CodeEntry(
-        "A lock is asked for (`--locked`, or `locked: true` of a policy file) and there is none.",
-        "Read what the workflow uses, then make it with: strands lock",
+        "A lock is required (`--locked`, or `locked: true` of a policy file) and does not exist.",
+        "Read what the workflow uses, then create the lock with: strands lock",
         21,
     ),
     "lock-broken": CodeEntry(
-        "A strands.lock cannot be read, or is not what `strands lock` wrote; nothing runs.",
+        "A strands.lock cannot be read, or was changed by hand; nothing runs.",
         "Restore it from version control, or write a new one with: strands lock",
         21,
     ),
     "lock-changed": CodeEntry(
-        "What is installed is not what was locked: its version, its files or the definition of a tool.",
+        "An installed distribution differs from the lock: its version, its files or the definition of a tool.",
         "Read the change, then accept it with: strands lock --update NAME",
         21,
     ),
     "lock-unlisted": CodeEntry(
-        "A tool is used, or comes with what is used, that the lock does not have.",
-        "Read what it is, then accept it with: strands lock --update NAME",
+        "A tool is used, or comes with a used distribution, that the lock does not list.",
+        "Read its definition, then accept it with: strands lock --update NAME",
         21,
     ),
     "custom-tool-denied": CodeEntry(
-        "The workflow names Python of its own that nobody has allowed.",
+        "The workflow names its own Python code, which is not allowed.",
         "After reading it, add it to STRANDS_CUSTOM_TOOL_ALLOWLIST, or allow it by name in a policy file.",
         21,
     ),
@@ -393,18 +401,18 @@ CODES: dict[str, CodeEntry] = {
         "Two tools of one agent have the same name for the model.", "Rename one of them with `as:`."
     ),
     "shadowed-tool": CodeEntry(
-        "A name of the workflow's own hides an installed tool.",
+        "A name that the workflow defines hides an installed tool.",
         "Rename it, or write native:NAME for the installed one.",
     ),
-    "legacy-tool": CodeEntry("A tool is named in the way of an older tool collection.", "Write native:NAME."),
+    "legacy-tool": CodeEntry("A tool's name has the form of an older tool collection.", "Write native:NAME."),
     "tool-input": CodeEntry(
         "The input of a tool-call step does not fit the tool's schema.", "Correct the name or the value."
     ),
     "tool-config": CodeEntry(
-        "A tool's `config` does not fit its schema, or the tool takes none.", "Correct the setting."
+        "A tool's `config` does not fit its schema, or the tool has no config.", "Correct the setting."
     ),
     "replay-needs-recording": CodeEntry(
-        "Provider `replay` needs a recording to play.",
+        "Provider `replay` needs a recording.",
         "Set runtime.recording, or choose a live model with --provider and --model.",
     ),
     # -- models (providers.py)
@@ -420,21 +428,22 @@ CODES: dict[str, CodeEntry] = {
         18,
     ),
     "provider-needs": CodeEntry(
-        "A setting is absent that the provider needs, or chooses for you.", "Add the setting beside `provider`."
+        "A setting is missing that the provider needs, or else chooses itself.", "Add the setting beside `provider`."
     ),
     "unknown-option": CodeEntry(
-        "A key under `options` that the provider does not know and would drop or refuse.", "Correct or remove the key."
+        "A key under `options` that the provider does not know and would ignore or refuse.",
+        "Correct or remove the key.",
     ),
     "option-type": CodeEntry("An option must be a mapping.", "Write its keys below it."),
     "setting-out-of-range": CodeEntry(
         "A model setting is outside the range that the provider accepts.", "Use a value in the range."
     ),
     "field-without-effect": CodeEntry(
-        "A field is accepted but cannot take effect with the provider chosen.", "Remove the field."
+        "A field is accepted but has no effect with the chosen provider.", "Remove the field."
     ),
-    "bad-host": CodeEntry("The model's host is not an address that its client can use.", "Write it as the fix says."),
+    "bad-host": CodeEntry("The model's host is not an address that its client can use.", "Write it as the fix shows."),
     "literal-key": CodeEntry(
-        "An API key stands in the workflow file, where everyone who reads the file has it.",
+        "An API key is written in the workflow file, where every reader sees it.",
         "Remove it, revoke it, and set the environment variable.",
     ),
     "key-to-other-host": CodeEntry(
@@ -443,23 +452,23 @@ CODES: dict[str, CodeEntry] = {
     ),
     # -- prices (prices.py, planning/)
     "bad-prices": CodeEntry(
-        "The file that STRANDS_PRICES names is no table of prices.", "Mend it, or unset STRANDS_PRICES.", 18
+        "The file that STRANDS_PRICES names is not a table of prices.", "Correct it, or unset STRANDS_PRICES.", 18
     ),
     "unknown-price": CodeEntry(
-        "`max_cost_usd` limits a model whose price is not known, so the limit could not be kept.",
+        "`max_cost_usd` limits a model whose price is unknown, so the limit cannot be enforced.",
         "Add the model's price to a file and name it in STRANDS_PRICES, or limit max_tokens.",
         18,
     ),
     # -- running (engine/, agents/, outputs/)
     "artifact-exists": CodeEntry(
-        "An output file of the run exists already; nothing is overwritten unasked.",
+        "An output file of the run already exists; only --force overwrites it.",
         "Pass --force to overwrite it, or --out DIR to write elsewhere.",
         12,
     ),
     "artifact-twice": CodeEntry("Two artifacts of one run have the same path.", "Give each artifact its own path.", 12),
     "cannot-write": CodeEntry(
-        "A directory for files of the run is none, or cannot be written to.",
-        "Choose another directory, or mend its permissions.",
+        "The output path is not a directory, or cannot be written to.",
+        "Choose another directory, or correct its permissions.",
         12,
     ),
     "artifact-outside": CodeEntry(
@@ -472,11 +481,11 @@ CODES: dict[str, CodeEntry] = {
         "Use a relative path without '..'.",
     ),
     "stateful-memory": CodeEntry(
-        "An agent with `memory: run` has a model that keeps the conversation on its provider's server.",
+        "An agent with `memory: run` has a model that stores the conversation on its provider's server.",
         "Remove the option `stateful`, or use `memory: step`.",
     ),
     "bad-recording": CodeEntry(
-        "A recording for provider `replay` does not have the shape of one.",
-        "Mend it at the place named, or make one with `strands run --record FILE`.",
+        "A recording for provider `replay` does not have the required form.",
+        "Correct it at the reported place, or create one with `strands run --record FILE`.",
     ),
 }

@@ -1,4 +1,4 @@
-"""What can go wrong: findings, exceptions sorted by who must act, and exit codes."""
+"""Findings, exceptions sorted by who must act, and exit codes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Severity = Literal["error", "warning"]
 
 
 class ExitCode(enum.IntEnum):
-    """What the process tells its caller; the numbers are compatibility data."""
+    """The exit status of the process; scripts depend on the numbers."""
 
     OK = 0
     USAGE = 2
@@ -46,9 +46,9 @@ class Where:
 
 
 def continued(text: str) -> str:
-    """Return a text whose further lines are marked as such: a name in a message must not pass for a line of ours.
+    """Return the text with every line after the first marked, so that a name in it cannot imitate a line of output.
 
-    Lines that are indented by as much as the text of a fix stay as they are: no line of ours begins there.
+    Lines indented at least as far as the text of a fix stay as they are: no line of output begins there.
     """
     first, *more = text.split("\n")
     return "\n".join([first, *(line if line.startswith(" " * 7) else f"    | {line}" for line in more)])
@@ -118,7 +118,7 @@ class StrandsCliError(Exception):
 
 
 class UsageError(StrandsCliError):
-    """The person at the keyboard typed something that cannot be meant."""
+    """The command line is not valid."""
 
     exit_code = ExitCode.USAGE
 
@@ -136,7 +136,7 @@ class RunFailed(StrandsCliError):
 
 
 class InvalidAnswer(RunFailed):
-    """An agent did not answer in the form that was asked for, also when it was asked to mend its answer."""
+    """An agent's answer does not have the required form, and neither do its corrections."""
 
 
 class ArtifactError(StrandsCliError):
@@ -146,7 +146,7 @@ class ArtifactError(StrandsCliError):
 
 
 class RunRecordError(StrandsCliError):
-    """The record of a run is missing, damaged, held by another process or from another version."""
+    """The journal of a run is missing, damaged, used by another process or from another version."""
 
     exit_code = ExitCode.RUN_RECORD
 
@@ -158,7 +158,7 @@ class NotEquipped(StrandsCliError):
 
 
 class WaitingForPerson(StrandsCliError):
-    """The run is stored and goes on when a person has answered."""
+    """The run is stored and continues when a person has answered."""
 
     exit_code = ExitCode.WAITING
 
@@ -172,25 +172,25 @@ class BudgetExceeded(StrandsCliError):
 
 
 class Denied(StrandsCliError):
-    """Policy, allowlist or lock refuses what was asked."""
+    """Policy, allowlist or lock denies the request."""
 
     exit_code = ExitCode.DENIED
 
 
 class Interrupted(StrandsCliError):
-    """A person pressed Ctrl-C; the run's record says how far it came."""
+    """A person pressed Ctrl-C; the run's journal has everything that finished."""
 
     exit_code = ExitCode.INTERRUPTED
 
 
 class Terminated(StrandsCliError):
-    """The process was asked to end (SIGTERM); the run's record says how far it came."""
+    """The process got SIGTERM; the run's journal has everything that finished."""
 
     exit_code = ExitCode.TERMINATED
 
 
 def exit_code_of(error: BaseException) -> ExitCode:
-    """Map any exception to the exit code of the process; what we did not foresee is our fault (70)."""
+    """Return the process's exit code for any exception; an unexpected one is a fault of this program (70)."""
     if isinstance(error, StrandsCliError):
         return error.exit_code
     if isinstance(error, KeyboardInterrupt):
@@ -213,7 +213,7 @@ def suggest(word: str, known: Iterable[str], otherwise: str | None = None, *, fo
 
 
 def exit_code_meanings() -> dict[ExitCode, str]:
-    """Return what each exit code says, in the words of the exception that leads to it."""
-    said = {kind.exit_code: (kind.__doc__ or "").split("\n")[0] for kind in StrandsCliError.__subclasses__()}
-    said |= {ExitCode.OK: "Done.", ExitCode.INTERNAL: "A fault of this program."}
-    return {code: said[code] for code in ExitCode}
+    """Return the meaning of each exit code: the first line of its exception's docstring."""
+    meanings = {kind.exit_code: (kind.__doc__ or "").split("\n")[0] for kind in StrandsCliError.__subclasses__()}
+    meanings |= {ExitCode.OK: "Done.", ExitCode.INTERNAL: "A fault of this program."}
+    return {code: meanings[code] for code in ExitCode}
