@@ -21,6 +21,7 @@ from strands_cli.engine.standalone import OutsideRun
 from strands_cli.planning.planned_tool import PythonTool
 from strands_cli.planning.resolve.single_tool import python_tool
 from strands_cli.policy import Decision
+from strands_cli.secrets import Redactor
 from strands_cli.toolref import ToolRef
 from strands_cli.tools.forms import RawTool
 from strands_cli.tools.gate import Contract, Gate
@@ -93,7 +94,7 @@ def validation_ms() -> float:
 
 async def measure(pairs: int) -> tuple[float, float]:
     """Return the CPU milliseconds that the check adds to a call, and those of a bare validation."""
-    tool, gate = loaded(), Gate([], Contract({"root": "/tmp"}, {}), frozenset({"not-a-secret-of-anybody"}))
+    tool, gate = loaded(), Gate([], Contract({"root": "/tmp"}, {}), Redactor(["not-a-secret-of-anybody"]))
 
     async def gated() -> Any:
         return await gate.call(tool, TOOL_USE, OutsideRun().scope(), {})

@@ -346,7 +346,6 @@ async def _execute(
     from strands_cli.engine.ports import Ports
     from strands_cli.engine.redacted_ports import (
         RedactedHuman,
-        redacted,
         redacted_emit,
         redacted_errors,
         redacted_writer,
@@ -367,9 +366,9 @@ async def _execute(
     async with contextlib.AsyncExitStack() as stack:
         tell = None if given is not None else warn
         workers = await assemble(planned, workspace_of(planned), given, tell, reload=request.reload)
-        secrets = workers.secrets
-        emit = redacted_emit(emit, secrets)
-        stack.enter_context(redacted_errors(secrets))
+        redactor = workers.redactor
+        emit = redacted_emit(emit, redactor)
+        stack.enter_context(redacted_errors(redactor))
         stack.push_async_callback(_close, workers, warn)
         for line in workers.warnings:
             warn(line)
@@ -377,13 +376,13 @@ async def _execute(
         stack.callback(journal.close)
         journal.put(**session_facts())
         # Set only now: what the journal began with has no secret in it, and must stay as it was planned.
-        journal.secrets = secrets
-        tracing = await stack.enter_async_context(tracing_of(planned, secrets, warn))
-        ports = Ports(journal, workers.agents, workers.tools, RedactedHuman(human, secrets), clock, tracing)
+        journal.redactor = redactor
+        tracing = await stack.enter_async_context(tracing_of(planned, redactor, warn))
+        ports = Ports(journal, workers.agents, workers.tools, RedactedHuman(human, redactor), clock, tracing)
         write = ArtifactWriter(request.out_dir, force=request.force, beside=request.beside)
         with recorded(request, journal, warn):
-            result = await execute(planned, ports, journal.directory.name, emit, redacted_writer(write, secrets))
-        return redacted(result, secrets)
+            result = await execute(planned, ports, journal.directory.name, emit, redacted_writer(write, redactor))
+        return redactor.record(result)
 
 
 async def _close(workers: Workers, warn: Callable[[str], None]) -> None:

@@ -28,6 +28,7 @@ from strands_cli.planning.resolve.resolve_context import ResolveContext
 from strands_cli.planning.resolve.tool_resolver import ToolResolver
 from strands_cli.policy import Rule
 from strands_cli.providers import ModelSettings
+from strands_cli.secrets import Redactor
 from strands_cli.tools.gate import Contract, Gate
 from strands_cli.tools.gated_tool import GatedToolCaller
 from strands_cli.tools.tool_loading import Toolbox, load_tools
@@ -129,7 +130,7 @@ def calling(
 
 
 def gate_of(rules: Sequence[Rule] = (YES,), secrets: Iterable[str] = ()) -> Gate:
-    return Gate(rules, Contract(workspace={"root": "/nowhere"}, secrets={"token": "t"}), frozenset(secrets))
+    return Gate(rules, Contract(workspace={"root": "/nowhere"}, secrets={"token": "t"}), Redactor(secrets))
 
 
 class RunContext:

@@ -105,6 +105,19 @@ def test_tools_are_closed_when_a_model_cannot_be_built(site: Site, monkeypatch: 
     assert strands_tool_box.log == ["closed"]
 
 
+def test_workers_are_printed_without_the_values_of_secrets(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
+    site.install(BOX, name="box", entry=":Box", manifest=False)
+
+    async def work() -> str:
+        workers = await assemble(planned(site, "[native:box]"), {})
+        await workers.close()
+        assert workers.redactor.text("key sk-0123456789abcdef") == "key [secret]"
+        return f"{workers!r}"
+
+    assert "0123456789" not in asyncio.run(work())
+
+
 class Unclosable:
     class client:  # noqa: N801 - as the SDK's models have it
         @staticmethod

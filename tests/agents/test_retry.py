@@ -27,6 +27,7 @@ from strands_cli.errors import RunFailed
 from strands_cli.events import ModelCallFinished, ModelRetried, ModelText, Usage
 from strands_cli.prices import Price, PriceTable
 from strands_cli.providers import ModelSettings
+from strands_cli.secrets import Redactor
 from strands_cli.workflow.model import AgentLimits, Budgets, FailurePolicy
 from tests.agents.kit import RunContext, Script, run, turn_events
 from tests.fakes.model_server import ModelServer, Turn
@@ -76,7 +77,7 @@ class Asked:
         async def work() -> list[Any]:
             inner = build_model(settings)
             try:
-                return await collect(JournaledModel(inner, settings, self.scope(), {"sk-secret-0123456789"}))
+                return await collect(JournaledModel(inner, settings, self.scope(), Redactor(["sk-secret-0123456789"])))
             finally:
                 await close_model(inner)
 

@@ -25,7 +25,7 @@ from strands.telemetry import tracer as sdk_tracer
 from strands_cli import Workflow
 from strands_cli.errors import NotEquipped, RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, RunWarning
-from strands_cli.secrets import PERSONAL
+from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.telemetry.span_export import RedactedExporter, SpanRedaction
 from tests.fakes.collector import Collector, collecting
 from tests.fakes.model_server import ModelServer, Turn
@@ -191,7 +191,7 @@ def test_a_span_loses_its_secrets_wherever_they_stand() -> None:
         name=f"chat {SECRET}", resource=Resource({}), attributes=told, events=[SpanEvent("exception", told)],
         status=Status(StatusCode.ERROR, f"failed: {SECRET}"),
     )  # fmt: skip
-    left = SpanRedaction(frozenset({SECRET, PERSONAL}), inputs=False, outputs=False).of(span).to_json()
+    left = SpanRedaction(Redactor([SECRET], personal=True), inputs=False, outputs=False).of(span).to_json()
     assert SECRET not in left
     assert "5551234567" not in left
     assert left.count("Bearer [secret]") == 2
@@ -210,7 +210,7 @@ def test_a_span_that_cannot_be_redacted_is_not_sent() -> None:
         def of(self, span: ReadableSpan) -> ReadableSpan:
             raise ValueError(span)
 
-    exporter = RedactedExporter(FileSnapshot(), Broken(frozenset(), inputs=True, outputs=True), "there")
+    exporter = RedactedExporter(FileSnapshot(), Broken(HIDE_NOTHING, inputs=True, outputs=True), "there")
     assert exporter.export([ReadableSpan("a"), ReadableSpan("b")]) is SpanExportResult.FAILURE
     assert (sent, exporter.lost) == ([], 2)
 

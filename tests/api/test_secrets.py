@@ -12,7 +12,7 @@ from strands_cli.api import Event
 from strands_cli.engine.redacted_ports import redacted_errors
 from strands_cli.errors import ArtifactError, Finding
 from strands_cli.events import ArtifactWritten, HumanAnswered, HumanAsked
-from strands_cli.secrets import MARK
+from strands_cli.secrets import MARK, Redactor
 from strands_cli.workflow.builder import agent, chain, gate
 
 SECRET = "s3cr3t-0123456789"
@@ -60,11 +60,11 @@ def test_an_error_is_raised_without_secrets() -> None:
 
 
 def test_an_error_loses_its_secrets_whatever_it_is_made_of() -> None:
-    with pytest.raises(ArtifactError) as raised, redacted_errors(frozenset([SECRET])):
+    with pytest.raises(ArtifactError) as raised, redacted_errors(Redactor([SECRET])):
         raise ArtifactError(f"no {SECRET}", findings=[Finding("artifact-exists", SECRET, fix=SECRET)], fix=SECRET)
     error = raised.value
     assert (str(error), error.message, error.fix) == (f"no {MARK}", f"no {MARK}", MARK)
     assert [(finding.message, finding.fix) for finding in error.findings] == [(MARK, MARK)]
-    with pytest.raises(ValueError, match="12345") as foreign, redacted_errors(frozenset([SECRET])):
+    with pytest.raises(ValueError, match="12345") as foreign, redacted_errors(Redactor([SECRET])):
         raise ValueError(12345, SECRET)
     assert foreign.value.args == (12345, MARK)

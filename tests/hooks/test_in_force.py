@@ -21,6 +21,7 @@ from strands_cli.hooks.manager import Hooks
 from strands_cli.planning.hook_selection import hooks_in_force
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy import Policy, Request, Rule, SwitchedOn
+from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools import plugin_hooks as hooked
 from strands_cli.tools.gate import Contract, Gate
 from strands_cli.tools.gated_tool import GatedToolCaller
@@ -50,14 +51,14 @@ def hooks_with(*plugins: Any, **options: Any) -> Hooks:
     return hooks
 
 
-def call(site: Site, hooks: Hooks, host: RunContext | None = None, secrets: frozenset[str] = frozenset()) -> Any:
+def call(site: Site, hooks: Hooks, host: RunContext | None = None, redactor: Redactor = HIDE_NOTHING) -> Any:
     """Call `echo` through the gate."""
     (planned,) = site.plan("native:echo")
     host = host or RunContext()
 
     async def work() -> Any:
         toolbox = await load_tools([planned], hooks=hooks)
-        gate = Gate((), Contract({"root": "/"}, {}), secrets, hooks, "flow.yaml")
+        gate = Gate((), Contract({"root": "/"}, {}), redactor, hooks, "flow.yaml")
         return await GatedToolCaller(toolbox, gate).call_tool(planned, {"text": "hi"}, host.scope())
 
     return run(work())
@@ -170,7 +171,7 @@ class Leaking:
 
 def test_no_secret_that_a_plugin_says_reaches_an_event(site: Site) -> None:
     host = RunContext()
-    result = call(site, hooks_with(Leaking()), host, frozenset({"s3cr3t-value"}))
+    result = call(site, hooks_with(Leaking()), host, Redactor(["s3cr3t-value"]))
     assert "s3cr3t" not in str(host.events) + str(result) + str(host.rows())
     assert "Leaking: you sent" in str(result)
 
@@ -212,7 +213,7 @@ def test_the_plugin_that_is_named_first_is_the_outermost_and_none_gets_around_re
     hooks = open_hooks()
     for tag in ("outer s3cr3t-value", "inner"):
         hooks.manager.register(Tagging(tag), tag)
-    result = call(site, hooks, secrets=frozenset({"s3cr3t-value"}))
+    result = call(site, hooks, redactor=Redactor(["s3cr3t-value"]))
     assert [block["text"] for block in result["content"]] == ["{'text': 'hi'}", "inner", "outer [secret]"]
 
 

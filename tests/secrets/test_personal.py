@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strands_cli.secrets import MARK, PERSONAL, RedactedStream, holds_secret, redact, redact_json
+from strands_cli.secrets import HIDE_NOTHING, MARK, Redactor
 from strands_cli.secrets.personal_data import without_personal
 from strands_cli.tools.message_json import without_secrets
 
-KINDS = frozenset({PERSONAL})
+PERSONAL = Redactor(personal=True)
+BOTH = Redactor(["s3cr3t-value"], personal=True)
 FOUND = {
     "bob@example.com": "[e-mail]",
     "Mail bob.o'neil+x@mail.example.co.uk, please": "Mail [e-mail], please",
@@ -67,15 +68,15 @@ LET_BE = [
 
 @pytest.mark.parametrize("text", FOUND)
 def test_personal_data_is_named_by_its_kind(text: str) -> None:
-    assert redact(text, KINDS) == FOUND[text]
-    assert redact_json({"a": [text]}, KINDS) == {"a": [FOUND[text]]}
-    assert holds_secret(json.dumps(f"first\n{text}"), KINDS)
-    assert redact(text, frozenset()) == text
+    assert PERSONAL.text(text) == FOUND[text]
+    assert PERSONAL.json({"a": [text]}) == {"a": [FOUND[text]]}
+    assert PERSONAL.may_hide_in(json.dumps(f"first\n{text}"))
+    assert HIDE_NOTHING.text(text) == text
 
 
 @pytest.mark.parametrize("text", LET_BE)
 def test_what_only_looks_like_it_stays(text: str) -> None:
-    assert redact(text, KINDS) == text
+    assert PERSONAL.text(text) == text
 
 
 @settings(deadline=None)
@@ -91,9 +92,9 @@ def test_identifiers_stamps_numbers_and_versions_stay(
 ) -> None:
     dotted = ".".join(map(str, version))
     told = f"{identifier} {stamp.isoformat()} {stamp.date()} #{number} {fraction} v{dotted} {identifier.hex}"
-    assert redact(told, KINDS) == told
+    assert PERSONAL.text(told) == told
     document = {"id": str(identifier), "at": stamp.timestamp() if stamp.year > 1970 else 0, "n": number}
-    assert redact_json(document, KINDS) == document
+    assert PERSONAL.json(document) == document
 
 
 def test_keys_numbers_and_fields_of_a_document_count() -> None:
@@ -101,7 +102,7 @@ def test_keys_numbers_and_fields_of_a_document_count() -> None:
         "bob@example.com": 1, "phone": "5551234567", "home_phone": [5551234567], "card": 4111111111111111,
         "id": 5551234567, "deep": [{"Mobile No": "555 1234"}], "fax": True, "tel": None, "telemetry": 12345678,
     }  # fmt: skip
-    assert redact_json(document, KINDS) == {
+    assert PERSONAL.json(document) == {
         "[e-mail]": 1, "phone": "[phone number]", "home_phone": ["[phone number]"], "card": "[card number]",
         "id": 5551234567, "deep": [{"Mobile No": "[phone number]"}], "fax": True, "tel": None, "telemetry": 12345678,
     }  # fmt: skip
@@ -116,11 +117,11 @@ def test_keys_numbers_and_fields_of_a_document_count() -> None:
 def test_a_text_that_is_json_stays_json_and_loses_the_same(parts: list[str], between: str, ascii_only: bool) -> None:
     document = {"note": " ".join(between + part for part in parts)}
     text = json.dumps(document, ensure_ascii=ascii_only)
-    cleaned = json.loads(redact(text, KINDS))["note"]
+    cleaned = json.loads(PERSONAL.text(text))["note"]
     for part in parts:
         for form in part.split():
             # Escaped letters hide an address in the text of a document, not in the document.
-            if (form.isascii() or not ascii_only) and "@" in form and "[e-mail]" in redact(form, KINDS):
+            if (form.isascii() or not ascii_only) and "@" in form and "[e-mail]" in PERSONAL.text(form):
                 assert form not in cleaned
 
 
@@ -141,21 +142,20 @@ def test_the_arguments_of_a_tool_use_stay_json(size: int) -> None:
         "key": "s3cr3t-value",
     }
     events = turn_of(json.dumps(given), size)
-    cleaned = without_secrets(events, {PERSONAL, "s3cr3t-value"})
+    cleaned = without_secrets(events, BOTH)
     said = "".join(event["contentBlockDelta"]["delta"]["toolUse"]["input"] for event in cleaned[1:-1])
     assert json.loads(said) == {
         "card": "[card number]", "to": "\n[e-mail]", "phone": "[phone number]", "n": 12.5, "key": MARK,
     }  # fmt: skip
     assert events == turn_of(json.dumps(given), size), "what was given is not changed"
-    broken = without_secrets(turn_of('{"to": "bob@example.com', size), KINDS)
+    broken = without_secrets(turn_of('{"to": "bob@example.com', size), PERSONAL)
     said = "".join(event["contentBlockDelta"]["delta"]["toolUse"]["input"] for event in broken[1:-1])
     assert said == '{"to": "[e-mail]'
 
 
 def test_secrets_and_personal_data_go_together() -> None:
-    both = frozenset({"s3cr3t-value", PERSONAL})
-    assert redact("s3cr3t-value of bob@example.com", both) == f"{MARK} of [e-mail]"
-    assert redact("s3cr3t-value of bob@example.com", both - KINDS) == f"{MARK} of bob@example.com"
+    assert BOTH.text("s3cr3t-value of bob@example.com") == f"{MARK} of [e-mail]"
+    assert BOTH.without_personal_data.text("s3cr3t-value of bob@example.com") == f"{MARK} of bob@example.com"
 
 
 pieces = st.lists(
@@ -168,13 +168,13 @@ pieces = st.lists(
 @given(pieces, st.integers(1, 40))
 def test_text_in_pieces_is_judged_as_a_whole(parts: list[str], size: int) -> None:
     text = " ".join(parts)
-    stream = RedactedStream({PERSONAL, "s3cr3t-value"})
+    stream = BOTH.stream()
     said = [stream.feed(text[start : start + size]) for start in range(0, len(text), size)]
-    assert "".join([*said, stream.rest()]) == redact(text, {PERSONAL, "s3cr3t-value"})
+    assert "".join([*said, stream.rest()]) == BOTH.text(text)
 
 
 def test_plain_words_are_let_through_at_once() -> None:
-    stream = RedactedStream(KINDS)
+    stream = PERSONAL.stream()
     said = [stream.feed(piece) for piece in ("Hello ", "wor", "ld, this ", "is plain. ")]
     assert said == ["Hello ", "", "world, this ", "is plain. "]
 

@@ -78,7 +78,7 @@ def asked(provider: str, turn: Turn, policy: FailurePolicy, options: dict[str, A
         async def work() -> bool:
             inner = build_model(settings)
             try:
-                await collect(JournaledModel(inner, settings, call.scope(), ()))
+                await collect(JournaledModel(inner, settings, call.scope()))
             except Exception:  # each client has its own; it holds the client, so it is let go here
                 return True
             finally:

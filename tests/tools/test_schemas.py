@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from strands_cli.secrets import Redactor
 from strands_cli.tools.schema.schemas import MAX_MESSAGE, SchemaFaultError, first_problem, prepared, require_schema
 from strands_cli.tools.schema.validators import fits_at_first_sight
 from tests.fakes.model_server import ModelServer
@@ -300,7 +301,7 @@ def test_names_are_held_against_patterns(names: dict[str, Any], allowed: Any, ba
 
 def test_a_secret_is_out_of_the_problem_before_that_is_cut() -> None:
     secret = "sk-0123456789abcdef"
-    problem = first_problem(of(x=NUMBER), {"x": "." * (MAX_MESSAGE - 12) + secret}, [secret])
+    problem = first_problem(of(x=NUMBER), {"x": "." * (MAX_MESSAGE - 12) + secret}, Redactor([secret]))
     assert problem is not None
     assert secret[:6] not in problem
 

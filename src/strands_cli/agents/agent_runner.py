@@ -24,7 +24,7 @@ from strands_cli.engine.ports import AgentAnswer, AgentRequest
 from strands_cli.engine.scope import StepScope
 from strands_cli.errors import InvalidAnswer, RunFailed
 from strands_cli.planning.plan import PlannedAgent
-from strands_cli.secrets import redact
+from strands_cli.secrets import Redactor
 from strands_cli.tools.gate import Gate
 from strands_cli.tools.gated_tool import GatedTool
 from strands_cli.tools.ordering import Order
@@ -52,18 +52,18 @@ class SdkAgentRunner:
         Raises:
             StrandsCliError: why it stopped; a provider's own error becomes `RunFailed`.
         """
-        request = _without_secrets(request, self._gate.secrets)
+        request = _without_secrets(request, self._gate.redactor)
         require_input(request)
         model = self._models(request.agent, scope.key)
         schema = request.output_schema
-        journaled = JournaledModel(model, request.agent.model, scope, self._gate.secrets, schema)
-        history = self._context.history(request.agent, model, scope, self._gate.secrets, len(request.history))
+        journaled = JournaledModel(model, request.agent.model, scope, self._gate.redactor, schema)
+        history = self._context.history(request.agent, model, scope, self._gate.redactor, len(request.history))
         offered = self._toolbox.offered(request.tools)
         order = Order(scope, [loaded.planned for loaded in offered])
         agent = Agent(
             model=journaled,
             tools=[GatedTool(loaded, self._gate, order, lambda: journaled.broken_inputs) for loaded in offered],
-            system_prompt=redact(await self._context.noted(request.system_prompt, scope), self._gate.secrets),
+            system_prompt=self._gate.redactor.text(await self._context.noted(request.system_prompt, scope)),
             messages=restored(request.history),
             name=request.agent.id,
             callback_handler=None,
@@ -91,7 +91,7 @@ class SdkAgentRunner:
         if schema is not None:
             output = unwrap(schema, result.structured_output.model_dump(mode="json"))
             text = json.dumps(output, ensure_ascii=False)
-        await self._context.leave_note(request.agent, text, scope, self._gate.secrets)
+        await self._context.leave_note(request.agent, text, scope, self._gate.redactor)
         return AgentAnswer(text, result.stop_reason, output=output)
 
     async def _invoke(self, agent: Agent, request: AgentRequest, scope: StepScope) -> Any:
@@ -101,9 +101,9 @@ class SdkAgentRunner:
         except StructuredOutputException as error:
             raise scope.stopped or _no_answer(request, str(error)) from error
         except EventLoopException as error:
-            raise scope.stopped or explain(error.original_exception, request.agent, self._gate.secrets) from error
+            raise scope.stopped or explain(error.original_exception, request.agent, self._gate.redactor) from error
         except Exception as error:
-            raise scope.stopped or explain(error, request.agent, self._gate.secrets) from error
+            raise scope.stopped or explain(error, request.agent, self._gate.redactor) from error
         if scope.stopped is not None:
             raise scope.stopped
         if wanted is not None and result.structured_output is not None:
@@ -123,9 +123,9 @@ class SdkAgentRunner:
         return result
 
 
-def _without_secrets(request: AgentRequest, secrets: frozenset[str]) -> AgentRequest:
+def _without_secrets(request: AgentRequest, redactor: Redactor) -> AgentRequest:
     """Return the request as a model may see it, whatever a file or a person has put into its prompts."""
-    prompt, system_prompt = redact(request.prompt, secrets), redact(request.system_prompt, secrets)
+    prompt, system_prompt = redactor.text(request.prompt), redactor.text(request.system_prompt)
     return replace(request, prompt=prompt, system_prompt=system_prompt)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ from strands_cli.planning.secret_values import require_unwritten, secrets_declar
 from strands_cli.planning.workflow_tools import all_workflows_in, definitions_in, with_parts, workflows_in
 from strands_cli.policy import Rule
 from strands_cli.providers import PROVIDERS, value_at
-from strands_cli.secrets import PERSONAL, known_secrets
+from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.secrets.process_streams import hide
 from strands_cli.tools.gate import Contract, Gate
 from strands_cli.tools.gated_tool import GatedToolCaller
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """The two ports of the engine that this room implements, and what they hold; `secrets` may appear nowhere.
+    """The two ports of the engine that this room implements, and what they hold; `redactor` hides the run's secrets.
 
     `inner` are those of the workflows that are tools of this one.
     """
@@ -53,7 +53,7 @@ class Workers:
     tools: GatedToolCaller
     toolbox: Toolbox
     models: Mapping[str, Model]
-    secrets: frozenset[str] = frozenset()
+    redactor: Redactor = HIDE_NOTHING
     inner: tuple[Workers, ...] = ()
 
     @property
@@ -95,19 +95,19 @@ async def assemble(
     values = {one.file: await asyncio.to_thread(all_secrets, one) for one in plans}
     for own in values.values():
         require_unwritten(plan, own)
-    secrets = frozenset(value for own in values.values() for value in own.values()).union(*map(secrets_of, plans))
-    hide(secrets)
+    redactor = Redactor(value for own in values.values() for value in own.values()).union(*map(redactor_of, plans))
+    hide(redactor)
     guarded = [str(Path(one.file).absolute()) for one in plans if one is not plan]
     workspace = {**workspace, "protected": [*workspace.get("protected", ()), *guarded]}
-    return await _Assembly(values, secrets, given, tell, reload).workers(plan, workspace)
+    return await _Assembly(values, redactor, given, tell, reload).workers(plan, workspace)
 
 
 @dataclass(frozen=True, slots=True)
 class _Assembly:
     """What a workflow and those that are its tools share: the values of secrets by file, and how tools are loaded."""
 
-    values: Mapping[str, Mapping[str, str]]
-    secrets: frozenset[str]
+    values: Mapping[str, Mapping[str, str]] = field(repr=False)
+    redactor: Redactor
     given: GivenTools | None
     tell: Tell | None
     reload: bool
@@ -131,7 +131,7 @@ class _Assembly:
             return None
         from strands_cli.tools.mcp.toolset import Serving  # half a second, for workflows with servers only
 
-        return Serving(plan.base_dir, self.values[plan.file], self.secrets, plan.pinned)
+        return Serving(plan.base_dir, self.values[plan.file], self.redactor, plan.pinned)
 
     async def _workers(
         self, plan: Plan, workspace: Mapping[str, Any], inner: Mapping[str, Workers], below: bool
@@ -146,7 +146,7 @@ class _Assembly:
             parts = Parts(toolbox, {file: (workers.agents, workers.tools) for file, workers in inner.items()})
             contract = Contract(workspace=workspace, secrets=self.values[plan.file])
             locked = plan.locked | {f"mcp:{server}" for server in plan.pinned}
-            gate = Gate(plan.rules, contract, self.secrets, plan.hooks, plan.file, locked=locked, parts=parts)
+            gate = Gate(plan.rules, contract, self.redactor, plan.hooks, plan.file, locked=locked, parts=parts)
             gate = with_reloading(gate, reloader) if reloader else gate
             return _joined(plan, toolbox, gate, context_of(plan, workspace), tuple(inner.values()), below)
         except BaseException:
@@ -168,7 +168,7 @@ def _joined(
     source = model_source(models, recordings, below=below and plan.spec.runtime.recording is not None)
     models |= {f"{name}, summaries": model for name, model in context.summarizers.items()}
     runner, caller = SdkAgentRunner(source, toolbox, gate, context), GatedToolCaller(toolbox, gate)
-    return Workers(runner, caller, toolbox, models, gate.secrets, inner)
+    return Workers(runner, caller, toolbox, models, gate.redactor, inner)
 
 
 def _workspace_of(plan: Plan, around: Mapping[str, Any]) -> dict[str, Any]:
@@ -217,18 +217,16 @@ def require_callable(plan: Plan, toolbox: Toolbox) -> None:
                 toolbox.one(part)
 
 
-def secrets_of(plan: Plan) -> frozenset[str]:
-    """Return what may appear in no result, event or record: the providers' keys, also those written in options.
-
-    Where the workflow asks for it, also personal data.
-    """
+def redactor_of(plan: Plan) -> Redactor:
+    """Return what hides the providers' keys, also those written in options, and personal data if the workflow asks."""
     written = set()
     for agent in plan.agents.values():
         provider = PROVIDERS.get(agent.model.provider)  # what a plugin's options hold, only it knows
         place = provider.key_place if provider else None
         written.add(value_at(agent.model.options, place) if place else None)
-    kinds = {PERSONAL} if plan.spec.security.guardrails.pii_redaction else set()
-    return known_secrets(os.environ) | {key for key in written if isinstance(key, str)} | kinds
+    personal = plan.spec.security.guardrails.pii_redaction
+    keys = Redactor((key for key in written if isinstance(key, str)), personal=personal)
+    return Redactor.of_environment(os.environ).union(keys)
 
 
 async def toolbox_caller(
@@ -241,9 +239,9 @@ async def toolbox_caller(
     """Load tools that a person calls by hand and return what calls them through the gate."""
     # No workflow says where they are: the environment variables of their names.
     values = {name: os.environ[name] for tool in tools for name in secrets_declared(tool) if os.environ.get(name)}
-    secrets = known_secrets(os.environ) | frozenset(values.values())
-    hide(secrets)
-    gate = Gate(rules, Contract(workspace=workspace, secrets=values), secrets, hooks, is_typed=True)
+    redactor = Redactor.of_environment(os.environ).union(Redactor(values.values()))
+    hide(redactor)
+    gate = Gate(rules, Contract(workspace=workspace, secrets=values), redactor, hooks, is_typed=True)
     return GatedToolCaller(await load_tools(tools, tell=tell, hooks=hooks), gate)
 
 

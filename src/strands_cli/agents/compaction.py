@@ -20,7 +20,7 @@ from strands_cli.engine.scope import StepScope
 from strands_cli.errors import RunFailed
 from strands_cli.outputs.notes import Note, NotesFile
 from strands_cli.planning.plan import PlannedAgent
-from strands_cli.secrets import redact
+from strands_cli.secrets import Redactor
 from strands_cli.tools.message_json import text_in
 from strands_cli.tools.tool_results import shortened
 from strands_cli.workflow.model import Compaction, Window
@@ -188,7 +188,7 @@ class Context:
     include_last: int = 0
 
     def history(
-        self, agent: PlannedAgent, model: Model, scope: StepScope, secrets: Iterable[str], earlier: int = 0
+        self, agent: PlannedAgent, model: Model, scope: StepScope, redactor: Redactor, earlier: int = 0
     ) -> ConversationManager | None:
         """Return what keeps one step's conversation, which begins with so many messages of earlier steps.
 
@@ -204,7 +204,7 @@ class Context:
         summarizer = self.summarizers.get(agent.id, model)
 
         async def summarize(messages: Sequence[Any]) -> str:
-            return await _summary(messages, agent, summarizer, scope, secrets)
+            return await _summary(messages, agent, summarizer, scope, redactor)
 
         return CompactedHistory(self.compaction, summarize, model.context_window_limit)
 
@@ -221,11 +221,11 @@ class Context:
             await effect.finish(texts)
         return system_prompt + NOTES.format(notes="\n\n".join(texts)) if texts else system_prompt
 
-    async def leave_note(self, agent: PlannedAgent, text: str, scope: StepScope, secrets: Iterable[str]) -> None:
+    async def leave_note(self, agent: PlannedAgent, text: str, scope: StepScope, redactor: Redactor) -> None:
         """Append what a step answered to the notes, once, however often the step is resumed."""
         if self.notes is None:
             return
-        text = redact(text, secrets)
+        text = redactor.text(text)
         effect = scope.notes_effect("note", {"file": self.notes.path.name, "text": text})
         if effect.recorded is not None:
             return
@@ -236,7 +236,7 @@ class Context:
 
 
 async def _summary(
-    messages: Sequence[Any], agent: PlannedAgent, model: Model, scope: StepScope, secrets: Iterable[str]
+    messages: Sequence[Any], agent: PlannedAgent, model: Model, scope: StepScope, redactor: Redactor
 ) -> str:
     """Return a summary of messages by one journaled model call.
 
@@ -244,7 +244,7 @@ async def _summary(
         StrandsCliError: the call failed, or the answer is empty or cut off.
     """
     settings = agent.summarizer or agent.model
-    journaled = JournaledModel(model, settings, scope, secrets, label="summary")
+    journaled = JournaledModel(model, settings, scope, redactor, label="summary")
     request = [{"role": "user", "content": [{"text": f"{transcript(messages)}\n\nSum up this conversation."}]}]
     text, stop_reason = "", ""
     try:
@@ -252,7 +252,7 @@ async def _summary(
             text += text_in(event)
             stop_reason = event.get("messageStop", {}).get("stopReason", stop_reason)
     except Exception as error:  # the providers' clients raise anything
-        raise explain(error, replace(agent, model=settings), secrets) from error
+        raise explain(error, replace(agent, model=settings), redactor) from error
     if not text.strip() or stop_reason == "max_tokens":
         problem = "was cut off" if stop_reason == "max_tokens" else "is empty"
         raise RunFailed(

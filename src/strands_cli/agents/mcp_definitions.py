@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.agents.assemble import secrets_of
+from strands_cli.agents.assemble import redactor_of
 from strands_cli.agents.remote_secrets import all_secrets
 from strands_cli.canonical_json import canonical_json
 from strands_cli.errors import Finding, InvalidInput
@@ -16,6 +16,7 @@ from strands_cli.planning.build_plan import require_runnable
 from strands_cli.planning.lock_check import servers_in
 from strands_cli.planning.planned_tool import reached_by
 from strands_cli.planning.workflow_tools import all_workflows_in, with_parts
+from strands_cli.secrets import Redactor
 from strands_cli.secrets.process_streams import hide
 from strands_cli.tools.mcp.toolset import Serving, definitions_of
 
@@ -41,9 +42,9 @@ async def ask_servers(plan: Plan) -> Definitions:
 
 async def _asked(plan: Plan, servers: Iterable[McpServer]) -> Definitions:
     values = await asyncio.to_thread(all_secrets, plan)
-    secrets = secrets_of(plan) | frozenset(values.values())
-    hide(secrets)
-    return await definitions_of(servers, Serving(plan.base_dir, values, secrets))
+    redactor = redactor_of(plan).union(Redactor(values.values()))
+    hide(redactor)
+    return await definitions_of(servers, Serving(plan.base_dir, values, redactor))
 
 
 async def lock_servers(plans: Sequence[Plan]) -> dict[str, LockedServer]:

@@ -17,7 +17,7 @@ from typing import Any
 from strands_cli.engine.ports import Row, RowKind
 from strands_cli.errors import RunRecordError
 from strands_cli.events import Usage
-from strands_cli.secrets import holds_secret, redact_json
+from strands_cli.secrets import HIDE_NOTHING, Redactor
 
 FORMAT = 1
 LARGE_OUTPUT_BYTES = 64 * 1024
@@ -53,12 +53,12 @@ class SqliteJournal:
     process; a power cut may lose the last commits.
 
     Attributes:
-        secrets: Values that are left out of every row and fact written from now on.
+        redactor: Hides secrets in every row and fact written from now on.
     """
 
     def __init__(self, directory: Path, connection: sqlite3.Connection, lock: Any) -> None:
         self.directory = directory
-        self.secrets: frozenset[str] = frozenset()
+        self.redactor: Redactor = HIDE_NOTHING
         self._connection = connection
         self._lock = lock
         self._pending: list[tuple[tuple[Any, ...], asyncio.Future[None] | None]] = []
@@ -152,7 +152,7 @@ class SqliteJournal:
     def put(self, **facts: Any) -> None:
         """Store facts about the run and commit at once."""
         with _storage_errors(self.directory), self._transaction():
-            rows = [(name, _json(redact_json(value, self.secrets))) for name, value in facts.items()]
+            rows = [(name, _json(self.redactor.json(value))) for name, value in facts.items()]
             self._connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", rows)
 
     def close(self) -> None:
@@ -179,9 +179,9 @@ class SqliteJournal:
     def _written(self, row: Row) -> tuple[Row, str, str]:
         """Return a row without secrets, and its output and detail as JSON; most rows are searched as that alone."""
         output, detail = _json(row.output), _json(dict(row.detail))
-        if not (holds_secret(output, self.secrets) or holds_secret(detail, self.secrets)):
+        if not (self.redactor.may_hide_in(output) or self.redactor.may_hide_in(detail)):
             return row, output, detail
-        clean = redact_json(row.output, self.secrets), redact_json(dict(row.detail), self.secrets)
+        clean = self.redactor.json(row.output), self.redactor.json(dict(row.detail))
         return dataclasses.replace(row, output=clean[0], detail=clean[1]), _json(clean[0]), _json(clean[1])
 
     def _flush(self) -> None:

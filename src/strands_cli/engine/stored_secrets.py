@@ -11,7 +11,7 @@ from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.run_facts import snapshot_of
 from strands_cli.errors import StrandsCliError
 from strands_cli.planning.secret_values import values_at_hand
-from strands_cli.secrets import PERSONAL
+from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.secrets.process_streams import hide
 from strands_cli.workflow.document_reader import read_document
 from strands_cli.workflow.file_source import FileSnapshot
@@ -20,30 +20,30 @@ from strands_cli.workflow.loader import load_spec
 
 def hide_secrets_of(journal: SqliteJournal) -> None:
     """Hide a run's secrets in its journal and in this process's output: an answer is written before the run goes on."""
-    journal.secrets = secrets_at_hand(journal)
-    hide(journal.secrets)
+    journal.redactor = stored_redactor(journal)
+    hide(journal.redactor)
 
 
-def secrets_at_hand(journal: SqliteJournal) -> frozenset[str]:
-    """Return the values of a stored run's secrets that are in variables and files; runs no program.
+def stored_redactor(journal: SqliteJournal) -> Redactor:
+    """Return the redactor of a stored run's secrets that are in variables and files; runs no program.
 
-    `PERSONAL` is among them where its workflow, or one that is a tool of it, removes personal data.
+    It hides personal data if the workflow, or a workflow that is a tool of it, asks for that.
     """
     snapshot = snapshot_of(journal)
     files = [(journal.get("file"), journal.get("text"), snapshot.folder or Path.cwd())]
     files += [(file, text, Path(file).parent) for file, text in snapshot.texts.items()]
-    return frozenset().union(*(_at_hand(*one, snapshot) for one in files))
+    return HIDE_NOTHING.union(*(_redactor_of(*one, snapshot) for one in files))
 
 
-def _at_hand(file: str, text: Any, folder: Path, snapshot: FileSnapshot) -> frozenset[str]:
-    """Return the values that one file of a run names; a file that is not a workflow names none."""
+def _redactor_of(file: str, text: Any, folder: Path, snapshot: FileSnapshot) -> Redactor:
+    """Return what hides the secrets that one file of a run names; a file that is not a workflow names none."""
     if not isinstance(text, str) or ("secrets" not in text and "pii_redaction" not in text):
-        return frozenset()
+        return HIDE_NOTHING
     try:
         spec = load_spec(read_document(file, text), dataclasses.replace(snapshot, folder=folder)).spec
     except StrandsCliError:
-        return frozenset()
+        return HIDE_NOTHING
     if spec is None:
-        return frozenset()
-    kinds = {PERSONAL} if spec.security.guardrails.pii_redaction else set()
-    return frozenset(values_at_hand(spec, folder, os.environ)) | kinds
+        return HIDE_NOTHING
+    personal = spec.security.guardrails.pii_redaction
+    return Redactor(values_at_hand(spec, folder, os.environ), personal=personal)

@@ -103,14 +103,15 @@ def require_unwritten(plan: Plan, values: Mapping[str, str]) -> None:
     Raises:
         InvalidInput: one is written in the workflow, in a file of it, or in an input.
     """
-    from strands_cli.secrets import redact
+    from strands_cli.secrets import Redactor
 
     texts = {plan.file: plan.text, **plan.files}
     texts |= {f"the input '{name}'": str(value) for name, value in plan.inputs.items()}
+    redactors = {name: Redactor([value]) for name, value in values.items()}
     fix = "take it out, and let a tool name the secret; where others could read it, change it at its source"
     findings = [
         Finding("written-secret", f"the value of the secret '{name}' is written in {place}", fix=fix)
-        for name, value in values.items() for place, text in texts.items() if redact(text, [value]) != text
+        for name, redactor in redactors.items() for place, text in texts.items() if redactor.text(text) != text
     ]  # fmt: skip
     if findings:
         raise InvalidInput(f"{plan.file} cannot run: the record would keep a secret", findings=findings)

@@ -9,9 +9,6 @@ from typing import Any, NamedTuple
 
 # Patterns are compiled when first needed: most runs look for nothing of the kind.
 
-# Stands among the values that may be written nowhere, for all texts of these forms. No value holds a NUL.
-PERSONAL = "\0personal data"
-
 # Registered lengths of account numbers (ISO 13616); the length is what tells where one ends.
 _IBAN_LENGTHS: Mapping[int, str] = {
     15: "NO", 16: "BE BI", 18: "DK FI FO GL NL SD FK", 19: "MK SI", 20: "AT BA EE KZ LT LU XK MN",

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
 
-from strands_cli.secrets.redaction import redact
+from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
 
-_hidden: frozenset[str] = frozenset()
+_hidden = HIDE_NOTHING
 
 
-def hide(values: Iterable[str]) -> None:
-    """Keep values out of what the process shows from now on: threads that outlive a run may still print them."""
+def hide(redactor: Redactor) -> None:
+    """Hide all of this in what the process shows from now on: threads that outlive a run may still print it."""
     global _hidden
-    _hidden |= frozenset(values)
+    _hidden = _hidden.union(redactor)
 
 
 def shown(text: str) -> str:
     """Return a text without the values that are hidden."""
-    return redact(text, _hidden)
+    return _hidden.text(text)
 
 
 class RedactedFormatter(logging.Formatter):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from strands_cli.engine.tracing_port import Tracing
     from strands_cli.events import RunStatus, StepKind, Usage
     from strands_cli.planning.telemetry_destination import Destination
+    from strands_cli.secrets import Redactor
     from strands_cli.telemetry.span_export import RedactedExporter
     from strands_cli.workflow.model import Otel, Telemetry
 
@@ -43,18 +44,18 @@ def provider_here() -> TracerProvider | None:
 
 @contextlib.asynccontextmanager
 async def open_tracing(
-    telemetry: Telemetry, destination: Destination, secrets: frozenset[str], warn: Callable[[str], None]
+    telemetry: Telemetry, destination: Destination, redactor: Redactor, warn: Callable[[str], None]
 ) -> AsyncIterator[Tracing]:
     """Trace what happens inside; spans that cannot be sent do not hold the run up, and `warn` hears of them once.
 
     Args:
         telemetry: What the workflow says, with its `otel`.
         destination: Where they go.
-        secrets: What may be in none of them.
+        redactor: Hides in each of them what must not leave.
         warn: Takes a line.
     """
     try:
-        provider, exporter = _made(telemetry, destination, secrets)
+        provider, exporter = _made(telemetry, destination, redactor)
     except Exception as error:  # noqa: BLE001 - what OpenTelemetry's variables say may be anything
         warn(f"this run is not traced: {type(error).__name__}: {error}")
         yield UNTRACED
@@ -121,13 +122,13 @@ class OpenSpan:
 
 
 def _made(
-    telemetry: Telemetry, destination: Destination, secrets: frozenset[str]
+    telemetry: Telemetry, destination: Destination, redactor: Redactor
 ) -> tuple[TracerProvider, RedactedExporter]:
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
     from strands_cli.telemetry.span_export import exporter_to
 
-    provider, exporter = _provider(telemetry.otel), exporter_to(destination, telemetry.redact, secrets)
+    provider, exporter = _provider(telemetry.otel), exporter_to(destination, telemetry.redact, redactor)
     provider.add_span_processor(BatchSpanProcessor(exporter))
     return provider, exporter
 

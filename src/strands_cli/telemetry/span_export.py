@@ -12,22 +12,21 @@ from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SpanExporter, SpanExportResult
 from opentelemetry.trace import Status
 
-from strands_cli.secrets import redact, redact_json
-
 if TYPE_CHECKING:
     from strands_cli.planning.telemetry_destination import Destination
+    from strands_cli.secrets import Redactor
     from strands_cli.workflow.model import Redact
 
 LEFT_OUT = "[left out]"
 
 
-def exporter_to(destination: Destination, redacting: Redact, secrets: frozenset[str]) -> RedactedExporter:
+def exporter_to(destination: Destination, redacting: Redact, redactor: Redactor) -> RedactedExporter:
     """Return what sends spans there, without what is to be left out."""
-    redaction = SpanRedaction(secrets, inputs=redacting.tool_inputs, outputs=redacting.tool_outputs)
+    redaction = SpanRedaction(redactor, inputs=redacting.tool_inputs, outputs=redacting.tool_outputs)
     if destination.kind == "console":
         line = ConsoleSpanExporter(out=sys.stderr, formatter=lambda span: span.to_json(indent=None) + "\n")
         return RedactedExporter(line, redaction, "the console")
-    return RedactedExporter(_otlp(destination), redaction, redact(destination.url, secrets))
+    return RedactedExporter(_otlp(destination), redaction, redactor.text(destination.url))
 
 
 def _otlp(destination: Destination) -> SpanExporter:
@@ -98,8 +97,8 @@ class RedactedExporter(SpanExporter):
 class SpanRedaction:
     """Takes out of a span what may not leave: secrets always, `inputs` and `outputs` of tools where asked for."""
 
-    def __init__(self, secrets: frozenset[str], *, inputs: bool, outputs: bool) -> None:
-        self._secrets = secrets
+    def __init__(self, redactor: Redactor, *, inputs: bool, outputs: bool) -> None:
+        self._redactor = redactor
         self._inputs = inputs
         self._outputs = outputs
         self._longest = _longest(os.environ)
@@ -108,7 +107,7 @@ class SpanRedaction:
         """Return the span as it may leave."""
         is_tool = (span.attributes or {}).get("gen_ai.operation.name") == "execute_tool"
         return ReadableSpan(
-            name=redact(span.name, self._secrets),
+            name=self._redactor.text(span.name),
             context=span.context,
             parent=span.parent,
             resource=span.resource,
@@ -129,12 +128,12 @@ class SpanRedaction:
         """Return the status; that of a tool's span is made of what the tool answered."""
         if status.description is None:
             return status
-        said = LEFT_OUT if is_tool and self._outputs else redact(status.description, self._secrets)
+        said = LEFT_OUT if is_tool and self._outputs else self._redactor.text(status.description)
         return Status(status.status_code, said)
 
     def _attributes(self, attributes: Mapping[str, Any] | None, is_tool: bool, event: str) -> dict[str, Any]:
         return {
-            redact(name, self._secrets): LEFT_OUT if self._is_left_out(name, is_tool, event) else self._value(value)
+            self._redactor.text(name): LEFT_OUT if self._is_left_out(name, is_tool, event) else self._value(value)
             for name, value in (attributes or {}).items()
         }
 
@@ -150,19 +149,19 @@ class SpanRedaction:
         if isinstance(value, (list, tuple)):
             return [self._value(item) for item in value]
         if not isinstance(value, str):
-            return redact_json(value, self._secrets)
+            return self._redactor.json(value)
         return self._text(value)[: self._longest]
 
     def _text(self, text: str) -> str:
         """Return a text redacted; what is JSON in it, as the messages of a model are, by its parts."""
         if text[:1] not in ("{", "["):
-            return redact(text, self._secrets)
+            return self._redactor.text(text)
         try:
             parts = json.loads(text)
         except (ValueError, RecursionError):
-            return redact(text, self._secrets)
-        parts = redact_json(self._without_calls(parts), self._secrets)
-        return redact(json.dumps(parts, ensure_ascii=False), self._secrets)
+            return self._redactor.text(text)
+        parts = self._redactor.json(self._without_calls(parts))
+        return self._redactor.text(json.dumps(parts, ensure_ascii=False))
 
     def _without_calls(self, value: Any) -> Any:
         """Leave out what messages hold of the calls of tools, in the SDK's form and in that of OpenTelemetry."""

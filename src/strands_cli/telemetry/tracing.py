@@ -12,10 +12,11 @@ from strands_cli.planning.telemetry_destination import destination_of
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan
+    from strands_cli.secrets import Redactor
 
 
 @contextlib.asynccontextmanager
-async def tracing_of(planned: Plan, secrets: frozenset[str], warn: Callable[[str], None]) -> AsyncIterator[Tracing]:
+async def tracing_of(planned: Plan, redactor: Redactor, warn: Callable[[str], None]) -> AsyncIterator[Tracing]:
     """Give what traces a run; `warn` receives what goes wrong with sending spans."""
     destination = destination_of(planned.spec.telemetry.otel, os.environ)
     if destination is None:
@@ -23,5 +24,5 @@ async def tracing_of(planned: Plan, secrets: frozenset[str], warn: Callable[[str
         return
     from strands_cli.telemetry.run_spans import open_tracing  # only a run that sends spans needs OpenTelemetry
 
-    async with open_tracing(planned.spec.telemetry, destination, secrets, warn) as tracing:
+    async with open_tracing(planned.spec.telemetry, destination, redactor, warn) as tracing:
         yield tracing

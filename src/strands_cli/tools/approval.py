@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from strands_cli.canonical_json import digest_of
@@ -11,14 +11,14 @@ from strands_cli.engine.ports import Question
 from strands_cli.engine.scope import StepScope
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.policy import Decision
-from strands_cli.secrets import redact_json
+from strands_cli.secrets import Redactor
 
 MAX_SHOWN = 1000
 MAX_SHOWN_ITEMS = 50
 
 
 async def approved(
-    planned: PlannedTool, arguments: Any, asked: Decision, scope: StepScope, key: str, secrets: Iterable[str]
+    planned: PlannedTool, arguments: Any, asked: Decision, scope: StepScope, key: str, redactor: Redactor
 ) -> Decision:
     """Put a call to a person; the approval is bound to the digest of these very arguments.
 
@@ -28,7 +28,7 @@ async def approved(
         asked: Why policy asks.
         scope: The step in which the call happens.
         key: The call's path in the run.
-        secrets: What may not be shown.
+        redactor: Hides secrets in the question.
 
     Returns:
         What the answer means: allow or deny.
@@ -41,7 +41,7 @@ async def approved(
         key=f"{key}/approval",
         kind="approval",
         prompt=f"Allow {scope.who} to call {name} of {planned.distribution}? ({asked.rule})",
-        context=shown(redact_json(arguments, secrets)),
+        context=shown(redactor.json(arguments)),
         pattern="yes|no",
     )
     answer = await scope.ask(question, {"tool": name, "arguments": digest_of(arguments)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 DEFAULT_TIMEOUT_S = 120.0
@@ -20,7 +20,7 @@ class Contract:
     """
 
     workspace: Mapping[str, Any]
-    secrets: Mapping[str, str]
+    secrets: Mapping[str, str] = field(repr=False)
 
     def keywords(
         self, config: Mapping[str, Any], deadline: float, cancel: threading.Event, declared: Sequence[str] = ()

@@ -13,7 +13,7 @@ from strands_cli.engine.scope import StepScope
 from strands_cli.events import ToolProgress
 from strands_cli.hooks.hook_values import ToolCall
 from strands_cli.planning.secret_values import secrets_declared
-from strands_cli.secrets import redact_json
+from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools.calling_contract import Contract, timeout_of
 from strands_cli.tools.interrupts import Asking
 from strands_cli.tools.invocation import Answers, AsksPersonError
@@ -35,7 +35,7 @@ class Attempt:
         effect: Its row in the journal.
         state: The SDK's invocation state.
         contract: What every tool gets.
-        secrets: What may not appear in an event.
+        redactor: Hides secrets in events.
     """
 
     tool: LoadedTool
@@ -44,7 +44,7 @@ class Attempt:
     effect: Effect
     state: Mapping[str, Any]
     contract: Contract
-    secrets: frozenset[str] = frozenset()
+    redactor: Redactor = HIDE_NOTHING
 
     @property
     def name(self) -> str:
@@ -74,7 +74,7 @@ class Attempt:
         Raises:
             WaitingForPerson: nobody has answered yet.
         """
-        asking = Asking(self.tool, self.arguments, self.scope, self.effect, self.secrets)
+        asking = Asking(self.tool, self.arguments, self.scope, self.effect, self.redactor)
         refusal = await asking.recall()
         try:
             while True:
@@ -114,7 +114,7 @@ class Attempt:
 
         def progress(value: Any) -> None:
             if not over.is_set():
-                shown = redact_json(printable_value(value), self.secrets)
+                shown = self.redactor.json(printable_value(value))
                 self.scope.emit(ToolProgress(self.scope.now(), self.effect.key, self.name, shown))
 
         state = {**self.state, "strands_cli": contract}
@@ -140,7 +140,7 @@ class Attempt:
 
     def _fitting(self, result: Result, structured: Any = None) -> Result:
         """Return the result, or an error where it is not what the tool's output schema promises."""
-        problem = output_problem(self.tool.output_schema, result, self.secrets, structured)
+        problem = output_problem(self.tool.output_schema, result, self.redactor, structured)
         return result if problem is None else error_result(self._id, "invalid_output", problem)
 
 

@@ -14,7 +14,7 @@ from strands_cli.hooks.manager import Hooks
 from strands_cli.planning.plan import WorkflowTool
 from strands_cli.planning.policy_requests import request_of
 from strands_cli.policy import Decision, Request, Rule
-from strands_cli.secrets import redact
+from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools.approval import approved
 from strands_cli.tools.call_arguments import reads_only_now
 from strands_cli.tools.calling_contract import Contract as Contract
@@ -39,7 +39,7 @@ class Gate:
     Attributes:
         rules: All rules in force.
         contract: What every tool gets.
-        secrets: Values that may not appear in a result, an event or the journal.
+        redactor: Hides secrets in results, events and the journal.
         hooks: The hook plugins; without them policy alone decides.
         workflow: The workflow's file.
         locked: What a lock vouches for: distributions, and MCP servers as `mcp:ID`.
@@ -49,7 +49,7 @@ class Gate:
 
     rules: Sequence[Rule]
     contract: Contract
-    secrets: frozenset[str] = frozenset()
+    redactor: Redactor = HIDE_NOTHING
     hooks: Hooks | None = None
     workflow: str | None = None
     is_typed: bool = False
@@ -81,7 +81,7 @@ class Gate:
             # The SDK would turn the exception into text for the model: leave the reason, end the agent's loop.
             scope.stop(error)
         except Exception as error:  # noqa: BLE001 - our own mistake must end the run, never become text for a model
-            said = redact(f"{type(error).__name__}: {error}", self.secrets)
+            said = self.redactor.text(f"{type(error).__name__}: {error}")
             scope.stop(StrandsCliError(f"the gate failed at {tool.planned.name}: {said}"))
         return error_result(tool_use["toolUseId"], "unavailable", "the run stops here")
 
@@ -109,7 +109,7 @@ class Gate:
             return result
         await scope.turn(request)
         asked = {**tool_use, "name": name, "input": arguments}
-        attempt = Attempt(tool, asked, scope, effect, state, self.contract, self.secrets)
+        attempt = Attempt(tool, asked, scope, effect, state, self.contract, self.redactor)
         result, seconds = await self._made(attempt, request, problem, span)
         scope.emit(_finished(scope, effect, name, result, seconds, replayed=False))
         await self._plugins.tell(tool, request, scope, result)
@@ -121,7 +121,7 @@ class Gate:
         """Make a call that the journal does not hold, or refuse it, and write down what came of it."""
         started = attempt.scope.monotonic()
         detail: dict[str, Any] = {"distribution": attempt.tool.planned.distribution}
-        refusal = _check_input(attempt, problem, self.secrets)
+        refusal = _check_input(attempt, problem, self.redactor)
         if refusal is None:
             decision = await self._decide(attempt, request)
             detail |= {"decision": decision.effect, "rule": decision.rule}
@@ -137,7 +137,7 @@ class Gate:
             await attempt.effect.start()
             result = refusal
         # Redacted before it is cut: half a secret at the edge would not be found.
-        result = capped(redacted(result, self.secrets), output_bytes_of(attempt.tool.claims))
+        result = capped(redacted(result, self.redactor), output_bytes_of(attempt.tool.claims))
         detail |= span.finished(attempt.effect, result)
         output = encode({"status": result["status"], "content": result["content"]})
         await attempt.effect.finish(output, detail=detail)
@@ -149,12 +149,12 @@ class Gate:
         planned, scope = attempt.tool.planned, attempt.scope
         decision = await self._plugins.decide(attempt.tool, request, scope)
         # What a plugin says, and what a rule about arguments quotes, may hold anything.
-        decision = replace(decision, rule=redact(decision.rule, self.secrets))
+        decision = replace(decision, rule=self.redactor.text(decision.rule))
         if decision.effect == "ask" and self.is_typed:
             decision = Decision("allow", f"typed by hand ({decision.rule})")
         if decision.effect == "ask":
-            decision = await approved(planned, attempt.arguments, decision, scope, attempt.effect.key, self.secrets)
-            decision = replace(decision, rule=redact(decision.rule, self.secrets))
+            decision = await approved(planned, attempt.arguments, decision, scope, attempt.effect.key, self.redactor)
+            decision = replace(decision, rule=self.redactor.text(decision.rule))
         scope.emit(
             ToolCallDecided(
                 scope.now(), attempt.effect.key, planned.name, decision.effect, decision.rule, planned.distribution
@@ -172,13 +172,13 @@ def _arguments_of(tool: LoadedTool, given: Any) -> tuple[Any, str | None]:
         return problem, problem
 
 
-def _check_input(attempt: Attempt, problem: str | None, secrets: frozenset[str]) -> Result | None:
+def _check_input(attempt: Attempt, problem: str | None, redactor: Redactor) -> Result | None:
     """Return the error result for arguments that the tool cannot be called with, or None."""
     arguments = attempt.arguments
     if problem is None and not isinstance(arguments, Mapping):
-        problem = f"the arguments are not a JSON object: {shortened(redact(str(arguments), secrets), 200)}"
+        problem = f"the arguments are not a JSON object: {shortened(redactor.text(str(arguments)), 200)}"
     try:
-        problem = problem or first_problem(attempt.tool.schema, arguments, secrets)
+        problem = problem or first_problem(attempt.tool.schema, arguments, redactor)
     except SchemaFaultError as fault:
         return attempt.refused("unavailable", f"the tool's input schema cannot be used: {fault}")
     return attempt.refused("invalid_input", problem) if problem is not None else None

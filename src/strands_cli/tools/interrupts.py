@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from typing import Any
 
 from strands.interrupt import Interrupt
@@ -12,7 +11,7 @@ from strands_cli.canonical_json import digest_of
 from strands_cli.engine.effects import Effect
 from strands_cli.engine.ports import Question
 from strands_cli.engine.scope import StepScope
-from strands_cli.secrets import redact, redact_json
+from strands_cli.secrets import Redactor
 from strands_cli.tools.manifest_check import LoadedTool
 from strands_cli.tools.tool_results import shortened, storable_value
 
@@ -26,15 +25,13 @@ class Asking:
         answers: What was answered so far, by the question's name.
     """
 
-    def __init__(
-        self, tool: LoadedTool, arguments: Any, scope: StepScope, effect: Effect, secrets: Iterable[str]
-    ) -> None:
+    def __init__(self, tool: LoadedTool, arguments: Any, scope: StepScope, effect: Effect, redactor: Redactor) -> None:
         self.answers: dict[str, Any] = {}
         self._tool = tool.planned
         self._arguments = arguments
         self._scope = scope
         self._effect = effect
-        self._secrets = frozenset(secrets)
+        self._redactor = redactor
         self._asked: list[dict[str, Any]] = []
         self._handed: dict[str, Interrupt] = {}
 
@@ -64,7 +61,7 @@ class Asking:
         name = str(interrupt.name)
         if name in self.answers:
             return self._hand(interrupt)
-        reason = redact_json(storable_value(interrupt.reason), self._secrets)
+        reason = self._redactor.json(storable_value(interrupt.reason))
         await self._effect.wait({"asked": [*self._asked, {"name": name, "reason": reason}]})
         refusal = await self._put({"name": name, "reason": reason})
         return self._hand(interrupt) if refusal is None else refusal
@@ -102,6 +99,6 @@ class Asking:
         return Question(
             key=f"{self._effect.key}/interrupt.{len(self._asked)}",
             kind="interrupt",
-            prompt=shortened(redact(f"{who}: {said}", self._secrets), MAX_PROMPT),
+            prompt=shortened(self._redactor.text(f"{who}: {said}"), MAX_PROMPT),
             context=more,
         )

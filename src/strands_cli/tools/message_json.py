@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import copy
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from strands_cli.events import Usage
-from strands_cli.secrets import PERSONAL, redact, redact_json
+from strands_cli.secrets import Redactor
 
 
 def request_text(messages: Sequence[Any]) -> str:
@@ -32,13 +32,12 @@ def request_text(messages: Sequence[Any]) -> str:
     return "\n".join(lines)
 
 
-def without_secrets(events: Sequence[Any], secrets: Iterable[str]) -> list[Any]:
+def without_secrets(events: Sequence[Any], redactor: Redactor) -> list[Any]:
     """Return a turn's stream events without secrets, also one that the model has said in several pieces.
 
     A block in whose pieces together a secret stands gets all of its text in the first of them.
     """
-    secrets = frozenset(secrets)
-    cleaned = [copy.deepcopy(event) if _holds_input(event) else redact_json(event, secrets) for event in events]
+    cleaned = [copy.deepcopy(event) if _holds_input(event) else redactor.json(event) for event in events]
     pieces: dict[tuple[int, str], list[tuple[dict[str, Any], str]]] = {}
     block = 0
     for event in cleaned:
@@ -53,7 +52,7 @@ def without_secrets(events: Sequence[Any], secrets: Iterable[str]) -> list[Any]:
                 pieces.setdefault((block, kind), []).append((place, name))
     for (_, kind), places in pieces.items():
         whole = "".join(place[name] for place, name in places)
-        said = _input_without(whole, secrets) if kind == "input" else redact(whole, secrets)
+        said = _input_without(whole, redactor) if kind == "input" else redactor.text(whole)
         if said != whole:
             for index, (place, name) in enumerate(places):
                 place[name] = "" if index else said
@@ -66,16 +65,16 @@ def _holds_input(event: Mapping[str, Any]) -> bool:
     return isinstance(tool_use, Mapping) and tool_use.keys() == {"input"} and isinstance(tool_use["input"], str)
 
 
-def _input_without(text: str, secrets: frozenset[str]) -> str:
+def _input_without(text: str, redactor: Redactor) -> str:
     """Return the arguments of a tool use without secrets; where they were JSON they are JSON."""
     try:
         given = json.loads(text)
     except (ValueError, RecursionError):
-        return redact(text, secrets)
-    cleaned = redact_json(given, secrets)
+        return redactor.text(text)
+    cleaned = redactor.json(given)
     said = text if cleaned == given else json.dumps(cleaned, ensure_ascii=False)
     # A value may stand across the signs of JSON too; what only looks personal there is none.
-    return redact(said, secrets - {PERSONAL})
+    return redactor.without_personal_data.text(said)
 
 
 def in_request_order(messages: Any) -> list[Any]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools.schema.schemas import SchemaFaultError, first_problem
 
 _NONE = object()
@@ -21,14 +22,17 @@ def output_schema_of(spec: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def output_problem(
-    schema: Mapping[str, Any] | None, result: Mapping[str, Any], secrets: Iterable[str] = (), structured: Any = None
+    schema: Mapping[str, Any] | None,
+    result: Mapping[str, Any],
+    redactor: Redactor = HIDE_NOTHING,
+    structured: Any = None,
 ) -> str | None:
     """Return why a result is not what was promised, with the place, or None.
 
     Args:
         schema: The output schema; without one nothing is promised. An error result promises nothing either.
         result: The result, well formed.
-        secrets: What may not appear in the answer.
+        redactor: Hides secrets in the answer.
         structured: What the tool itself gave as its structured content (MCP).
     """
     if schema is None or result["status"] != "success":
@@ -37,7 +41,7 @@ def output_problem(
     if value is _NONE:
         return "the result holds no JSON, which the tool's output schema promises"
     try:
-        problem = first_problem(schema, value, secrets)
+        problem = first_problem(schema, value, redactor)
     except SchemaFaultError as fault:
         return f"the tool's output schema cannot be used: {fault}"
     return None if problem is None else f"the result does not fit the tool's output schema: {problem}"

@@ -17,7 +17,7 @@ from strands_cli.errors import Denied, InvalidInput, NotEquipped, StrandsCliErro
 from strands_cli.hooks.manager import Hooks
 from strands_cli.planning.plan import PlannedTool, WorkflowTool
 from strands_cli.planning.planned_tool import McpTool, ObjectTool, PythonTool
-from strands_cli.secrets import known_secrets, redact
+from strands_cli.secrets import Redactor
 from strands_cli.tools.forms import Closer, NotAToolError, RawTool, close_all, read_tools, spec_tool
 from strands_cli.tools.import_guard import Tell, current_directory, kept_process, told_when_slow
 from strands_cli.tools.manifest_check import LoadedTool, hold_against_manifest, workflow_tool
@@ -202,7 +202,7 @@ async def _read_plugin(
         task = asyncio.current_task()
         if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
             raise
-        said = redact(f"{type(error).__name__}: {error}", known_secrets(os.environ))
+        said = Redactor.of_environment(os.environ).text(f"{type(error).__name__}: {error}")
         raise NotEquipped(
             f"the tool {planned.ref} of {planned.distribution} cannot be loaded: {said}",
             fix=f"try: python -c 'import {module_name}'; then mend or upgrade {planned.distribution}",

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from strands_cli.secrets import redact_json
+from strands_cli.secrets import Redactor
 from strands_cli.tools.message_json import decode, encode
 
 Result = dict[str, Any]
@@ -214,11 +214,9 @@ def _bytes_in(value: Any) -> int:
     return len(value) if isinstance(value, (bytes, str)) else 0
 
 
-def redacted(result: Result, secrets: Iterable[str]) -> Result:
+def redacted(result: Result, redactor: Redactor) -> Result:
     """Return the result with every secret out of its text and JSON."""
-    content = [
-        block if any(kind in block for kind in _MEDIA) else redact_json(block, secrets) for block in result["content"]
-    ]
+    content = [block if any(kind in block for kind in _MEDIA) else redactor.json(block) for block in result["content"]]
     return {**result, "content": content}
 
 

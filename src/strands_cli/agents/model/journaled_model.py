@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
 from typing import Any
 
 from strands.models import Model
@@ -14,7 +14,7 @@ from strands_cli.engine.effects import Effect
 from strands_cli.engine.scope import StepScope
 from strands_cli.events import ModelCallFinished, ModelCallStarted, ModelRetried, ModelText, Usage
 from strands_cli.providers import ModelSettings
-from strands_cli.secrets import RedactedStream, redact
+from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools.message_json import (
     ToolUseIds,
     broken_inputs,
@@ -47,7 +47,7 @@ class JournaledModel(Model):
         inner: Model,
         settings: ModelSettings,
         scope: StepScope,
-        secrets: Iterable[str] = (),
+        redactor: Redactor = HIDE_NOTHING,
         answer_schema: Mapping[str, Any] | None = None,
         label: str = "model",
     ) -> None:
@@ -56,7 +56,7 @@ class JournaledModel(Model):
         self._answer_schema = answer_schema
         self._settings = settings
         self._scope = scope
-        self._secrets = secrets
+        self._redactor = redactor
         self.broken_inputs: dict[str, str] = {}
         self.label = f"{settings.provider}/{settings.model_id}" if settings.model_id else settings.provider
 
@@ -186,7 +186,7 @@ class JournaledModel(Model):
             try:
                 return await self._turn(effect, ask(), messages)
             except Exception as error:
-                reason = shortened(redact(f"{type(error).__name__}: {error}", self._secrets), MAX_REASON)
+                reason = shortened(self._redactor.text(f"{type(error).__name__}: {error}"), MAX_REASON)
                 wait = retries.wait_after(error, scope.now())
                 if wait is None:
                     await effect.fail(reason)
@@ -203,14 +203,14 @@ class JournaledModel(Model):
         """Return the events of one attempt as the journal holds them; listeners hear its text as it comes."""
         events: list[Any] = []
         ids = ToolUseIds(messages)
-        aloud = RedactedStream(self._secrets)
+        aloud = self._redactor.stream()
         async for event in stream:
             plain = encode(ids.repaired(event))
             events.append(plain)
             if text := text_in(plain):
                 self._say(effect, aloud.feed(text))
         self._say(effect, aloud.rest())
-        return without_secrets(events, self._secrets)
+        return without_secrets(events, self._redactor)
 
     def _say(self, effect: Effect, text: str) -> None:
         # A summary is said to nobody.

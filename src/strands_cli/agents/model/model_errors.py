@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from strands.types.exceptions import (
     ContextWindowOverflowException,
     MaxTokensReachedException,
@@ -12,7 +10,7 @@ from strands.types.exceptions import (
 
 from strands_cli.errors import RunFailed, StrandsCliError
 from strands_cli.planning.plan import PlannedAgent
-from strands_cli.secrets import redact
+from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools.tool_results import shortened
 
 # A provider may answer with a whole page.
@@ -41,14 +39,14 @@ _ADVICE: tuple[tuple[frozenset[str], str], ...] = (
 )
 
 
-def explain(error: BaseException, agent: PlannedAgent, secrets: Iterable[str] = ()) -> StrandsCliError:
-    """Return the reason of a failed model call, without the given secrets; our own errors as they are."""
+def explain(error: BaseException, agent: PlannedAgent, redactor: Redactor = HIDE_NOTHING) -> StrandsCliError:
+    """Return the reason of a failed model call, without secrets; our own errors as they are."""
     if isinstance(error, StrandsCliError):
         return error
     model = f"{agent.model.provider}/{agent.model.model_id}" if agent.model.model_id else agent.model.provider
     subject = f"the model {model} of agent '{agent.id}'"
     # Redacted before it is cut: half a secret at the edge would not be found.
-    said = shortened(redact(str(error), secrets), MAX_SAID)
+    said = shortened(redactor.text(str(error)), MAX_SAID)
     if isinstance(error, MaxTokensReachedException):
         return RunFailed(f"{subject} reached its max_tokens before it finished", fix="raise max_tokens")
     if isinstance(error, ContextWindowOverflowException):

@@ -122,10 +122,9 @@ def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None
 
 def inputs_of(journal: SqliteJournal) -> Any:
     """Return what a run was given, as it may be shown; its record has to keep it unchanged."""
-    from strands_cli.engine.stored_secrets import secrets_at_hand
-    from strands_cli.secrets import redact_json
+    from strands_cli.engine.stored_secrets import stored_redactor
 
-    return redact_json(journal.get("inputs"), secrets_at_hand(journal))
+    return stored_redactor(journal).json(journal.get("inputs"))
 
 
 def listed_tools(given: Mapping[str, str]) -> str:

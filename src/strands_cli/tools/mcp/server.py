@@ -18,7 +18,7 @@ from strands.types import PaginatedList
 from strands_cli.canonical_json import canonical_json
 from strands_cli.engine.threads import DaemonThreads
 from strands_cli.errors import NotEquipped, RunFailed, StrandsCliError
-from strands_cli.secrets import redact
+from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools.invocation import Progress
 from strands_cli.tools.mcp.connection import Link
 from strands_cli.tools.tool_results import Result, error_result
@@ -96,13 +96,13 @@ class Server:
     """
 
     def __init__(
-        self, settings: McpServer, folder: Path, values: Mapping[str, str], secrets: Iterable[str] = ()
+        self, settings: McpServer, folder: Path, values: Mapping[str, str], redactor: Redactor = HIDE_NOTHING
     ) -> None:
         self.settings = settings
         self.tools: dict[str, dict[str, Any]] = {}
         self._folder = folder
         self._values = values
-        self._secrets = frozenset(secrets)
+        self._redactor = redactor
         self._client: Client | None = None
         self._link: Link | None = None
         self._changed: dict[str, str] = {}
@@ -191,7 +191,7 @@ class Server:
         if link is not None and link.last_lines:
             message += "\n  it said: " + "\n  it said: ".join(link.last_lines)
         how = self.settings.url or self.settings.command
-        return NotEquipped(redact(message, self._secrets), fix=f"see that it works by itself: {how}")
+        return NotEquipped(self._redactor.text(message), fix=f"see that it works by itself: {how}")
 
     def _learn(self, served: list[MCPAgentTool]) -> None:
         """Take the definitions, or where there are some hold the new ones against them."""

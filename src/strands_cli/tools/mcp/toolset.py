@@ -15,6 +15,7 @@ from strands_cli.hooks.manager import Hooks
 from strands_cli.lock import LockedServer, LockedTool, compare_tools
 from strands_cli.planning.planned_tool import McpTool
 from strands_cli.planning.resolve.mcp_servers import is_offered, model_name
+from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools.forms import Closer, RawTool
 from strands_cli.tools.invocation import NO_ANSWERS, Answers, Progress
 from strands_cli.tools.manifest_check import LoadedTool, loaded_tool
@@ -35,13 +36,13 @@ class Serving:
     Attributes:
         folder: Where those run that are processes.
         values: The secrets, by name.
-        secrets: What may not appear in an error.
+        redactor: Hides secrets in errors.
         pinned: What the lock has of each server, by id.
     """
 
     folder: Path
-    values: Mapping[str, str] = field(default_factory=dict)
-    secrets: frozenset[str] = frozenset()
+    values: Mapping[str, str] = field(default_factory=dict, repr=False)
+    redactor: Redactor = HIDE_NOTHING
     pinned: Mapping[str, LockedServer] = field(default_factory=dict)
 
 
@@ -95,7 +96,7 @@ async def definitions_of(servers: Iterable[McpServer], serving: Serving) -> dict
     Raises:
         NotEquipped: one does not start.
     """
-    started = [Server(one, serving.folder, serving.values, serving.secrets) for one in servers]
+    started = [Server(one, serving.folder, serving.values, serving.redactor) for one in servers]
     starts = [asyncio.create_task(server.start()) for server in started]
     try:
         if starts:
@@ -131,7 +132,7 @@ class _Group:
     """One server with the planned tools that are of it."""
 
     def __init__(self, settings: McpServer, planned: list[McpTool], serving: Serving, warnings: list[str]) -> None:
-        self.server = Server(settings, serving.folder, serving.values, serving.secrets)
+        self.server = Server(settings, serving.folder, serving.values, serving.redactor)
         self.record = planned[0].record
         self.loaded: list[tuple[McpTool, list[LoadedTool]]] = []
         self._planned = planned

@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 import itertools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from strands_cli.secrets import redact
+from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools.schema.validators import (
     MAX_BYTES,
     MAX_DEPTH,
@@ -75,7 +75,7 @@ def _knows_null(part: Mapping[str, Any]) -> bool:
     return not isinstance(kinds, (str, list)) or "null" in ([kinds] if isinstance(kinds, str) else kinds)
 
 
-def first_problem(schema: Mapping[str, Any], value: Any, secrets: Iterable[str] = ()) -> str | None:
+def first_problem(schema: Mapping[str, Any], value: Any, redactor: Redactor = HIDE_NOTHING) -> str | None:
     """Return what is wrong with a value, with its place and without secrets, or None.
 
     Raises:
@@ -96,7 +96,7 @@ def first_problem(schema: Mapping[str, Any], value: Any, secrets: Iterable[str] 
         return None
     place = error.json_path.removeprefix("$").lstrip(".")
     # Redacted before it is cut: half a secret at the edge would not be found.
-    return _shortened(redact(f"{place}: {error.message}" if place else error.message, secrets))
+    return _shortened(redactor.text(f"{place}: {error.message}" if place else error.message))
 
 
 def problem_of_text(schema: Mapping[str, Any], text: str) -> str | None:

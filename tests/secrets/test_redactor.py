@@ -1,0 +1,167 @@
+"""A redactor finds secrets in every form in which they usually travel, alike in texts, JSON and streams."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from strands_cli.engine.journal import SqliteJournal
+from strands_cli.events import ModelText
+from strands_cli.secrets import HIDE_NOTHING, MARK, MIN_LENGTH, Redactor
+from strands_cli.tools.gate import Contract, Gate
+from strands_cli.tools.mcp.toolset import Serving
+
+SECRET = 'sk-Ab+/=?&"\\ é0123456789'
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        SECRET,
+        json.dumps(SECRET)[1:-1],
+        json.dumps(SECRET, ensure_ascii=False)[1:-1],
+        quote(SECRET),
+        quote(SECRET, safe=""),
+        quote_plus(SECRET),
+        SECRET.encode().hex(),
+        SECRET.encode().hex().upper(),
+    ],
+)
+def test_each_form_of_a_secret_is_found(form: str) -> None:
+    assert Redactor([SECRET]).text(f"a {form} b {form}") == f"a {MARK} b {MARK}"
+
+
+@given(st.binary(max_size=5), st.text(min_size=MIN_LENGTH, max_size=60), st.binary(max_size=5))
+def test_a_secret_is_found_inside_longer_base64(before: bytes, secret: str, after: bytes) -> None:
+    if len(secret.encode("utf-8", "surrogatepass")) < MIN_LENGTH:
+        return
+    raw = before + secret.encode("utf-8", "surrogatepass") + after
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        assert MARK in Redactor([secret]).text(encode(raw).decode())
+
+
+def test_a_basic_authorization_header_is_redacted() -> None:
+    header = "Basic " + base64.b64encode(f"user:{SECRET}".encode()).decode()
+    redacted = Redactor([SECRET]).text(header).partition(" ")[2]
+    assert base64.b64decode(redacted.partition("[")[0] + "==")[:5] == b"user:"[:5]
+    assert SECRET.encode() not in base64.b64decode(redacted.replace(MARK, "") + "===")
+
+
+@given(st.text(max_size=50), st.lists(st.text(min_size=MIN_LENGTH, max_size=20), max_size=3))
+def test_no_secret_is_left(text: str, secrets: list[str]) -> None:
+    redacted = Redactor(secrets).text("".join([text, *secrets, text]))
+    assert all(secret not in redacted.replace(MARK, "\0") for secret in secrets)
+
+
+def test_the_longer_of_two_secrets_goes_whole() -> None:
+    assert Redactor(["0123456789", "0123456789abcdef"]).text("0123456789abcdef") == MARK
+
+
+@pytest.mark.parametrize("short", ["", "k", "key", "1234567"])
+def test_a_short_value_would_be_found_by_chance_and_is_let_be(short: str) -> None:
+    assert Redactor([short]).text(f"the key k is {short}") == f"the key k is {short}"
+
+
+def test_nothing_secret_changes_nothing() -> None:
+    value = {"a": [1, "text", None]}
+    assert HIDE_NOTHING.json(value) is value
+    assert HIDE_NOTHING.text("text") == "text"
+
+
+def test_json_is_redacted_in_texts_and_keys_at_any_depth() -> None:
+    secret = "0123456789"
+    value = {secret: [{"a": f"x{secret}"}, (secret, 5, None, True)]}
+    assert Redactor([secret]).json(value) == {MARK: [{"a": f"x{MARK}"}, [MARK, 5, None, True]]}
+
+
+def test_the_providers_keys_in_the_environment_are_known() -> None:
+    environ = {
+        "OPENAI_API_KEY": "openai-key",
+        "AWS_SECRET_ACCESS_KEY": "aws-key!",
+        "AWS_BEARER_TOKEN_BEDROCK": "bearer-key",
+        "GROQ_API_KEY": "groq-key",
+        "PATH": "/usr/local/bin",
+        "OPENAI_BASE_URL": "http://x",
+    }
+    assert Redactor.of_environment(environ) == Redactor(["openai-key", "aws-key!", "bearer-key", "groq-key"])
+
+
+# -- texts that come in pieces
+
+
+@given(st.text(max_size=30), st.text(min_size=MIN_LENGTH, max_size=20), st.text(max_size=30), st.integers(1, 7))
+def test_a_secret_in_pieces_is_not_let_through(before: str, secret: str, after: str, size: int) -> None:
+    text = f"{before}{secret}{after}"
+    stream = Redactor([secret]).stream()
+    shown = "".join(stream.feed(text[start : start + size]) for start in range(0, len(text), size)) + stream.rest()
+    assert shown == Redactor([secret]).text(text)
+
+
+def test_only_what_may_be_the_beginning_of_a_secret_is_held_back() -> None:
+    stream = Redactor(["0123456789"]).stream()
+    assert [stream.feed(piece) for piece in ("so ", "01", "2x", "0123", "456789.")] == [
+        "so ",
+        "",
+        "012x",
+        "",
+        f"{MARK}.",
+    ]
+    assert stream.rest() == ""
+
+
+def test_without_secrets_every_piece_is_let_through_at_once() -> None:
+    assert HIDE_NOTHING.stream().feed("0123") == "0123"
+
+
+# -- the value
+
+
+def test_what_a_redactor_hides_is_in_no_repr(tmp_path: Path) -> None:
+    redactor = Redactor([SECRET, "0123456789"])
+    journal = SqliteJournal.create(tmp_path / "r1")
+    journal.redactor = redactor
+    contract = Contract(workspace={}, secrets={"TOKEN": SECRET})
+    shown = [redactor, journal, Gate((), contract, redactor), Serving(tmp_path, {"TOKEN": SECRET}, redactor)]
+    journal.close()
+    for text in (f"{one!r} {one}" for one in (*shown, shown, redactor.stream())):
+        assert not redactor.may_hide_in(text)
+    assert "2 secrets" in repr(redactor)
+
+
+def test_a_union_hides_what_each_of_its_parts_hides() -> None:
+    first, second, third = Redactor(["0123456789"]), Redactor(["abcdefghij"]), Redactor(personal=True)
+    union = first.union(second, third)
+    assert union == third.union(second, first) == Redactor(["abcdefghij", "0123456789"], personal=True)
+    assert union.text("0123456789 abcdefghij bob@example.com") == f"{MARK} {MARK} [e-mail]"
+    assert union.union(first, third) is union
+    assert first.text("abcdefghij") == "abcdefghij"
+    with pytest.raises(AttributeError):
+        first.personal = True  # type: ignore[misc]
+
+
+PARTS = ["s3cr3t-value", "01234567", "[secret]", "bob@example.com", "+49 30 1234567", "4111111111111111", "word", "\n"]
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.sampled_from(PARTS) | st.text(max_size=5), max_size=6).map(" ".join),
+    st.lists(st.sampled_from(["s3cr3t-value", "01234567"]) | st.text(min_size=MIN_LENGTH, max_size=12), max_size=3),
+    st.booleans(),
+    st.integers(1, 20),
+)
+def test_text_json_stream_and_record_agree(text: str, secrets: list[str], personal: bool, size: int) -> None:
+    redactor = Redactor(secrets, personal=personal)
+    redacted = redactor.text(text)
+    assert redactor.json({"a": [text, 5, None]}) == {"a": [redacted, 5, None]}
+    assert redactor.record(ModelText(1.5, text, text)) == ModelText(1.5, redacted, redacted)
+    stream = redactor.stream()
+    pieces = [stream.feed(text[start : start + size]) for start in range(0, len(text), size)]
+    assert "".join([*pieces, stream.rest()]) == redacted
+    assert redacted == text or redactor.may_hide_in(json.dumps(text, ensure_ascii=False))
+    assert HIDE_NOTHING.union(redactor) == redactor
