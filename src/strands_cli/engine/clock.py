@@ -7,7 +7,7 @@ import time
 
 
 class SystemClock:
-    """Real time: epoch seconds for records, monotonic seconds for durations."""
+    """Real time: seconds since the epoch for the journal, monotonic seconds for durations."""
 
     def now(self) -> float:
         """Return seconds since the epoch."""
@@ -18,5 +18,5 @@ class SystemClock:
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait; whoever cancels need not."""
+        """Wait; a cancelled task stops waiting."""
         await asyncio.sleep(seconds)

@@ -1,4 +1,4 @@
-"""Jobs with dependencies, run side by side: one way to succeed, one to fail, one to wait for people."""
+"""Jobs with dependencies that run side by side; each completes, fails or waits for a person."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a job: its value, or why there is none."""
+    """How a job ended: its value, or the error."""
 
     status: Literal["completed", "failed", "skipped"]
     value: Any = None
@@ -31,14 +31,14 @@ class Outcome:
 
 @dataclass(slots=True)
 class _Board:
-    """Which jobs wait for others, are running, over, and wait for people."""
+    """Which jobs have not begun, run, have ended, and wait for a person."""
 
     jobs: Mapping[str, Job]
-    tell: Callable[[str, Outcome], None]
+    report: Callable[[str, Outcome], None]
     order: dict[str, int] = field(init=False)
     missing: dict[str, set[str]] = field(init=False)
     followers: dict[str, list[str]] = field(init=False)
-    over: dict[str, Outcome] = field(default_factory=dict)
+    ended: dict[str, Outcome] = field(default_factory=dict)
     running: dict[asyncio.Future[Any], str] = field(default_factory=dict)
     finished: asyncio.Queue[asyncio.Future[Any]] = field(default_factory=asyncio.Queue)
     waiting: dict[str, WaitingForPerson] = field(default_factory=dict)
@@ -52,12 +52,12 @@ class _Board:
                 self.followers[dep].append(name)
 
     def start(self, names: list[str]) -> None:
-        """Start jobs whose dependencies are over; skip those that depend on a failure, and so on down."""
+        """Start jobs whose dependencies have ended; skip those that depend on a failure, directly or not."""
         waiting = list(names)
         while waiting:
             name = waiting.pop(0)
             job = self.jobs[name]
-            if all(self.over[dep].status == "completed" for dep in job.deps):
+            if all(self.ended[dep].status == "completed" for dep in job.deps):
                 task = asyncio.ensure_future(job.work())
                 self.running[task] = name
                 task.add_done_callback(self.finished.put_nowait)
@@ -65,15 +65,15 @@ class _Board:
                 waiting += self.end(name, Outcome("skipped"))
 
     def end(self, name: str, outcome: Outcome) -> list[str]:
-        """Note that a job is over; return those that need not wait any longer."""
-        self.over[name] = outcome
-        self.tell(name, outcome)
+        """Record the end of a job; return the jobs that waited for it alone."""
+        self.ended[name] = outcome
+        self.report(name, outcome)
         for follower in self.followers[name]:
             self.missing[follower].discard(name)
         return [follower for follower in self.followers[name] if not self.missing[follower]]
 
     def take(self, task: asyncio.Future[Any]) -> list[str]:
-        """Take what a finished task brought, and return what may start now; raise what must stop the others."""
+        """Record the end of a task, and return the jobs that may start; raise an error that stops all jobs."""
         name = self.running.pop(task)
         try:
             return self.end(name, Outcome("completed", task.result()))
@@ -86,28 +86,28 @@ class _Board:
             return self.end(name, Outcome("failed", error=error.message))
 
     async def next_finished(self) -> list[asyncio.Future[Any]]:
-        """Wait until a task has finished; of several at once the first of the file comes first."""
+        """Wait until tasks have finished; return them in the order of the file."""
         tasks = [await self.finished.get()]
         while not self.finished.empty():
             tasks.append(self.finished.get_nowait())
         return sorted(tasks, key=lambda task: self.order[self.running[task]])
 
 
-async def run_jobs(jobs: Mapping[str, Job], tell: Callable[[str, Outcome], None]) -> None:
+async def run_jobs(jobs: Mapping[str, Job], report: Callable[[str, Outcome], None]) -> None:
     """Run jobs, each as soon as its dependencies are done.
 
-    A job that fails without stopping the others is `failed`, and those that depend on it `skipped`. A job that waits
-    for a person lets the others go on as far as they can.
+    A job that fails without stopping the others is `failed`, and those that depend on it are `skipped`. While a job
+    waits for a person, the others continue as far as they can.
 
     Args:
         jobs: The jobs by name; their dependencies are names of others.
-        tell: Called with each job's outcome, before a job that depends on it starts.
+        report: Called with each job's outcome, before a job that depends on it starts.
 
     Raises:
-        WaitingForPerson: when nothing else can go on.
-        StrandsCliError: the first error of a job that stops the others; they are cancelled and can be resumed.
+        WaitingForPerson: A job waits, and no other job can continue.
+        StrandsCliError: The first error of a job that stops the others; they are cancelled and can be resumed.
     """
-    board = _Board(jobs, tell)
+    board = _Board(jobs, report)
     board.start([name for name, job in jobs.items() if not job.deps])
     try:
         while board.running:
@@ -118,11 +118,11 @@ async def run_jobs(jobs: Mapping[str, Job], tell: Callable[[str, Outcome], None]
             task.cancel()
         await asyncio.gather(*board.running, return_exceptions=True)
     if board.waiting:
-        raise joined([board.waiting[name] for name in jobs if name in board.waiting])
+        raise combined([board.waiting[name] for name in jobs if name in board.waiting])
 
 
-def joined(waiting: list[WaitingForPerson]) -> WaitingForPerson:
-    """Return one error for all questions; a decision on what may have happened comes before any other."""
+def combined(waiting: list[WaitingForPerson]) -> WaitingForPerson:
+    """Return one error for all questions; one that needs a decision decides its type."""
     first = next((error for error in waiting if isinstance(error, NeedsDecision)), waiting[0])
     if len(waiting) == 1:
         return first

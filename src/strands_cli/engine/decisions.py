@@ -1,4 +1,4 @@
-"""What a person decides about a stored run: answers to its questions, and what becomes of a call that was cut off."""
+"""What a person decides about a stored run: answers to its questions, and what to do with interrupted calls."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from strands_cli.engine.effects import UNDECIDED
 from strands_cli.engine.journal_rows import in_order_of_request
 from strands_cli.engine.ports import Clock, Journal, Row
 from strands_cli.engine.scope import mismatch
-from strands_cli.errors import UsageError, did_you_mean, suggest
+from strands_cli.errors import UsageError, suggest
 
-# What `approve` says at a gate where no answer is given: the first that fits.
+# What `approve` answers at a gate without --answer: the first that matches.
 _APPROVALS = ("approved", "approve", "yes", "y", "ok")
 
 
@@ -23,15 +23,15 @@ def open_questions(journal: Journal) -> list[Row]:
 
 
 def open_decisions(journal: Journal) -> list[Row]:
-    """Return the calls of which only a person can say what happened to them."""
+    """Return the interrupted calls that only a person can decide on."""
     return [row for row in journal.rows("tool") if row.status == "started" and row.detail.get(UNDECIDED)]
 
 
 def chosen_question(journal: Journal, key: str | None) -> Row:
-    """Return the question that is meant; without a key the only one that waits.
+    """Return the question with a key; without a key, the only one that waits.
 
     Raises:
-        UsageError: there is none, there are several, or it has been answered.
+        UsageError: There is none, there are several, or it has been answered.
     """
     waiting = open_questions(journal)
     listed = "\n".join(f"{row.key}  {row.detail.get('prompt', '')}" for row in waiting)
@@ -42,7 +42,7 @@ def chosen_question(journal: Journal, key: str | None) -> Row:
             raise UsageError("no question of the run waits for an answer", fix="see `strands runs show`")
         raise UsageError(f"{len(waiting)} questions of the run wait", fix=f"name one of them:\n{listed}")
     for row in waiting:
-        # A question about a call, or of one, is meant by the call's key too.
+        # The key of a call also names the question about it.
         if key in (row.key, row.key.rpartition("/")[0]):
             return row
     known = journal.row(key) or journal.row(f"{key}/approval")
@@ -50,34 +50,34 @@ def chosen_question(journal: Journal, key: str | None) -> Row:
         answer = known.output.get("text") or "rejected"
         raise UsageError(
             f"{key} has been answered by {known.output.get('by')}: {answer}",
-            fix=f"an answer stands; to go on: strands resume {journal.get('id')}",
+            fix=f"an answer cannot be changed; to continue: strands resume {journal.get('id')}",
         )
     fix = suggest(key, [row.key for row in waiting], f"these wait:\n{listed}" if waiting else "no question waits")
-    raise UsageError(f"{key} is no question that waits", fix=fix)
+    raise UsageError(f"{key} is not a question that waits", fix=fix)
 
 
 def natural_answer(question: Row) -> str | None:
-    """Return what approving a question says where no words are given, or None where it needs some."""
+    """Return the answer with which a person approves a question, or None where only a text can answer it."""
     if question.detail.get("kind") == "approval":
         return "yes"
-    if question.detail.get("kind") == "interrupt":  # what a yes means there only the tool knows
+    if question.detail.get("kind") == "interrupt":  # only the tool knows what a yes means there
         return None
     pattern = question.detail.get("pattern")
     return next((word for word in _APPROVALS if pattern is None or mismatch(word, pattern) is None), None)
 
 
 def approving_text(question: Row, answer: str | None) -> str:
-    """Return the text that answers a question with a yes.
+    """Return the text that approves a question.
 
     Raises:
-        UsageError: it does not match what the question accepts.
+        UsageError: It does not match what the question accepts.
     """
     if question.detail.get("kind") == "approval" and answer not in (None, "yes", "y"):
         raise UsageError(f"{question.key} asks for a yes or a no", fix="use `strands reject` for a no")
     text = natural_answer(question) if answer is None or question.detail.get("kind") == "approval" else answer
     pattern, default = question.detail.get("pattern"), question.detail.get("default")
     if text is None:
-        needed = "words, which the tool gets as they are" if pattern is None else f"an answer that matches {pattern}"
+        needed = "a text, which the tool gets as it is" if pattern is None else f"an answer that matches {pattern}"
         raise UsageError(f"{question.key} needs {needed}", fix="pass --answer TEXT")
     if pattern is not None and text != default and mismatch(text, pattern) is not None:
         raise UsageError(f"the answer {text!r} to {question.key} does not match {pattern}", fix="pass one that does")
@@ -85,8 +85,8 @@ def approving_text(question: Row, answer: str | None) -> str:
 
 
 async def give_answer(journal: Journal, clock: Clock, question: Row, text: str, reason: str | None = None) -> None:
-    """Record an answer as if it had been given while the run asked; with a `reason` it is a refusal."""
-    _settle(journal)
+    """Record an answer to a waiting question; with a `reason` it is a rejection."""
+    _store_worked(journal)
     output = {"text": text, "by": "person"} | ({"reason": reason} if reason is not None else {})
     await journal.write(dataclasses.replace(question, status="done", output=output, ended_at=clock.now()))
 
@@ -95,7 +95,7 @@ def cut_off_call(journal: Journal, key: str) -> Row:
     """Return a call that began and did not end.
 
     Raises:
-        UsageError: it is none of those.
+        UsageError: The key does not name such a call.
     """
     row = journal.row(key)
     if row is not None and row.kind == "tool" and row.status == "started":
@@ -106,23 +106,21 @@ def cut_off_call(journal: Journal, key: str) -> Row:
     raise UsageError(f"the run has no {key}", fix=_among(key, cut_off))
 
 
-def _among(key: str, cut_off: list[str]) -> str:
-    guess = did_you_mean(key, cut_off)
-    if guess:
-        return f"did you mean '{guess}'?"
-    return f"to be decided: {', '.join(cut_off)}" if cut_off else "no call of the run is to be decided"
+def _among(key: str, cut_off: list[str]) -> str | None:
+    known = f"these wait for a decision: {', '.join(cut_off)}" if cut_off else "no call of the run waits for a decision"
+    return suggest(key, cut_off, known)
 
 
 async def redo_call(journal: Journal, call: Row) -> None:
-    """Let a call be made again when the run goes on."""
-    _settle(journal)
+    """Record that a call is made again when the run is resumed."""
+    _store_worked(journal)
     detail = {"error": "cut off; a person decided to do it again"}
     await journal.write(dataclasses.replace(call, status="failed", detail=detail))
 
 
 async def skip_call(journal: Journal, clock: Clock, call: Row, result: Any) -> None:
-    """Take a given value as the result of a call: a whole tool result, a text, or JSON."""
-    _settle(journal)
+    """Record the result of a call: a whole tool result, a text, or JSON."""
+    _store_worked(journal)
     whole = isinstance(result, dict) and result.get("status") in ("success", "error") and _is_content(result)
     block = {"text": result} if isinstance(result, str) else {"json": result}
     output = (
@@ -138,34 +136,31 @@ def _is_content(result: dict[str, Any]) -> bool:
 
 
 def give_up(journal: Journal, clock: Clock, calls: Iterable[Row]) -> str:
-    """Record that the run has failed with calls whose outcome nobody will settle; return the reason."""
+    """Record that the run has failed with these interrupted calls; return the reason."""
     reason = f"a person gave up on {', '.join(call.key for call in calls)}"
-    _settle(journal)
+    _store_worked(journal)
     journal.put(status="failed", reason=reason, ended_at=clock.now())
     return reason
 
 
-def _settle(journal: Journal) -> None:
-    """Count what a killed process has worked, before a new row makes the time until now look like work."""
+def _store_worked(journal: Journal) -> None:
+    """Store how long a killed process worked, before a new row makes the time until now look like work."""
     journal.put(worked_s=worked_before(journal), session_started_at=None)
 
 
 def rows_before(journal: Journal, key: str) -> list[Row]:
-    """Return what a new run from `key` on takes over: what was done before it began, not the steps it is part of.
+    """Return the rows that a new run from `key` on takes over: those finished earlier, without the steps around it.
 
-    The rows are marked as reused: the other run has paid for them.
+    The rows are marked as reused, since the other run has paid for them.
 
     Raises:
-        UsageError: the run has no such key.
+        UsageError: The run does not have the key.
     """
     rows = in_order_of_request(journal.rows())
     places = [place for place, row in enumerate(rows) if row.key == key]
     if not places:
         keys = [row.key for row in rows]
-        guess = did_you_mean(key, keys)
         steps = ", ".join(one for one in keys if "/" not in one)
-        raise UsageError(
-            f"the run has no {key}", fix=f"did you mean '{guess}'?" if guess else f"its steps are: {steps}"
-        )
+        raise UsageError(f"the run has no {key}", fix=suggest(key, keys, f"its steps are: {steps}"))
     before = [row for row in rows[: places[0]] if row.status == "done" and not key.startswith(f"{row.key}/")]
     return [dataclasses.replace(row, detail={**row.detail, REUSED: True}) for row in before]

@@ -1,4 +1,4 @@
-"""Execute a plan from its first effect to its artifacts, and leave a record that says how it ended."""
+"""Executes a plan from its first effect to its artifacts, and records how it ended."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WriteArtifacts = Callable[[Sequence[tuple[str, str]]], list[dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """How a run ended: its last response, its artifacts (`path`, `digest`, `size`), and what it took."""
+    """How a run ended: its last response, its artifacts (`path`, `digest`, `size`), its time and cost."""
 
     run_id: str
     status: RunStatus
@@ -43,10 +43,10 @@ class RunResult:
 async def execute(
     plan: Plan, ports: Ports, run_id: str, emit: Callable[[Event], None], write_artifacts: WriteArtifacts
 ) -> RunResult:
-    """Run a plan over its ports; what the journal already holds is not done again.
+    """Run a plan over its ports; effects that the journal has are not repeated.
 
     Raises:
-        StrandsCliError: why it stopped; the record says the same, and what was done is kept.
+        StrandsCliError: Why it stopped, as the journal says too.
     """
     with ports.tracing.run(run_id, plan.spec.name, plan.spec.pattern.type) as span:
         return await _execute(plan, ports, run_id, emit, write_artifacts, span)
@@ -64,20 +64,20 @@ async def _execute(
     resumed = next(ports.journal.rows(), None) is not None
     run = Run(plan, ports, run_id, emit)
     emit(RunStarted(ports.clock.now(), run_id, plan.spec.name, pattern.type, len(plan.steps), resumed))
-    # Where the clock has been set back, what earlier processes did must not look like work of this one.
+    # Where the clock has been set back, rows of earlier processes must not look like work of this one.
     began = {"worked_s": run.budget.earlier_s, "session_started_at": max(ports.clock.now(), run.budget.latest)}
     ports.journal.put(status="running", reason=None, ended_at=None, **began)
     try:
         names = await PATTERNS[pattern.type](run, pattern.config)
         artifacts = await _finish_artifacts(run, ports, names, write_artifacts)
     except BaseException as error:
-        # Where the record itself has failed, it cannot say so; the error that is raised does.
+        # A journal that has failed cannot store this; the error that is raised says it.
         with contextlib.suppress(RunRecordError):
             _store_end(run, ports, *_ending(error))
-        _tell_end(run, span, *_ending(error))
+        _report_end(run, span, *_ending(error))
         raise
     _store_end(run, ports, "completed", None)
-    _tell_end(run, span, "completed", None)
+    _report_end(run, span, "completed", None)
     return RunResult(
         run_id=run_id,
         status="completed",
@@ -96,14 +96,14 @@ async def _finish_artifacts(
 ) -> list[dict[str, Any]]:
     """Write the artifacts as the last journaled effect.
 
-    The texts go into the record before the first file is touched: a process that goes on after a crash writes the same
-    texts again, so that a file which is there already is seen to be the run's own.
+    The texts are journaled before the first file is written: a process that resumes after a crash writes the same texts
+    again, and recognizes a file that exists as the run's own.
     """
     artifacts = run.plan.spec.outputs.artifacts
     if not artifacts:
         return []
-    given = [{"path": artifact.path, "from": artifact.from_} for artifact in artifacts]
-    effect = run.effect(EffectSpec("artifacts", "artifacts", given))
+    sources = [{"path": artifact.path, "from": artifact.from_} for artifact in artifacts]
+    effect = run.effect(EffectSpec("artifacts", "artifacts", sources))
     if effect.recorded is not None:
         written: list[dict[str, Any]] = effect.recorded.output
         return written
@@ -126,14 +126,14 @@ async def _finish_artifacts(
 
 
 def _names_of_the_run(run: Run, ports: Ports, names: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what artifacts may use besides the pattern's names (workflow format, section 3)."""
+    """Return the names that artifacts may use besides those of the pattern (workflow format, section 3)."""
     budget, spec = run.budget, run.plan.spec
     trace = [_traced(row) for row in in_order_of_request(ports.journal.rows())]
     usage = {"input_tokens": budget.usage.input_tokens, "output_tokens": budget.usage.output_tokens,
              "total_tokens": budget.usage.total_tokens, "model_calls": budget.model_calls,
              "tool_calls": budget.tool_calls}  # fmt: skip
     return {
-        # An input may be called `name`; in the templates of steps it is, so here too.
+        # An input may have the name `name`; templates of steps then mean the input, so these do too.
         "name": run.plan.inputs.get("name", spec.name),
         "hitl_response": names.get("hitl_response", ""),
         "runtime": spec.runtime.model_dump(),
@@ -144,14 +144,14 @@ def _names_of_the_run(run: Run, ports: Ports, names: Mapping[str, Any]) -> dict[
 
 
 def _traced(row: Row) -> dict[str, Any]:
-    """Return one line of the trace: what happened and how long it took, without what was said."""
+    """Return one entry of the trace: an effect and its duration, without its content."""
     seconds = round(row.ended_at - row.started_at, 3) if row.ended_at is not None else None
     return {"key": row.key, "kind": row.kind, "status": row.status, "attempt": row.attempt, "seconds": seconds,
             "tokens": row.usage.total_tokens}  # fmt: skip
 
 
 def _ending(error: BaseException) -> tuple[RunStatus, str]:
-    """Return how a run that did not complete is recorded: its status and the reason."""
+    """Return the status and the reason of a run that did not complete."""
     if isinstance(error, NeedsDecision):
         return "needs-decision", error.message
     if isinstance(error, WaitingForPerson):
@@ -168,7 +168,7 @@ def _store_end(run: Run, ports: Ports, status: RunStatus, reason: str | None) ->
     ports.journal.put(status=status, reason=reason, **ended)
 
 
-def _tell_end(run: Run, span: Traced, status: RunStatus, reason: str | None) -> None:
+def _report_end(run: Run, span: Traced, status: RunStatus, reason: str | None) -> None:
     budget = run.budget
     calls = {"model_calls": budget.model_calls, "tool_calls": budget.tool_calls}
     span.ended(status, budget.usage, reason, cost_usd=budget.cost, **calls)

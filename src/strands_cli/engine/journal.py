@@ -1,4 +1,4 @@
-"""The journal on SQLite: one directory a run, one database in it, one process that may hold it."""
+"""The journal in SQLite: a directory with a database for each run, locked by one process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LARGE_OUTPUT_BYTES = 64 * 1024
 DATABASE = "journal.sqlite"
 OUTPUTS = "outputs"
 ROWS_AT_ONCE = 256
-# Whoever looks whether a run is held takes its lock for a moment; that must not turn away who wants to hold it.
+# A process that checks the lock takes it for a moment; another one that wants to work on the run must not fail then.
 LOOK_S = 0.5
 
 # `key` and the column names are compatibility data: a test pins them.
@@ -47,7 +47,7 @@ _COLUMNS = "key, kind, status, digest, attempt, output, output_file, usage, cost
 
 
 class SqliteJournal:
-    """One run's record; open it with `create` or `open`, close it when done.
+    """The journal of one run; open it with `create` or `open`.
 
     Rows written in one turn of the event loop are committed together. `synchronous=NORMAL` survives the death of the
     process; a power cut may lose the last commits.
@@ -62,16 +62,16 @@ class SqliteJournal:
         self._connection = connection
         self._lock = lock
         self._pending: list[tuple[tuple[Any, ...], asyncio.Future[None] | None]] = []
-        self._newest: dict[str, Row] = {}  # of those pending, by key
+        self._newest: dict[str, Row] = {}  # pending rows by key
         self._flush_scheduled = False
         self._broken: RunRecordError | None = None
 
     @classmethod
     def create(cls, directory: Path) -> SqliteJournal:
-        """Make the run's directory and an empty journal in it, and hold it.
+        """Make the run's directory with an empty journal, and lock it.
 
         Raises:
-            RunRecordError: the directory cannot be made or written.
+            RunRecordError: The directory cannot be made or written.
         """
         try:
             directory.mkdir(parents=True, mode=0o700)
@@ -89,29 +89,29 @@ class SqliteJournal:
 
     @classmethod
     def open(cls, directory: Path, *, hold: bool = True) -> SqliteJournal:
-        """Open an existing journal; `hold=False` only reads, and needs no lock.
+        """Open an existing journal; with `hold=False` only to read, without a lock.
 
         Raises:
-            RunRecordError: there is none, it is damaged, held by another process, or from another version.
+            RunRecordError: There is none, it is damaged, locked by another process, or from another version.
         """
         if not (directory / DATABASE).is_file():
-            raise RunRecordError(f"there is no run record in {directory}", fix="see `strands runs list`")
+            raise RunRecordError(f"there is no journal in {directory}", fix="see `strands runs list`")
         with _released_on_failure(directory, hold=hold) as (stack, lock):
             connection = _connect(directory, stack, read_only=not hold)
             (found,) = connection.execute("PRAGMA user_version").fetchone()
             if found == FORMAT:
                 connection.execute("SELECT (SELECT count(*) FROM facts), (SELECT max(position) FROM effects)")
             elif found == 0:
-                raise sqlite3.DatabaseError("it is empty or not a run record")
+                raise sqlite3.DatabaseError("it is empty or not a journal")
             else:
                 raise RunRecordError(
-                    f"the run record in {directory} has format {found}; this version reads format {FORMAT}",
-                    fix="use the version of strands-cli that wrote it, or start the run anew",
+                    f"the journal in {directory} has format {found}; this version reads format {FORMAT}",
+                    fix="use the version of strands-cli that wrote it, or start a new run",
                 )
         return cls(directory, connection, lock)
 
     def row(self, key: str) -> Row | None:
-        """Return the newest row of this key, pending ones included."""
+        """Return the newest row of this key, also one that is pending."""
         if key in self._newest:
             return self._newest[key]
         found = self._query(f"SELECT {_COLUMNS} FROM effects WHERE key = ?", key)  # noqa: S608 - constant text
@@ -123,17 +123,17 @@ class SqliteJournal:
         which = "position > ? AND (? IS NULL OR kind = ?) ORDER BY position LIMIT ?"
         query = f"SELECT {_COLUMNS}, position FROM effects WHERE {which}"  # noqa: S608 - constant text
         position = 0
-        # In parts: a long run's record need not fit into memory, and whoever wants the first row gets it at once.
+        # In parts: a long run's journal need not fit into memory, and the first row is there at once.
         while found := self._query(query, position, kind, kind, ROWS_AT_ONCE):
             for *columns, _ in found:
                 yield self._read_row(columns)
             position = found[-1][-1]
 
     async def write(self, row: Row) -> None:
-        """Store a row and return once it is committed.
+        """Store a row and return when it is committed.
 
         Raises:
-            RunRecordError: the row cannot be stored; after a failed commit no later one is tried.
+            RunRecordError: The row cannot be stored; after a failed commit no later one is tried.
         """
         committed = asyncio.get_running_loop().create_future()
         self._enqueue(row, committed)
@@ -156,7 +156,7 @@ class SqliteJournal:
             self._connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", rows)
 
     def close(self) -> None:
-        """Commit what is pending, close the database and let the run go."""
+        """Commit pending rows, close the database and release the run."""
         with contextlib.ExitStack() as stack:
             if self._lock is not None:
                 stack.callback(self._lock.release)
@@ -166,7 +166,7 @@ class SqliteJournal:
     def _enqueue(self, row: Row, committed: asyncio.Future[None] | None) -> None:
         if self._broken is not None:
             raise self._broken
-        # Here and not with the commit: what one row cannot hold must not fail the others.
+        # Here and not with the commit: a row that cannot be stored must not fail the others.
         with _storage_errors(self.directory):
             row, output, detail = self._written(row)
             columns = self._columns(row, output, detail)
@@ -177,7 +177,7 @@ class SqliteJournal:
             asyncio.get_running_loop().call_soon(self._flush)
 
     def _written(self, row: Row) -> tuple[Row, str, str]:
-        """Return a row without secrets, and its output and detail as JSON; most rows are searched as that alone."""
+        """Return a row without secrets, and its output and detail as JSON."""
         output, detail = _json(row.output), _json(dict(row.detail))
         if not (self.redactor.may_hide_in(output) or self.redactor.may_hide_in(detail)):
             return row, output, detail
@@ -185,7 +185,7 @@ class SqliteJournal:
         return dataclasses.replace(row, output=clean[0], detail=clean[1]), _json(clean[0]), _json(clean[1])
 
     def _flush(self) -> None:
-        """Commit everything pending in one transaction and wake those who wait for it."""
+        """Commit all pending rows in one transaction and wake the tasks that wait for them."""
         self._flush_scheduled = False
         pending, self._pending, self._newest = self._pending, [], {}
         if not pending:
@@ -215,7 +215,7 @@ class SqliteJournal:
                 detail, row.started_at, row.ended_at)  # fmt: skip
 
     def _store_output(self, text: str) -> tuple[str | None, str | None]:
-        """Return the output as text, or the name of the file that holds it when it is large."""
+        """Return the output as text, or the name of the file for a large one."""
         encoded = text.encode()
         if len(encoded) <= LARGE_OUTPUT_BYTES:
             return text, None
@@ -227,11 +227,11 @@ class SqliteJournal:
             with partial.open("wb") as stream:
                 stream.write(encoded)
                 stream.flush()
-                # A row must never outlive the file it names, not even in a power cut.
+                # A row must not survive a power cut without the file that it names.
                 os.fsync(stream.fileno())
             partial.replace(target)
         except OSError:
-            # A part of a file must not keep a full disk full.
+            # The partial file must not fill the disk.
             partial.unlink(missing_ok=True)
             raise
         return None, name
@@ -252,7 +252,7 @@ class SqliteJournal:
         path = self.directory / OUTPUTS / name
         encoded = path.read_bytes()
         if hashlib.sha256(encoded).hexdigest() != path.stem:
-            raise ValueError(f"{path} is not what was written")
+            raise ValueError(f"{path} has been changed")
         return encoded.decode()
 
     def _query(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
@@ -262,12 +262,12 @@ class SqliteJournal:
 
 @functools.lru_cache(maxsize=1024)
 def _read_usage(text: str) -> Usage:
-    """Return the usage that a row holds; most rows of a run hold one of a few."""
+    """Return the usage of a row; a run has few different ones."""
     return Usage.from_mapping(json.loads(text))
 
 
 def _json(value: Any) -> str:
-    """Return JSON; half a surrogate pair, which a model may stream and UTF-8 cannot hold, is written as an escape."""
+    """Return JSON; half a surrogate pair, which UTF-8 has no form for, becomes an escape."""
     text = json.dumps(value, ensure_ascii=False)
     try:
         text.encode()
@@ -279,8 +279,8 @@ def _json(value: Any) -> str:
 def _connect(directory: Path, stack: contextlib.ExitStack, *, read_only: bool = False) -> sqlite3.Connection:
     mode = "mode=rwc"
     if read_only:
-        # A reader of a WAL database leaves files beside it, and needs leave to write them. Where no WAL is left there
-        # is no writer, and the database can be read as it lies (https://www.sqlite.org/uri.html#uriimmutable).
+        # A reader of a WAL database writes files beside it. Without a WAL there is no writer, and the database can be
+        # read without writing (https://www.sqlite.org/uri.html#uriimmutable).
         mode = "mode=ro" if (directory / f"{DATABASE}-wal").exists() else "mode=ro&immutable=1"
     address = f"{(directory / DATABASE).absolute().as_uri()}?{mode}"
     connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=10)
@@ -291,7 +291,7 @@ def _connect(directory: Path, stack: contextlib.ExitStack, *, read_only: bool = 
 
 @contextlib.contextmanager
 def _released_on_failure(directory: Path, *, hold: bool) -> Iterator[tuple[contextlib.ExitStack, Any]]:
-    """Take the run's lock if asked to; let it and all that is on the stack go again if opening the record fails."""
+    """Take the run's lock if `hold`; release it and close the stack if opening the journal fails."""
     with contextlib.ExitStack() as stack, _storage_errors(directory):
         lock = hold_run(directory) if hold else None
         if lock is not None:
@@ -301,10 +301,10 @@ def _released_on_failure(directory: Path, *, hold: bool) -> Iterator[tuple[conte
 
 
 def hold_run(directory: Path) -> Any:
-    """Take the run's lock; the kernel drops it when this process dies, so no timeout matters.
+    """Take the run's lock, which the kernel releases when this process dies.
 
     Raises:
-        RunRecordError: another process has it.
+        RunRecordError: Another process has it.
     """
     import filelock
 
@@ -320,11 +320,11 @@ def hold_run(directory: Path) -> Any:
 
 @contextlib.contextmanager
 def _storage_errors(directory: Path) -> Iterator[None]:
-    """Turn what the database, the disk or a damaged row raise into `RunRecordError`."""
+    """Turn errors of the database, the disk or a damaged row into `RunRecordError`."""
     try:
         yield
     except (sqlite3.Error, OSError, ValueError, TypeError, RecursionError) as error:
         raise RunRecordError(
-            f"the run record in {directory} cannot be used: {error}",
-            fix="check the disk (space, permissions); a damaged record can be removed with its directory",
+            f"the journal in {directory} cannot be used: {error}",
+            fix="check the disk (space, permissions); a damaged journal can be removed with its directory",
         ) from error

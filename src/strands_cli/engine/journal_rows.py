@@ -1,4 +1,4 @@
-"""What a journal holds and a person is asked: rows, questions, and the ports behind which both are kept."""
+"""Rows of a journal, questions to people, and their ports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from strands_cli.events import Usage
 RowKind = Literal["step", "model", "tool", "human", "notes", "artifacts"]
 RowStatus = Literal["started", "done", "failed", "waiting"]
 
-# Where a key names a tool call of a step, or what happened inside one.
+# The part of a key that names a tool call of a step.
 _CALL = re.compile(r"/tool\.(\d+)\.")
 
 
@@ -20,8 +20,13 @@ _CALL = re.compile(r"/tool\.(\d+)\.")
 class Row:
     """One effect in the journal.
 
-    `key` is its path in the workflow, `digest` that of its input, `output` JSON, `started_at` and `ended_at` seconds
-    since the epoch, `cost` US dollars or None where unknown, `detail` what else is worth keeping (decision, rule).
+    Attributes:
+        key: Its path in the workflow.
+        digest: The digest of its input.
+        output: Its result as JSON.
+        cost: In US dollars, or None where it is not known.
+        started_at: Seconds since the epoch, as `ended_at`.
+        detail: Further facts, such as the decision on a tool call and its rule.
     """
 
     key: str
@@ -38,7 +43,7 @@ class Row:
 
 
 def in_order_of_request(rows: Iterable[Row]) -> list[Row]:
-    """Return rows with the tool calls of each step as its model asked for them, whichever of a turn began first.
+    """Return rows with the tool calls of each step in the order in which its model requested them.
 
     Args:
         rows: In the order in which their effects first started.
@@ -47,7 +52,6 @@ def in_order_of_request(rows: Iterable[Row]) -> list[Row]:
     depth = 0
     while steps := _calls_by_step(ordered, depth):
         for places in steps.values():
-            # The places stay those of the calls; which call stands where is decided by its number.
             calls = [ordered[place] for place in sorted(places, key=places.__getitem__)]
             for place, row in zip(places, calls, strict=True):
                 ordered[place] = row
@@ -56,7 +60,7 @@ def in_order_of_request(rows: Iterable[Row]) -> list[Row]:
 
 
 def _calls_by_step(rows: list[Row], depth: int) -> dict[str, dict[int, int]]:
-    """Return where rows of tool calls stand and what numbers they have, by the step; `depth` counts calls in calls."""
+    """Return the index and the number of each tool call by its step; `depth` counts calls within calls."""
     steps: dict[str, dict[int, int]] = {}
     for place, row in enumerate(rows):
         found = list(_CALL.finditer(row.key))[depth : depth + 1]
@@ -66,7 +70,7 @@ def _calls_by_step(rows: list[Row], depth: int) -> dict[str, dict[int, int]]:
 
 
 class Journal(Protocol):
-    """The durable record of one run. A row is durable when `write` returns; `note` may lag behind."""
+    """The journal of one run. A row is durable when `write` returns, and some time after `note`."""
 
     def row(self, key: str) -> Row | None:
         """Return the newest row of this key, or None."""
@@ -75,7 +79,7 @@ class Journal(Protocol):
         """Yield rows in the order in which their effects first started."""
 
     async def write(self, row: Row) -> None:
-        """Store a row and return once it is committed; raise `RunRecordError` where that fails."""
+        """Store a row and return when it is committed; raise `RunRecordError` where that fails."""
 
     def note(self, row: Row) -> None:
         """Store a row with the next commit, without waiting."""
@@ -87,11 +91,11 @@ class Journal(Protocol):
         """Store facts about the run itself (status, reason, inputs) and commit at once."""
 
     def close(self) -> None:
-        """Commit what is pending and let the run go."""
+        """Commit pending rows and release the run."""
 
 
 class Clock(Protocol):
-    """Time, so that tests need not wait."""
+    """Time; tests use a clock that does not wait."""
 
     def now(self) -> float:
         """Return seconds since the epoch."""
@@ -105,9 +109,9 @@ class Clock(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person is asked: at a gate, before a tool call that policy will not decide alone, or by a tool itself.
+    """A question to a person: a gate, the approval of a tool call, or a question of a tool (`interrupt`).
 
-    The answer to a tool that asks in the middle of its work (`interrupt`) goes to the tool as it is.
+    A tool gets the answer to its question as it is.
     """
 
     key: str
@@ -122,9 +126,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back: an answer `by` somebody, `waiting` for later, or `nobody` there to ask.
+    """The answer to a question, or that it must wait, or that there is nobody to ask.
 
-    `reason` is there when the answer is a refusal: of a gate, whose step then fails, or of a tool call.
+    An answer with a `reason` rejects: the step of a gate then fails, and a tool call is denied.
     """
 
     outcome: Literal["answered", "waiting", "nobody"]
@@ -134,7 +138,7 @@ class Answer:
 
 
 class Human(Protocol):
-    """Whoever can be asked: a terminal, nobody at all, or a store of answers given earlier."""
+    """Answers questions: a person at a terminal, a program, or stored answers."""
 
     async def ask(self, question: Question) -> Answer:
-        """Put one question; never raise for want of a person."""
+        """Ask one question; where there is nobody to ask, the outcome says so."""

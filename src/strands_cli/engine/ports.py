@@ -1,4 +1,4 @@
-"""What the engine needs from above and from the machine: Protocols, and the values that cross them."""
+"""What the engine needs from other packages and from the machine: protocols and their values."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class AgentRequest:
-    """One step of one agent: its plan, the prompts as rendered, its tools, and what its answer must satisfy.
+    """One step of one agent: the agent, the rendered prompts, the tools, and the schema of the answer.
 
-    `history` is what the agent has said in earlier steps, as their answers' `messages` had it.
+    `history` are the messages of the agent's earlier steps, as `AgentAnswer.messages` had them.
     """
 
     agent: PlannedAgent
@@ -48,10 +48,10 @@ class AgentRequest:
 
 @dataclass(frozen=True, slots=True)
 class AgentAnswer:
-    """What an agent said: text without its trailing newline, structured output if it has a schema.
+    """The answer of an agent: its text without the trailing newline, and structured output if it has a schema.
 
-    `messages` are those that the step added to the conversation of an agent that keeps it, as JSON; with `restated`
-    they are the whole conversation, since older messages gave way to a summary.
+    `messages` are those that the step added to the conversation of an agent with `memory: run`, as JSON; with
+    `restated` they are the whole conversation, in which a summary has replaced older messages.
     """
 
     text: str
@@ -63,14 +63,14 @@ class AgentAnswer:
 
 
 class AgentRunner(Protocol):
-    """Runs one fresh agent for one step; every model and tool call inside goes through the scope."""
+    """Runs a new agent for one step; every model and tool call goes through the scope."""
 
     async def run_agent(self, request: AgentRequest, scope: StepScope) -> AgentAnswer:
-        """Run it to its end, or raise the reason why it stopped."""
+        """Return the answer, or raise the reason why the agent stopped."""
 
 
 class ToolCaller(Protocol):
-    """Calls one tool without a model, through the same gate as an agent's calls."""
+    """Calls one tool without a model, through the same permission check as an agent's calls."""
 
     async def call_tool(self, tool: PlannedTool, arguments: Mapping[str, Any], scope: StepScope) -> Mapping[str, Any]:
         """Return the tool result `{"status", "content"}`; a failing tool is a result, not an exception."""
@@ -78,7 +78,7 @@ class ToolCaller(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Everything a run is given from outside, in one value."""
+    """Everything that a run needs from outside."""
 
     journal: Journal
     agents: AgentRunner

@@ -1,4 +1,4 @@
-"""What is stored about a run besides its effects: enough to go on with it without the workflow file."""
+"""What the journal stores about a run besides its effects: enough to resume it without the workflow file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run_facts(plan: Plan, request: RunRequest, run_id: str, clock: Clock) -> dic
         "inputs": dict(plan.inputs),
         "options": request.to_stored(),
         "models": models_of(plan),
-        "tools": tools_of(plan),
+        "tools": tool_names_of(plan),
         "plan_digest": plan.digest,
         "started_at": clock.now(),
         "status": "running",
@@ -60,10 +60,10 @@ def snapshot_of(journal: Journal) -> FileSnapshot:
 
 
 def current_source(journal: Journal) -> tuple[str, str | None, FileSnapshot | None, str | None]:
-    """Return what a new run of the same workflow is planned from, in the run's own directory.
+    """Return the source of a new run of the same workflow.
 
     Returns:
-        The file, its text and named files where they are no longer on disk, and what has changed since.
+        The file; its text and snapshot where it is not on disk; and how it differs from the stored one.
     """
     file, text = journal.get("file"), journal.get("text")
     if file.startswith("<"):
@@ -71,28 +71,28 @@ def current_source(journal: Journal) -> tuple[str, str | None, FileSnapshot | No
     try:
         now = Path(file).read_text(encoding="utf-8").removeprefix("\ufeff")
     except (OSError, ValueError):
-        return file, text, snapshot_of(journal), "cannot be read any more; the run takes what the old one kept"
-    return file, None, None, None if now == text else "has changed since; the new run takes it as it is now"
+        return file, text, snapshot_of(journal), "cannot be read; the new run uses the text that the old one stored"
+    return file, None, None, None if now == text else "has changed; the new run uses it as it is now"
 
 
 def require_same(plan: Plan, journal: Journal) -> None:
-    """Check that a plan is the one the run began with.
+    """Check that a plan is the one that the run began with.
 
     Raises:
-        RunRecordError: it is not; the message says what has changed.
+        RunRecordError: It is not; the message says what has changed.
     """
     if plan.digest == journal.get("plan_digest"):
         return
     changes = []
-    for what, now in (("model", models_of(plan)), ("tools", tools_of(plan))):
+    for what, now in (("model", models_of(plan)), ("tools", tool_names_of(plan))):
         before = journal.get(f"{what.rstrip('s')}s") or {}
         changes += [
             f"the {what} of '{name}' was {_shown(before.get(name))} and is {_shown(now.get(name))}"
             for name in {**before, **now} if before.get(name) != now.get(name)
         ]  # fmt: skip
-    what_changed = "; ".join(changes) or "its inputs, or what comes of its workflow, are not what they were"
+    what_changed = "; ".join(changes) or "its inputs or its workflow have changed"
     raise RunRecordError(
-        f"the run cannot go on, since it would not be the same run: {what_changed}",
+        f"the run cannot be resumed, since it would not be the same run: {what_changed}",
         fix=f"restore what it began with, or start a new run: strands rerun {journal.get('id')} --from KEY",
     )
 
@@ -120,25 +120,25 @@ def _shown(value: Any) -> str:
     return ", ".join(value) if isinstance(value, list) else str(value)
 
 
-def raised_budgets(plan: Plan, journal: Journal, given: Mapping[str, str]) -> Plan:
-    """Return a plan with the budgets that were raised, now and at earlier resumes; the record keeps them.
+def raised_budgets(plan: Plan, journal: Journal, limits: Mapping[str, str]) -> Plan:
+    """Return a plan with the limits that were raised, now and at earlier resumes, and store them.
 
     Args:
         plan: The plan as the workflow has it.
-        journal: The run's record.
-        given: Limits to raise now, as text: by name of `runtime.budgets`, or `agents.NAME.LIMIT` where LIMIT is one of
-            the agent's `limits` or `budgets`.
+        journal: The run's journal.
+        limits: Limits to raise now, as text: by name of `runtime.budgets`, or `agents.NAME.LIMIT` where LIMIT is one
+            of the agent's `limits` or `budgets`.
 
     Raises:
-        UsageError: no such limit, not a number, or not more than it is.
+        UsageError: There is no such limit, the value is not a number, or it is not larger.
     """
     raised: dict[str, float] = journal.get("budgets") or {}
     for name, value in raised.items():
         plan = _with_limit(plan, name, value)
-    for name, text in given.items():
-        raised[name] = _raised(name, text, plan)
+    for name, text in limits.items():
+        raised[name] = _raised_limit(name, text, plan)
         plan = _with_limit(plan, name, raised[name])
-    if given:
+    if limits:
         journal.put(budgets=raised)
     return plan
 
@@ -164,7 +164,7 @@ def _with_limit(plan: Plan, name: str, value: float) -> Plan:
     return dataclasses.replace(plan, agents={**plan.agents, agent_id: changed})
 
 
-def _raised(name: str, text: str, plan: Plan) -> float:
+def _raised_limit(name: str, text: str, plan: Plan) -> float:
     limits = _limits_of(plan)
     if name not in limits:
         fix = suggest(name, limits, f"there are: {', '.join(limits)}", form="{}")
@@ -172,7 +172,7 @@ def _raised(name: str, text: str, plan: Plan) -> float:
     try:
         value = float(text) if name.endswith(("cost_usd", "duration_s")) else int(text)
     except ValueError:
-        raise UsageError(f"--budget {name}={text}: that is no number", fix=f"write --budget {name}=1000") from None
+        raise UsageError(f"--budget {name}={text}: that is not a number", fix=f"write --budget {name}=1000") from None
     limit = limits[name]
     if not 0 < value < float("inf") or (limit is not None and value <= limit):
         raise UsageError(f"--budget {name}={text} does not raise the limit of {limit or 0:g}", fix="give a larger one")
@@ -180,13 +180,13 @@ def _raised(name: str, text: str, plan: Plan) -> float:
 
 
 def models_of(plan: Plan) -> dict[str, str]:
-    """Return each agent's provider and model, for whoever asks what has changed since."""
+    """Return each agent's provider and model in words."""
     named = {agent.id: agent for agent in plan.agents.values()} | _agents_of_parts(plan)
     return {name: f"{agent.model.provider}/{agent.model.model_id or ''}" for name, agent in named.items()}
 
 
-def tools_of(plan: Plan) -> dict[str, list[str]]:
-    """Return each agent's tools with the distributions they come from."""
+def tool_names_of(plan: Plan) -> dict[str, list[str]]:
+    """Return each agent's tools with their distributions in words."""
     named = {agent.id: agent for agent in plan.agents.values()} | _agents_of_parts(plan)
     return {name: [f"{tool.name} of {tool.describe()}" for tool in agent.tools] for name, agent in named.items()}
 
@@ -198,6 +198,6 @@ def _agents_of_parts(plan: Plan) -> dict[str, PlannedAgent]:
 
 
 def recorded_calls(rows: Iterable[Row]) -> list[tuple[str, Mapping[str, Any], str]]:
-    """Return what a recording is made of: key, output and end of the request of each model call that was answered."""
+    """Return the key, the output and the end of the request of each finished model call, for a recording."""
     done = [row for row in in_order_of_request(rows) if row.status == "done"]
     return [(row.key, row.output, row.detail["request"]) for row in done]

@@ -1,4 +1,4 @@
-"""The records of all runs in one directory: find one, list them, cancel, delete."""
+"""The journals of all runs in one directory: find one, list them, cancel, delete."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STOP_S = 15.0
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """One run as its record tells of it; times are seconds since the epoch."""
+    """One run as its journal describes it; times are seconds since the epoch."""
 
     id: str
     directory: Path
@@ -38,10 +38,10 @@ def find_run(runs_dir: Path, run_id: str) -> Path:
     """Return the directory of a run.
 
     Raises:
-        RunRecordError: there is none with this id.
+        RunRecordError: There is none with this id.
     """
     known = _run_ids(runs_dir)
-    # Compared with names that exist, so that an id cannot lead out of the directory.
+    # Only names that exist are accepted, so that an id cannot lead out of the directory.
     if run_id in known:
         return runs_dir / run_id
     fix = suggest(run_id, known, "see `strands runs list`", form="{}")
@@ -49,14 +49,14 @@ def find_run(runs_dir: Path, run_id: str) -> Path:
 
 
 def list_runs(runs_dir: Path) -> tuple[list[StoredRun], list[str]]:
-    """Return all runs, the newest first, and what is wrong with records that cannot be read."""
+    """Return all runs, the newest first, and the problems of journals that cannot be read."""
     runs, problems = [], []
     for name in sorted(_run_ids(runs_dir)):
         try:
             runs.append(read_run(runs_dir / name))
         except RunRecordError as error:
             problems.append(error.message)
-    # An id tells the second only.
+    # Ids have a resolution of one second only.
     return sorted(runs, key=lambda run: (run.started_at, run.id), reverse=True), problems
 
 
@@ -71,10 +71,10 @@ def _run_ids(runs_dir: Path) -> list[str]:
 
 
 def read_run(directory: Path) -> StoredRun:
-    """Return what a run's record tells, without holding the run.
+    """Read a run's journal without its lock.
 
     Raises:
-        RunRecordError: the record cannot be read.
+        RunRecordError: The journal cannot be read.
     """
     journal = SqliteJournal.open(directory, hold=False)
     with contextlib.closing(journal):
@@ -82,13 +82,13 @@ def read_run(directory: Path) -> StoredRun:
 
 
 def run_in(directory: Path, journal: Journal) -> StoredRun:
-    """Return what an open record tells; a run that says it is running while nobody holds it was interrupted."""
+    """Return the run of an open journal; a run with status `running` and no process was interrupted."""
     status: RunStatus | None = journal.get("status")
     started_at = journal.get("started_at")
     if status is None or started_at is None:
         raise RunRecordError(
-            f"the run record in {directory} says neither how the run stands nor when it began",
-            fix="it was made by a process that died at once; delete it",
+            f"the journal in {directory} has neither the status of the run nor its start",
+            fix="the process died before it could write them; delete the run",
         )
     if status == "running" and not is_held(directory):
         status = "interrupted"
@@ -106,27 +106,27 @@ def run_in(directory: Path, journal: Journal) -> StoredRun:
 
 
 def is_held(directory: Path) -> bool:
-    """Return whether some process is working on the run now."""
+    """Return whether a process is working on the run now."""
     try:
         hold_run(directory).release()
     except RunRecordError:
         return True
-    except OSError:  # a directory that cannot be written to: nobody can hold the run either
+    except OSError:  # no process can hold a run in a directory that cannot be written
         return False
     return False
 
 
 def session_facts() -> dict[str, Any]:
-    """Return who holds a run from now on, so that `cancel_run` can reach the process."""
+    """Return the facts by which `cancel_run` finds this process."""
     return {"pid": os.getpid(), "host": platform.node()}
 
 
 def cancel_run(directory: Path, clock: Clock) -> None:
-    """Stop the process that works on a run, if one does, and record that the run shall not go on.
+    """Stop the process of a run, if there is one, and record that the run is cancelled.
 
     Raises:
-        UsageError: the run has ended.
-        RunRecordError: its process is on another machine, or does not end.
+        UsageError: The run has ended.
+        RunRecordError: Its process is on another machine, or does not end.
     """
     stored = read_run(directory)
     if stored.status in ("completed", "cancelled"):
@@ -139,7 +139,7 @@ def cancel_run(directory: Path, clock: Clock) -> None:
 
 
 def _stop_process(directory: Path) -> None:
-    """Ask the process that holds a run to end, and wait until it has let go."""
+    """Ask the process of a run to end, and wait until it has released the lock."""
     import filelock
 
     journal = SqliteJournal.open(directory, hold=False)
@@ -153,20 +153,20 @@ def _stop_process(directory: Path) -> None:
         with filelock.FileLock(directory / "lock").acquire(timeout=STOP_S):
             pass
     except filelock.Timeout:
-        raise RunRecordError(f"process {pid} does not let go of the run", fix=f"end process {pid}") from None
+        raise RunRecordError(f"process {pid} does not release the run", fix=f"end process {pid}") from None
 
 
 def delete_run(directory: Path) -> None:
-    """Remove a run's record for good, also one that cannot be read.
+    """Remove a run with its journal, also where this cannot be read.
 
     Raises:
-        RunRecordError: a process is working on it, or the disk refuses.
+        RunRecordError: A process is working on it, or the disk refuses.
     """
     lock = hold_run(directory)
     try:
         try:
             for entry in list(directory.iterdir()):
-                # The lock stays until the end; the database goes first, so that nobody takes the rest for a record.
+                # The lock stays until the end, so that no process begins to work on the rest.
                 if entry.is_dir() and not entry.is_symlink():
                     shutil.rmtree(entry)
                 elif entry.name != "lock":

@@ -1,4 +1,4 @@
-"""Calls outside a run: what a step's scope needs where there is no plan and nothing is recorded."""
+"""Calls outside a run: the scope of a step without a plan, with a journal in memory."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from strands_cli.workflow.model import Budgets
 
 
 class MemoryJournal:
-    """A journal that lasts as long as the process; each write is durable for that long.
+    """A journal that lasts as long as the process.
 
-    Like any other it keeps what was written and not the objects that were given: everything goes through JSON.
+    As every journal, it stores copies: everything goes through JSON.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class MemoryJournal:
         self._facts |= _json_copy(facts)
 
     def close(self) -> None:
-        """Keep everything: there is nothing to let go."""
+        """Keep the rows: there is nothing to release."""
 
 
 def _copied(row: Row) -> Row:
@@ -64,14 +64,14 @@ def _json_copy(value: Any) -> Any:
     try:
         return json.loads(json.dumps(value))
     except (TypeError, ValueError, RecursionError) as error:
-        raise RunRecordError(f"what is no JSON cannot be recorded: {error}") from error
+        raise RunRecordError(f"the journal can only store JSON: {error}") from error
 
 
 class StandaloneRun:
-    """Stands in for a run: its scope makes calls that nobody is asked about and nothing remembers.
+    """The context of calls outside a run: approvals have nobody to ask, and the journal is forgotten.
 
     Args:
-        person: Who answers what a tool asks in the middle of its work.
+        person: Answers the questions of the tool itself.
     """
 
     def __init__(self, person: Human | None = None) -> None:
@@ -86,25 +86,25 @@ class StandaloneRun:
         return StepScope(self, "call", "you")
 
     def emit(self, event: Event) -> None:
-        """Nobody listens."""
+        """Ignore the event: there are no listeners."""
 
     def effect(self, spec: EffectSpec) -> Effect:
         """Open an effect in a journal that is forgotten afterwards."""
         return Effect(self.journal, self.clock, spec)
 
     def count_step(self) -> None:
-        """Count a step; outside a run there is none."""
+        """Count a step."""
         self.budget.count_step()
 
     def finished_below(self, key: str) -> list[Row]:
-        """Return nothing: outside a run no tool is made of others."""
+        """Return nothing: outside a run no tool consists of others."""
         return []
 
     async def ask(self, question: Question) -> Answer:
-        """Say that nobody is there: whoever calls a tool by hand has answered by doing so.
+        """Return the answer to a tool's own question; nobody approves, since a call by hand is an approval.
 
         Raises:
-            RunFailed: the tool itself asks, and without an answer it cannot go on: outside a run nothing waits.
+            RunFailed: The tool's question has no answer, and outside a run it cannot wait.
         """
         if question.kind != "interrupt":
             return Answer("nobody")
@@ -112,6 +112,6 @@ class StandaloneRun:
         if answer.outcome == "answered":
             return answer
         raise RunFailed(
-            f"{question.prompt}; nobody has answered, and outside a run nothing waits for an answer",
-            fix="call it at a terminal, or in a workflow, whose run waits until it is approved",
+            f"{question.prompt}; nobody has answered, and outside a run a call cannot wait for an answer",
+            fix="call it at a terminal, or in a workflow: its run waits for the answer",
         )

@@ -1,4 +1,4 @@
-"""What comes of steps and tool calls: results as later templates see them."""
+"""Results of steps and tool calls, as later templates see them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What later templates see of a step: `steps[0].response`, `.agent`, `.index`, `.output`, `.status`.
+    """What later templates may use of a step: `steps[0].response`, `.agent`, `.index`, `.output`, `.status`.
 
     `status` is `completed`, `failed` (then `response` is the error) or `skipped`.
     """
@@ -29,7 +29,7 @@ class StepResult:
 
 
 def describe(step: Step) -> tuple[StepKind, str]:
-    """Return what kind of step it is and who acts in it."""
+    """Return the kind of a step and who acts in it."""
     if isinstance(step, GateStep):
         return "gate", "person"
     if isinstance(step, CallStep):
@@ -44,7 +44,7 @@ def after(step: Step, result: StepResult) -> dict[str, Any]:
 
 
 def question_to(step: AgentStep, prompt: str) -> str:
-    """Return the template of what a step says to its agent: its input, else the agent's prompt as it is written."""
+    """Return the template of the message to a step's agent: its input, else the agent's prompt."""
     if step.input is not None:
         return step.input
     return prompt if "{{" in prompt else "{% raw %}" + prompt + "{% endraw %}"

@@ -1,4 +1,4 @@
-"""Threads that cannot hold up the end of a process: the executor of a loop that runs synchronous tools."""
+"""The executor of synchronous tools; its threads do not delay the end of the process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class DaemonThreads(ThreadPoolExecutor):
-    """An executor whose threads end with the process: a tool that hangs holds up neither the run nor the exit."""
+    """An executor of daemon threads: a tool that hangs delays neither the run nor the exit."""
 
     def __init__(self, limit: int = 64) -> None:
         super().__init__(max_workers=1)
@@ -25,9 +25,9 @@ class DaemonThreads(ThreadPoolExecutor):
                     return
                 try:
                     future.set_result(work(*args, **kwargs))
-                except StopIteration as error:  # asyncio cannot hand it on: the caller would wait for ever
+                except StopIteration as error:  # a future of asyncio cannot hold it: the caller would never resume
                     future.set_exception(RuntimeError(f"StopIteration: {error}"))
-                except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits for the result
+                except BaseException as error:  # noqa: BLE001 - the caller gets it
                     future.set_exception(error)
 
         threading.Thread(target=call, daemon=True, name="strands-tool").start()

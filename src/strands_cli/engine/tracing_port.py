@@ -1,4 +1,4 @@
-"""What a tracer is told of a run and its steps: a port, so that the engine knows nothing of OpenTelemetry."""
+"""The port to a tracer of runs and steps, so that the engine does not depend on OpenTelemetry."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 class Traced(Protocol):
     """The span of a run or of a step while it is open."""
 
-    def ended(self, status: RunStatus, usage: Usage, reason: str | None = None, **told: Any) -> None:
-        """Write how it ended; what is None is left out."""
+    def ended(self, status: RunStatus, usage: Usage, reason: str | None = None, **attributes: Any) -> None:
+        """Write how it ended, without attributes that are None."""
 
 
 class Tracing(Protocol):
-    """Opens spans around what the engine does; each is the current one while its context is open."""
+    """Opens spans of runs and steps; each is the current span while its context is open."""
 
     def run(self, run_id: str, workflow: str, pattern: str) -> AbstractContextManager[Traced]:
         """Open the span of a run."""
 
     def step(self, key: str, kind: StepKind, who: str) -> AbstractContextManager[Traced]:
-        """Open the span of a step that is done and not taken from the journal."""
+        """Open the span of a step that is executed, not taken from the journal."""
 
 
 class Untraced:
@@ -42,7 +42,7 @@ class Untraced:
         """Open nothing."""
         return contextlib.nullcontext(self)
 
-    def ended(self, status: RunStatus, usage: Usage, reason: str | None = None, **told: Any) -> None:
+    def ended(self, status: RunStatus, usage: Usage, reason: str | None = None, **attributes: Any) -> None:
         """Write nothing."""
 
 
@@ -51,7 +51,7 @@ UNTRACED = Untraced()
 
 @contextlib.contextmanager
 def traced_step(tracing: Tracing, scope: StepScope, kind: StepKind, who: str) -> Iterator[None]:
-    """Open the span of a step while its work is done, and write how that ended."""
+    """Open the span of a step during its work, and write how that ended."""
     with tracing.step(scope.key, kind, who) as span:
         try:
             yield

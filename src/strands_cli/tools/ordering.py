@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.concurrency import joined
+from strands_cli.engine.concurrency import combined
 from strands_cli.engine.effects import Effect, NeedsDecision
 from strands_cli.engine.scope import StepScope
 from strands_cli.errors import StrandsCliError
@@ -103,7 +103,7 @@ class Turn:
         """Return the reason that the calls one after another would have met; what is undecided is named as a whole."""
         reasons = [self.reasons[place] for place in sorted(self.reasons)]
         undecided = [reason for reason in dict.fromkeys(reasons) if isinstance(reason, NeedsDecision)]
-        return joined(list(undecided)) if isinstance(reasons[0], NeedsDecision) else reasons[0]
+        return combined(list(undecided)) if isinstance(reasons[0], NeedsDecision) else reasons[0]
 
 
 class CallScope(StepScope):

@@ -1,4 +1,4 @@
-"""The patterns by name: each is one async function over `Run`, one small file."""
+"""The patterns by name; each is a coroutine function over `Run` in a file of its own."""
 
 from __future__ import annotations
 

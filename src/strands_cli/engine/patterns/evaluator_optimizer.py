@@ -47,7 +47,7 @@ async def evaluator_optimizer(run: Run, config: EvaluatorConfig) -> dict[str, An
 async def _iterate(
     run: Run, config: EvaluatorConfig, index: int, message: str | None, names: dict[str, Any]
 ) -> dict[str, Any]:
-    """Write one draft and have it judged; return what later templates see."""
+    """Write one draft and ask for its evaluation; return what later templates may use."""
     producer = AgentStep(agent=config.producer, input=message)
     draft = (await run.step(f"iterations.{index}.producer", producer, names)).response
     names = {**names, "draft": draft, "iteration": index + 1}

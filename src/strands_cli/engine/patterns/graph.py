@@ -6,8 +6,8 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.concurrency import Job, Outcome, joined
-from strands_cli.engine.patterns.graph_waiting import Holding
+from strands_cli.engine.concurrency import Job, Outcome, combined
+from strands_cli.engine.patterns.graph_waiting import WaitingNodes
 from strands_cli.errors import RunFailed, WaitingForPerson
 from strands_cli.workflow.graph_paths import onward_from, ready
 from strands_cli.workflow.model import GateStep
@@ -19,85 +19,104 @@ if TYPE_CHECKING:
 
 
 async def graph(run: Run, config: GraphConfig) -> dict[str, Any]:
-    """Start at the first node and follow the edges until no edge leads on.
+    """Start at the first node and follow the edges to the ends of all paths.
 
-    The nodes that edges lead to run together and see the nodes as those before left them: the outcome does not depend
-    on which of them is faster. A node that a path still under way leads to waits for it, so that a join runs once.
-    Where a node waits for a person, paths that its answer cannot change go on.
+    The nodes that edges lead to run together and see the results of the nodes before them: the outcome does not depend
+    on which of them is faster. A node waits for every path that still leads to it, so that a join runs once. Where a
+    node waits for a person, the paths that its answer cannot change continue.
     """
-    names: dict[str, Any] = {"nodes": {}, "last_response": ""}
-    visits: Counter[str] = Counter()
-    led_by: dict[str, str] = {}
-    onward, holding = onward_from(config.followers()), Holding(run, config)
-    pending = {next(iter(config.nodes))}
-    while wave := holding.free(ready(config.nodes, pending, onward)):
-        visits.update(wave)
-        _require_bounded(wave, visits, config)
-        results = await _run_wave(run, config, wave, visits, names, led_by, holding)
-        for node, result in results.items():
-            seen = {"response": result.response, "output": result.output, "agent": result.agent,
-                    "status": result.status, "iteration": visits[node]}  # fmt: skip
-            names = {**names, "nodes": {**names["nodes"], node: seen}, "last_response": result.response}
-            if isinstance(config.nodes[node], GateStep):
-                names["hitl_response"] = result.response
-        pending -= set(results)
-        for node in results:
-            targets = [] if holding.holds_edges(node) else _next(run, config, node, names)
-            led_by |= dict.fromkeys(targets, node)
-            pending |= set(targets)
-    if holding.reasons:
-        raise joined(holding.reasons)
-    return names
+    return await _Walk(run, config).to_the_end()
 
 
-def _require_bounded(wave: list[str], visits: Counter[str], config: GraphConfig) -> None:
-    for node in wave:
-        if visits[node] > config.max_iterations:
+class _Walk:
+    """One walk through a graph.
+
+    Attributes:
+        names: What the templates of the next nodes may use.
+        visits: How often each node has begun.
+        origins: The node that led to each node last.
+    """
+
+    def __init__(self, run: Run, config: GraphConfig) -> None:
+        self.names: dict[str, Any] = {"nodes": {}, "last_response": ""}
+        self.visits: Counter[str] = Counter()
+        self.origins: dict[str, str] = {}
+        self._run = run
+        self._config = config
+        self._waiting = WaitingNodes(run, config)
+
+    async def to_the_end(self) -> dict[str, Any]:
+        """Run the nodes wave after wave; return the names that artifacts may use."""
+        onward = onward_from(self._config.followers())
+        pending = {next(iter(self._config.nodes))}
+        while wave := self._waiting.free(ready(self._config.nodes, pending, onward)):
+            results = await self._run_wave(wave)
+            for node, result in results.items():
+                self._add(node, result)
+            pending -= set(results)
+            for node in results:
+                targets = [] if self._waiting.blocks_edges(node) else self._next(node)
+                self.origins |= dict.fromkeys(targets, node)
+                pending |= set(targets)
+        if self._waiting.reasons:
+            raise combined(self._waiting.reasons)
+        return self.names
+
+    async def _run_wave(self, wave: list[str]) -> dict[str, StepResult]:
+        """Run nodes side by side; return the results of those that did not have to wait."""
+        done: dict[str, StepResult] = {}
+        for node in wave:
+            self._count(node)
+
+        def keep(node: str, outcome: Outcome) -> None:
+            if outcome.value is not None:
+                done[node] = outcome.value
+
+        await self._run.jobs({node: Job(partial(self._perform, node)) for node in wave}, keep)
+        return {node: done[node] for node in wave if node in done}
+
+    def _count(self, node: str) -> None:
+        self.visits[node] += 1
+        if self.visits[node] > self._config.max_iterations:
             raise RunFailed(
-                f"the node '{node}' would run a {visits[node]}th time, and max_iterations is {config.max_iterations}",
+                f"the node '{node}' would run {self.visits[node]} times; max_iterations is"
+                f" {self._config.max_iterations}",
                 fix="raise pattern.config.max_iterations, or give the loop a way out",
             )
 
-
-async def _run_wave(
-    run: Run,
-    config: GraphConfig,
-    wave: list[str],
-    visits: Counter[str],
-    names: dict[str, Any],
-    led_by: dict[str, str],
-    holding: Holding,
-) -> dict[str, StepResult]:
-    """Run nodes side by side; a node without an input is given the response of the one that led to it."""
-    done: dict[str, StepResult] = {}
-
-    async def perform(node: str) -> StepResult | None:
-        before = names["nodes"][led_by[node]]["response"] if node in led_by else ""
-        seen = {**names, "last_response": before}
+    async def _perform(self, node: str) -> StepResult | None:
+        """Run one node; without an input it gets the response of the node that led to it."""
+        origin = self.origins.get(node)
+        response = self.names["nodes"][origin]["response"] if origin is not None else ""
+        names, index = {**self.names, "last_response": response}, int(origin is not None)
         try:
-            return await run.step(f"nodes.{node}#{visits[node]}", config.nodes[node], seen, index=int(node in led_by))
+            return await self._run.step(
+                f"nodes.{node}#{self.visits[node]}", self._config.nodes[node], names, index=index
+            )
         except WaitingForPerson as error:
-            holding.wait(node, error)
+            self._waiting.wait(node, error)
             return None
 
-    def tell(node: str, outcome: Outcome) -> None:
-        if outcome.value is not None:
-            done[node] = outcome.value
+    def _add(self, node: str, result: StepResult) -> None:
+        fields = {name: getattr(result, name) for name in ("response", "output", "agent", "status")}
+        seen = {**fields, "iteration": self.visits[node]}
+        self.names = {
+            **self.names,
+            "nodes": {**self.names["nodes"], node: seen},
+            "last_response": result.response,
+        }
+        if isinstance(self._config.nodes[node], GateStep):
+            self.names["hitl_response"] = result.response
 
-    await run.jobs({node: Job(partial(perform, node)) for node in wave}, tell)
-    return {node: done[node] for node in wave if node in done}
+    def _next(self, node: str) -> list[str]:
+        """Return where the edges of a finished node lead."""
+        return [target for edge in self._config.edges if edge.from_ == node for target in self._targets(edge)]
 
-
-def _next(run: Run, config: GraphConfig, node: str, names: dict[str, Any]) -> list[str]:
-    """Return where the edges of a finished node lead; a node without a matching choice ends its path."""
-    return [target for edge in config.edges if edge.from_ == node for target in _targets(run, edge, names)]
-
-
-def _targets(run: Run, edge: Edge, names: dict[str, Any]) -> list[str]:
-    if edge.to is not None:
-        return list(edge.to)
-    for choice in edge.choose or ():
-        if run.holds(choice.when, names, where=f"the edges from '{edge.from_}'"):
-            return [choice.to]
-    run.path_ended(edge.from_)
-    return []
+    def _targets(self, edge: Edge) -> list[str]:
+        if edge.to is not None:
+            return list(edge.to)
+        for choice in edge.choose or ():
+            if self._run.holds(choice.when, self.names, where=f"the edges from '{edge.from_}'"):
+                return [choice.to]
+        self._run.path_ended(edge.from_)
+        return []

@@ -1,4 +1,4 @@
-"""Which nodes of a graph cannot go on before a person has answered: those that the answer may still change."""
+"""The nodes of a graph that must wait while a question waits for a person."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from strands_cli.workflow.patterns.graph import GraphConfig
 
 
-class Holding:
-    """What waits in one graph, and what must wait with it.
+class WaitingNodes:
+    """The nodes of one graph that wait for a person, and those that must wait with them.
 
-    A node is `open` while an answer may still change whether, how often or with what it runs: it waits itself, or a
-    path leads to it from one that does. Whatever looks at an open node is held back and then open too. So what runs
-    meanwhile is given just what it would have been given had the answer been there at once.
+    A node is `open` while an answer may change whether, how often or with which input it runs: it waits itself, or a
+    path leads to it from a node that does. A node whose templates read an open node waits too, and is then open. So
+    the nodes that run meanwhile get the same input as if the answer had been there at once.
     """
 
     def __init__(self, run: Run, config: GraphConfig) -> None:
@@ -31,50 +31,48 @@ class Holding:
         self._waiting: dict[str, WaitingForPerson] = {}
 
     def wait(self, node: str, reason: WaitingForPerson) -> None:
-        """Note that a node waits for a person."""
+        """Add a node that waits for a person."""
         self._reach = self._reach or reach_of(self._config.followers())
         self._waiting[node] = reason
         self._open |= {node, *self._reach[node]}
 
     @property
     def reasons(self) -> list[WaitingForPerson]:
-        """What is waited for, in the order of the file."""
+        """The questions, in the order of the file."""
         return [self._waiting[node] for node in self._config.nodes if node in self._waiting]
 
     def free(self, nodes: list[str]) -> list[str]:
-        """Return those of these nodes that can run now; the others are held until the run is resumed."""
-        held = [node for node in nodes if self._holds(node)]
-        while held and self._open:
-            self._open |= {reached for node in held for reached in (node, *self._reach[node])}
-            nodes = [node for node in nodes if node not in held]
-            held = [node for node in nodes if self._holds(node)]
+        """Return those of these nodes that can run now; the others wait until the run is resumed."""
+        while blocked := [node for node in nodes if self._blocks(node)]:
+            self._open |= {reached for node in blocked for reached in (node, *self._reach[node])}
+            nodes = [node for node in nodes if node not in blocked]
         return nodes
 
-    def holds_edges(self, node: str) -> bool:
-        """Return whether an answer may still change where a finished node leads; its edges are then not followed."""
+    def blocks_edges(self, node: str) -> bool:
+        """Return whether an answer may change where a finished node leads; its edges are then not followed."""
         conditions = [choice.when for edge in self._config.edges if edge.from_ == node for choice in edge.choose or ()]
-        if not self._open or not self._looks(conditions, are_conditions=True):
+        if not self._open or not self._reads(conditions, are_conditions=True):
             return False
         self._open |= self._reach[node]
         return True
 
-    def _holds(self, node: str) -> bool:
+    def _blocks(self, node: str) -> bool:
         if not self._open:
             return False
         step = self._config.nodes[node]
         texts = [site.text for site in PlacedStep("", "", step).sites()]
-        return node in self._open or self._shares_conversation(node) or self._looks(texts)
+        return node in self._open or self._shares_conversation(node) or self._reads(texts)
 
     def _shares_conversation(self, node: str) -> bool:
-        """Return whether an open node speaks in the same conversation (`memory: run`), which must have one order."""
+        """Return whether an open node uses the same conversation (`memory: run`), whose order must be defined."""
         step = self._config.nodes[node]
         if not isinstance(step, AgentStep) or not self._run.plan.agents[step.agent].keeps_conversation:
             return False
         others = (self._config.nodes[other] for other in self._open)
         return any(isinstance(other, AgentStep) and other.agent == step.agent for other in others)
 
-    def _looks(self, texts: Iterable[str], *, are_conditions: bool = False) -> bool:
-        """Return whether templates read an open node, or something that any node may change."""
+    def _reads(self, texts: Iterable[str], *, are_conditions: bool = False) -> bool:
+        """Return whether templates read an open node, or a name that any node may change."""
         templates = self._run.templates
         for text in texts:
             paths = templates.reads_in(text, "nodes", is_condition=are_conditions)

@@ -26,7 +26,7 @@ Answer with further tasks, or with an empty list if nothing is left to do."""
 
 
 async def orchestrator_workers(run: Run, config: OrchestratorConfig) -> dict[str, Any]:
-    """Hand out tasks until the orchestrator answers none or the rounds are used up; then reduce and write up."""
+    """Hand out tasks until the orchestrator returns none or the last round is over; then reduce and write up."""
     names: dict[str, Any] = {"workers": [], "num_workers": 0, "subtasks": [], "round_count": 0, "last_response": ""}
     for number in range(1, (config.orchestrator.limits.max_rounds or DEFAULT_ROUNDS) + 1):
         tasks, names = await _hand_out(run, config, number, names)
@@ -57,9 +57,9 @@ async def _hand_out(
     answer = await run.decide(key, step, TASKS, names)
     tasks = answer.output[: config.orchestrator.limits.max_workers or DEFAULT_WORKERS]
     if len(tasks) < len(answer.output):
-        run.warn(f"{key} handed out {len(answer.output)} tasks, and the first {len(tasks)} are done (max_workers)")
+        run.warn(f"{key} handed out {len(answer.output)} tasks; only the first {len(tasks)} are done (max_workers)")
     elif number == 1 and not tasks:
-        run.warn("the orchestrator handed out no task, so that no worker has anything to do")
+        run.warn("the orchestrator handed out no task, so no worker runs")
     subtasks = [*names["subtasks"], *tasks]
     rounds = number if tasks else names["round_count"]
     return tasks, {**names, "orchestrator_response": answer.response, "subtasks": subtasks, "round_count": rounds}
@@ -68,7 +68,7 @@ async def _hand_out(
 async def _work(
     run: Run, config: OrchestratorConfig, tasks: list[dict[str, Any]], names: dict[str, Any]
 ) -> dict[str, Any]:
-    """Let one worker do each task; workers are numbered through all rounds."""
+    """Run one worker for each task; the numbers of workers continue through all rounds."""
     template, first = config.worker_template, len(names["workers"])
     done: dict[str, StepResult] = {}
 
@@ -76,10 +76,10 @@ async def _work(
         step = AgentStep(agent=template.agent, input="{{ task }}", tool_overrides=template.tools)
         return await run.step(f"workers.{number}", step, {"task": task}, index=number)
 
-    def tell(name: str, outcome: Outcome) -> None:
+    def keep(name: str, outcome: Outcome) -> None:
         done[name] = outcome.value
 
-    await run.jobs({str(n): Job(partial(perform, n, one["task"])) for n, one in enumerate(tasks, first)}, tell)
+    await run.jobs({str(n): Job(partial(perform, n, one["task"])) for n, one in enumerate(tasks, first)}, keep)
     workers = [
         {"task": one["task"], "response": done[str(n)].response, "output": done[str(n)].output,
          "agent": template.agent, "status": done[str(n)].status, "index": n}

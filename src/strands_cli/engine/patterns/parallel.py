@@ -18,18 +18,18 @@ async def parallel(run: Run, config: ParallelConfig) -> dict[str, Any]:
     done: dict[str, dict[str, Any]] = {}
 
     async def perform(branch: Branch) -> dict[str, Any]:
-        goes_on = branch.on_error == "continue"
-        steps = (await run.sequence(f"branches.{branch.id}.steps", branch.steps, keep_failure=goes_on))["steps"]
+        keep_failure = branch.on_error == "continue"
+        steps = (await run.sequence(f"branches.{branch.id}.steps", branch.steps, keep_failure=keep_failure))["steps"]
         return {"response": steps[-1].response, "output": steps[-1].output, "status": "completed", "steps": steps}
 
-    def tell(name: str, outcome: Outcome) -> None:
+    def keep(name: str, outcome: Outcome) -> None:
         failed: dict[str, Any] = {"response": outcome.error, "output": None, "status": outcome.status, "steps": []}
         done[name] = outcome.value or failed
 
     jobs = {
         branch.id: Job(partial(perform, branch), stop_on_error=branch.on_error == "stop") for branch in config.branches
     }
-    await run.jobs(jobs, tell)
+    await run.jobs(jobs, keep)
     branches = {branch.id: done[branch.id] for branch in config.branches}
     completed = [result["response"] for result in branches.values() if result["status"] == "completed"]
     names: dict[str, Any] = {"branches": branches, "last_response": "\n\n".join(completed)}

@@ -1,4 +1,4 @@
-"""Routing: an agent chooses one of the routes, a person may correct it, and the steps of that route run."""
+"""Routing: an agent chooses a route, a person may correct it, and the steps of that route run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ async def routing(run: Run, config: RoutingConfig) -> dict[str, Any]:
     names: dict[str, Any] = {"router": {"chosen_route": route, "response": response}}
     if config.router.review_router is not None:
         answer = (await run.step("router.review", config.router.review_router, names)).response
-        # Whoever names another route at the review has chosen it; any other answer confirms.
+        # An answer that names a route chooses it; any other answer confirms.
         route = answer if answer in config.routes else route
         names = {"router": {"chosen_route": route, "response": response}, "hitl_response": answer}
     return await run.sequence(f"routes.{route}.steps", config.routes[route].then, names)
@@ -30,21 +30,21 @@ async def choose(run: Run, config: RoutingConfig) -> tuple[str, str]:
     route = {"type": "string", "description": f"One of: {known}"}
     schema = {"type": "object", "properties": {"route": route}, "required": ["route"]}
     question = question_to(router, run.plan.agents[router.agent].prompt)
-    asked, said = router, ""
+    step, response = router, ""
     for attempt in range(1, router.max_retries + 2):
         try:
-            answer = await run.decide("router" if attempt == 1 else f"router#{attempt}", asked, schema, {})
+            answer = await run.decide("router" if attempt == 1 else f"router#{attempt}", step, schema, {})
         except InvalidAnswer as error:
-            said = error.message
+            response = error.message
         else:
-            said = answer.response
+            response = answer.response
             if answer.output["route"] in config.routes:
                 return answer.output["route"], answer.response
-        again = f"{question}\n\nYour last answer named no route. The routes are: {known}."
-        asked = router.model_copy(update={"input": again})
+        text = f"{question}\n\nYour last answer named no route. The routes are: {known}."
+        step = router.model_copy(update={"input": text})
     if config.default is not None:
-        return config.default, said
+        return config.default, response
     raise RunFailed(
-        f"the router named no route in {router.max_retries + 1} tries; it said: {said}",
-        fix=f"the routes are: {known}; give the pattern a `default`, or say them in the router's prompt",
+        f"the router named no route in {router.max_retries + 1} tries; its answer was: {response}",
+        fix=f"the routes are: {known}; give the pattern a `default`, or name them in the router's prompt",
     )

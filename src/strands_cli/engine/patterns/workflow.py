@@ -1,4 +1,4 @@
-"""The workflow: tasks with dependencies, each started as soon as its own are done."""
+"""The workflow: tasks with dependencies, each started as soon as these are done."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ async def workflow(run: Run, config: DagConfig) -> dict[str, Any]:
         names = names_for(task, tasks, deps, places, done)
         return await run.step(f"tasks.{task.id}", task, names, keep_failure=task.on_error == "continue")
 
-    def tell(name: str, outcome: Outcome) -> None:
+    def keep(name: str, outcome: Outcome) -> None:
         done[name] = outcome.value or StepResult(outcome.error, status=outcome.status)
 
     jobs = {
         task.id: Job(partial(perform, task), deps=task.deps, stop_on_error=task.on_error == "stop")
         for task in config.tasks
     }
-    await run.jobs(jobs, tell)
+    await run.jobs(jobs, keep)
     results = {name: done[name] for name in tasks}
     completed = [result for result in results.values() if result.status == "completed"]
     last = completed[-1].response if completed else ""
@@ -48,12 +48,12 @@ def names_for(
     places: Mapping[str, int],
     done: Mapping[str, StepResult],
 ) -> dict[str, Any]:
-    """Return what a task's templates see: only what it waits for, so that the speed of others cannot matter.
+    """Return what a task's templates may use: only what it waits for, so that the speed of other tasks cannot matter.
 
     Args:
         task: The task.
         tasks: All tasks by id.
-        deps: What each of them waits for.
+        deps: The dependencies of each.
         places: Their positions in the file.
         done: The results so far.
     """
