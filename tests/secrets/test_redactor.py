@@ -115,6 +115,12 @@ def test_only_what_may_be_the_beginning_of_a_secret_is_held_back() -> None:
     assert stream.rest() == ""
 
 
+def test_a_secret_that_begins_with_another_secret_goes_whole_in_pieces_too() -> None:
+    stream = Redactor(["0123456789", "0123456789abcdef", "89abcdefgh"]).stream()
+    assert [stream.feed(piece) for piece in ("0123456789", "abc", "def", "gh 89abcd")] == ["", "", MARK, "gh "]
+    assert stream.rest() == "89abcd"
+
+
 def test_without_secrets_every_piece_is_let_through_at_once() -> None:
     assert HIDE_NOTHING.stream().feed("0123") == "0123"
 
@@ -145,13 +151,17 @@ def test_a_union_hides_what_each_of_its_parts_hides() -> None:
         first.personal = True  # type: ignore[misc]
 
 
+SECRETS = ["s3cr3t-value", "s3cr3t-value word", "t-value 0123", "01234567"]
 PARTS = ["s3cr3t-value", "01234567", "[secret]", "bob@example.com", "+49 30 1234567", "4111111111111111", "word", "\n"]
 
 
 @settings(deadline=None)
 @given(
     st.lists(st.sampled_from(PARTS) | st.text(max_size=5), max_size=6).map(" ".join),
-    st.lists(st.sampled_from(["s3cr3t-value", "01234567"]) | st.text(min_size=MIN_LENGTH, max_size=12), max_size=3),
+    st.lists(
+        st.sampled_from(SECRETS) | st.text(min_size=MIN_LENGTH, max_size=12),
+        max_size=3,
+    ),
     st.booleans(),
     st.integers(1, 20),
 )

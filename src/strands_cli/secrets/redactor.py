@@ -126,39 +126,55 @@ HIDE_NOTHING = Redactor()
 
 
 class RedactedStream:
-    """Redacts a text that arrives in pieces, and holds back an end that may be the beginning of a secret.
+    """Redacts a text that arrives in pieces: an end that may be the beginning of a secret waits for the next piece.
 
-    Made by `Redactor.stream`.
+    `Redactor.stream` makes it.
     """
 
     def __init__(self, pattern: re.Pattern[str] | None, forms: tuple[str, ...], *, personal: bool) -> None:
         self._pattern = pattern
         self._forms = forms
-        self._personal = personal
+        self._first = {form[0] for form in forms}
         self._longest = max(map(len, forms), default=1)
-        self._held = ""
+        self._personal = personal
+        self._unread = ""  # may be the beginning of a secret
+        self._unshown = ""  # holds no secret, and may be the beginning of personal data
 
     def feed(self, piece: str) -> str:
         """Return what can be shown now."""
-        if self._pattern is None and not self._personal:
-            return piece
-        text = self._held + piece
-        if self._pattern is not None:
-            text = self._pattern.sub(MARK, text)
-        tails = (text[-length:] for length in range(min(self._longest - 1, len(text)), 0, -1))
-        length = len(text) - len(next((tail for tail in tails if self._begins_a_form(tail)), ""))
-        if self._personal:
-            length = min(length, settled_length(text))
-        shown, self._held = text[:length], text[length:]
-        return without_personal(shown) if self._personal else shown
+        text = piece if self._pattern is None else self._without_secrets(piece, self._pattern)
+        if not self._personal:
+            return text
+        text = self._unshown + text
+        length = settled_length(text)
+        self._unshown = text[length:]
+        return without_personal(text[:length])
 
     def rest(self) -> str:
         """Return the end that was held back, after the last piece."""
-        held, self._held = self._held, ""
-        return without_personal(held) if self._personal else held
+        text = self._unread if self._pattern is None else self._pattern.sub(MARK, self._unread)
+        text, self._unread, self._unshown = self._unshown + text, "", ""
+        return without_personal(text) if self._personal else text
 
-    def _begins_a_form(self, tail: str) -> bool:
-        return any(form.startswith(tail) for form in self._forms)
+    def _without_secrets(self, piece: str, pattern: re.Pattern[str]) -> str:
+        text, shown, done = self._unread + piece, "", 0
+        beginnings = self._beginnings(text)
+        for found in pattern.finditer(text):
+            # With the next piece this may become a longer secret, or one that begins before it.
+            if any(done <= beginning <= found.start() for beginning in beginnings):
+                break
+            shown, done = shown + text[done : found.start()] + MARK, found.end()
+        end = next((beginning for beginning in beginnings if beginning >= done), len(text))
+        self._unread = text[end:]
+        return shown + text[done:end]
+
+    def _beginnings(self, text: str) -> list[int]:
+        """Return each place from which on the text is the beginning of a secret, and not yet the whole of it."""
+        places = range(max(0, len(text) - self._longest + 1), len(text))
+        return [place for place in places if text[place] in self._first and self._begins_a_secret(text[place:])]
+
+    def _begins_a_secret(self, tail: str) -> bool:
+        return any(len(form) > len(tail) and form.startswith(tail) for form in self._forms)
 
 
 def _redacted(value: Any, pattern: re.Pattern[str]) -> Any:
