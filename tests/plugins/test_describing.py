@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -15,9 +16,8 @@ from hypothesis import strategies as st
 
 from strands_cli.catalog.definition_diff import differences
 from strands_cli.catalog.source_reader import SourceTool, from_tool_spec, read_tool
-from strands_cli.plugins.check.describe_child import describe_reference
-from strands_cli.tools.forms import close_all, read_tools
-from strands_cli.tools.tool_loading import _function_with_spec
+from strands_cli.plugins.check.child_import import load_apart
+from strands_cli.tools.forms import close_all, describe_reference, read_reference
 
 SDK = (
     "from typing import Any\n"
@@ -142,7 +142,7 @@ def run(source: str) -> ModuleType:
 
 
 def imported(module: ModuleType, attribute: str) -> tuple[str, list[SourceTool]]:
-    kind, tools = describe_reference(module, attribute)
+    kind, tools = asyncio.run(describe_reference(module, attribute or None))
     return kind, [from_tool_spec(spec, kind) for spec in tools]
 
 
@@ -173,18 +173,24 @@ def test_what_is_described_is_what_a_run_would_load(form: str) -> None:
     _, described = imported(module, attribute)
 
     async def load() -> list[Any]:
-        if attribute and (own := _function_with_spec(module, attribute)):
-            return [own]
-        plugin: Any = module
-        for part in attribute.split(".") if attribute else ():
-            plugin = getattr(plugin, part)
         closers: list[Any] = []
-        tools = await read_tools(plugin, {}, closers)
+        tools = await read_reference(module, attribute or None, {}, closers)
         assert await close_all(closers) == []
         return tools
 
     loaded = {tool.name: told(from_tool_spec(tool.spec, "")) for tool in asyncio.run(load())}
     assert {tool.name: told(tool) for tool in described} == loaded
+
+
+@pytest.mark.parametrize("form", ["module with metadata", "derived class", "provider class"])
+def test_the_process_that_imports_a_plugin_writes_what_the_reader_read(form: str, tmp_path: Path) -> None:
+    source, attribute, kind, names = FORMS[form]
+    (tmp_path / "foo.py").write_text(source)
+    found = load_apart(tmp_path, "foo", attribute or None).told
+    single = kind in ("module", "function", "agent_tool")
+    assert (found.kind, [tool.name for tool in ([found] if single else found.members or ())]) == (kind, names)
+    _, described = imported(run(source), attribute)
+    assert [told(tool) for tool in ([found] if single else found.members or ())] == [told(tool) for tool in described]
 
 
 @pytest.mark.parametrize("form", FORMS)

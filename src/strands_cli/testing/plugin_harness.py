@@ -11,14 +11,13 @@ import time
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from strands import Agent
 from strands.tools.executors import SequentialToolExecutor
 from strands.tools.tools import PythonAgentTool
 from strands.types.events import ToolResultEvent
-from strands.types.tools import AgentTool
+from strands.types.tools import AgentTool, ToolSpec
 
 from strands_cli.agents.agent_runner import SdkAgentRunner
 from strands_cli.agents.model.replay import ReplayModel
@@ -31,8 +30,8 @@ from strands_cli.planning.resolve.single_tool import python_tool
 from strands_cli.policy import Decision, Rule
 from strands_cli.providers import ModelSettings
 from strands_cli.toolref import ToolRef
-from strands_cli.tools.calling_contract import DEFAULT_OUTPUT_BYTES, DEFAULT_TIMEOUT_S, Contract
-from strands_cli.tools.forms import Closer, RawTool, close_all, normal_spec, read_tools, spec_tool
+from strands_cli.tools.calling_contract import Contract, timeout_of
+from strands_cli.tools.forms import Closer, RawTool, close_all, read_reference, read_tools, spec_named
 from strands_cli.tools.gate import Gate
 from strands_cli.tools.manifest_check import LoadedTool, hold_against_manifest
 from strands_cli.tools.timeouts import GRACE_S, Raised, bounded
@@ -70,18 +69,17 @@ class Outcome:
 
 @dataclass(slots=True)
 class Alone:
-    """A loaded plugin and what to close when it is done with; `functions` are those of module tools."""
+    """A loaded plugin and what to close when it is done with."""
 
     tools: dict[str, RawTool] = field(default_factory=dict)
-    functions: dict[str, Any] = field(default_factory=dict)
     closers: list[Closer] = field(default_factory=list)
     config: Mapping[str, Any] = field(default_factory=dict)
 
     async def invoke(self, call: Call, tool_use_id: str, workspace: Path) -> Outcome:
         """Call a tool directly, within the time it states for itself, with nothing between that mends its answer."""
         name, given = call
-        limit, over, started = timeout_of(self.tools[name]), threading.Event(), time.monotonic()
-        contract = Contract(workspace_of(workspace), {}).keywords(self.config, started + limit, over)
+        limit, over, started = timeout_of(self.tools[name].claims), threading.Event(), time.monotonic()
+        contract = _contract(workspace).keywords(self.config, started + limit, over)
         tool_use = {"toolUseId": tool_use_id, "name": name, "input": given}
         try:
             answer = await bounded(
@@ -114,7 +112,7 @@ class Alone:
         planned = {name: _planned(name, self.config) for name in self.tools}
         toolbox = Toolbox({key_of(planned[name]): [_loaded(planned[name], raw)] for name, raw in self.tools.items()})
         model = _Played(calls)
-        runner = SdkAgentRunner(lambda *_: model, toolbox, Gate([_YES], Contract(workspace_of(workspace), {})))
+        runner = SdkAgentRunner(lambda *_: model, toolbox, Gate([_YES], _contract(workspace)))
         agent = PlannedAgent("author", "Call the tools.", ModelSettings("replay"), tuple(planned.values()))
         request = AgentRequest(agent, "Call the tools.", agent.prompt, agent.tools)
         await runner.run_agent(request, StandaloneRun().scope())
@@ -138,10 +136,10 @@ class Alone:
         return await close_all(self.closers)
 
     def _plain(self, name: str) -> AgentTool:
-        function, raw = self.functions.get(name), self.tools[name]
-        if function is not None and not inspect.isasyncgenfunction(function):
-            spec: Any = normal_spec(raw.spec)
-            return PythonAgentTool(name, spec, function)
+        raw = self.tools[name]
+        function, spec = raw.made_of, dict[str, Any](raw.spec)
+        if inspect.isfunction(function) and not inspect.isasyncgenfunction(function):
+            return PythonAgentTool(name, cast("ToolSpec", spec), function)
         return _Plain(raw)
 
 
@@ -202,15 +200,12 @@ async def load_alone(target: Any, config: Mapping[str, Any]) -> Alone:
         NotAToolError: it is none of the forms.
     """
     alone = Alone(config=config)
-    plugin = _resolved(target) if isinstance(target, str) else target
     try:
-        own = _function_with_spec(plugin)
-        found = [own] if own is not None else await read_tools(plugin, config, alone.closers)
+        found = await _read(target, config, alone.closers)
     except BaseException:
         await alone.close()
         raise
     alone.tools = {raw.name: raw for raw in found}
-    alone.functions = _functions(plugin, alone.tools)
     return alone
 
 
@@ -230,59 +225,19 @@ def run_alone(work: Coroutine[Any, Any, Value]) -> Value:
         loop.close()
 
 
-def workspace_of(root: Path) -> dict[str, Any]:
-    """Return a workspace of one directory as the calling contract has it."""
-    return {"root": str(root), "mounts": {}, "protected": []}
+async def _read(target: Any, config: Mapping[str, Any], closers: list[Closer]) -> list[RawTool]:
+    if isinstance(target, str):
+        name, _, attribute = target.partition(":")
+        return await read_reference(importlib.import_module(name), attribute or None, config, closers)
+    module = sys.modules.get(target.__module__) if inspect.isfunction(target) else None
+    if module is not None and spec_named(module, target.__name__) is not None:
+        return await read_reference(module, target.__name__, config, closers)
+    return await read_tools(target, config, closers)
 
 
-def timeout_of(raw: RawTool) -> float:
-    """Return the seconds that a tool may take."""
-    return float(_claim(raw, "timeout_s") or DEFAULT_TIMEOUT_S)
-
-
-def size_limit_of(raw: RawTool) -> int:
-    """Return the bytes that a tool may answer."""
-    return int(_claim(raw, "max_output_bytes") or DEFAULT_OUTPUT_BYTES)
-
-
-def _claim(raw: RawTool, word: str) -> float | None:
-    claims = raw.spec.get("strands_cli")
-    stated = claims.get(word) if isinstance(claims, Mapping) else None
-    sound = isinstance(stated, (int, float)) and not isinstance(stated, bool) and stated > 0
-    return stated if sound else None
-
-
-def _resolved(reference: str) -> Any:
-    module, _, attribute = reference.partition(":")
-    plugin: Any = importlib.import_module(module)
-    for part in attribute.split(".") if attribute else ():
-        plugin = getattr(plugin, part)
-    return plugin
-
-
-def _function_with_spec(plugin: Any) -> RawTool | None:
-    """Return the tool of a plain function that a TOOL_SPEC of its module describes."""
-    module = sys.modules.get(plugin.__module__) if inspect.isfunction(plugin) else None
-    for spec in _specs(module):
-        if module is not None and spec.get("name") == plugin.__name__:
-            return spec_tool(module, spec)
-    return None
-
-
-def _functions(plugin: Any, tools: Mapping[str, RawTool]) -> dict[str, Any]:
-    module = plugin if isinstance(plugin, ModuleType) else sys.modules.get(getattr(plugin, "__module__", ""))
-    named = {str(spec.get("name")) for spec in _specs(module)} & set(tools)
-    found = {
-        name: getattr(module, name, None) or getattr(module, str(module.__name__).rpartition(".")[2], None)
-        for name in named
-        if module is not None
-    }
-    return {name: function for name, function in found.items() if inspect.isfunction(function)}
-
-
-def _specs(module: Any) -> list[Mapping[str, Any]]:
-    found = [getattr(module, "TOOL_SPEC", None), *(getattr(module, "TOOL_SPECS", None) or ())]
-    return [spec for spec in found if isinstance(spec, Mapping)]
+def _contract(root: Path) -> Contract:
+    """Return the calling contract with a workspace of one directory."""
+    return Contract({"root": str(root), "mounts": {}, "protected": []}, {})
 
 
 def _planned(name: str, config: Mapping[str, Any]) -> PlannedTool:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from strands_cli.testing.plugin_harness import Alone, Outcome, load_alone, run_alone, timeout_of
+from strands_cli.testing.plugin_harness import Alone, Outcome, load_alone, run_alone
 from strands_cli.testing.tool_checks import check_schema, input_problem, json_of, text_of
+from strands_cli.tools.calling_contract import timeout_of
 
 # How long a thread may take to end by itself after the plugin was closed.
 THREAD_SECONDS = 0.2
@@ -133,7 +134,7 @@ async def _perform(alone: Alone, name: str, example: Example, prepare: Prepare) 
         with workspace(prepare) as place, watched():
             second = await alone.invoke(call, "use-2", place)
     traces = Traces(traced.printed, traced.changed, written)
-    return Scene(name, example, first, second, traces, timeout_of(alone.tools[name]))
+    return Scene(name, example, first, second, traces, timeout_of(alone.tools[name].claims))
 
 
 @contextlib.contextmanager

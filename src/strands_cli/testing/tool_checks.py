@@ -9,7 +9,7 @@ from typing import Any
 
 from strands_cli.catalog.distributions import normalise
 from strands_cli.catalog.manifest import FILE_NAME, MEMBER_NAME, TOOL_NAME, parse_manifest
-from strands_cli.testing.plugin_harness import size_limit_of
+from strands_cli.tools.calling_contract import output_bytes_of
 from strands_cli.tools.forms import RawTool
 from strands_cli.tools.message_json import encode
 from strands_cli.tools.schema.schemas import SchemaFaultError, first_problem, require_schema
@@ -230,7 +230,7 @@ def check_size(answer: Mapping[str, Any], raw: RawTool) -> Iterator[str]:
     """Check that text and JSON of an answer stay within what the tool says."""
     plain = [block for block in answer["content"] if "text" in block or "json" in block]
     size = sum(len(json.dumps(block, ensure_ascii=False, default=repr).encode()) for block in plain)
-    if size > (limit := size_limit_of(raw)):
+    if size > (limit := output_bytes_of(raw.claims)):
         yield f"the answer has {size} bytes, more than the {limit} of max_output_bytes"
 
 

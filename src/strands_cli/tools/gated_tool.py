@@ -12,8 +12,8 @@ from strands_cli.engine.scope import StepScope
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.tools.gate import Gate
 from strands_cli.tools.manifest_check import LoadedTool
+from strands_cli.tools.offered_schema import offered_spec
 from strands_cli.tools.ordering import Order
-from strands_cli.tools.schema.offered import offered_spec
 from strands_cli.tools.tool_loading import Toolbox
 
 

@@ -6,11 +6,11 @@ import asyncio
 import importlib
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from strands_cli.canonical_json import canonical_json
 from strands_cli.errors import Denied, InvalidInput, NotEquipped, StrandsCliError
@@ -18,7 +18,7 @@ from strands_cli.hooks.manager import Hooks
 from strands_cli.planning.plan import PlannedTool, WorkflowTool
 from strands_cli.planning.planned_tool import McpTool, ObjectTool, PythonTool
 from strands_cli.secrets import Redactor
-from strands_cli.tools.forms import Closer, NotAToolError, RawTool, close_all, read_tools, spec_tool
+from strands_cli.tools.forms import Closer, NotAToolError, RawTool, close_all, read_reference
 from strands_cli.tools.import_guard import Tell, current_directory, kept_process, told_when_slow
 from strands_cli.tools.manifest_check import LoadedTool, hold_against_manifest, workflow_tool
 from strands_cli.tools.plugin_hooks import told_of_load, wrapped
@@ -188,12 +188,7 @@ async def _read_plugin(
             sys.path += folders
             with prompts_taken(module_name):
                 module = importlib.import_module(module_name)
-            if attribute and (own := _function_with_spec(module, attribute)):
-                return adapted([own], module_name)
-            plugin: Any = module
-            for name in attribute.split(".") if attribute else ():
-                plugin = getattr(plugin, name)
-            return adapted(await read_tools(plugin, planned.config, closers), module_name)
+            return adapted(await read_reference(module, attribute, planned.config, closers), module_name)
     except NotAToolError as error:
         raise NotEquipped(f"{planned.ref} of {planned.distribution} is no tool: {error}") from error
     except (StrandsCliError, KeyboardInterrupt):
@@ -207,10 +202,3 @@ async def _read_plugin(
             f"the tool {planned.ref} of {planned.distribution} cannot be loaded: {said}",
             fix=f"try: python -c 'import {module_name}'; then mend or upgrade {planned.distribution}",
         ) from error
-
-
-def _function_with_spec(module: Any, attribute: str) -> RawTool | None:
-    """Return a function that the module's TOOL_SPEC (or one of TOOL_SPECS) describes, named by itself."""
-    specs = [getattr(module, "TOOL_SPEC", None), *(getattr(module, "TOOL_SPECS", None) or ())]
-    spec = next((spec for spec in specs if isinstance(spec, Mapping) and spec.get("name") == attribute), None)
-    return spec_tool(module, spec) if spec is not None else None

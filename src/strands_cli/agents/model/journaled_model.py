@@ -27,7 +27,7 @@ from strands_cli.tools.message_json import (
     usage_in,
     without_secrets,
 )
-from strands_cli.tools.schema.offered import offered_specs
+from strands_cli.tools.offered_schema import offered_specs
 from strands_cli.tools.tool_results import shortened
 
 MAX_REQUEST = 2000

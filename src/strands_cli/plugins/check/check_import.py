@@ -25,7 +25,7 @@ def check_import(
     """
     where = Where(str(project.source))
     try:
-        loaded = load_apart(project.source, module, attribute, seconds, measure=True)
+        loaded = load_apart(project.source, module, attribute, seconds)
     except LoadFailure as failure:
         return None, [Finding("import-hangs" if failure.timed_out else "import-failed", str(failure), where)]
     return loaded, list(_effects(loaded, module, where))

@@ -45,9 +45,7 @@ class LoadFailure(Exception):
         self.timed_out = timed_out
 
 
-def load_apart(
-    source: Path, module: str, attribute: str | None, seconds: float = IMPORT_SECONDS, *, measure: bool = False
-) -> LoadedApart:
+def load_apart(source: Path, module: str, attribute: str | None, seconds: float = IMPORT_SECONDS) -> LoadedApart:
     """Load one object reference and describe its tools.
 
     Args:
@@ -55,7 +53,6 @@ def load_apart(
         module: Dotted name.
         attribute: As in the entry point; None for the whole module.
         seconds: Time allowed for everything.
-        measure: Import the SDK beforehand, so that time and effects are the plugin's own.
 
     Raises:
         LoadFailure: It raises, exits, hangs, or holds no tool; the message is one line.
@@ -63,8 +60,8 @@ def load_apart(
     with tempfile.TemporaryDirectory() as folder:
         result, printed, errors = (Path(folder) / name for name in ("described.json", "stdout", "stderr"))
         # -P: not from the current directory.
-        program = [sys.executable, "-P", "-B", "-m", "strands_cli.plugins.check.describe_child"]
-        arguments = [str(result), str(source.resolve()), module, attribute or "", "measure" if measure else ""]
+        program = [sys.executable, "-P", "-B", "-m", "strands_cli.tools.describe_plugin"]
+        arguments = [str(result), str(source.resolve()), module, attribute or ""]
         with printed.open("wb") as out, errors.open("wb") as err:
             code = run_within(seconds, [*program, *arguments], out, err)
         if code is None:
