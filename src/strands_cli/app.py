@@ -365,7 +365,7 @@ async def _execute(
 
     async with contextlib.AsyncExitStack() as stack:
         tell = None if given is not None else warn
-        workers = await assemble(planned, workspace_of(planned), given, tell, reload=request.reload)
+        workers = await assemble(planned, workspace_of(planned), given, tell)
         redactor = workers.redactor
         emit = redacted_emit(emit, redactor)
         stack.enter_context(redacted_errors(redactor))

@@ -86,13 +86,16 @@ class Foo(AgentTool):
     async def stream(self, tool_use, invocation_state, **kwargs):
         yield None
 """
-PROVIDER = f"""{SUITE}
+PROVIDER = f"""from strands.tools import ToolProvider
+{SUITE}
 async def provide():
     return [one, two]
 
-class Provider:
-    async def load_tools(self):
+class Provider(ToolProvider):
+    async def load_tools(self, **kwargs):
         return [two]
+    def add_consumer(self, consumer_id, **kwargs): ...
+    def remove_consumer(self, consumer_id, **kwargs): ...
 """
 
 

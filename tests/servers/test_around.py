@@ -6,12 +6,9 @@ import asyncio
 import contextlib
 import subprocess
 import sys
-from typing import Any
 
 import yaml
 
-from strands_cli import app
-from strands_cli.planning.run_request import RunRequest
 from tests.fakes.model_server import Turn
 from tests.servers.conftest import Site, tool
 
@@ -44,24 +41,6 @@ def test_a_workflow_that_is_a_tool_has_servers_of_its_own(site: Site) -> None:
     assert "a page" in site.results()[0]
     assert site.called("inner") == [("read", {"text": "x"})]
     assert site.alive() == []
-
-
-def test_a_server_goes_on_where_tools_are_loaded_again(site: Site) -> None:
-    from tests.fakes.ports import ScriptedHuman
-
-    site.add()
-    site.world.turns = [Turn(calls=[("read", {})]), Turn(calls=[("write", {})]), Turn("done")]
-    file = site.world.folder / "flow.yaml"
-    file.write_text(yaml.safe_dump(site.world.document(site.text())))
-    options = RunRequest(yes=True, reload=True, runs_dir=site.world.folder / "runs")
-    planned = app.plan(file, options)
-
-    async def go() -> Any:
-        return await app.run(planned, options, ScriptedHuman([]), lambda _: None)
-
-    assert asyncio.run(go()).response == "done"
-    assert [name for name, _ in site.called()] == ["read", "write"]
-    assert len(site.started()) == 1
 
 
 def test_two_agents_share_a_server(site: Site) -> None:

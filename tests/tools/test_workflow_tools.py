@@ -8,24 +8,17 @@ from typing import Any
 
 import pytest
 
-from strands_cli import app
-from strands_cli.agents.assemble import assemble
-from strands_cli.catalog import discover_catalog
 from strands_cli.engine.clock import SystemClock
 from strands_cli.engine.decisions import chosen_question, give_answer
-from strands_cli.engine.execute import execute
 from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.journal_rows import Answer
-from strands_cli.engine.ports import Ports
-from strands_cli.engine.standalone import MemoryJournal, StandaloneRun
+from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.errors import BudgetExceeded, RunFailed, WaitingForPerson
 from strands_cli.events import Event, StepFinished, StepStarted, ToolCallDecided
-from strands_cli.outputs.artifacts import ArtifactWriter
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.planning.workspace import workspace_of
 from tests.agents.kit import READS, Site, run
 from tests.agents.resumable import ECHO, RECORD, rows
-from tests.tools.workflow_tool_world import MARK, SUB, TWICE, YES, die_once, flow, go, made, record, write
+from tests.tools.workflow_tool_world import MARK, SUB, TWICE, die_once, flow, go, made, record, write
 from tests.wordings import Wording
 
 HARMLESS: dict[str, Any] = {"annotations": {"idempotentHint": True}}
@@ -460,22 +453,3 @@ def test_a_secret_of_the_inner_workflow_appears_nowhere_in_the_record_of_the_out
     assert "marked [secret]" in json.dumps(output("steps.0/tool.0.sub/steps.0/tool.0.mark"))
     assert "marked nothing" in json.dumps(output("steps.1/tool.0.mark")), "the outer workflow does not name it"
     assert b"nobody-may-see" not in b"".join(path.read_bytes() for path in RECORD.rglob("*") if path.is_file())
-
-
-def test_a_plugin_that_changes_is_loaded_again_before_it_is_called_inside_a_tool(site: Site) -> None:
-    text = flow(f"{CALL}, {CALL}", tools=TWICE)
-    planned = app.plan("flow.yaml", YES, text=text, catalog=discover_catalog([str(site.directory)]))
-
-    def change(event: Event) -> None:
-        if isinstance(event, StepFinished) and event.key == "steps.0":
-            site.install(MARK.replace("'marked '", "'marked anew '"), name="mark")
-
-    async def work() -> list[str]:
-        workers = await assemble(planned, workspace_of(planned), reload=True)
-        journal = MemoryJournal()
-        ports = Ports(journal, workers.agents, workers.tools, StandaloneRun(), SystemClock())
-        await execute(planned, ports, "r", change, ArtifactWriter(Path("out"), force=False))
-        assert await workers.close() == []
-        return [row.output["response"] for row in journal.rows("step")]
-
-    assert run(work()) == ["marked two", "marked anew two"]

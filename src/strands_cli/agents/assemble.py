@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +30,6 @@ from strands_cli.tools.gate import Contract, Gate
 from strands_cli.tools.gated_tool import GatedToolCaller
 from strands_cli.tools.import_guard import Tell
 from strands_cli.tools.python_objects import GivenTools
-from strands_cli.tools.reload import Reloader, with_reloading
 from strands_cli.tools.tool_loading import Toolbox, load_tools
 from strands_cli.tools.workflow_tool_calls import Parts
 from strands_cli.workflow.file_source import FileSnapshot
@@ -78,12 +76,8 @@ async def assemble(
     workspace: Mapping[str, Any],
     given: GivenTools | None = None,
     tell: Tell | None = None,
-    *,
-    reload: bool = False,
 ) -> Workers:
     """Load every tool and model of a plan before its first effect; `tell` hears which plugin's import takes long.
-
-    With `reload` a tool whose files change is loaded again before its next call.
 
     Raises:
         NotEquipped: a tool or a provider's client cannot be loaded.
@@ -99,7 +93,7 @@ async def assemble(
     hide(redactor)
     guarded = [str(Path(one.file).absolute()) for one in plans if one is not plan]
     workspace = {**workspace, "protected": [*workspace.get("protected", ()), *guarded]}
-    return await _Assembly(values, redactor, given, tell, reload).workers(plan, workspace)
+    return await _Assembly(values, redactor, given, tell).workers(plan, workspace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +104,6 @@ class _Assembly:
     redactor: Redactor
     given: GivenTools | None
     tell: Tell | None
-    reload: bool
 
     async def workers(self, plan: Plan, workspace: Mapping[str, Any], *, below: bool = False) -> Workers:
         """Load one workflow, and those that are its tools; `below` tells that it is one itself."""
@@ -136,18 +129,20 @@ class _Assembly:
     async def _workers(
         self, plan: Plan, workspace: Mapping[str, Any], inner: Mapping[str, Workers], below: bool
     ) -> Workers:
-        load = partial(
-            load_tools, base_dir=plan.base_dir, python_path=plan.spec.tools.python_path, given=self.given,
-            tell=self.tell, hooks=plan.hooks, serving=self._serving(plan),
-        )  # fmt: skip
-        reloader = Reloader(plan, load) if self.reload else None
-        toolbox = await (reloader.load_all if reloader else load)(tools_of_plan(plan))
+        toolbox = await load_tools(
+            tools_of_plan(plan),
+            base_dir=plan.base_dir,
+            python_path=plan.spec.tools.python_path,
+            given=self.given,
+            tell=self.tell,
+            hooks=plan.hooks,
+            serving=self._serving(plan),
+        )
         try:
             parts = Parts(toolbox, {file: (workers.agents, workers.tools) for file, workers in inner.items()})
             contract = Contract(workspace=workspace, secrets=self.values[plan.file])
             locked = plan.locked | {f"mcp:{server}" for server in plan.pinned}
             gate = Gate(plan.rules, contract, self.redactor, plan.hooks, plan.file, locked=locked, parts=parts)
-            gate = with_reloading(gate, reloader) if reloader else gate
             return _joined(plan, toolbox, gate, context_of(plan, workspace), tuple(inner.values()), below)
         except BaseException:
             await toolbox.close()

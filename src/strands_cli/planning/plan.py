@@ -204,7 +204,3 @@ class Plan:
         agents = [tool for agent in self.agents.values() for tool in agent.tools]
         overrides = [tool for group in self.override_tools.values() for tool in group]
         return (*agents, *overrides, *self.call_tools.values())
-
-    def is_locked(self, tool: PlannedTool) -> bool:
-        """Return whether a lock vouches for a tool: it is installed as it was when the lock was written."""
-        return (tool.reference if isinstance(tool, PythonTool) else tool.distribution) in self.locked

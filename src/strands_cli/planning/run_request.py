@@ -69,7 +69,6 @@ class RunRequest:
         tools: Descriptions of Python objects that a program adds as tools of the workflow.
         hooks: Distributions of further hook plugins.
         beside: The directory that relative paths start from: the working directory before any tool could change it.
-        reload: Whether changed tools are loaded again between calls.
         as_written: Whether templates stay unrendered, to look at a workflow that has not been reviewed.
         tell: Takes a line for the person, from any thread.
     """
@@ -110,7 +109,6 @@ class RunRequest:
     tools: tuple[ToolRecord, ...] = ()
     hooks: tuple[str, ...] = ()
     beside: Path = field(default_factory=Path.cwd)
-    reload: bool = False
     as_written: bool = False
     tell: Callable[[str], None] = log_line
 
