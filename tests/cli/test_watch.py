@@ -173,7 +173,6 @@ def test_a_tool_that_changes_during_a_run_is_used_by_the_next_run(folder: Folder
     folder.workflow(STEPS)
     started = folder.start("run", "flow.yaml", "--watch")
     started.wait_for("__init__.py")
-    started.wait_for(WATCHING)
     assert ctrl_c(started)[:2] == (0, "first\nlater\n")
 
 
@@ -182,7 +181,6 @@ def test_a_definition_that_changes_during_a_run_is_shown_before_the_next_run(fol
     folder.workflow(STEPS)
     started = folder.start("run", "flow.yaml", "--watch")
     started.wait_for("'odd'")
-    started.wait_for(WATCHING)
     assert ctrl_c(started)[1] == "first\nfirst\n"
 
 
@@ -191,10 +189,9 @@ def test_a_tool_that_breaks_during_a_run_fails_the_next_run_and_not_the_watching
     folder.workflow(STEPS)
     started = folder.start("run", "flow.yaml", "--watch")
     started.wait_for("__init__.py")
-    started.wait_for(WATCHING)
     _, out, err = ctrl_c(started)
     assert out == "first\n"
-    assert "SyntaxError" in err
+    assert "error[" in err
 
 
 def test_a_locked_tool_that_changes_during_a_run_is_refused_by_the_next_run(folder: Folder) -> None:
@@ -203,7 +200,6 @@ def test_a_locked_tool_that_changes_during_a_run_is_refused_by_the_next_run(fold
     assert folder.strands("lock").code == 0
     started = folder.start("run", "flow.yaml", "--watch")
     started.wait_for("error[lock-changed]")
-    started.wait_for(WATCHING)
     assert ctrl_c(started)[1] == "first\n"
     assert folder.record()["status"] == "completed"
 
