@@ -29,7 +29,7 @@ def commands(path: tuple[str, ...] = (), command: Any = None) -> Iterator[tuple[
         yield from commands((*path, name), child)
 
 
-ALIASES = {"tools list": "list-tools", "sessions resume": "resume"} | {
+ALIASES = {"sessions": "runs", "tools list": "list-tools", "sessions resume": "resume"} | {
     f"sessions {verb}": f"runs {'prune' if verb == 'cleanup' else verb}"
     for verb in ("list", "show", "cancel", "delete", "prune", "cleanup")
 }
@@ -69,7 +69,7 @@ def test_the_help_of_a_group_shows_an_example_of_a_command_in_it(
     assert example is not None
     words = example[1].split()
     assert " ".join(words[:2]) in COMMANDS
-    assert words[0] == group
+    assert words[0] == ALIASES.get(group, group)
 
 
 @pytest.mark.parametrize("word", ["--help", "-h"])

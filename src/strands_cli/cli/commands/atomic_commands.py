@@ -15,8 +15,8 @@ from strands_cli.cli.commands import atomic_test
 from strands_cli.cli.commands.command_options import Chosen, RunFlags, with_run_options
 from strands_cli.cli.commands.file_check import Format, report_checked
 from strands_cli.cli.commands.run_execution import execute, json_on_failure, print_outcome, result_document
-from strands_cli.cli.commands.runs_commands import JSON, table
-from strands_cli.cli.terminal.output import one_line, print_json, print_result, say, say_findings
+from strands_cli.cli.commands.runs_commands import JSON
+from strands_cli.cli.terminal.output import aligned, one_line, print_json, print_result, say, say_findings
 from strands_cli.errors import ExitCode, Finding, StrandsCliError, UsageError, has_errors
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def list_agents(
         say(f"no file below {directory} holds one agent")
         return
     rows = [(one.name, str(len(one.tests)), one.document.file, _first_line(one.description)) for one in found]
-    print_result(table(("AGENT", "TESTS", "FILE", "DESCRIPTION"), rows))
+    print_result("\n".join(aligned([("AGENT", "TESTS", "FILE", "DESCRIPTION"), *rows])))
 
 
 def _agents_below(directory: Path) -> tuple[list[Atomic], list[Finding]]:

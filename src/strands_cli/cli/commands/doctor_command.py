@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.terminal.output import print_json, print_result
+from strands_cli.cli.terminal.output import aligned, print_json, print_result
 from strands_cli.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -61,10 +61,7 @@ def _print_layers(layers: tuple[Found, ...]) -> None:
         layer = found.layer
         keeps = layer.keeps + (f" ({found.detail})" if found.detail else "")
         rows.append((layer.name, found.here, layer.linux, layer.macos, layer.windows, keeps))
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    print_result("")
-    for row in rows:
-        print_result("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[5]]))
+    print_result("\n".join(["", *aligned(rows)]))
 
 
 def _document(found: Examination, *, ok: bool) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.commands.plan_command import bound_words, model_words, parts_of, step_tools
-from strands_cli.cli.terminal.output import error_document, one_line, print_json, print_result
+from strands_cli.cli.terminal.output import error_document, one_line, print_json, print_result, shortened
 from strands_cli.cli.terminal.workflow_summary import about_document
 from strands_cli.errors import StrandsCliError, has_errors
 
@@ -244,5 +244,4 @@ def _problem(finding: Any) -> str:
 
 
 def _short(value: Any) -> str:
-    text = " ".join((value if isinstance(value, str) else repr(value)).split())
-    return text if len(text) <= _TEXT else f"{text[:_TEXT]}..."
+    return shortened(" ".join((value if isinstance(value, str) else repr(value)).split()), _TEXT)

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from strands_cli.cli.commands.command_options import SPEC, Chosen, with_run_options
-from strands_cli.cli.terminal.output import error_document, one_line, print_json, print_result, say_findings
+from strands_cli.cli.terminal.output import error_document, one_line, print_json, print_result, say_findings, shortened
 from strands_cli.cli.terminal.workflow_summary import about_document, about_lines
 from strands_cli.errors import ExitCode, StrandsCliError
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool
+
+# The most characters that a line shows of a value, and of the input of a step.
+_TEXT, _INPUT = 120, 400
 
 
 def register(program: typer.Typer) -> None:
@@ -69,7 +72,9 @@ def plan_text(planned: Plan) -> str:
     lines = [f"workflow  {spec.name} ({spec.pattern.type})  {planned.file}"]
     lines += about_lines(spec)
     said = {name: f"  ({text})" for name, text in about_document(spec)["inputs"].items()}
-    lines += [f"input     {name} = {_short(value)}{said.get(name, '')}" for name, value in planned.inputs.items()]
+    lines += [
+        f"input     {name} = {shortened(value, _TEXT)}{said.get(name, '')}" for name, value in planned.inputs.items()
+    ]
     for agent in planned.agents.values():
         lines.append(f"agent     {agent.id}: {model_words(agent)}")
         lines += [line for tool in agent.tools for line in _tool_lines(tool)]
@@ -77,7 +82,7 @@ def plan_text(planned: Plan) -> str:
         mark = "" if step.rendered else "  (rendered when it runs)"
         lines.append(f"step      {step.key}  {step.kind}  {step.who}{mark}")
         lines += [f"            ({step.about})"] if step.about else []
-        lines += [f"            {line}" for line in _short(step.input, 400).splitlines()]
+        lines += [f"            {line}" for line in shortened(step.input, _INPUT).splitlines()]
     if of_steps := step_tools(planned):
         lines += ["tools that steps name themselves", *(line for tool in of_steps for line in _tool_lines(tool))]
     lines += [f"artifact  {artifact.path}" for artifact in spec.outputs.artifacts]
@@ -88,7 +93,9 @@ def plan_text(planned: Plan) -> str:
 def _tool_lines(tool: PlannedTool) -> list[str]:
     line = f"  tool    {tool.name}  {tool.ref}  {_origin(tool)}  {tool.decision.effect}: {tool.decision.rule}"
     lines = [line, *(f"            {rule.effect} {rule.pattern}: {rule.words}" for rule in tool.conditional)]
-    lines += [f"            skill {name}: {_short(', '.join(files))}" for name, files in skills_of(tool).items()]
+    lines += [
+        f"            skill {name}: {shortened(', '.join(files), _TEXT)}" for name, files in skills_of(tool).items()
+    ]
     return [*lines, *(f"    {inner}" for part in parts_of(tool) for inner in _tool_lines(part))]
 
 
@@ -136,11 +143,6 @@ def bound_words(bounds: Bounds) -> str:
         f"{what} unbounded" if n is None else f"at most {n} {what[:-1] if n == 1 else what}"
         for what, n in named.items()
     )
-
-
-def _short(value: Any, limit: int = 120) -> str:
-    text = value if isinstance(value, str) else repr(value)
-    return text if len(text) <= limit else f"{text[:limit]}..."
 
 
 def plan_document(planned: Plan) -> dict[str, Any]:

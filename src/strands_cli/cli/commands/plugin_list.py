@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.terminal.output import print_json, print_result, say_findings
+from strands_cli.cli.terminal.output import aligned, print_json, print_result, say_findings
 from strands_cli.errors import StrandsCliError
 
 if TYPE_CHECKING:
@@ -76,8 +76,7 @@ def _table(plugins: Sequence[Plugin], given: dict[str, dict[str, list[str]]]) ->
         hooks = ("on" if one.hooks_on else "off") if one.hooks else "-"
         tools = str(one.tool_count) if one.tools else "-"
         rows.append((one.name, one.version or "?", ",".join(one.sources) or "-", tools, hooks, one.status))
-    widths = [max(len(row[column]) for row in rows) for column in range(6)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines = aligned(rows)
     for name, parts in given.items():
         lines += [f"{name} gives the {word} {', '.join(names)}" for word, names in parts.items() if names]
     return lines

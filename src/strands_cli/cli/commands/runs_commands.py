@@ -1,4 +1,4 @@
-"""Commands on stored runs: runs list, show, cancel, delete, prune; `sessions` is the older word for `runs`."""
+"""Commands on stored runs: runs list, show, cancel, delete, prune; `sessions` is a hidden alias of `runs`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import typer
 
 from strands_cli.cli.commands.command_options import RUN, RUNS_DIR
 from strands_cli.cli.commands.resume_command import resume
-from strands_cli.cli.terminal.output import one_line, print_json, print_result, say
+from strands_cli.cli.terminal.output import aligned, one_line, print_json, print_result, say
 from strands_cli.errors import ExitCode, RunRecordError, UsageError, did_you_mean
 from strands_cli.events import RunStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from strands_cli.engine.journal import SqliteJournal
     from strands_cli.engine.ports import Row
@@ -34,19 +34,22 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 def register(program: typer.Typer) -> None:
     """Add these commands to the program."""
-    program.add_typer(group("runs", "List, show, cancel and delete stored runs."))
-    older = group("sessions", "Older word for `runs`.")
-    older.command("cleanup")(prune_runs)
-    older.command("resume")(resume)
-    program.add_typer(older, hidden=True)
+    verbs: dict[str, Callable[..., Any]] = {
+        "list": list_runs,
+        "show": show_run,
+        "cancel": cancel_runs,
+        "delete": delete_runs,
+        "prune": prune_runs,
+    }
+    program.add_typer(group(verbs), name="runs")
+    program.add_typer(group({**verbs, "cleanup": prune_runs, "resume": resume}), name="sessions", hidden=True)
 
 
-def group(name: str, says: str) -> typer.Typer:
-    """Return the commands under one word."""
-    says = f"{says}\n\nExample: strands {name} list --status waiting"
-    app = typer.Typer(name=name, help=says, no_args_is_help=True, rich_markup_mode=None)
-    for word, verb in (("list", list_runs), ("show", show_run), ("cancel", cancel_runs), ("delete", delete_runs),
-                       ("prune", prune_runs)):  # fmt: skip
+def group(verbs: Mapping[str, Callable[..., Any]]) -> typer.Typer:
+    """Return a group of commands on stored runs."""
+    says = "List, show, cancel and delete stored runs.\n\nExample: strands runs list --status waiting"
+    app = typer.Typer(help=says, no_args_is_help=True, rich_markup_mode=None)
+    for word, verb in verbs.items():
         app.command(word)(verb)
     return app
 
@@ -72,7 +75,7 @@ def list_runs(
         say("no runs")
         return
     rows = [(run.id, run.status, moment(run.started_at), lasted(run), run.workflow) for run in chosen]
-    print_result(table(("RUN", "STATUS", "STARTED", "LASTED", "WORKFLOW"), rows))
+    print_result("\n".join(aligned([("RUN", "STATUS", "STARTED", "LASTED", "WORKFLOW"), *rows])))
 
 
 def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None:
@@ -112,7 +115,7 @@ def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None
     lines = [one_line(f"{name + ':':10} {value}") for name, value in facts.items() if value is not None]
     cells = [(row.key, row.kind, standing(row), str(row.attempt), seconds_of(row), str(row.usage.total_tokens or ""))
                for row in rows]  # fmt: skip
-    lines += ["", table(("KEY", "KIND", "STATUS", "ATTEMPT", "SECONDS", "TOKENS"), cells)] if cells else []
+    lines += ["", *aligned([("KEY", "KIND", "STATUS", "ATTEMPT", "SECONDS", "TOKENS"), *cells])] if cells else []
     for question in questions:
         lines += ["", f"waits: {question['key']}", *(f"  {line}" for line in question["prompt"].splitlines())]
     if stored.status != "completed" and any(is_step(row) and row.status == "done" for row in rows):
@@ -275,11 +278,3 @@ def lasted(run: StoredRun) -> str:
 def seconds_of(row: Row) -> str:
     """Return how long an effect took."""
     return f"{max(0.0, row.ended_at - row.started_at):.1f}" if row.ended_at is not None else ""
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return rows as aligned columns; the last one is not padded."""
-    rows = [[one_line(cell) for cell in row] for row in rows]
-    widths = [max(len(row[place]) for row in (head, *rows)) for place in range(len(head))]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-                     for row in (head, *rows))  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.terminal.output import print_json, print_result, say, say_findings
+from strands_cli.cli.terminal.output import aligned, print_json, print_result, say, say_findings
 from strands_cli.errors import StrandsCliError
 
 if TYPE_CHECKING:
@@ -97,13 +97,10 @@ def tool_source(record: ToolRecord, catalog: Catalog) -> dict[str, Any]:
 
 
 def _print_table(records: list[ToolRecord], catalog: Catalog, with_source: bool) -> None:
-    rows = [(r.name, r.status, f"{r.distribution} {r.version or '?'}") for r in records]
-    widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
+    rows = [(r.name, r.status, f"{r.distribution} {r.version or '?'}", summary(r)) for r in records]
     lines = []
-    for row, record in zip(rows, records, strict=True):
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        lines.append("  ".join([*cells, summary(record)]).rstrip())
-        lines += [f"    {line}" for line in _details(record, catalog, with_source)]
+    for line, record in zip(aligned(rows), records, strict=True):
+        lines += [line, *(f"    {detail}" for detail in _details(record, catalog, with_source))]
     if lines:
         print_result("\n".join(lines))
 

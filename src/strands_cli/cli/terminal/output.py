@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TextIO
 
 from strands_cli.errors import (
@@ -39,6 +39,19 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     r"""Return a text that stands within a line of ours as one line: a line end becomes `\\n`."""
     return text.replace("\n", "\\n")
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows as lines of aligned columns; the last column is not padded."""
+    rows = [[one_line(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def shortened(value: Any, limit: int) -> str:
+    """Return a text, or another value as Python writes it, cut after so many characters."""
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= limit else f"{text[:limit]}..."
 
 
 def fitted(text: str, columns: int) -> tuple[str, int]:
