@@ -28,13 +28,15 @@ class Option:
         help: The help text.
         metavar: What the help shows for the value.
         is_stored: Whether the run's journal stores it, so that a resume has it again.
-        help_again: The help text of commands that continue a stored run, where it differs.
+        again: Whether commands that continue a stored run have it too, so that it can change.
+        help_again: Their help text, where it differs.
     """
 
     flags: tuple[str, ...] = ()
     help: str = ""
     metavar: str | None = None
     is_stored: bool = False
+    again: bool = False
     help_again: str | None = None
 
 
@@ -82,8 +84,11 @@ class RunRequest:
         metavar="DIR",
         is_stored=True,
         help_again="Where artifacts go, if not where they went.",
+        again=True,
     )
-    force: bool = option(False, "--force", help="Overwrite artifacts and recordings that exist.", is_stored=True)
+    force: bool = option(
+        False, "--force", help="Overwrite artifacts and recordings that exist.", is_stored=True, again=True
+    )
     provider: str | None = option(
         None, "--provider", help="Model provider for all agents, e.g. openai.", is_stored=True
     )
@@ -92,20 +97,36 @@ class RunRequest:
         (), "--allow", help="Allow a tool without asking (name, glob).", metavar="TOOL", is_stored=True
     )
     yes: bool = option(False, "--yes", "-y", help="Allow every tool call that would ask.", is_stored=True)
-    detach: bool = option(False, "--detach", help="Never prompt: questions wait, exit code 19.", is_stored=True)
-    record: Path | None = option(None, "--record", help="Write the model's turns to a recording.", metavar="FILE")
-    runs_dir: Path | None = option(None, "--runs-dir", help="Where records of runs are kept.", metavar="DIR")
+    detach: bool = option(
+        False, "--detach", help="Never prompt: questions wait, exit code 19.", is_stored=True, again=True
+    )
+    record: Path | None = option(
+        None, "--record", help="Write the model's turns to a recording.", metavar="FILE", again=True
+    )
+    runs_dir: Path | None = option(
+        None, "--runs-dir", help="Where records of runs are kept.", metavar="DIR", again=True
+    )
     policy: Path | None = option(
-        None, "--policy", help="Policy file, in place of strands-policy.yaml.", metavar="FILE", is_stored=True
+        None,
+        "--policy",
+        help="Policy file, in place of strands-policy.yaml.",
+        metavar="FILE",
+        is_stored=True,
+        again=True,
     )
     locked: bool = option(
         False,
         "--locked",
         help="Refuse to run without a strands.lock that covers the tools.",
         is_stored=True,
+        again=True,
     )
-    no_plugins: bool = option(False, "--no-plugins", help="Leave out the hook plugins of your own policy file.")
-    trace_hooks: bool = option(False, "--trace-hooks", help="Say on stderr each call of a hook, with its time.")
+    no_plugins: bool = option(
+        False, "--no-plugins", help="Leave out the hook plugins of your own policy file.", again=True
+    )
+    trace_hooks: bool = option(
+        False, "--trace-hooks", help="Say on stderr each call of a hook, with its time.", again=True
+    )
     tools: tuple[ToolRecord, ...] = ()
     hooks: tuple[str, ...] = ()
     beside: Path = field(default_factory=Path.cwd)

@@ -22,8 +22,6 @@ RUN = Annotated[str, typer.Argument(metavar="RUN", help="The run's id, as `stran
 
 # What typer reads where a field of the request has a type that no command line has.
 _TYPED: dict[str, Any] = {"variables": list[str], "values": list[Path], "allow": list[str]}
-# What commands that continue a stored run let a person change.
-_AGAIN = ("out_dir", "force", "detach", "record", "runs_dir", "policy", "locked", "no_plugins", "trace_hooks")
 
 Command = Callable[..., int]
 
@@ -97,7 +95,9 @@ class Chosen:
 
     def again(self) -> Chosen:
         """Return what commands that continue a stored run let a person change, except where artifacts go."""
-        return Chosen({name: value for name, value in self.typed.items() if name in _AGAIN and name != "out_dir"})
+        return Chosen(
+            {name: value for name, value in self.typed.items() if options()[name].again and name != "out_dir"}
+        )
 
     def changes(self) -> dict[str, Any]:
         """Return the fields of a stored run's request that were typed, paths made absolute."""
@@ -138,7 +138,8 @@ def with_run_options(
         without: Fields of the request that the command does not have.
         only: The only fields of the request that it has.
     """
-    names = [name for name in (only or (_AGAIN if again else options())) if name not in without]
+    every = [name for name, one in options().items() if one.again or not again]
+    names = [name for name in (only or every) if name not in without]
     request = [_parameter(name, option_of(name, again=again), _default(name, again=again)) for name in names]
 
     def around(command: Command) -> Command:
