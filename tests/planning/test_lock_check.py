@@ -16,6 +16,7 @@ from strands_cli.config import load_settings
 from strands_cli.errors import Denied, Finding
 from strands_cli.lock.lock_writer import render_lock
 from strands_cli.planning.build_plan import require_runnable
+from strands_cli.planning.installation import without_policy
 from strands_cli.planning.lock_check import lock_of
 from strands_cli.planning.plan import Plan
 from strands_cli.planning.run_request import RunRequest
@@ -53,7 +54,7 @@ def site(tmp_path: Path) -> Path:
 
 def write_lock(site: Path) -> None:
     catalog = discover_catalog([str(site)])
-    plans = plan_folder(site.parent, catalog, load_settings()).plans
+    plans = plan_folder(site.parent, without_policy(catalog, load_settings())).plans
     (site.parent / "strands.lock").write_text(render_lock(lock_of(plans, catalog)), encoding="utf-8")
 
 
