@@ -26,7 +26,7 @@ from strands import Agent
 
 from bench.engine_alone import SYSTEM, FixedModel, Nobody
 from strands_cli import app
-from strands_cli.agents import assemble
+from strands_cli.agents import assembly as assemble
 from strands_cli.config import load_settings
 from strands_cli.planning.run_request import RunRequest
 

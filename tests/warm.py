@@ -34,7 +34,7 @@ _MODULES = (
     "strands_cli.engine.new_journal",
     "strands_cli.engine.stored_secrets",
     "strands_cli.planning.installation",
-    "strands_cli.agents.assemble",
+    "strands_cli.agents.assembly",
     "strands_cli.cli.commands.resume_command",
     "strands_cli.cli.commands.continuation",
     "jinja2",

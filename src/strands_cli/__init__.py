@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from strands_cli.api import Workflow as Workflow
     from strands_cli.catalog import discover_catalog as discover_catalog
-    from strands_cli.policy.permission_question import PermissionQuestion as PermissionQuestion
-    from strands_cli.tools.permission_policy import PermissionPolicy as PermissionPolicy
+    from strands_cli.policy import PermissionQuestion as PermissionQuestion
+    from strands_cli.tools import PermissionPolicy as PermissionPolicy
 
 __version__ = "0.1.0"
 

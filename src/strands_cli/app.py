@@ -13,21 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from strands_cli.agents.assemble import Workers
+    from strands_cli.agents import Workers
     from strands_cli.catalog import Catalog
     from strands_cli.config import Settings
-    from strands_cli.engine.execute import RunResult
-    from strands_cli.engine.journal import SqliteJournal
-    from strands_cli.engine.new_journal import Rerun
-    from strands_cli.engine.ports import Human
+    from strands_cli.engine import Human, Rerun, RunResult, SqliteJournal
     from strands_cli.errors import Finding
     from strands_cli.events import Event
-    from strands_cli.planning.installation import Installation
-    from strands_cli.planning.plan import Plan, PlannedTool
-    from strands_cli.planning.run_request import RunRequest
-    from strands_cli.tools.python_objects import GivenTools
-    from strands_cli.workflow.file_source import FileSnapshot
-    from strands_cli.workflow.loaded import Loaded
+    from strands_cli.planning import Installation, Plan, PlannedTool, RunRequest
+    from strands_cli.tools import GivenTools
+    from strands_cli.workflow import FileSnapshot, Loaded
 
     Emit = Callable[[Event], None]
 
@@ -37,9 +31,7 @@ if TYPE_CHECKING:
 
 def load(source: str | Path, text: str | None = None, snapshot: FileSnapshot | None = None) -> Loaded:
     """Read a workflow (a file, `-` for standard input, or the given text), with every finding about it."""
-    from strands_cli.workflow.document_reader import read_document
-    from strands_cli.workflow.file_source import NO_SNAPSHOT
-    from strands_cli.workflow.loader import load_spec
+    from strands_cli.workflow import NO_SNAPSHOT, load_spec, read_document
 
     return load_spec(read_document(source, text), snapshot or NO_SNAPSHOT)
 
@@ -76,10 +68,8 @@ def plan(
         Denied: a policy file is wrong, so that nothing runs.
     """
     from strands_cli.errors import InvalidInput, has_errors
-    from strands_cli.planning.build_plan import build_plan, with_findings
-    from strands_cli.planning.lock_check import with_lock
-    from strands_cli.planning.run_request import RunRequest
-    from strands_cli.workflow.file_source import place_of
+    from strands_cli.planning import RunRequest, build_plan, with_findings, with_lock
+    from strands_cli.workflow import place_of
 
     loaded = load(source, text) if isinstance(source, (str, Path)) else source
     if loaded.spec is None or has_errors(loaded.findings):
@@ -99,8 +89,7 @@ def _installation_for(
     loaded: Loaded, request: RunRequest, catalog: Catalog | None, settings: Settings | None = None
 ) -> Installation:
     """Read this machine with the policy file of the workflow's folder."""
-    from strands_cli.planning.build_plan import folder_of
-    from strands_cli.planning.installation import read_installation
+    from strands_cli.planning import folder_of, read_installation
 
     folder = loaded.snapshot.folder or folder_of(loaded.document)
     return read_installation(request, folder, file=loaded.document.file, catalog=catalog, settings=settings)
@@ -124,7 +113,7 @@ async def run(
     Raises:
         StrandsCliError: why it could not start or complete; what it did is in its journal.
     """
-    from strands_cli.engine.new_journal import create_journal
+    from strands_cli.engine import create_journal
 
     return await _execute(
         planned,
@@ -147,9 +136,7 @@ def open_run(run_id: str, runs_dir: Path | None = None, *, hold: bool = True) ->
         UsageError: the run was cancelled.
     """
     from strands_cli.config import load_settings
-    from strands_cli.engine.journal import SqliteJournal
-    from strands_cli.engine.run_store import find_run
-    from strands_cli.engine.stored_secrets import hide_secrets_of
+    from strands_cli.engine import SqliteJournal, find_run, hide_secrets_of
     from strands_cli.errors import UsageError
 
     directory = find_run(load_settings(runs_dir=runs_dir).runs_dir, run_id)
@@ -186,14 +173,8 @@ def plan_resume(
         RunRecordError: the plan differs from the one that the run began with.
         UsageError: a budget cannot be raised like this.
     """
-    from strands_cli.engine.run_facts import (
-        raised_budgets,
-        require_python_tools,
-        require_same,
-        snapshot_of,
-        stored_request,
-    )
-    from strands_cli.planning.build_plan import require_runnable
+    from strands_cli.engine import raised_budgets, require_python_tools, require_same, snapshot_of, stored_request
+    from strands_cli.planning import require_runnable
 
     request = stored_request(journal, changes)
     require_python_tools(journal, request.tools)
@@ -241,9 +222,7 @@ def plan_rerun(
         InvalidInput: the file is no longer a valid workflow.
         UsageError: the run has no such key.
     """
-    from strands_cli.engine.decisions import rows_before
-    from strands_cli.engine.new_journal import Rerun
-    from strands_cli.engine.run_facts import current_source, require_python_tools, stored_request
+    from strands_cli.engine import Rerun, current_source, require_python_tools, rows_before, stored_request
 
     rows = rows_before(journal, from_key)
     request = stored_request(journal, changes)
@@ -262,7 +241,7 @@ async def rerun(new: Rerun, human: Human, emit: Emit, given: GivenTools | None =
     Raises:
         StrandsCliError: why it could not start or complete, also where the input of a row has changed.
     """
-    from strands_cli.engine.new_journal import create_journal
+    from strands_cli.engine import create_journal
 
     create = partial(
         create_journal, new.planned, new.request, given.places if given is not None else None, new.rows, new.origin
@@ -279,9 +258,8 @@ def plan_tool(name: str, installation: Installation | None = None, *, locked: bo
     Raises:
         StrandsCliError: no tool has the name, policy or the lock denies it, or this machine cannot run it.
     """
-    from strands_cli.planning.installation import read_installation
-    from strands_cli.planning.lock_check import require_locked
-    from strands_cli.planning.resolve.single_tool import plan_single_tool
+    from strands_cli.planning import read_installation, require_locked
+    from strands_cli.planning.resolve import plan_single_tool
     from strands_cli.policy import Policy
 
     machine = installation or read_installation(policy=Policy())
@@ -308,8 +286,8 @@ async def run_tool(
         person: Is asked what the tool itself asks.
         tell: Receives a line where the tool's import takes long.
     """
-    from strands_cli.agents.assemble import toolbox_caller
-    from strands_cli.engine.standalone import StandaloneRun
+    from strands_cli.agents import toolbox_caller
+    from strands_cli.engine import StandaloneRun
     from strands_cli.policy import Rule
 
     rules = installation.policy.rules if installation is not None else ()
@@ -339,23 +317,22 @@ async def _execute(
 
     `open_journal` is called when everything is loaded, so that a run that cannot start leaves no journal.
     """
-    from strands_cli.agents.assemble import assemble
-    from strands_cli.engine.clock import SystemClock
-    from strands_cli.engine.execute import execute
-    from strands_cli.engine.new_journal import recorded
-    from strands_cli.engine.ports import Ports
-    from strands_cli.engine.redacted_ports import (
+    from strands_cli.agents import assemble
+    from strands_cli.engine import (
+        Ports,
         RedactedHuman,
+        SystemClock,
+        execute,
+        recorded,
         redacted_emit,
         redacted_errors,
         redacted_writer,
+        session_facts,
     )
-    from strands_cli.engine.run_store import session_facts
     from strands_cli.events import RunWarning
-    from strands_cli.outputs.artifacts import ArtifactWriter
-    from strands_cli.planning.build_plan import require_runnable
-    from strands_cli.planning.workspace import workspace_of
-    from strands_cli.telemetry.tracing import tracing_of
+    from strands_cli.outputs import ArtifactWriter
+    from strands_cli.planning import require_runnable, workspace_of
+    from strands_cli.telemetry import tracing_of
 
     require_runnable(planned)
     clock = SystemClock()

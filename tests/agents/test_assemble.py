@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from strands_cli import app
-from strands_cli.agents import assemble as room
-from strands_cli.agents.assemble import assemble
+from strands_cli.agents import assembly as room
+from strands_cli.agents.assembly import assemble
 from strands_cli.catalog import discover_catalog
 from strands_cli.config import Settings
 from strands_cli.engine.standalone import StandaloneRun

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from strands_cli import app
-from strands_cli.agents.assemble import assemble
+from strands_cli.agents.assembly import assemble
 from strands_cli.config import Settings
-from strands_cli.engine.execute import RunResult
 from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.plan_execution import RunResult
 from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.errors import RunFailed
 from strands_cli.events import Event
@@ -188,7 +188,7 @@ def test_the_key_is_in_no_message_event_or_record_when_the_server_echoes_it(site
 def test_a_key_written_into_the_options_is_a_secret_too(site: Site) -> None:
     from dataclasses import replace
 
-    from strands_cli.agents.assemble import redactor_of
+    from strands_cli.agents.assembly import redactor_of
     from strands_cli.catalog import discover_catalog
     from strands_cli.secrets import MARK
 

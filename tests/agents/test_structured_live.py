@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from strands_cli.agents.model.structured_output import TOOL
-from strands_cli.engine.execute import RunResult
+from strands_cli.engine.plan_execution import RunResult
 from strands_cli.errors import RunFailed, StrandsCliError
 from tests.agents.kit import Site
 from tests.agents.resumable import going

@@ -288,7 +288,7 @@ def test_the_folder_one_stands_in_chooses_neither_pip_nor_index(person: Person, 
 SWAP = """
 import pathlib, sys
 from strands_cli.errors import NotEquipped
-from strands_cli.plugins.install.fetch import fetch, put_in
+from strands_cli.plugins.install.download import fetch, put_in
 from strands_cli.plugins.install.installer import find_installer
 from strands_cli.plugins.install.requirement import read_wanted
 

@@ -21,7 +21,7 @@ import yaml
 from pydantic import BaseModel
 
 from strands_cli import Workflow
-from strands_cli.engine.execute import RunResult
+from strands_cli.engine.plan_execution import RunResult
 from strands_cli.errors import StrandsCliError
 from strands_cli.events import Event
 from strands_cli.workflow.model import WorkflowSpec

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.catalog import discover_catalog
-from strands_cli.engine.execute import RunResult, execute
 from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.plan_execution import RunResult, execute
 from strands_cli.engine.ports import Ports
 from strands_cli.events import Event
 from strands_cli.outputs.artifacts import ArtifactWriter

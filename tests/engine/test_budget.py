@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from strands_cli.engine.budget import Budget
-from strands_cli.engine.execute import execute
+from strands_cli.engine.plan_execution import execute
 from strands_cli.engine.ports import Journal, Ports, Row, RowKind
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import BudgetExceeded, ExitCode

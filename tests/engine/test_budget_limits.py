@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from strands_cli.engine.budget import Budget
-from strands_cli.engine.execute import execute
+from strands_cli.engine.plan_execution import execute
 from strands_cli.engine.ports import AgentAnswer, AgentRequest, Journal, Ports, Row
 from strands_cli.engine.scope import StepScope
 from strands_cli.engine.standalone import MemoryJournal

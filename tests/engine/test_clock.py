@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from strands_cli.engine.execute import execute
 from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.plan_execution import execute
 from strands_cli.engine.ports import Answer, Ports
 from strands_cli.errors import BudgetExceeded, WaitingForPerson
 from strands_cli.events import Event, RunFinished

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from strands_cli.engine.execute import execute
 from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.plan_execution import execute
 from strands_cli.engine.ports import Ports, Row
 from strands_cli.engine.run_facts import new_run_id, recorded_calls, run_facts, stored_request
 from strands_cli.engine.standalone import MemoryJournal

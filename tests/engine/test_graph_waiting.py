@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strands_cli.engine.execute import execute
+from strands_cli.engine.plan_execution import execute
 from strands_cli.engine.ports import Answer, Ports
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import RunFailed, WaitingForPerson

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from strands_cli.catalog import discover_catalog
-from strands_cli.engine.execute import RunResult, execute
+from strands_cli.engine.plan_execution import RunResult, execute
 from strands_cli.engine.ports import AgentAnswer, AgentRequest, Answer, Ports
 from strands_cli.engine.scope import StepScope
 from strands_cli.engine.standalone import MemoryJournal

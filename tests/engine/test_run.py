@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from strands_cli.catalog import discover_catalog
-from strands_cli.engine.execute import RunResult, execute
+from strands_cli.engine.plan_execution import RunResult, execute
 from strands_cli.engine.ports import Answer, Journal, Ports
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import BudgetExceeded, RunFailed, RunRecordError, StrandsCliError, WaitingForPerson

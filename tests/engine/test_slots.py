@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from strands_cli.engine.execute import execute
+from strands_cli.engine.plan_execution import execute
 from strands_cli.engine.ports import AgentAnswer, AgentRequest, Answer, Ports
 from strands_cli.engine.scope import StepScope
 from strands_cli.engine.standalone import MemoryJournal

@@ -9,8 +9,8 @@ import pytest
 
 from strands_cli.catalog import discover_catalog
 from strands_cli.errors import ArtifactError, Denied, Finding, InvalidInput, NotEquipped, StrandsCliError, UsageError
-from strands_cli.planning.build_plan import require_runnable, with_findings
 from strands_cli.planning.plan import Bounds, Plan
+from strands_cli.planning.plan_builder import require_runnable, with_findings
 from strands_cli.planning.run_request import RunRequest
 from tests.distributions import booby_trapped, sound
 from tests.fakes.plans import chain_of, found, plan_of

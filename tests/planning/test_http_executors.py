@@ -9,8 +9,8 @@ import pytest
 
 from strands_cli.catalog import discover_catalog
 from strands_cli.errors import NotEquipped
-from strands_cli.planning.build_plan import require_runnable
 from strands_cli.planning.plan import Plan, PlannedTool
+from strands_cli.planning.plan_builder import require_runnable
 from strands_cli.planning.policy_requests import request_of
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.secret_values import secrets_declared

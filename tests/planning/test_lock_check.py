@@ -15,10 +15,10 @@ from strands_cli.catalog import discover_catalog
 from strands_cli.config import load_settings
 from strands_cli.errors import Denied, Finding
 from strands_cli.lock.lock_writer import render_lock
-from strands_cli.planning.build_plan import require_runnable
 from strands_cli.planning.installation import without_policy
 from strands_cli.planning.lock_check import lock_of
 from strands_cli.planning.plan import Plan
+from strands_cli.planning.plan_builder import require_runnable
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.workflow_folder import plan_folder
 from tests.distributions import manifest_of, module_source, tool

@@ -9,8 +9,8 @@ import pytest
 from strands_cli.catalog import discover_catalog
 from strands_cli.config import Settings
 from strands_cli.errors import Denied, ExitCode
-from strands_cli.planning.build_plan import require_runnable
 from strands_cli.planning.plan import Plan
+from strands_cli.planning.plan_builder import require_runnable
 from strands_cli.planning.policy_files import load_policy
 from strands_cli.planning.resolve.single_tool import find_single_tool, plan_single_tool
 from strands_cli.planning.run_request import RunRequest

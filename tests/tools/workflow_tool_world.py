@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from strands_cli.engine.execute import RunResult
+from strands_cli.engine.plan_execution import RunResult
 from strands_cli.events import Event
 from strands_cli.planning.run_request import RunRequest
 from tests.agents.kit import SCHEMA, Site

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strands_cli.workflow.checks.check_workflow import undeclared_variables
-from strands_cli.workflow.coerce import coerce, type_word_of
+from strands_cli.workflow.coercion import coerce, type_word_of
 from strands_cli.workflow.document_reader import read_document
 from strands_cli.workflow.input_coercion import coerce_input
 from strands_cli.workflow.loader import load_spec

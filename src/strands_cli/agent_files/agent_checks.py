@@ -6,12 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import Finding, InvalidInput, has_errors
-from strands_cli.planning.agent_workflow import as_workflow, at_home
-from strands_cli.tools.schema.schemas import SchemaFaultError, first_problem, problem_of_text
-from strands_cli.workflow.agent_file import Atomic, require_sound
+from strands_cli.planning import as_workflow, at_home
+from strands_cli.tools.schema import SchemaFaultError, first_problem, problem_of_text
+from strands_cli.workflow import Atomic, require_sound
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.model import AgentSpec, WorkflowSpec
+    from strands_cli.workflow import AgentSpec, WorkflowSpec
 
 _NO_CONTRACT_ERRORS = frozenset({"undeclared-variable"})
 

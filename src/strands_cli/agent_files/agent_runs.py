@@ -13,20 +13,17 @@ from typing import TYPE_CHECKING, Any
 from strands_cli import app
 from strands_cli.agent_files.agent_checks import load_sound, problem_of_input, text_of
 from strands_cli.errors import Finding, InvalidAnswer, InvalidInput, StrandsCliError, UsageError
-from strands_cli.outputs.junit import Outcome
-from strands_cli.planning.agent_workflow import INPUT, AsWorkflow, as_workflow, at_home
-from strands_cli.tools.schema.schemas import SchemaFaultError, first_problem
-from strands_cli.workflow.agent_file import STEP, AgentTest, Atomic
-from strands_cli.workflow.file_source import FileSnapshot, place_of
-from strands_cli.workflow.recording_file import VERSION
-from strands_cli.workflow.templates.bounded_regex import SlowPattern, search
+from strands_cli.outputs import Outcome
+from strands_cli.planning import INPUT, AsWorkflow, as_workflow, at_home
+from strands_cli.tools.schema import SchemaFaultError, first_problem
+from strands_cli.workflow import STEP, VERSION, AgentTest, Atomic, FileSnapshot, place_of
+from strands_cli.workflow.templates import SlowPattern, search
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import Human
+    from strands_cli.engine import Human
     from strands_cli.events import Event
-    from strands_cli.planning.plan import Plan
-    from strands_cli.planning.run_request import RunRequest
-    from strands_cli.workflow.model import AgentSpec, WorkflowSpec
+    from strands_cli.planning import Plan, RunRequest
+    from strands_cli.workflow import AgentSpec, WorkflowSpec
 
 # A name in the agent's folder only: its text is in memory, and in the journal of the run.
 _TURNS = ".atomic.recording.yaml"

@@ -15,21 +15,14 @@ from strands.types.exceptions import EventLoopException, StructuredOutputExcepti
 
 from strands_cli.agents.compaction import CompactedHistory, Context
 from strands_cli.agents.memory import kept, restored
-from strands_cli.agents.model.journaled_model import JournaledModel
-from strands_cli.agents.model.model_errors import explain
-from strands_cli.agents.model.replay import ReplayModel
-from strands_cli.agents.model.structured_output import answer_class, require_input, unwrap
+from strands_cli.agents.model import JournaledModel, ReplayModel, answer_class, explain, require_input, unwrap
 from strands_cli.agents.window import WindowedHistory
-from strands_cli.engine.ports import AgentAnswer, AgentRequest
-from strands_cli.engine.scope import StepScope
+from strands_cli.engine import AgentAnswer, AgentRequest, StepScope
 from strands_cli.errors import InvalidAnswer, RunFailed
-from strands_cli.planning.plan import PlannedAgent
+from strands_cli.planning import PlannedAgent
 from strands_cli.secrets import Redactor
-from strands_cli.tools.gate import Gate
-from strands_cli.tools.gated_tool import GatedTool
-from strands_cli.tools.ordering import Order
-from strands_cli.tools.tool_loading import Toolbox
-from strands_cli.workflow.recording_file import Recording
+from strands_cli.tools import Gate, GatedTool, Order, Toolbox
+from strands_cli.workflow import Recording
 
 # How often a wrong structured answer is given back to be mended.
 MENDING_TURNS = 1

@@ -13,17 +13,15 @@ from strands.agent.conversation_manager import ConversationManager, NullConversa
 from strands.hooks import BeforeModelCallEvent, HookRegistry
 from strands.models import Model
 
-from strands_cli.agents.model.journaled_model import JournaledModel
-from strands_cli.agents.model.model_errors import explain
+from strands_cli.agents.model import JournaledModel, explain
 from strands_cli.agents.window import WindowedHistory, holds
-from strands_cli.engine.scope import StepScope
+from strands_cli.engine import StepScope
 from strands_cli.errors import RunFailed
-from strands_cli.outputs.notes import Note, NotesFile
-from strands_cli.planning.plan import PlannedAgent
+from strands_cli.outputs import Note, NotesFile
+from strands_cli.planning import PlannedAgent
 from strands_cli.secrets import Redactor
-from strands_cli.tools.message_json import text_in
-from strands_cli.tools.tool_results import shortened
-from strands_cli.workflow.model import Compaction, Window
+from strands_cli.tools import shortened, text_in
+from strands_cli.workflow import Compaction, Window
 
 if TYPE_CHECKING:
     from strands.agent import Agent

@@ -7,22 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.agents.assemble import redactor_of
+from strands_cli.agents.assembly import redactor_of
 from strands_cli.agents.remote_secrets import all_secrets
 from strands_cli.canonical_json import canonical_json
 from strands_cli.errors import Finding, InvalidInput
 from strands_cli.lock import LockedServer, LockedTool
-from strands_cli.planning.build_plan import require_runnable
-from strands_cli.planning.lock_check import servers_in
-from strands_cli.planning.planned_tool import reached_by
-from strands_cli.planning.workflow_tools import all_workflows_in, with_parts
-from strands_cli.secrets import Redactor
-from strands_cli.secrets.process_streams import hide
-from strands_cli.tools.mcp.toolset import Serving, definitions_of
+from strands_cli.planning import all_workflows_in, reached_by, require_runnable, servers_in, with_parts
+from strands_cli.secrets import Redactor, hide
+from strands_cli.tools.mcp import Serving, definitions_of
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan import Plan
-    from strands_cli.workflow.model import McpServer
+    from strands_cli.planning import Plan
+    from strands_cli.workflow import McpServer
 
 # Where a finding stands that keeps a server from being started; others are about running the workflow.
 _OF_SERVERS = ("/tools/mcp", "/env/secrets")

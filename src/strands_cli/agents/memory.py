@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from strands_cli.agents.model.structured_output import TOOL
-from strands_cli.tools.message_json import decode, encode
+from strands_cli.agents.model import TOOL
+from strands_cli.tools import decode, encode
 
 
 def restored(history: Sequence[Any]) -> list[Any]:

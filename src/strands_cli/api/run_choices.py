@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from strands_cli.catalog import Catalog
 from strands_cli.events import Event, RunWarning
-from strands_cli.planning.run_request import RunRequest, converted
+from strands_cli.planning import RunRequest, converted
 
 if TYPE_CHECKING:
-    from strands_cli.tools.python_objects import GivenTools
+    from strands_cli.tools import GivenTools
 
 
 class RunChoices(TypedDict, total=False):
@@ -118,8 +118,8 @@ async def tools_given(
     choices: RunChoices | StoredRunChoices, emit: Callable[[Event], object]
 ) -> AsyncIterator[GivenTools]:
     """Read the objects that a program gives as tools, and close in the end what was made of them."""
-    from strands_cli.engine.clock import SystemClock
-    from strands_cli.tools.python_objects import read_given  # brings the SDK
+    from strands_cli.engine import SystemClock
+    from strands_cli.tools import read_given  # brings the SDK
 
     given = await read_given(choices.get("tools", ()))
     try:

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, TypeVar
 
-from strands_cli.engine.execute import RunResult
+from strands_cli.engine import RunResult
 from strands_cli.errors import StrandsCliError, UsageError
 from strands_cli.events import Event
 
@@ -82,7 +82,7 @@ def in_new_loop(name: str, start: Callable[[], Coroutine[Any, Any, Result]]) -> 
             f"Workflow.{name} cannot be called inside a running event loop",
             fix=f"write `await workflow.{name}_async(...)`,{others}".rstrip(","),
         )
-    from strands_cli.engine.threads import DaemonThreads
+    from strands_cli.engine import DaemonThreads
 
     with asyncio.Runner() as runner:
         runner.get_loop().set_default_executor(DaemonThreads())

@@ -12,18 +12,14 @@ from strands_cli import app
 from strands_cli.api.callback_human import AnswerQuestion, ProgramHuman
 from strands_cli.api.run_choices import RunChoices, StoredRunChoices, changes_of, new_request, tools_given
 from strands_cli.api.run_following import Emit, Listen, in_new_loop, in_own_loop, listened, reasons_in_traceback
-from strands_cli.engine.execute import RunResult
-from strands_cli.engine.ports import Human, Journal
+from strands_cli.engine import Human, Journal, RunResult
 from strands_cli.errors import Finding, InvalidInput, UsageError
 from strands_cli.events import Event
-from strands_cli.planning.plan import Plan
-from strands_cli.planning.run_request import RunRequest
-from strands_cli.workflow.builder import AgentPart, PatternPart, workflow_text
-from strands_cli.workflow.file_source import FileSnapshot
+from strands_cli.planning import Plan, RunRequest
+from strands_cli.workflow import AgentPart, FileSnapshot, PatternPart, workflow_text
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.loaded import Loaded
-    from strands_cli.workflow.model import WorkflowSpec
+    from strands_cli.workflow import Loaded, WorkflowSpec
 
 
 class Workflow:

@@ -45,7 +45,7 @@ def _answer(arguments: list[str]) -> int:
     gc.set_threshold(50_000, 20, 20)
     work = None if completes else _work_without_parser(arguments)
     if work is not None:
-        from strands_cli.cli.terminal.output import exit_code_of_call
+        from strands_cli.cli.terminal import exit_code_of_call
 
         return exit_code_of_call(work)
     from strands_cli.cli.program import run_program
@@ -57,13 +57,13 @@ def _work_without_parser(arguments: list[str]) -> Callable[[], int] | None:
     """Return what a command line of only flags, or only files, asks for; None for all that Typer has to read."""
     command, words = arguments[:1], arguments[1:]
     if command == ["list-tools"]:
-        from strands_cli.cli.commands.tool_list import FLAGS, list_installed
+        from strands_cli.cli.commands import FLAGS, list_installed
 
         if set(words) <= FLAGS.keys():
             flags: dict[str, Any] = {FLAGS[word]: True for word in words}
             return lambda: list_installed(**flags)
     elif command == ["validate"] and words and not any(word.startswith("-") for word in words):
-        from strands_cli.cli.commands.file_check import check_files
+        from strands_cli.cli.commands import check_files
 
         return lambda: check_files(words)
     return None
@@ -74,7 +74,7 @@ def _print_plain(text: str) -> int:
     try:
         print(text, end="", flush=True)
     except OSError as error:
-        from strands_cli.cli.terminal.output import ReaderGone, report_error
+        from strands_cli.cli.terminal import ReaderGone, report_error
 
         return report_error(ReaderGone() if isinstance(error, BrokenPipeError) else error)
     return 0

@@ -15,9 +15,9 @@ from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from typing import Any, TextIO, TypeVar
 
-from strands_cli.engine.threads import DaemonThreads as DaemonThreads
+from strands_cli.engine import DaemonThreads as DaemonThreads
 from strands_cli.errors import Interrupted, Terminated
-from strands_cli.secrets.process_streams import RedactedFormatter
+from strands_cli.secrets import RedactedFormatter
 
 Result = TypeVar("Result")
 STOP_GRACE_S = 5.0

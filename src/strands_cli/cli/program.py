@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from strands_cli.cli.commands.completion import COMPLETING
-from strands_cli.cli.commands.plugin_commands import Commands
-from strands_cli.cli.terminal.output import exit_code_of_call, print_result
+from strands_cli.cli.commands import COMPLETING, Commands
+from strands_cli.cli.terminal import exit_code_of_call, print_result
 
 program = typer.Typer(
     name="strands",

@@ -7,18 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from strands_cli.catalog import Catalog
-from strands_cli.catalog.scan import search_path
+from strands_cli.catalog import Catalog, search_path
 from strands_cli.config import Settings
 from strands_cli.doctor import file_modes as modes
 from strands_cli.doctor import machine, setup
 from strands_cli.doctor.os_layers import Found, find_layers
 from strands_cli.doctor.sandbox_engines import Engine, find_engines
 from strands_cli.errors import StrandsCliError
-from strands_cli.hooks.hook_plugins import open_hooks
-from strands_cli.hooks.hook_values import Check, HookContext
-from strands_cli.hooks.hookspecs import hookimpl
-from strands_cli.hooks.manager import Hooks
+from strands_cli.hooks import Check, HookContext, Hooks, hookimpl, open_hooks
 from strands_cli.policy import Policy, Rule
 
 CORE = "core checks"
@@ -95,7 +91,7 @@ def examine(settings: Settings, folder: Path, *, with_engines: bool = True) -> E
         folder: Where one stands: its project policy, lock and workflows are looked at.
         with_engines: Whether tools may test their engines, in processes of their own.
     """
-    from strands_cli.planning.policy_files import load_policy
+    from strands_cli.planning import load_policy
 
     not_tested = None if with_engines else "--no-engines"
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from strands_cli.config import PROJECT_POLICY, Settings
 from strands_cli.errors import StrandsCliError
-from strands_cli.hooks.hook_values import Check
+from strands_cli.hooks import Check
 
 NAME = "permissions"
 # A folder of data may hold thousands of files that could be workflows, and large ones.
@@ -63,9 +63,8 @@ def _workflows(folder: Path) -> Iterator[tuple[Path, list[tuple[str, Path]]]]:
 
     Only the first 200 files by name are looked at, and none larger than 1 MB.
     """
-    from strands_cli.planning.workflow_folder import SUFFIXES, is_workflow
-    from strands_cli.workflow.document_reader import read_document
-    from strands_cli.workflow.loader import load_spec
+    from strands_cli.planning import SUFFIXES, is_workflow
+    from strands_cli.workflow import load_spec, read_document
 
     try:
         named = sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES)

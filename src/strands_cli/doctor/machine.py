@@ -9,10 +9,10 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from strands_cli.catalog.distributions import Scan
+from strands_cli.catalog import Scan
 from strands_cli.config import Settings
 from strands_cli.errors import did_you_mean
-from strands_cli.hooks.hook_values import Check
+from strands_cli.hooks import Check
 from strands_cli.versions import satisfies
 
 PROGRAM = "strands"
@@ -94,7 +94,7 @@ def check_dependencies(seen: Scan) -> Iterator[Check]:
     """Say whether the SDK, and all that strands-cli needs, is installed in a version that it supports."""
     from packaging.requirements import Requirement
 
-    from strands_cli.catalog.dist_info import open_distribution
+    from strands_cli.catalog import open_distribution
 
     copies = seen.records.get(OURS)
     if not copies:

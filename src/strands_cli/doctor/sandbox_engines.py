@@ -10,9 +10,8 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
-from strands_cli.catalog import Catalog, ToolRecord
-from strands_cli.catalog.scan import search_path
-from strands_cli.hooks.hook_values import Check
+from strands_cli.catalog import Catalog, ToolRecord, search_path
+from strands_cli.hooks import Check
 from strands_cli.subprocesses import run_within
 
 SECONDS = 30.0

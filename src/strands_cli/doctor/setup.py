@@ -8,7 +8,7 @@ from pathlib import Path
 from strands_cli.catalog import Catalog, ToolRecord
 from strands_cli.config import Settings
 from strands_cli.errors import Finding, StrandsCliError
-from strands_cli.hooks.hook_values import Check
+from strands_cli.hooks import Check
 from strands_cli.policy import Rule
 from strands_cli.providers import PROVIDERS, ModelSettings, Provider, check_extra, check_provider, has_key
 
@@ -85,7 +85,7 @@ def _conditions(record: ToolRecord) -> Iterator[str]:
 
 def denied_tools(catalog: Catalog, rules: Sequence[Rule]) -> set[tuple[str, str]]:
     """Return the tools, as distribution and name, that policy keeps from being imported."""
-    from strands_cli.planning.resolve.single_tool import decided, installed_tool, is_denied_by_policy
+    from strands_cli.planning.resolve import decided, installed_tool, is_denied_by_policy
 
     denied = set()
     for tool in catalog.tools:
@@ -97,7 +97,7 @@ def denied_tools(catalog: Catalog, rules: Sequence[Rule]) -> set[tuple[str, str]
 
 def check_policies(settings: Settings, folder: Path) -> Iterator[Check]:
     """Say which policy files are in force, and what is wrong with them."""
-    from strands_cli.planning.policy_files import load_policy, policy_places
+    from strands_cli.planning import load_policy, policy_places
 
     stands = [(level, path) for level, path in policy_places(settings, folder) if _is_there(path)]
     try:
@@ -131,9 +131,7 @@ def check_lock(folder: Path, catalog: Catalog, settings: Settings) -> Iterator[C
             yield Check("lock", "ok", f"no {file.name} here")
             return
         from strands_cli.lock import compare_locks
-        from strands_cli.planning.installation import without_policy
-        from strands_cli.planning.lock_check import lock_of
-        from strands_cli.planning.workflow_folder import plan_folder
+        from strands_cli.planning import lock_of, plan_folder, without_policy
 
         now = lock_of(plan_folder(folder, without_policy(catalog, settings)).plans, catalog)
     except StrandsCliError as error:

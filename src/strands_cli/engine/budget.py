@@ -12,10 +12,10 @@ from strands_cli.engine.journal_rows import Clock, Journal, Row, RowKind
 from strands_cli.errors import BudgetExceeded
 from strands_cli.events import Usage
 from strands_cli.prices import PriceTable
-from strands_cli.workflow.model import AgentLimits, FailurePolicy
+from strands_cli.workflow import AgentLimits, FailurePolicy
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.model import Budgets
+    from strands_cli.workflow import Budgets
 
 Result = TypeVar("Result")
 

@@ -13,13 +13,11 @@ from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.ports import Journal, Row
 from strands_cli.engine.run_facts import new_run_id, recorded_calls, run_facts
 from strands_cli.errors import StrandsCliError
-from strands_cli.outputs.recording_writer import write_recording
-from strands_cli.planning.planned_tool import ObjectTool
-from strands_cli.planning.workflow_tools import with_parts
+from strands_cli.outputs import write_recording
+from strands_cli.planning import ObjectTool, with_parts
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan import Plan
-    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.planning import Plan, RunRequest
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from strands_cli.events import Usage
 
 if TYPE_CHECKING:
     from strands_cli.engine.scope import StepScope
-    from strands_cli.planning.plan import PlannedAgent, PlannedTool
+    from strands_cli.planning import PlannedAgent, PlannedTool
 
 __all__ = [
     "AgentAnswer",

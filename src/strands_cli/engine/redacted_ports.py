@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from strands_cli.engine.execute import WriteArtifacts
+from strands_cli.engine.plan_execution import WriteArtifacts
 from strands_cli.engine.ports import Answer, Human, Question
 from strands_cli.errors import StrandsCliError
 from strands_cli.events import Event

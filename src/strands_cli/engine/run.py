@@ -18,14 +18,13 @@ from strands_cli.engine.step_results import StepResult, describe, json_of, text_
 from strands_cli.engine.tracing_port import UNTRACED, traced_step
 from strands_cli.errors import RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, PathEnded, RunWarning, StepFailed, StepFinished, StepStarted
-from strands_cli.planning.plan import tools_in_step
-from strands_cli.planning.planned_steps import agents_by_key
-from strands_cli.workflow.model import AgentLimits, AgentStep, Budgets, CallStep, GateStep
+from strands_cli.planning import agents_by_key, tools_in_step
+from strands_cli.workflow import AgentLimits, AgentStep, Budgets, CallStep, GateStep
 from strands_cli.workflow.templates import TemplateError, Templates
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan import Plan
-    from strands_cli.workflow.model import Step
+    from strands_cli.planning import Plan
+    from strands_cli.workflow import Step
 
 
 class Run:

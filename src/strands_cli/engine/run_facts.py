@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.engine.journal_rows import in_order_of_request
 from strands_cli.engine.ports import Clock, Journal, Row
 from strands_cli.errors import NotEquipped, RunRecordError, UsageError, suggest
-from strands_cli.planning.run_request import RunRequest, converted
-from strands_cli.planning.workflow_tools import all_workflows_in
-from strands_cli.workflow.file_source import FileSnapshot
+from strands_cli.planning import RunRequest, all_workflows_in, converted
+from strands_cli.workflow import FileSnapshot
 
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord
-    from strands_cli.planning.plan import Plan, PlannedAgent
+    from strands_cli.planning import Plan, PlannedAgent
 
 
 def new_run_id(clock: Clock) -> str:

@@ -13,7 +13,7 @@ from strands_cli.engine.effects import Effect, EffectSpec
 from strands_cli.engine.journal_rows import Answer, Question
 from strands_cli.errors import BudgetExceeded, RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, HumanAnswered, HumanAsked, RunWarning, Usage
-from strands_cli.workflow.templates.bounded_regex import SlowPattern, fullmatch
+from strands_cli.workflow.templates import SlowPattern, fullmatch
 
 if TYPE_CHECKING:
     from strands_cli.engine.budget import Budget

@@ -14,7 +14,7 @@ from strands_cli.engine.ports import Answer, Clock, Human, Question, Row, RowKin
 from strands_cli.engine.scope import StepScope
 from strands_cli.errors import RunFailed, RunRecordError
 from strands_cli.events import Event
-from strands_cli.workflow.model import Budgets
+from strands_cli.workflow import Budgets
 
 
 class MemoryJournal:

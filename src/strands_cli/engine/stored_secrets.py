@@ -10,12 +10,9 @@ from typing import Any
 from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.run_facts import snapshot_of
 from strands_cli.errors import StrandsCliError
-from strands_cli.planning.secret_values import values_at_hand
-from strands_cli.secrets import HIDE_NOTHING, Redactor
-from strands_cli.secrets.process_streams import hide
-from strands_cli.workflow.document_reader import read_document
-from strands_cli.workflow.file_source import FileSnapshot
-from strands_cli.workflow.loader import load_spec
+from strands_cli.planning import values_at_hand
+from strands_cli.secrets import HIDE_NOTHING, Redactor, hide
+from strands_cli.workflow import FileSnapshot, load_spec, read_document
 
 
 def hide_secrets_of(journal: SqliteJournal) -> None:

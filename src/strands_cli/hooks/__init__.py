@@ -1,8 +1,5 @@
 """The hooks that plugins may implement: what their authors import, and how the program asks them."""
 
-from strands_cli.catalog.tool_record import ToolRecord
-from strands_cli.hooks.hook_values import Check, HookContext, Proceed, ToolCall, Wrapper
-from strands_cli.hooks.hookspecs import hookimpl
-from strands_cli.policy import Decision
+from strands_cli.lazy_face import lazy_face
 
-__all__ = ["Check", "Decision", "HookContext", "Proceed", "ToolCall", "ToolRecord", "Wrapper", "hookimpl"]
+__getattr__ = lazy_face(__name__, __file__)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from strands_cli.catalog.catalog import scan_tools
-from strands_cli.catalog.distributions import Scan
-from strands_cli.catalog.tool_record import ToolRecord
+from strands_cli.catalog import Scan, ToolRecord, scan_tools
 from strands_cli.hooks.hook_values import HookContext
 from strands_cli.hooks.hookspecs import hookimpl
 from strands_cli.policy import Decision, decide

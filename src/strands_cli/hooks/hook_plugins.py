@@ -10,8 +10,7 @@ from typing import Any
 
 import pluggy
 
-from strands_cli.catalog.distributions import EntryPoint, Scan, normalise, read_entry_points
-from strands_cli.catalog.scan import scan_installed, search_path
+from strands_cli.catalog import EntryPoint, Scan, normalise, read_entry_points, scan_installed, search_path
 from strands_cli.errors import Finding, did_you_mean
 from strands_cli.hooks import hookspecs as specs
 from strands_cli.hooks.core import NAME as CORE

@@ -7,7 +7,7 @@ from typing import Any
 
 import pluggy
 
-from strands_cli.catalog.tool_record import ToolRecord
+from strands_cli.catalog import ToolRecord
 from strands_cli.hooks.hook_values import Check, HookContext, ToolCall, Wrapper
 from strands_cli.policy import Decision
 

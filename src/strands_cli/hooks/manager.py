@@ -9,10 +9,7 @@ from typing import Any
 
 import pluggy
 
-from strands_cli.catalog.catalog import Catalog, join_records
-from strands_cli.catalog.distributions import Scan, normalise
-from strands_cli.catalog.module_files import find_package
-from strands_cli.catalog.tool_record import ToolRecord
+from strands_cli.catalog import Catalog, Scan, ToolRecord, find_package, join_records, normalise
 from strands_cli.errors import Denied, Finding
 from strands_cli.hooks.core import NAME as CORE
 from strands_cli.hooks.core import Core

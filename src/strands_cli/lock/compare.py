@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from strands_cli.catalog.installed_files import UNREADABLE
+from strands_cli.catalog import UNREADABLE
 from strands_cli.lock.lock_model import Lock, LockedDistribution, LockedModule, LockedServer, LockedTool
 
 _SHOWN, _BEFORE, _NAMES = 70, 20, 5
@@ -172,7 +172,7 @@ def _when(tool: LockedTool) -> str:
 
 
 def _compare_fields(owner: str, name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Difference]:
-    from strands_cli.catalog.definition_diff import differences  # only where something has changed
+    from strands_cli.catalog import differences  # only where something has changed
 
     found = False
     for pointer, before, after in differences(old, new):

@@ -9,10 +9,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog import Catalog, ToolRecord
-from strands_cli.catalog.installed_files import UNREADABLE, digest_of_file, files_of
-from strands_cli.catalog.module_files import find_package, module_file
-from strands_cli.catalog.scan import search_path
+from strands_cli.catalog import (
+    UNREADABLE,
+    Catalog,
+    ToolRecord,
+    digest_of_file,
+    files_of,
+    find_package,
+    module_file,
+    search_path,
+)
 from strands_cli.errors import NotEquipped
 from strands_cli.lock.lock_model import LockedDistribution, LockedModule, LockedTool
 from strands_cli.toolref import ToolRef

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog.module_files import read_start
+from strands_cli.catalog import read_start
 from strands_cli.errors import Denied, Finding, Where
 from strands_cli.lock.lock_model import (
     FILE_NAME,

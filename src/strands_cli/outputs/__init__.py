@@ -1,1 +1,5 @@
 """Turns events and results into files: artifacts and recordings."""
+
+from strands_cli.lazy_face import lazy_face
+
+__getattr__ = lazy_face(__name__, __file__)

@@ -6,13 +6,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from strands_cli.errors import Finding
-from strands_cli.workflow.agent_file import Atomic
-from strands_cli.workflow.base_model import NOTE_PREFIX
-from strands_cli.workflow.builder import chain, step, workflow_text
-from strands_cli.workflow.document_reader import read_document
-from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot, place_of
-from strands_cli.workflow.loaded import Loaded
-from strands_cli.workflow.loader import load_spec
+from strands_cli.workflow import (
+    NO_SNAPSHOT,
+    NOTE_PREFIX,
+    Atomic,
+    FileSnapshot,
+    Loaded,
+    chain,
+    load_spec,
+    place_of,
+    read_document,
+    step,
+    workflow_text,
+)
 
 INPUT = "input"
 

@@ -114,7 +114,7 @@ def states_of(places: Iterable[str]) -> States:
     return found
 
 
-def settled(places: Iterable[str], wait: Callable[[float], object]) -> States:
+def settled_states(places: Iterable[str], wait: Callable[[float], object]) -> States:
     """Return the states once two looks in a row are alike; a file that never rests is not waited for."""
     places = tuple(places)
     now = states_of(places)
@@ -145,7 +145,7 @@ def _custom_place(tool: PythonTool, folders: Sequence[str]) -> str | None:
     """Return the package or module of custom Python, found by its first name, which imports nothing."""
     from importlib.machinery import PathFinder
 
-    from strands_cli.catalog.scan import search_path
+    from strands_cli.catalog import search_path
 
     top = tool.record.module.partition(".")[0]
     spec = PathFinder.find_spec(top, [*search_path(), *folders])

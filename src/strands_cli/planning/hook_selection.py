@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 from strands_cli.catalog import Catalog
 from strands_cli.errors import Denied, Finding, has_errors
-from strands_cli.hooks.hook_plugins import open_hooks
-from strands_cli.hooks.manager import Hooks
+from strands_cli.hooks import Hooks, open_hooks
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy import Policy, SwitchedOn
 

@@ -9,8 +9,7 @@ from strands_cli.errors import Finding
 from strands_cli.planning.plan import Plan, PlannedTool, tools_in_step
 from strands_cli.planning.tool_config import EVERY, HOSTS, listed
 from strands_cli.planning.workflow_tools import with_parts
-from strands_cli.workflow.document import Document, escape
-from strands_cli.workflow.model import AgentStep
+from strands_cli.workflow import AgentStep, Document, escape
 
 STRANGERS, PRIVATE, OUT = "reads what strangers write", "reads private data", "can send it away"
 LEGS = (STRANGERS, PRIVATE, OUT)

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from strands_cli.catalog import Catalog
 from strands_cli.config import Settings, load_settings
 from strands_cli.errors import Finding
-from strands_cli.hooks.hook_values import HookContext
+from strands_cli.hooks import HookContext
 from strands_cli.planning.hook_selection import faults_of, hooks_in_force, require_hooks
 from strands_cli.planning.policy_files import load_policy
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy import Policy
 
 if TYPE_CHECKING:
-    from strands_cli.hooks.manager import Hooks
+    from strands_cli.hooks import Hooks
 
 
 @dataclass(frozen=True, slots=True)

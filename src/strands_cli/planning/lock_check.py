@@ -18,7 +18,7 @@ from strands_cli.planning.workflow_tools import all_workflows_in, with_parts
 if TYPE_CHECKING:
     from strands_cli.lock import Difference, Lock, LockedDistribution, LockedModule, LockedServer
     from strands_cli.toolref import ToolRef
-    from strands_cli.workflow.model import McpServer
+    from strands_cli.workflow import McpServer
 
 AFTER_READING = "after you have read the change"
 

@@ -15,11 +15,17 @@ from strands_cli.prices import PriceTable
 from strands_cli.providers import ModelSettings
 
 if TYPE_CHECKING:
-    from strands_cli.hooks.manager import Hooks
+    from strands_cli.hooks import Hooks
     from strands_cli.lock import LockedServer
-    from strands_cli.workflow.document import Document
-    from strands_cli.workflow.model import AgentBudgets, AgentLimits, AgentStep, ToolEntry, WorkflowSpec
-    from strands_cli.workflow.skill_folders import SkillFolder
+    from strands_cli.workflow import (
+        AgentBudgets,
+        AgentLimits,
+        AgentStep,
+        Document,
+        SkillFolder,
+        ToolEntry,
+        WorkflowSpec,
+    )
 
 
 @dataclass(frozen=True, slots=True)

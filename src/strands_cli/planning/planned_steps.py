@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from strands_cli.planning.plan import Bounds, PlannedAgent, PlannedStep, PlannedTool, tools_in_step
-from strands_cli.workflow.model import AgentStep, CallStep, GateStep, WorkflowSpec
-from strands_cli.workflow.placed_steps import PlacedStep
+from strands_cli.workflow import AgentStep, CallStep, GateStep, PlacedStep, WorkflowSpec
 from strands_cli.workflow.templates import TemplateError, Templates
 
 # How the part of a key begins that stands for an agent which is called as a tool.

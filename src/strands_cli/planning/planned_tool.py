@@ -12,7 +12,7 @@ from strands_cli.policy import Decision, Request, Rule, decide
 
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord
-    from strands_cli.workflow.model import McpServer
+    from strands_cli.workflow import McpServer
 
 # The decision on a tool before policy is asked.
 UNDECIDED = decide((), Request(names=()))

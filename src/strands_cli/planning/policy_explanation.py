@@ -9,12 +9,11 @@ from typing import Any
 from strands_cli.catalog import Catalog
 from strands_cli.config import Settings
 from strands_cli.errors import StrandsCliError, UsageError
-from strands_cli.hooks.hook_values import HookContext, ToolCall
-from strands_cli.hooks.manager import Hooks
+from strands_cli.hooks import HookContext, Hooks, ToolCall
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.planning.planned_tool import InstalledTool, PythonTool
 from strands_cli.planning.policy_requests import request_of
-from strands_cli.planning.resolve.single_tool import find_single_tool, installed_tool, is_granted
+from strands_cli.planning.resolve import find_single_tool, installed_tool, is_granted
 from strands_cli.policy import Decision, Request, Rule, conditional_rules, decide, grant_of, speaking_rules
 from strands_cli.toolref import ToolRef, ToolRefError
 

@@ -28,7 +28,7 @@ def load_policy(settings: Settings, folder: Path | None, given: Path | None = No
     for level, path in policy_places(settings, folder, given):
         if path != given and not _stands(path):
             continue
-        from strands_cli.workflow.policy_file import check_ownership, read_policy
+        from strands_cli.workflow import check_ownership, read_policy
 
         try:
             read = read_policy(path, level)

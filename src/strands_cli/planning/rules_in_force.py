@@ -9,10 +9,8 @@ from strands_cli.errors import Finding, UsageError, Where, did_you_mean
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.planning.planned_tool import McpTool
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.policy import Effect, PatternError, Policy, Rule, make_rule, parse_pattern
-from strands_cli.policy.rule import named
-from strands_cli.workflow.document import Document
-from strands_cli.workflow.model import McpServer, WorkflowSpec
+from strands_cli.policy import Effect, PatternError, Policy, Rule, make_rule, named, parse_pattern
+from strands_cli.workflow import Document, McpServer, WorkflowSpec
 
 _NAMES_ELSEWHERE = frozenset({"patternProperties", "oneOf", "anyOf", "allOf", "$ref"})
 NO_NETWORK = "it reaches the network, or does not say that it leaves it alone"

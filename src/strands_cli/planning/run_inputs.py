@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from strands_cli.errors import Finding, did_you_mean
-from strands_cli.workflow.coerce import coerce, type_word_of
-from strands_cli.workflow.document import Document, escape
-from strands_cli.workflow.model import Inputs, InputSpec
+from strands_cli.workflow import Document, Inputs, InputSpec, coerce, escape, type_word_of
 
 
 def resolve_inputs(

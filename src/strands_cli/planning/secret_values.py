@@ -12,12 +12,12 @@ from strands_cli.errors import Finding, InvalidInput, NotEquipped, did_you_mean
 from strands_cli.planning.planned_tool import PythonTool
 from strands_cli.planning.tool_config import secrets_in, settled
 from strands_cli.planning.workflow_tools import with_parts
-from strands_cli.workflow.document import Document
+from strands_cli.workflow import Document
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan, PlannedTool
-    from strands_cli.secrets.secret_sources import SecretReference
-    from strands_cli.workflow.model import Secret, WorkflowSpec
+    from strands_cli.secrets import SecretReference
+    from strands_cli.workflow import Secret, WorkflowSpec
 
 
 def check_secrets(
@@ -26,7 +26,7 @@ def check_secrets(
     """Yield a finding for each secret whose source is not there; no program is run and no keyring opened for it."""
     if not spec.env.secrets:
         return
-    from strands_cli.secrets.secret_sources import SecretFault, require_source
+    from strands_cli.secrets import SecretFault, require_source
 
     for index, secret in enumerate(spec.env.secrets):
         try:
@@ -72,7 +72,7 @@ def read_secrets(
     """
     if not plan.spec.env.secrets:
         return {}
-    from strands_cli.secrets.secret_sources import SecretFault, read_secret
+    from strands_cli.secrets import SecretFault, read_secret
 
     values: dict[str, str] = {}
     findings = []
@@ -89,7 +89,7 @@ def read_secrets(
 
 def values_at_hand(spec: WorkflowSpec, folder: Path, environ: Mapping[str, str]) -> Iterator[str]:
     """Yield the values that can be read without running a program or asking a keyring; missing ones are left out."""
-    from strands_cli.secrets.secret_sources import SecretFault, read_secret
+    from strands_cli.secrets import SecretFault, read_secret
 
     for secret in spec.env.secrets:
         if secret.source in ("env", "file"):
@@ -118,7 +118,7 @@ def require_unwritten(plan: Plan, values: Mapping[str, str]) -> None:
 
 
 def _reference(secret: Secret, folder: Path) -> SecretReference:
-    from strands_cli.secrets.secret_sources import SecretReference
+    from strands_cli.secrets import SecretReference
 
     return SecretReference(secret.name or secret.key, secret.key, secret.source, secret.path or "", folder)
 

@@ -8,8 +8,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from strands_cli.errors import Finding
-from strands_cli.workflow.document import Document
-from strands_cli.workflow.model import Otel, WorkflowSpec
+from strands_cli.workflow import Document, Otel, WorkflowSpec
 
 INSTALL = "pip install 'strands-cli[otel]'"
 _PATH = "/v1/traces"

@@ -9,16 +9,21 @@ from pathlib import Path
 
 from strands_cli.errors import Finding, InvalidInput, NotEquipped, StrandsCliError, UsageError, has_errors
 from strands_cli.planning.agent_workflow import as_workflow
-from strands_cli.planning.build_plan import build_plan, folder_of
 from strands_cli.planning.installation import Installation, without_policy
 from strands_cli.planning.plan import Plan
+from strands_cli.planning.plan_builder import build_plan, folder_of
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.toolref import ToolRef, ToolRefError
-from strands_cli.workflow.agent_file import is_agent_file, read_atomic
-from strands_cli.workflow.document import Document
-from strands_cli.workflow.document_reader import read_document
-from strands_cli.workflow.loader import load_spec
-from strands_cli.workflow.model import AgentStep, CallStep, WorkflowSpec
+from strands_cli.workflow import (
+    AgentStep,
+    CallStep,
+    Document,
+    WorkflowSpec,
+    is_agent_file,
+    load_spec,
+    read_atomic,
+    read_document,
+)
 
 SUFFIXES = (".yaml", ".yml", ".json")
 # What keeps a tool that a workflow names from being known. Other findings of a plan are about running it.

@@ -14,18 +14,18 @@ from opentelemetry import context, trace
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, Status, StatusCode, Tracer
 
-from strands_cli.engine.tracing_port import UNTRACED
+from strands_cli.engine import UNTRACED
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.sampling import Sampler
 
-    from strands_cli.engine.tracing_port import Tracing
+    from strands_cli.engine import Tracing
     from strands_cli.events import RunStatus, StepKind, Usage
-    from strands_cli.planning.telemetry_destination import Destination
+    from strands_cli.planning import Destination
     from strands_cli.secrets import Redactor
     from strands_cli.telemetry.span_export import RedactedExporter
-    from strands_cli.workflow.model import Otel, Telemetry
+    from strands_cli.workflow import Otel, Telemetry
 
 # How long the end of a run waits for its last spans to be sent.
 END_WAIT_S = 1.0

@@ -19,24 +19,33 @@ from strands.tools.tools import PythonAgentTool
 from strands.types.events import ToolResultEvent
 from strands.types.tools import AgentTool, ToolSpec
 
-from strands_cli.agents.agent_runner import SdkAgentRunner
-from strands_cli.agents.model.replay import ReplayModel
-from strands_cli.engine.ports import AgentRequest
-from strands_cli.engine.standalone import StandaloneRun
-from strands_cli.engine.threads import DaemonThreads
-from strands_cli.planning.plan import PlannedAgent, PlannedTool
-from strands_cli.planning.planned_tool import PythonTool
-from strands_cli.planning.resolve.single_tool import python_tool
+from strands_cli.agents import SdkAgentRunner
+from strands_cli.agents.model import ReplayModel
+from strands_cli.engine import AgentRequest, DaemonThreads, StandaloneRun
+from strands_cli.planning import PlannedAgent, PlannedTool, PythonTool
+from strands_cli.planning.resolve import python_tool
 from strands_cli.policy import Decision, Rule
 from strands_cli.providers import ModelSettings
 from strands_cli.toolref import ToolRef
-from strands_cli.tools.calling_contract import Contract, timeout_of
-from strands_cli.tools.forms import Closer, RawTool, close_all, read_reference, read_tools, spec_named
-from strands_cli.tools.gate import Gate
-from strands_cli.tools.manifest_check import LoadedTool, hold_against_manifest
-from strands_cli.tools.timeouts import GRACE_S, Raised, bounded
-from strands_cli.tools.tool_loading import Toolbox, key_of
-from strands_cli.workflow.recording_file import RecordedCall, RecordedTurn
+from strands_cli.tools import (
+    GRACE_S,
+    Closer,
+    Contract,
+    Gate,
+    LoadedTool,
+    Raised,
+    RawTool,
+    Toolbox,
+    bounded,
+    close_all,
+    hold_against_manifest,
+    key_of,
+    read_reference,
+    read_tools,
+    spec_named,
+    timeout_of,
+)
+from strands_cli.workflow import RecordedCall, RecordedTurn
 
 Call = tuple[str, Mapping[str, Any]]
 Value = TypeVar("Value")

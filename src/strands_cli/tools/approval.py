@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from strands_cli.canonical_json import digest_of
-from strands_cli.engine.ports import Question
-from strands_cli.engine.scope import StepScope
-from strands_cli.planning.plan import PlannedTool
+from strands_cli.engine import Question, StepScope
+from strands_cli.planning import PlannedTool
 from strands_cli.policy import Decision
 from strands_cli.secrets import Redactor
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from strands_cli.planning.plan import PlannedTool
-from strands_cli.tools.schema.schemas import SchemaFaultError, first_problem, prepared
+from strands_cli.planning import PlannedTool
+from strands_cli.tools.schema import SchemaFaultError, first_problem, prepared
 
 
 def reads_only_now(condition: Any, arguments: Any) -> bool:

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from strands_cli.engine.effects import Effect
-from strands_cli.engine.scope import StepScope
+from strands_cli.engine import Effect, StepScope
 from strands_cli.events import ToolProgress
-from strands_cli.hooks.hook_values import ToolCall
-from strands_cli.planning.secret_values import secrets_declared
+from strands_cli.hooks import ToolCall
+from strands_cli.planning import secrets_declared
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools.calling_contract import Contract, timeout_of
 from strands_cli.tools.interrupts import Asking

@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.effects import Effect
-from strands_cli.engine.scope import StepScope
+from strands_cli.engine import Effect, StepScope
 from strands_cli.errors import StrandsCliError
 from strands_cli.events import ToolCallDecided, ToolCallFinished
-from strands_cli.hooks.manager import Hooks
-from strands_cli.planning.plan import WorkflowTool
-from strands_cli.planning.policy_requests import request_of
+from strands_cli.hooks import Hooks
+from strands_cli.planning import WorkflowTool, request_of
 from strands_cli.policy import Decision, Request, Rule
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools.approval import approved
@@ -23,7 +21,7 @@ from strands_cli.tools.execution import Attempt
 from strands_cli.tools.manifest_check import LoadedTool
 from strands_cli.tools.message_json import decode, encode
 from strands_cli.tools.plugin_hooks import CallHooks
-from strands_cli.tools.schema.schemas import SchemaFaultError, first_problem, prepared
+from strands_cli.tools.schema import SchemaFaultError, first_problem, prepared
 from strands_cli.tools.tool_results import Result, capped, error_of, error_result, plain_json, redacted, shortened
 from strands_cli.tools.tool_spans import ToolSpan, tool_span
 from strands_cli.tools.trust import said_by

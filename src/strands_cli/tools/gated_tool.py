@@ -8,12 +8,12 @@ from typing import Any
 from strands.types.events import ToolResultEvent
 from strands.types.tools import AgentTool
 
-from strands_cli.engine.scope import StepScope
-from strands_cli.planning.plan import PlannedTool
+from strands_cli.engine import StepScope
+from strands_cli.planning import PlannedTool
 from strands_cli.tools.gate import Gate
 from strands_cli.tools.manifest_check import LoadedTool
-from strands_cli.tools.offered_schema import offered_spec
 from strands_cli.tools.ordering import Order
+from strands_cli.tools.schema_for_provider import offered_spec
 from strands_cli.tools.tool_loading import Toolbox
 
 

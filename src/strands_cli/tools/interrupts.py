@@ -8,9 +8,7 @@ from typing import Any
 from strands.interrupt import Interrupt
 
 from strands_cli.canonical_json import digest_of
-from strands_cli.engine.effects import Effect
-from strands_cli.engine.ports import Question
-from strands_cli.engine.scope import StepScope
+from strands_cli.engine import Effect, Question, StepScope
 from strands_cli.secrets import Redactor
 from strands_cli.tools.manifest_check import LoadedTool
 from strands_cli.tools.tool_results import shortened, storable_value

@@ -9,16 +9,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import Denied, NotEquipped, RunFailed, did_you_mean
-from strands_cli.planning.plan import PlannedTool, WorkflowTool
-from strands_cli.planning.planned_tool import InstalledTool, PythonTool
-from strands_cli.planning.tool_config import settled
+from strands_cli.planning import InstalledTool, PlannedTool, PythonTool, WorkflowTool, settled
 from strands_cli.tools.forms import RawTool
 from strands_cli.tools.output_schema import output_schema_of
-from strands_cli.tools.schema.schemas import SchemaFaultError, require_schema
+from strands_cli.tools.schema import SchemaFaultError, require_schema
 
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord
-    from strands_cli.hooks.hook_values import Wrapper
+    from strands_cli.hooks import Wrapper
 
 # The SDK's rule, which it applies only when the model calls (strands.tools.tools.validate_tool_use_name).
 _MODEL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")

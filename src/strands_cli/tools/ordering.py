@@ -7,14 +7,12 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.concurrency import combined
-from strands_cli.engine.effects import Effect, NeedsDecision
-from strands_cli.engine.scope import StepScope
+from strands_cli.engine import Effect, NeedsDecision, StepScope, combined
 from strands_cli.errors import StrandsCliError
-from strands_cli.policy.resources import Touched, touched
+from strands_cli.policy import Touched, touched
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan import PlannedTool
+    from strands_cli.planning import PlannedTool
     from strands_cli.policy import Request
 
 # How many calls of one turn run at the same time.

@@ -9,8 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.hooks.hook_values import HookContext, ToolCall, Wrapper
-from strands_cli.hooks.manager import Hooks
+from strands_cli.hooks import HookContext, Hooks, ToolCall, Wrapper
 from strands_cli.policy import Decision, Request, Rule, decide
 from strands_cli.tools.invocation import AsksPersonError
 from strands_cli.tools.manifest_check import LoadedTool
@@ -19,8 +18,8 @@ from strands_cli.tools.tool_results import Result, error_result, well_formed
 
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord
-    from strands_cli.engine.scope import StepScope
-    from strands_cli.planning.plan import PlannedTool
+    from strands_cli.engine import StepScope
+    from strands_cli.planning import PlannedTool
 
 # How long the plugins of one hook may take together over one call.
 ANSWER_S = 60.0

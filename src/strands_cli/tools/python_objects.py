@@ -13,7 +13,7 @@ from strands.types.tools import AgentTool
 
 from strands_cli.catalog import ToolRecord
 from strands_cli.errors import UsageError
-from strands_cli.policy.tool_claims import NOTHING_SAID, Said, tightened
+from strands_cli.policy import NOTHING_SAID, Said, tightened
 from strands_cli.tools.forms import Closer, NotAToolError, RawTool, close_all, read_tools
 
 # What stands where an installed tool has its distribution, in questions and in the record of a run.

@@ -12,10 +12,9 @@ from strands.types.tools import AgentTool
 
 from strands_cli.catalog import Catalog, ToolRecord
 from strands_cli.metadata import ToolMetadata, metadata_of
-from strands_cli.planning.policy_requests import request_of
-from strands_cli.planning.resolve.single_tool import installed_tool
-from strands_cli.policy import Request
-from strands_cli.policy.tool_claims import NOTHING_SAID, Said, tightened
+from strands_cli.planning import request_of
+from strands_cli.planning.resolve import installed_tool
+from strands_cli.policy import NOTHING_SAID, Request, Said, tightened
 from strands_cli.tools.call_arguments import reads_only_now
 from strands_cli.tools.forms import RawTool
 

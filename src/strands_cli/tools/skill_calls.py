@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from strands_cli.errors import did_you_mean
-from strands_cli.planning.plan import Skills
+from strands_cli.planning import Skills
 from strands_cli.tools.tool_results import Result, error_result
-from strands_cli.workflow.skill_folders import ENTRY, SkillFolder, without_front_matter
+from strands_cli.workflow import ENTRY, SkillFolder, without_front_matter
 
 _SHOWN = 100
 

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 from strands_cli.canonical_json import canonical_json
 from strands_cli.errors import Denied, InvalidInput, NotEquipped, StrandsCliError
-from strands_cli.hooks.manager import Hooks
-from strands_cli.planning.plan import PlannedTool, WorkflowTool
-from strands_cli.planning.planned_tool import McpTool, ObjectTool, PythonTool
+from strands_cli.hooks import Hooks
+from strands_cli.planning import McpTool, ObjectTool, PlannedTool, PythonTool, WorkflowTool
 from strands_cli.secrets import Redactor
 from strands_cli.tools.forms import Closer, NotAToolError, RawTool, close_all, read_reference
 from strands_cli.tools.import_guard import Tell, current_directory, kept_process, told_when_slow
@@ -26,7 +25,7 @@ from strands_cli.tools.python_objects import GivenTools
 from strands_cli.tools.strands_tools_compat import adapted, prompts_taken
 
 if TYPE_CHECKING:
-    from strands_cli.tools.mcp.toolset import Serving
+    from strands_cli.tools.mcp import Serving
 
 PlannedToolKey = tuple[str, str, str]
 
@@ -143,7 +142,7 @@ async def load_tools(
 async def _serve(
     planned: list[McpTool], serving: Serving | None, base_dir: Path | None, toolbox: Toolbox, hooks: Hooks | None
 ) -> None:
-    from strands_cli.tools.mcp.toolset import Serving, load_served  # half a second, for workflows with servers only
+    from strands_cli.tools.mcp import Serving, load_served  # half a second, for workflows with servers only
 
     found = await load_served(planned, serving or Serving(base_dir or Path.cwd()), toolbox.closers, hooks)
     toolbox.tools |= {key_of(tool): loaded for tool, loaded in found.tools}

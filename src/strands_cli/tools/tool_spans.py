@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.effects import Effect
-from strands_cli.planning.plan import PlannedTool
+from strands_cli.engine import Effect
+from strands_cli.planning import PlannedTool
 from strands_cli.policy import Decision
 from strands_cli.tools.tool_results import Result, error_of, shortened
 
@@ -83,7 +83,7 @@ def tool_span(planned: PlannedTool, tool_use_id: str) -> Iterator[ToolSpan]:
         current.set_attributes(told)
         yield ToolSpan(current, is_ours=False)
         return
-    from strands_cli.telemetry.run_spans import provider_here
+    from strands_cli.telemetry import provider_here
 
     span = _tracer_of(provider_here() or trace.get_tracer_provider()).start_span(f"tool:{planned.name}")
     if not span.is_recording():

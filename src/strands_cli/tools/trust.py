@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from strands_cli.planning.plan import PlannedTool, WorkflowTool
-from strands_cli.planning.planned_tool import InstalledTool, McpTool, ObjectTool, PythonTool
-from strands_cli.policy.tool_claims import NOTHING_SAID, Said, tightened
+from strands_cli.planning import InstalledTool, McpTool, ObjectTool, PlannedTool, PythonTool, WorkflowTool
+from strands_cli.policy import NOTHING_SAID, Said, tightened
 from strands_cli.tools.manifest_check import LoadedTool
 
 

@@ -7,19 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from strands_cli.engine.nested_runs import render, run_agent, run_workflow
-from strands_cli.engine.ports import AgentRunner, ToolCaller
-from strands_cli.engine.step_results import StepResult, json_of, text_of
+from strands_cli.engine import AgentRunner, StepResult, ToolCaller, json_of, render, run_agent, run_workflow, text_of
 from strands_cli.errors import InvalidAnswer, RunFailed, has_errors
-from strands_cli.planning.plan import AgentAsTool, Composite, InnerCall, WorkflowAsTool, WorkflowTool
-from strands_cli.planning.run_inputs import resolve_inputs
+from strands_cli.planning import AgentAsTool, Composite, InnerCall, WorkflowAsTool, WorkflowTool, resolve_inputs
 from strands_cli.tools.manifest_check import LoadedTool
 from strands_cli.tools.skill_calls import load_skill
 from strands_cli.tools.tool_results import Result, error_of, error_result, well_formed
 
 if TYPE_CHECKING:
-    from strands_cli.engine.scope import StepScope
-    from strands_cli.planning.plan import PlannedAgent
+    from strands_cli.engine import StepScope
+    from strands_cli.planning import PlannedAgent
     from strands_cli.tools.tool_loading import Toolbox
 
 

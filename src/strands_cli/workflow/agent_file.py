@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from strands_cli.errors import Finding, InvalidInput, StrandsCliError, has_errors
-from strands_cli.workflow.checks.check_schema import check_regex, check_schema
+from strands_cli.workflow.checks import check_regex, check_schema
 from strands_cli.workflow.document import Document
 from strands_cli.workflow.model import AgentSpec, AgentStep, FormatModel, Identifier, WorkflowSpec
 from strands_cli.workflow.patterns.chain import Chain

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from strands_cli.workflow.coerce import coerce
+from strands_cli.workflow.coercion import coerce
 from strands_cli.workflow.model import InputSpec
 
 

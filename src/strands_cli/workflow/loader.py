@@ -28,7 +28,7 @@ def load_spec(document: Document, kept: FileSnapshot = NO_SNAPSHOT) -> Loaded:
     Returns:
         The workflow and all findings: shape, references, templates and schemas, in the order of the file.
     """
-    from strands_cli.workflow.checks.check_workflow import check_spec
+    from strands_cli.workflow.checks import check_spec
 
     findings = list(document.findings)
     spec, errors = _validate(document.value)

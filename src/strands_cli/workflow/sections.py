@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from strands_cli.workflow.base_model import FormatModel, Identifier, Named, Scalar
-from strands_cli.workflow.coerce import coerce, type_word_of
+from strands_cli.workflow.coercion import coerce, type_word_of
 from strands_cli.workflow.tool_entries import ToolEntry
 
 TypeWord = Literal["string", "number", "integer", "boolean", "array", "object"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from strands_cli.tools.tls_context import tls_context_for
+from strands_cli.tools import tls_context_for
 
 
 @dataclass(slots=True)

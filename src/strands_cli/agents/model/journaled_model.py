@@ -10,25 +10,24 @@ from strands.models import Model
 from strands_cli.agents.model.replay import ReplayModel
 from strands_cli.agents.model.retry import Retries
 from strands_cli.agents.model.structured_output import answered_in_text, as_written
-from strands_cli.engine.effects import Effect
-from strands_cli.engine.scope import StepScope
+from strands_cli.engine import Effect, StepScope
 from strands_cli.events import ModelCallFinished, ModelCallStarted, ModelRetried, ModelText, Usage
 from strands_cli.providers import ModelSettings
 from strands_cli.secrets import HIDE_NOTHING, Redactor
-from strands_cli.tools.message_json import (
+from strands_cli.tools import (
     ToolUseIds,
     broken_inputs,
     decode,
     encode,
     in_request_order,
+    offered_specs,
     request_text,
+    shortened,
     text_in,
     tool_uses_in,
     usage_in,
     without_secrets,
 )
-from strands_cli.tools.offered_schema import offered_specs
-from strands_cli.tools.tool_results import shortened
 
 MAX_REQUEST = 2000
 MAX_REASON = 1000

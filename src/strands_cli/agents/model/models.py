@@ -189,7 +189,7 @@ def _make_objects(provider: Provider, arguments: dict[str, Any]) -> None:
 def _share_tls_context(provider: Provider, arguments: dict[str, Any]) -> None:
     """Give the process's TLS context to another class whose client takes one; each of the others reads its own."""
     if provider.name == "anthropic":
-        from strands_cli.tools.tls_context import tls_context_for
+        from strands_cli.tools import tls_context_for
 
         http_class: Any = _load(provider, "anthropic:DefaultAsyncHttpxClient")
         http_client = http_class(verify=tls_context_for(http_class))

@@ -10,8 +10,8 @@ from typing import Any
 from strands.models import Model
 
 from strands_cli.errors import RunFailed, did_you_mean
-from strands_cli.tools.message_json import request_text
-from strands_cli.workflow.recording_file import RecordedTurn, same_request
+from strands_cli.tools import request_text
+from strands_cli.workflow import RecordedTurn, same_request
 
 
 class ReplayModel(Model):

@@ -10,7 +10,7 @@ from typing import Any
 from strands.types.exceptions import ContextWindowOverflowException, ModelThrottledException
 
 from strands_cli.errors import StrandsCliError
-from strands_cli.workflow.model import FailurePolicy
+from strands_cli.workflow import FailurePolicy
 
 # 408, 409, 429 and 5xx are what the clients of OpenAI and Anthropic retry themselves where they are let;
 # 425 says "too early" (RFC 8470). 501 will be the same a minute later.

@@ -9,11 +9,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from strands_cli.engine.ports import AgentRequest
+from strands_cli.engine import AgentRequest
 from strands_cli.errors import RunFailed
-from strands_cli.tools.message_json import text_in
-from strands_cli.tools.offered_schema import offered_schema
-from strands_cli.tools.schema.schemas import first_problem, problem_of_text
+from strands_cli.tools import offered_schema, text_in
+from strands_cli.tools.schema import first_problem, problem_of_text
 
 # The key under which an answer that is no object is given, and the name of the tool that takes answers.
 ANSWER = "answer"

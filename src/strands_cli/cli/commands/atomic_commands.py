@@ -16,11 +16,11 @@ from strands_cli.cli.commands.command_options import Chosen, RunFlags, with_run_
 from strands_cli.cli.commands.file_check import Format, report_checked
 from strands_cli.cli.commands.run_execution import execute, json_on_failure, print_outcome, result_document
 from strands_cli.cli.commands.runs_commands import JSON
-from strands_cli.cli.terminal.output import aligned, one_line, print_json, print_result, say, say_findings
+from strands_cli.cli.terminal import aligned, one_line, print_json, print_result, say, say_findings
 from strands_cli.errors import ExitCode, Finding, StrandsCliError, UsageError, has_errors
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.agent_file import Atomic
+    from strands_cli.workflow import Atomic
 
 FILE = Annotated[Path, typer.Argument(metavar="FILE", help="File with one agent.")]
 # What no agent is kept in, and what would take long to walk.
@@ -72,8 +72,7 @@ def list_agents(
 
 
 def _agents_below(directory: Path) -> tuple[list[Atomic], list[Finding]]:
-    from strands_cli.workflow.agent_file import is_agent_file, is_single_step, read_atomic
-    from strands_cli.workflow.document_reader import read_document
+    from strands_cli.workflow import is_agent_file, is_single_step, read_atomic, read_document
 
     found: list[Atomic] = []
     findings: list[Finding] = []
@@ -115,7 +114,7 @@ def describe(file: FILE, as_json: JSON = False) -> None:
 
     Example: strands atomic describe agents/summary.yaml
     """
-    from strands_cli.agent_files.agent_checks import load_sound
+    from strands_cli.agent_files import load_sound
 
     atomic = _read(file)
     spec, agent = load_sound(atomic)
@@ -158,7 +157,7 @@ def validate(
 
 
 def _check(name: str) -> tuple[tuple[Finding, ...], ExitCode]:
-    from strands_cli.agent_files.agent_checks import check_atomic
+    from strands_cli.agent_files import check_atomic
 
     try:
         findings = check_atomic(_read(Path(name)))
@@ -168,8 +167,7 @@ def _check(name: str) -> tuple[tuple[Finding, ...], ExitCode]:
 
 
 def _read(file: Path) -> Atomic:
-    from strands_cli.workflow.agent_file import read_atomic
-    from strands_cli.workflow.document_reader import read_document
+    from strands_cli.workflow import read_atomic, read_document
 
     return read_atomic(read_document(file))
 
@@ -191,7 +189,7 @@ def run(
     Example: strands atomic run agents/summary.yaml --input @report.txt
     """
     from strands_cli import app
-    from strands_cli.agent_files.agent_runs import plan_atomic
+    from strands_cli.agent_files import plan_atomic
 
     known: dict[str, Any] = {"run": None, "status": "failed"}
     with json_on_failure(known if flags.as_json else None):
@@ -246,7 +244,7 @@ def new(
     """
     import shlex
 
-    from strands_cli.plugins.scaffold.new_agent import make_agent
+    from strands_cli.plugins.scaffold import make_agent
 
     if path.suffix not in ("", ".yaml"):
         raise UsageError(f"{path} is no name of a YAML file", fix=f"write {path.with_suffix('.yaml')}")

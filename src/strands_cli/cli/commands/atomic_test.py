@@ -13,13 +13,13 @@ import typer
 from strands_cli.cli.commands.command_options import Chosen, with_run_options
 from strands_cli.cli.commands.run_execution import json_on_failure
 from strands_cli.cli.commands.runs_commands import JSON
-from strands_cli.cli.terminal.output import print_json, print_result, say, say_findings
+from strands_cli.cli.terminal import print_json, print_result, say, say_findings
 from strands_cli.errors import ArtifactError, ExitCode, InvalidInput, UsageError, has_errors
 
 if TYPE_CHECKING:
-    from strands_cli.outputs.junit import Outcome
-    from strands_cli.planning.run_request import RunRequest
-    from strands_cli.workflow.agent_file import Atomic
+    from strands_cli.outputs import Outcome
+    from strands_cli.planning import RunRequest
+    from strands_cli.workflow import Atomic
 
 
 def register(app: typer.Typer) -> None:
@@ -65,9 +65,8 @@ def run_tests(
 
 
 def _sound(path: Path) -> Atomic:
-    from strands_cli.agent_files.agent_checks import check_atomic
-    from strands_cli.workflow.agent_file import read_atomic
-    from strands_cli.workflow.document_reader import read_document
+    from strands_cli.agent_files import check_atomic
+    from strands_cli.workflow import read_atomic, read_document
 
     atomic = read_atomic(read_document(path))
     findings = check_atomic(atomic)
@@ -81,9 +80,9 @@ def _run_all(atomics: Sequence[Atomic], request: RunRequest, *, live: bool, quie
     """Run all tests one after another under one handling of signals, and say how each ended."""
     import dataclasses
 
-    from strands_cli.agent_files.agent_runs import run_test
+    from strands_cli.agent_files import run_test
     from strands_cli.cli.process import own_streams, run_to_end
-    from strands_cli.cli.terminal.terminal_human import TerminalHuman
+    from strands_cli.cli.terminal import TerminalHuman
 
     outcomes: list[Outcome] = []
 
@@ -113,8 +112,8 @@ def _tell(outcome: Outcome) -> None:
 def _write_junit(path: Path, outcomes: Sequence[Outcome], at: float) -> None:
     import platform
 
-    from strands_cli.outputs.junit import junit_text
-    from strands_cli.secrets.process_streams import shown
+    from strands_cli.outputs import junit_text
+    from strands_cli.secrets import shown
 
     try:
         path.write_text(shown(junit_text(outcomes, at=at, host=platform.node() or "localhost")), encoding="utf-8")

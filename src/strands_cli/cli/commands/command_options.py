@@ -15,7 +15,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from strands_cli.errors import UsageError
-from strands_cli.planning.run_request import RunRequest, default_of, options
+from strands_cli.planning import RunRequest, default_of, options
 
 SPEC = Annotated[str, typer.Argument(metavar="SPEC", help="Workflow file; `-` reads standard input.")]
 RUN = Annotated[str, typer.Argument(metavar="RUN", help="The run's id, as `strands runs list` shows it.")]
@@ -63,7 +63,7 @@ class RunFlags:
         """Write the log to stderr in the form that was chosen while the command works."""
         if self.log is Log.TEXT:
             return nullcontext()
-        from strands_cli.cli.terminal.log_view import json_stderr
+        from strands_cli.cli.terminal import json_stderr
 
         return json_stderr()
 
@@ -87,7 +87,7 @@ class Chosen:
             UsageError: an input cannot be read.
         """
         from strands_cli.cli.commands.input_options import read_values, read_variables
-        from strands_cli.cli.terminal.output import say
+        from strands_cli.cli.terminal import say
 
         readers: dict[str, Callable[[Any], Any]] = {"variables": read_variables, "values": read_values, "allow": tuple}
         fields = {name: readers.get(name, lambda value: value)(value) for name, value in self.typed.items()}
@@ -101,8 +101,7 @@ class Chosen:
 
     def changes(self) -> dict[str, Any]:
         """Return the fields of a stored run's request that were typed, paths made absolute."""
-        from strands_cli.cli.terminal.output import say
-        from strands_cli.cli.terminal.terminal_human import is_interactive
+        from strands_cli.cli.terminal import is_interactive, say
         from strands_cli.config import load_settings
 
         changes = {

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.terminal.output import aligned, print_json, print_result
+from strands_cli.cli.terminal import aligned, print_json, print_result
 from strands_cli.errors import ExitCode
 
 if TYPE_CHECKING:
-    from strands_cli.doctor.diagnosis import Examination
-    from strands_cli.doctor.os_layers import Found
+    from strands_cli.doctor import Examination, Found
 
 
 def register(program: typer.Typer) -> None:
@@ -32,7 +31,7 @@ def doctor(
     Example: strands doctor --json
     """
     from strands_cli.config import load_settings
-    from strands_cli.doctor.diagnosis import examine
+    from strands_cli.doctor import examine
 
     found = examine(load_settings(), Path.cwd(), with_engines=not no_engines)
     ok = not any(check.status == "failed" for _, check in found.lines)
@@ -45,7 +44,7 @@ def doctor(
 
 
 def _print_lines(found: Examination) -> None:
-    from strands_cli.doctor.diagnosis import CORE
+    from strands_cli.doctor import CORE
 
     width = max(len(check.name) for _, check in found.lines)
     for plugin, check in found.lines:
@@ -65,7 +64,7 @@ def _print_layers(layers: tuple[Found, ...]) -> None:
 
 
 def _document(found: Examination, *, ok: bool) -> dict[str, Any]:
-    from strands_cli.doctor.diagnosis import CORE
+    from strands_cli.doctor import CORE
 
     checks = [
         {"plugin": None if plugin == CORE else plugin, "name": check.name, "status": check.status,

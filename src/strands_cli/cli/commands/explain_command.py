@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from strands_cli.cli.commands.command_options import POLICY
-from strands_cli.cli.terminal.output import one_line, print_json, print_result, say_findings
+from strands_cli.cli.terminal import one_line, print_json, print_result, say_findings
 from strands_cli.errors import StrandsCliError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from strands_cli.planning.policy_explanation import Explanation
+    from strands_cli.planning import Explanation
     from strands_cli.policy import Decision, Rule
 
 POLICY_WORD = "policy"
@@ -116,11 +116,8 @@ def policy_document(ref: str, spec: str | None, policy_file: Path | None, given:
     from strands_cli import app
     from strands_cli.cli.commands.tool_list import read_machine
     from strands_cli.cli.commands.tools_run import read_arguments
-    from strands_cli.planning.policy_explanation import explain_policy
-    from strands_cli.planning.policy_files import load_policy, policy_places
-    from strands_cli.planning.run_request import RunRequest
-    from strands_cli.planning.workflow_tools import with_parts
-    from strands_cli.tools.call_arguments import as_called
+    from strands_cli.planning import RunRequest, explain_policy, load_policy, policy_places, with_parts
+    from strands_cli.tools import as_called
 
     machine = read_machine()
     arguments = read_arguments(given) if given is not None else None

@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.commands.plan_command import bound_words, model_words, parts_of, step_tools
-from strands_cli.cli.terminal.output import error_document, one_line, print_json, print_result, shortened
-from strands_cli.cli.terminal.workflow_summary import about_document
+from strands_cli.cli.terminal import about_document, error_document, one_line, print_json, print_result, shortened
 from strands_cli.errors import StrandsCliError, has_errors
 
 if TYPE_CHECKING:
-    from strands_cli.planning.egress import Outgoing
-    from strands_cli.planning.plan import Plan, PlannedAgent, PlannedStep, PlannedTool
+    from strands_cli.planning import Outgoing, Plan, PlannedAgent, PlannedStep, PlannedTool
 
 SUFFIXES = (".yaml", ".yml", ".json")
 _BUDGETS = {
@@ -43,7 +41,7 @@ def explain_spec(spec: str, policy: Path | None, *, as_json: bool) -> None:
         StrandsCliError: it is no valid workflow.
     """
     from strands_cli import app
-    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.planning import RunRequest
 
     try:
         planned = app.plan(spec, RunRequest(policy=policy))
@@ -127,7 +125,7 @@ def _agent_tools(agent: PlannedAgent) -> Iterator[str]:
 
 def _tool(tool: PlannedTool) -> Iterator[str]:
     """Yield what may be done with a tool, and below it the same of the tools that it is made of."""
-    from strands_cli.planning.planned_tool import McpTool
+    from strands_cli.planning import McpTool
 
     where = f"MCP server {tool.server.id}" if isinstance(tool, McpTool) else tool.describe()
     words = {"allow": "may be called without asking", "ask": "asks a person before each call", "deny": "is denied"}
@@ -162,8 +160,8 @@ def _event(step: PlannedStep, waits: str) -> str:
 
 
 def _questions(planned: Plan) -> Iterator[str]:
-    from strands_cli.planning.workflow_tools import with_parts
-    from strands_cli.workflow.model import GateStep
+    from strands_cli.planning import with_parts
+    from strands_cli.workflow import GateStep
 
     for placed in planned.spec.pattern.steps():
         if isinstance(step := placed.step, GateStep):
@@ -199,7 +197,7 @@ def _times(number: int) -> str:
 
 
 def _writes(planned: Plan) -> list[str]:
-    from strands_cli.planning.egress import find_writers
+    from strands_cli.planning import find_writers
 
     paths = [artifact.path for artifact in planned.spec.outputs.artifacts]
     sentences = [f"At its end: {', '.join(paths)}, in the folder of --out."] if paths else []
@@ -212,7 +210,7 @@ def _writes(planned: Plan) -> list[str]:
 
 
 def _leaving(planned: Plan) -> list[str]:
-    from strands_cli.planning.egress import find_outgoing
+    from strands_cli.planning import find_outgoing
 
     known = list(dict.fromkeys(_way_out(way) for way in find_outgoing(planned, os.environ)))
     unplanned = ["What cannot be planned is not counted here: see below."] if has_errors(planned.findings) else []

@@ -17,7 +17,7 @@ def check_files(specs: Sequence[str], output: Format = "text") -> int:
 
 def report_checked(checked: Sequence[tuple[str, tuple[Finding, ...], ExitCode]], output: Format) -> int:
     """Report what was found in each file, and return the exit code of all together."""
-    from strands_cli.cli.terminal.output import print_json, print_result, say, say_findings
+    from strands_cli.cli.terminal import print_json, print_result, say, say_findings
 
     findings = [finding for _, found, _ in checked for finding in found]
     if output in ("github", "sarif"):
@@ -37,8 +37,7 @@ def report_checked(checked: Sequence[tuple[str, tuple[Finding, ...], ExitCode]],
 
 def _print_annotations(findings: list[Finding], form: Format) -> None:
     from strands_cli import __version__
-    from strands_cli.cli.terminal.annotations import github_line, sarif_document
-    from strands_cli.cli.terminal.output import print_json, print_result
+    from strands_cli.cli.terminal import github_line, print_json, print_result, sarif_document
 
     if form == "sarif":
         print_json(sarif_document(findings, __version__))
@@ -48,8 +47,7 @@ def _print_annotations(findings: list[Finding], form: Format) -> None:
 
 def _check(name: str) -> tuple[tuple[Finding, ...], ExitCode]:
     """Return the findings of one file and the exit code it alone would give."""
-    from strands_cli.workflow.document_reader import read_document
-    from strands_cli.workflow.loader import load_spec
+    from strands_cli.workflow import load_spec, read_document
 
     try:
         findings = load_spec(read_document(name)).findings

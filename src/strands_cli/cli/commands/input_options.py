@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.terminal.output import say
+from strands_cli.cli.terminal import say
 from strands_cli.errors import Finding, UsageError
-from strands_cli.planning.run_request import RunRequest
+from strands_cli.planning import RunRequest
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan import Plan
-    from strands_cli.workflow.model import InputSpec
+    from strands_cli.planning import Plan
+    from strands_cli.workflow import InputSpec
 
 
 def read_variables(words: Sequence[str]) -> dict[str, str]:
@@ -40,7 +40,7 @@ def read_values(files: Sequence[Path]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for file in files:
         from strands_cli.errors import InvalidInput
-        from strands_cli.workflow.document_reader import read_document
+        from strands_cli.workflow import read_document
 
         try:
             document = read_document(file)
@@ -64,7 +64,7 @@ def ask_for_missing(planned: Plan, request: RunRequest) -> RunRequest:
     missing = {name: spec for name, spec in planned.spec.inputs.required.items() if name not in planned.inputs}
     if not missing:
         return request
-    from strands_cli.cli.terminal.terminal_human import is_interactive
+    from strands_cli.cli.terminal import is_interactive
 
     if not is_interactive():
         raise UsageError("--ask needs a terminal", fix=f"pass --var {next(iter(missing))}=VALUE")
@@ -73,7 +73,7 @@ def ask_for_missing(planned: Plan, request: RunRequest) -> RunRequest:
 
 
 def _ask(name: str, spec: InputSpec) -> str:
-    from strands_cli.cli.terminal.keyboard import Keyboard
+    from strands_cli.cli.terminal import Keyboard
 
     about = f", {spec.description}" if spec.description else ""
     choices = f" [{' | '.join(map(str, spec.enum))}]" if spec.enum else ""
@@ -90,9 +90,8 @@ def _ask(name: str, spec: InputSpec) -> str:
 
 def _problem(name: str, spec: InputSpec, typed: str) -> str | None:
     """Return what is wrong with an answer, in the words in which a run would refuse it."""
-    from strands_cli.planning.run_inputs import resolve_inputs
-    from strands_cli.workflow.document import Document
-    from strands_cli.workflow.model import Inputs
+    from strands_cli.planning import resolve_inputs
+    from strands_cli.workflow import Document, Inputs
 
     nowhere = Document("", "", None, {})
     _, findings = resolve_inputs(Inputs(required={name: spec}), {name: typed}, {}, nowhere)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from strands_cli.cli.terminal.output import print_json, print_result
+from strands_cli.cli.terminal import print_json, print_result
 
 Rows = list[dict[str, Any]]
 # One example of each form that `toolref` reads; a test parses them.
@@ -58,7 +58,7 @@ def _patterns() -> Rows:
 
 
 def _steps() -> Rows:
-    from strands_cli.workflow.model import AgentStep, CallStep, GateStep
+    from strands_cli.workflow import AgentStep, CallStep, GateStep
 
     names = {"agent": AgentStep, "hitl": GateStep, "tool": CallStep}
     return [{"name": name, "description": _first_line(kind)} for name, kind in names.items()]
@@ -88,13 +88,13 @@ def _tool_references() -> Rows:
 
 
 def _template_filters() -> Rows:
-    from strands_cli.workflow.templates.sandbox import Sandbox
+    from strands_cli.workflow.templates import Sandbox
 
     return [{"name": name, "description": ""} for name in sorted(Sandbox().filters)]
 
 
 def _secret_sources() -> Rows:
-    from strands_cli.workflow.model import Secret
+    from strands_cli.workflow import Secret
 
     return [{"name": name, "description": ""} for name in get_args(_fields(Secret)["source"].annotation)]
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.terminal.output import print_json, print_result, say
+from strands_cli.cli.terminal import print_json, print_result, say
 from strands_cli.errors import ArtifactError, Denied, ExitCode, Finding, UsageError, Where, did_you_mean
 
 if TYPE_CHECKING:
     from strands_cli.lock import Difference, Lock, LockedServer
-    from strands_cli.planning.plan import Plan
+    from strands_cli.planning import Plan
 
 
 def register(program: typer.Typer) -> None:
@@ -74,10 +74,7 @@ def _lock_now(folder: Path, named: Path | None, *, mcp: bool, keeping: bool) -> 
         mcp: Whether MCP servers are started.
         keeping: Whether it is to be written: a server that nobody has looked at is then left out.
     """
-    from strands_cli.planning.installation import read_installation
-    from strands_cli.planning.lock_check import lock_of
-    from strands_cli.planning.run_request import RunRequest
-    from strands_cli.planning.workflow_folder import plan_folder
+    from strands_cli.planning import RunRequest, lock_of, plan_folder, read_installation
 
     machine = read_installation(RunRequest(tell=say))
     machine.require_hooks()
@@ -94,12 +91,11 @@ def _lock_now(folder: Path, named: Path | None, *, mcp: bool, keeping: bool) -> 
 
 def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, keeping: bool) -> dict[str, LockedServer]:
     """Return the MCP servers: as they are once started, or as the lock that stands there has them."""
-    from strands_cli.planning.lock_check import servers_in
-    from strands_cli.planning.workflow_tools import with_parts
+    from strands_cli.planning import servers_in, with_parts
 
     if not any(servers_in(with_parts(plan.called())) for plan in plans):
         return {}
-    from strands_cli.agents.mcp_definitions import lock_servers, unasked_servers
+    from strands_cli.agents import lock_servers, unasked_servers
 
     if mcp:
         from strands_cli.cli.process import run_to_end
@@ -166,7 +162,7 @@ def _write(folder: Path, now: Lock, update: str | None, *, as_json: bool) -> int
 
 def _updated(old: Lock | None, now: Lock, name: str) -> Lock:
     """Return the old lock with one distribution, or one reference of custom Python, as it is now."""
-    from strands_cli.catalog.distributions import normalise
+    from strands_cli.catalog import normalise
     from strands_cli.lock import Lock
 
     old = old or Lock()

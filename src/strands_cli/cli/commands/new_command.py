@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from strands_cli.cli.terminal.output import print_result
+from strands_cli.cli.terminal import print_result
 from strands_cli.errors import UsageError
 
 # Spelled out, so that `--help` imports nothing; a test holds it against the templates.
@@ -36,7 +36,7 @@ def new(
     """
     import shlex  # `--help` needs neither this nor what follows
 
-    from strands_cli.plugins.scaffold.new_workflow import NewWorkflow, make_workflow
+    from strands_cli.plugins.scaffold import NewWorkflow, make_workflow
 
     if path.suffix not in ("", ".yaml", ".yml"):
         raise UsageError(f"{path} is no name of a YAML file", fix=f"write {path.with_suffix('.yaml')}")

@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from strands_cli.cli.commands.command_options import SPEC, Chosen, with_run_options
-from strands_cli.cli.terminal.output import error_document, one_line, print_json, print_result, say_findings, shortened
-from strands_cli.cli.terminal.workflow_summary import about_document, about_lines
+from strands_cli.cli.terminal import (
+    about_document,
+    about_lines,
+    error_document,
+    one_line,
+    print_json,
+    print_result,
+    say_findings,
+    shortened,
+)
 from strands_cli.errors import ExitCode, StrandsCliError
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool
+    from strands_cli.planning import Bounds, Plan, PlannedAgent, PlannedTool
 
 # The most characters that a line shows of a value, and of the input of a step.
 _TEXT, _INPUT = 120, 400
@@ -55,7 +63,7 @@ def plan(
 
 def _report(planned: Plan, *, quiet: bool) -> int:
     """Say the findings (the JSON document has them) and return the exit code that `run` would give."""
-    from strands_cli.planning.build_plan import require_runnable
+    from strands_cli.planning import require_runnable
 
     if not quiet:
         say_findings(planned.findings)
@@ -101,7 +109,7 @@ def _tool_lines(tool: PlannedTool) -> list[str]:
 
 def _origin(tool: PlannedTool) -> str:
     """Return where a tool comes from; what an MCP server has is known once it is started."""
-    from strands_cli.planning.planned_tool import McpTool, reached_by
+    from strands_cli.planning import McpTool, reached_by
 
     if not isinstance(tool, McpTool):
         return tool.describe()
@@ -183,7 +191,7 @@ def _agent_document(agent: PlannedAgent) -> dict[str, Any]:
 
 
 def _tool_document(tool: PlannedTool) -> dict[str, Any]:
-    from strands_cli.planning.planned_tool import McpTool
+    from strands_cli.planning import McpTool
 
     return {
         "name": tool.name,
@@ -229,8 +237,8 @@ def _parts_mermaid(planned: Plan) -> list[str]:
                 inner = f"{within}{tool.ref}/" if tool.ref.startswith("workflow:") else within
                 draw(name, tool.parts, inner)
 
-    from strands_cli.planning.plan import WorkflowTool, tools_in_step
-    from strands_cli.workflow.model import AgentStep, CallStep
+    from strands_cli.planning import WorkflowTool, tools_in_step
+    from strands_cli.workflow import AgentStep, CallStep
 
     for placed in planned.spec.pattern.steps():
         step, caller = placed.step, _node(placed.key)

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.terminal.output import print_json, print_result, say_findings
+from strands_cli.cli.terminal import print_json, print_result, say_findings
 from strands_cli.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from strands_cli.plugins.check.check_plugin import PluginCheck
-    from strands_cli.plugins.check.project import PluginProject
+    from strands_cli.plugins.check import PluginCheck, PluginProject
 
 EXIT_FINDINGS = 3
 
@@ -37,7 +36,7 @@ def check(
 
     Example: strands plugin check packages/strands-tool-foo --import
     """
-    from strands_cli.plugins.check.check_plugin import check_plugin  # `--help` needs none of it
+    from strands_cli.plugins.check import check_plugin  # `--help` needs none of it
 
     try:
         done = check_plugin(find_plugin(plugin), seconds if load else None)
@@ -62,7 +61,7 @@ def find_plugin(plugin: str) -> PluginProject:
     Raises:
         InvalidInput: There is neither.
     """
-    from strands_cli.plugins.check.project import find_installed, read_project
+    from strands_cli.plugins.check import find_installed, read_project
 
     directory = Path(plugin)
     named = "/" not in plugin and "\\" not in plugin and plugin not in (".", "..")

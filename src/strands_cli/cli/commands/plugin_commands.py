@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from typer.core import TyperCommand, TyperGroup
 
 from strands_cli.cli.commands.command_table import COMMANDS
-from strands_cli.cli.terminal.output import say, say_findings
+from strands_cli.cli.terminal import say, say_findings
 from strands_cli.errors import NotEquipped, RunFailed, StrandsCliError, did_you_mean
 
 if TYPE_CHECKING:
-    from strands_cli.hooks.manager import Hooks
+    from strands_cli.hooks import Hooks
 
 
 class Commands(TyperGroup):
@@ -47,7 +47,7 @@ class Commands(TyperGroup):
 def open_of_person() -> Hooks | None:
     """Return the hook plugins that the policy files switch on; None where they switch on none, or one is wrong."""
     from strands_cli.config import load_settings
-    from strands_cli.planning.policy_files import load_policy
+    from strands_cli.planning import load_policy
 
     try:
         policy = load_policy(load_settings(), None)
@@ -55,8 +55,7 @@ def open_of_person() -> Hooks | None:
         return None
     if not policy.hooks:
         return None
-    from strands_cli.planning.hook_selection import hooks_in_force
-    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.planning import RunRequest, hooks_in_force
 
     return hooks_in_force(policy, RunRequest(tell=say))
 
@@ -69,8 +68,8 @@ def run_foreign(hooks: Hooks, name: str, reference: str, plugin: str, arguments:
         NotEquipped: the command cannot be imported.
         RunFailed: it raised, or gave what is no exit code.
     """
-    from strands_cli.hooks.hook_plugins import import_named
-    from strands_cli.planning.hook_selection import require_hooks
+    from strands_cli.hooks import import_named
+    from strands_cli.planning import require_hooks
 
     require_hooks(hooks)
     who = f"the command '{name}' of the hook plugin {plugin}"

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from strands_cli.cli.commands import plugin_check, plugin_install, plugin_list, plugin_new, plugin_verify
-from strands_cli.cli.terminal.output import print_result, say_findings
+from strands_cli.cli.terminal import print_result, say_findings
 from strands_cli.errors import UsageError
 
 plugin_app = typer.Typer(
@@ -45,13 +45,7 @@ def manifest(
 
     Example: strands plugin manifest --check packages/strands-tool-foo
     """
-    from strands_cli.plugins.check.manifest_writer import (  # `--help` needs none of it
-        check_manifests,
-        make_manifests,
-        render,
-        write_manifests,
-    )
-    from strands_cli.plugins.check.project import read_project
+    from strands_cli.plugins.check import check_manifests, make_manifests, read_project, render, write_manifests
 
     if write and check:
         raise UsageError("--write and --check cannot be combined", fix="check after writing, in a second command")

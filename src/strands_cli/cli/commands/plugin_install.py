@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from strands_cli.cli.terminal.output import print_result, printable, say, write_error
+from strands_cli.cli.terminal import print_result, printable, say, write_error
 from strands_cli.errors import Denied, ExitCode, Finding, Interrupted, InvalidInput, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog
     from strands_cli.config import Settings
-    from strands_cli.plugins.install.installer import Installer
-    from strands_cli.plugins.install.preview import Proposal
-    from strands_cli.plugins.install.requirement import Wanted
+    from strands_cli.plugins.install import Installer, Proposal, Wanted
 
 YES = Annotated[bool, typer.Option("--yes", "-y", help="Go on without asking.")]
 FORCE = Annotated[bool, typer.Option("--force", help="Also a distribution without tools and hooks.")]
@@ -41,7 +39,7 @@ def install(what: WHAT, yes: YES = False, force: FORCE = False) -> int:
 
     Example: strands plugin install ./strands_tool_foo-1.0-py3-none-any.whl
     """
-    from strands_cli.plugins.install.requirement import read_wanted
+    from strands_cli.plugins.install import read_wanted
 
     return _put_in(read_wanted(what), yes=yes, force=force, anew=False)
 
@@ -51,20 +49,17 @@ def upgrade(what: WHAT, yes: YES = False, force: FORCE = False) -> int:
 
     Example: strands plugin upgrade strands-tool-foo
     """
-    from strands_cli.plugins.install.requirement import read_wanted
+    from strands_cli.plugins.install import read_wanted
 
     return _put_in(read_wanted(what), yes=yes, force=force, anew=True)
 
 
 def _put_in(wanted: Wanted, *, yes: bool, force: bool, anew: bool) -> int:
-    from strands_cli.catalog import discover_catalog
-    from strands_cli.catalog.distributions import normalise
+    from strands_cli.catalog import discover_catalog, normalise
     from strands_cli.config import load_settings
-    from strands_cli.hooks.hook_plugins import open_hooks
-    from strands_cli.planning.policy_files import load_policy
-    from strands_cli.plugins.install.fetch import fetch, put_in, require_same
-    from strands_cli.plugins.install.installer import find_installer
-    from strands_cli.plugins.install.preview import propose, require_allowed
+    from strands_cli.hooks import open_hooks
+    from strands_cli.planning import load_policy
+    from strands_cli.plugins.install import fetch, find_installer, propose, put_in, require_allowed, require_same
 
     settings, catalog = load_settings(), discover_catalog()
     if wanted.name is not None:
@@ -102,7 +97,7 @@ def _put_in(wanted: Wanted, *, yes: bool, force: bool, anew: bool) -> int:
 
 
 def _require_fit(proposal: Proposal, *, force: bool) -> None:
-    from strands_cli.plugins.install.preview import require_one_allowed
+    from strands_cli.plugins.install import require_one_allowed
 
     name = proposal.fetched.name
     if name == OURS:
@@ -128,7 +123,7 @@ def _require_installed(name: str, catalog: Catalog) -> None:
 
 def _shown(proposal: Proposal) -> Iterator[str]:
     """Yield what a person should know; foreign text stands on one line each, so that it cannot look like ours."""
-    from strands_cli.plugins.install.preview import asked_for
+    from strands_cli.plugins.install import asked_for
 
     fetched = proposal.fetched
     before = f" (installed is {proposal.installed})" if proposal.installed else ""
@@ -164,7 +159,7 @@ def _words(value: object) -> str:
 
 def _may_build(reason: str, *, yes: bool) -> bool:
     """Say whether a wheel may be built, which runs code that nobody has been shown."""
-    from strands_cli.cli.terminal.terminal_human import is_interactive
+    from strands_cli.cli.terminal import is_interactive
 
     if not yes and is_interactive():
         say(reason)
@@ -184,7 +179,7 @@ def _agree(question: str, *, yes: bool) -> None:
         UsageError: nobody is there to ask.
         Interrupted: the answer is no.
     """
-    from strands_cli.cli.terminal.terminal_human import is_interactive
+    from strands_cli.cli.terminal import is_interactive
 
     if yes:
         return
@@ -195,7 +190,7 @@ def _agree(question: str, *, yes: bool) -> None:
 
 
 def _say_what_is_next(name: str, *, hooks_too: bool) -> None:
-    from strands_cli.plugins.install.installer import owned_by_a_program
+    from strands_cli.plugins.install import owned_by_a_program
 
     if Path("strands.lock").exists():
         say(f"a lock stands here: read the change (strands lock --diff), then: strands lock --update {name}")
@@ -210,12 +205,9 @@ def uninstall(name: Annotated[str, typer.Argument(metavar="NAME", help="The dist
 
     Example: strands plugin uninstall strands-tool-foo
     """
-    from strands_cli.catalog import discover_catalog
-    from strands_cli.catalog.distributions import normalise
+    from strands_cli.catalog import discover_catalog, normalise
     from strands_cli.config import load_settings
-    from strands_cli.plugins.install.installer import find_installer
-    from strands_cli.plugins.install.listing import list_plugins
-    from strands_cli.plugins.install.requirement import read_wanted
+    from strands_cli.plugins.install import find_installer, list_plugins, read_wanted
 
     wanted = read_wanted(name)
     if wanted.name is None or wanted.specifier or wanted.extras:
@@ -237,7 +229,7 @@ def uninstall(name: Annotated[str, typer.Argument(metavar="NAME", help="The dist
 
 
 def _say_who_uses(name: str, catalog: Catalog, settings: Settings) -> None:
-    from strands_cli.plugins.install.usage import workflows_naming
+    from strands_cli.plugins.install import workflows_naming
 
     for path, tools in workflows_naming(name, Path.cwd(), catalog, settings).items():
         say(f"warning: {path.name} uses {', '.join(tools)} and will not run without")

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.terminal.output import aligned, print_json, print_result, say_findings
+from strands_cli.cli.terminal import aligned, print_json, print_result, say_findings
 from strands_cli.errors import StrandsCliError
 
 if TYPE_CHECKING:
-    from strands_cli.hooks.manager import Hooks
-    from strands_cli.plugins.install.listing import Plugin
+    from strands_cli.hooks import Hooks
+    from strands_cli.plugins.install import Plugin
     from strands_cli.policy import Policy
 
 
@@ -29,9 +29,8 @@ def list_installed(as_json: Annotated[bool, typer.Option("--json", help="Print e
 
     Example: strands plugin list --json
     """
-    from strands_cli.hooks.hook_plugins import open_hooks
-    from strands_cli.hooks.hook_values import HookContext
-    from strands_cli.plugins.install.listing import list_plugins
+    from strands_cli.hooks import HookContext, open_hooks
+    from strands_cli.plugins.install import list_plugins
 
     policy, findings = _policy()
     hooks = open_hooks(hook.word for hook in policy.hooks)
@@ -52,7 +51,7 @@ _NOTHING: dict[str, list[str]] = {"providers": [], "commands": []}
 
 def _policy() -> tuple[Policy, tuple[Any, ...]]:
     from strands_cli.config import load_settings
-    from strands_cli.planning.policy_files import load_policy
+    from strands_cli.planning import load_policy
     from strands_cli.policy import Policy
 
     try:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from strands_cli.cli.terminal.output import print_result, say, say_findings
+from strands_cli.cli.terminal import print_result, say, say_findings
 
 
 class Form(enum.StrEnum):
@@ -40,10 +40,8 @@ def new(
     """
     import shlex  # `--help` needs neither this nor what follows
 
-    from strands_cli.plugins.check.check_plugin import check_twins
-    from strands_cli.plugins.check.project import read_project
-    from strands_cli.plugins.scaffold.new_plugin import NewPlugin, make_plugin
-    from strands_cli.plugins.scaffold.plugin_name import name_plugin
+    from strands_cli.plugins.check import check_twins, read_project
+    from strands_cli.plugins.scaffold import NewPlugin, make_plugin, name_plugin
 
     wanted = NewPlugin(name_plugin(name), form.value, author)
     made = make_plugin(wanted, directory)

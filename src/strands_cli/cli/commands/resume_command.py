@@ -11,11 +11,11 @@ import typer
 
 from strands_cli.cli.commands.command_options import RUN, Chosen, RunFlags, with_run_options
 from strands_cli.cli.commands.continuation import Act, continue_run, rerun_from
-from strands_cli.cli.terminal.output import say
+from strands_cli.cli.terminal import say
 from strands_cli.errors import RunFailed, UsageError, WaitingForPerson
 
 if TYPE_CHECKING:
-    from strands_cli.engine.journal import SqliteJournal
+    from strands_cli.engine import SqliteJournal
 
 KEY = Annotated[str | None, typer.Argument(metavar="KEY", help="The question; not needed where only one waits.")]
 VAR = Annotated[list[str], typer.Option("--var", metavar="NAME=VALUE", help="Change an input; may be repeated.")]
@@ -61,8 +61,7 @@ def resume(
     """
 
     async def decide(journal: SqliteJournal) -> bool:
-        from strands_cli.engine.clock import SystemClock
-        from strands_cli.engine.decisions import cut_off_call, give_up, redo_call, skip_call
+        from strands_cli.engine import SystemClock, cut_off_call, give_up, redo_call, skip_call
 
         again = [cut_off_call(journal, key) for key in calls.redo]
         skipped = [cut_off_call(journal, key) for key in calls.skip]
@@ -113,8 +112,7 @@ def reject(
     """
 
     async def refuse(journal: SqliteJournal) -> bool:
-        from strands_cli.engine.clock import SystemClock
-        from strands_cli.engine.decisions import chosen_question, give_answer
+        from strands_cli.engine import SystemClock, chosen_question, give_answer
 
         question = chosen_question(journal, key)
         text = "no" if question.detail.get("kind") == "approval" else ""
@@ -146,8 +144,7 @@ def answering(run: str, key: str | None, answer: str | None, flags: RunFlags, *,
     """Return what `approve` does: record an answer; the run goes on unless other questions wait."""
 
     async def act(journal: SqliteJournal) -> bool:
-        from strands_cli.engine.clock import SystemClock
-        from strands_cli.engine.decisions import approving_text, chosen_question, give_answer, open_questions
+        from strands_cli.engine import SystemClock, approving_text, chosen_question, give_answer, open_questions
 
         question = chosen_question(journal, key)
         text = approving_text(question, answer)

@@ -6,17 +6,15 @@ import contextlib
 from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.terminal.output import error_document, one_line, print_json, print_response, say, say_findings
+from strands_cli.cli.terminal import error_document, one_line, print_json, print_response, say, say_findings
 from strands_cli.errors import StrandsCliError
 
 if TYPE_CHECKING:
     from strands_cli.cli.commands.command_options import RunFlags
-    from strands_cli.cli.terminal.run_view import View
-    from strands_cli.cli.terminal.terminal_human import TerminalHuman
-    from strands_cli.engine.execute import RunResult
-    from strands_cli.outputs.trace import RunTrace
-    from strands_cli.planning.plan import Plan
-    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.cli.terminal import TerminalHuman, View
+    from strands_cli.engine import RunResult
+    from strands_cli.outputs import RunTrace
+    from strands_cli.planning import Plan, RunRequest
 
 # Takes who answers and who listens.
 Go = Callable[["TerminalHuman", Callable[[Any], None]], Coroutine[Any, Any, "RunResult"]]
@@ -47,12 +45,9 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
         StrandsCliError: why it did not complete.
     """
     from strands_cli.cli.process import own_streams, run_to_end
-    from strands_cli.cli.terminal.event_file import event_writer
-    from strands_cli.cli.terminal.keyboard import Keyboard
-    from strands_cli.cli.terminal.progress import open_view
-    from strands_cli.cli.terminal.terminal_human import choose_human
-    from strands_cli.outputs.trace import RunTrace
-    from strands_cli.planning.build_plan import require_runnable
+    from strands_cli.cli.terminal import Keyboard, choose_human, event_writer, open_view
+    from strands_cli.outputs import RunTrace
+    from strands_cli.planning import require_runnable
 
     require_runnable(planned)
     human = choose_human(detach=request.detach)
@@ -87,7 +82,7 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
 
 def leave_trace(trace: RunTrace, request: RunRequest, flags: RunFlags) -> None:
     """Write the trace of a run, also of one that failed; that it cannot be written does not undo the run."""
-    from strands_cli.outputs.trace import write_trace
+    from strands_cli.outputs import write_trace
 
     try:
         path = write_trace(trace, request.beside / request.out_dir)
@@ -115,7 +110,7 @@ def explain_stop(error: StrandsCliError, view: View, request: RunRequest) -> dic
 
 def warn_of_questions(planned: Plan) -> None:
     """Say before the first call which tools would ask, where nobody can be asked."""
-    from strands_cli.planning.planned_tool import McpTool
+    from strands_cli.planning import McpTool
 
     asking = {tool.name: tool for tool in planned.called() if tool.decision.effect == "ask"}
     for name, tool in asking.items():

@@ -12,16 +12,14 @@ import typer
 
 from strands_cli.cli.commands.command_options import RUN, RUNS_DIR
 from strands_cli.cli.commands.resume_command import resume
-from strands_cli.cli.terminal.output import aligned, one_line, print_json, print_result, say
+from strands_cli.cli.terminal import aligned, one_line, print_json, print_result, say
 from strands_cli.errors import ExitCode, RunRecordError, UsageError, did_you_mean
 from strands_cli.events import RunStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from strands_cli.engine.journal import SqliteJournal
-    from strands_cli.engine.ports import Row
-    from strands_cli.engine.run_store import StoredRun
+    from strands_cli.engine import Row, SqliteJournal, StoredRun
 
 RUNS = Annotated[list[str], typer.Argument(metavar="RUN...", help="The runs' ids.")]
 STATUS = Annotated[list[str], typer.Option("--status", metavar="S", help="Only runs that stand so; may be repeated.")]
@@ -84,9 +82,7 @@ def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None
     Example: strands runs show 20261121-033012-a1b2c3
     """
     from strands_cli.cli.commands.next_commands import command, is_step, questions_of, ways_on
-    from strands_cli.engine.journal import SqliteJournal
-    from strands_cli.engine.journal_rows import in_order_of_request
-    from strands_cli.engine.run_store import find_run, run_in
+    from strands_cli.engine import SqliteJournal, find_run, in_order_of_request, run_in
 
     place = _runs_dir(runs_dir)
     directory = find_run(place, run)
@@ -125,7 +121,7 @@ def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None
 
 def inputs_of(journal: SqliteJournal) -> Any:
     """Return what a run was given, as it may be shown; its record has to keep it unchanged."""
-    from strands_cli.engine.stored_secrets import stored_redactor
+    from strands_cli.engine import stored_redactor
 
     return stored_redactor(journal).json(journal.get("inputs"))
 
@@ -141,8 +137,7 @@ def cancel_runs(runs: RUNS, runs_dir: RUNS_DIR = None) -> None:
 
     Example: strands runs cancel 20261121-033012-a1b2c3
     """
-    from strands_cli.engine.clock import SystemClock
-    from strands_cli.engine.run_store import cancel_run, find_run
+    from strands_cli.engine import SystemClock, cancel_run, find_run
 
     directories = [find_run(_runs_dir(runs_dir), run) for run in runs]
     for directory in directories:
@@ -155,7 +150,7 @@ def delete_runs(runs: RUNS, runs_dir: RUNS_DIR = None) -> None:
 
     Example: strands runs delete 20261121-033012-a1b2c3
     """
-    from strands_cli.engine.run_store import delete_run, find_run
+    from strands_cli.engine import delete_run, find_run
 
     directories = [find_run(_runs_dir(runs_dir), run) for run in runs]
     for directory in directories:
@@ -176,7 +171,7 @@ def prune_runs(
 
     Example: strands runs prune --older-than 7d --status completed --dry-run
     """
-    from strands_cli.engine.run_store import delete_run
+    from strands_cli.engine import delete_run
 
     before = time.time() - age_in_seconds(older_than)
     chosen, problems = _chosen(runs_dir, status or ENDED)
@@ -206,7 +201,7 @@ def _runs_dir(given: Path | None) -> Path:
 
 
 def _chosen(runs_dir: Path | None, statuses: Sequence[str]) -> tuple[list[StoredRun], list[str]]:
-    from strands_cli.engine.run_store import list_runs
+    from strands_cli.engine import list_runs
 
     known = get_args(RunStatus)
     for status in statuses:
@@ -230,7 +225,7 @@ def document_of(run: StoredRun) -> dict[str, Any]:
 def effect_of(row: Row) -> dict[str, Any]:
     """Return one effect as scripts see it: of a finished step with its response, of others without what was said."""
     from strands_cli.cli.commands.next_commands import is_step
-    from strands_cli.engine.budget import REUSED
+    from strands_cli.engine import REUSED
 
     said = {}
     if row.status == "done" and is_step(row) and isinstance(row.output, dict):
@@ -246,7 +241,7 @@ def effect_of(row: Row) -> dict[str, Any]:
 
 def standing(row: Row) -> str:
     """Return how an effect stands; `reused` is done, and paid for by the run that this one was made from."""
-    from strands_cli.engine.budget import REUSED
+    from strands_cli.engine import REUSED
 
     return "reused" if row.detail.get(REUSED) else row.status
 
@@ -270,7 +265,7 @@ def moment(seconds: float) -> str:
 
 def lasted(run: StoredRun) -> str:
     """Return how long a run took from its beginning to its end, waiting included."""
-    from strands_cli.cli.terminal.event_lines import duration
+    from strands_cli.cli.terminal import duration
 
     return duration(max(0.0, run.ended_at - run.started_at)) if run.ended_at is not None else ""
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.terminal.output import aligned, print_json, print_result, say, say_findings
+from strands_cli.cli.terminal import aligned, print_json, print_result, say, say_findings
 from strands_cli.errors import StrandsCliError
 
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog, ToolRecord
-    from strands_cli.planning.installation import Installation
+    from strands_cli.planning import Installation
 
 EXIT_FINDINGS = 3
 MAX_LINE = 100
@@ -60,8 +60,10 @@ def list_installed(
 
 def read_machine(*, no_plugins: bool = False, trace_hooks: bool = False) -> Installation:
     """Read this machine; a policy file that is wrong is reported, and counts as absent."""
-    from strands_cli.planning.installation import read_installation  # `--help` needs none of it
-    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.planning import (
+        RunRequest,
+        read_installation,  # `--help` needs none of it
+    )
     from strands_cli.policy import Policy
 
     request = RunRequest(no_plugins=no_plugins, trace_hooks=trace_hooks, tell=say)
@@ -91,7 +93,7 @@ def _listed(record: ToolRecord, catalog: Catalog, with_source: bool) -> dict[str
 
 def tool_source(record: ToolRecord, catalog: Catalog) -> dict[str, Any]:
     """Return where a tool comes from, as JSON."""
-    from strands_cli.catalog.provenance import find_provenance  # reads more files than a listing should
+    from strands_cli.catalog import find_provenance  # reads more files than a listing should
 
     return {**record.source, **find_provenance(record, catalog).as_dict()}
 

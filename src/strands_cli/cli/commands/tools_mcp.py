@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.terminal.output import one_line, print_json, print_result, say
+from strands_cli.cli.terminal import one_line, print_json, print_result, say
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan import Plan
+    from strands_cli.planning import Plan
 
 MAX_LINE = 100
 
@@ -20,9 +20,9 @@ def list_served(spec: str, *, as_json: bool = False) -> None:
         StrandsCliError: one cannot be started, or must not be.
     """
     from strands_cli import app
-    from strands_cli.agents.mcp_definitions import ask_servers
+    from strands_cli.agents import ask_servers
     from strands_cli.cli.process import run_to_end
-    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.planning import RunRequest
 
     plan = app.plan(spec, RunRequest(tell=say))
     found = run_to_end(lambda: ask_servers(plan))
@@ -38,8 +38,8 @@ def list_served(spec: str, *, as_json: bool = False) -> None:
 
 
 def _rows(plan: Plan, found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[dict[str, Any]]:
-    from strands_cli.planning.planned_tool import reached_by
-    from strands_cli.planning.resolve.mcp_servers import is_offered, model_name
+    from strands_cli.planning import reached_by
+    from strands_cli.planning.resolve import is_offered, model_name
 
     for server in plan.spec.tools.mcp:
         for name, definition in found[server.id].items():

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from strands_cli.cli.commands.command_options import Chosen, with_run_options
-from strands_cli.cli.terminal.output import json_text, print_json, print_response, say, say_findings
+from strands_cli.cli.terminal import json_text, print_json, print_response, say, say_findings
 from strands_cli.errors import ExitCode, StrandsCliError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.planning import RunRequest
 
 _EXAMPLE = 'write --input \'{"name": "value"}\''
 
@@ -67,9 +67,8 @@ def call(name: str, given: str, request: RunRequest) -> Mapping[str, Any]:
     arguments = read_arguments(sys.stdin.read() if given == "-" else given)
     from strands_cli import app
     from strands_cli.cli.process import own_streams, run_to_end
-    from strands_cli.cli.terminal.keyboard import Keyboard
-    from strands_cli.cli.terminal.terminal_human import choose_human
-    from strands_cli.planning.installation import read_installation
+    from strands_cli.cli.terminal import Keyboard, choose_human
+    from strands_cli.planning import read_installation
 
     machine = read_installation(request, Path.cwd())
     say_findings(machine.policy.findings)

@@ -36,8 +36,8 @@ def schema(
 
     Example: strands schema > workflow.schema.json
     """
-    from strands_cli.cli.terminal.output import print_json
-    from strands_cli.workflow.format_schema import agent_schema, offer_tools, workflow_schema
+    from strands_cli.cli.terminal import print_json
+    from strands_cli.workflow import agent_schema, offer_tools, workflow_schema
 
     whole = agent_schema() if agent else workflow_schema()
     print_json(whole if plain else offer_tools(whole, _installed_tools()))

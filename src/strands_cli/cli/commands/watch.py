@@ -10,14 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strands_cli.cli.terminal.output import say
+from strands_cli.cli.terminal import say
 from strands_cli.errors import ExitCode, StrandsCliError, UsageError
 
 if TYPE_CHECKING:
     import subprocess
 
-    from strands_cli.planning.file_watch import States, Watched
-    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.planning import RunRequest, States, Watched
 
 # Tells the process that is started for one time that it is.
 MARK = "STRANDS_WATCHED"
@@ -50,8 +49,8 @@ def watch_tool(name: str, policy: Path | None, given: str) -> int:
     """
     from strands_cli.catalog import discover_catalog
     from strands_cli.config import load_settings
-    from strands_cli.planning.file_watch import watch_rules, watch_tools
-    from strands_cli.planning.resolve.single_tool import find_single_tool
+    from strands_cli.planning import watch_rules, watch_tools
+    from strands_cli.planning.resolve import find_single_tool
 
     def look(_before: Watched | None) -> Watched:
         catalog = discover_catalog()
@@ -70,7 +69,7 @@ def watch_run(spec: str, request: RunRequest, also: list[Path]) -> int:
     from strands_cli import app
     from strands_cli.catalog import discover_catalog
     from strands_cli.config import load_settings
-    from strands_cli.planning.file_watch import Watched, watch_plan, watch_rules
+    from strands_cli.planning import Watched, watch_plan, watch_rules
 
     # What hook plugins have to say is said by the run itself.
     request = replace(request, no_plugins=True, trace_hooks=False, tell=lambda _line: None)
@@ -102,7 +101,7 @@ def watch(look: Callable[[Watched | None], Watched], given: str | None = None) -
     Raises:
         StrandsCliError: what `look` raises the first time.
     """
-    from strands_cli.planning.file_watch import changed_files, declaration_changes, states_of
+    from strands_cli.planning import changed_files, declaration_changes, states_of
 
     watched = look(None)
     # Before the work begins, so that what changes meanwhile is a change afterwards.
@@ -123,12 +122,12 @@ def _changed(watched: Watched, before: States) -> States:
     """Wait until something is not as it was, and comes to rest so."""
     from threading import Event
 
-    from strands_cli.planning.file_watch import settled, states_of
+    from strands_cli.planning import settled_states, states_of
 
     say(f"watching {len(before)} files; Ctrl-C ends it")
     pause = Event().wait
     while True:
-        if states_of(watched.places) != before and (now := settled(watched.places, pause)) != before:
+        if states_of(watched.places) != before and (now := settled_states(watched.places, pause)) != before:
             return now
         pause(POLL_S)
 

@@ -1,1 +1,5 @@
 """What a person sees and types: progress, questions, tables, errors."""
+
+from strands_cli.lazy_face import lazy_face
+
+__getattr__ = lazy_face(__name__, __file__)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from strands_cli.cli.terminal.keyboard import Keyboard
 from strands_cli.cli.terminal.output import say
-from strands_cli.engine.ports import Answer, Question
+from strands_cli.engine import Answer, Question
 
 if TYPE_CHECKING:
     from strands_cli.cli.terminal.run_view import View

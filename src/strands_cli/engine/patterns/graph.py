@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.engine.concurrency import Job, Outcome, combined
 from strands_cli.engine.patterns.graph_waiting import WaitingNodes
 from strands_cli.errors import RunFailed, WaitingForPerson
-from strands_cli.workflow.graph_paths import onward_from, ready
-from strands_cli.workflow.model import GateStep
+from strands_cli.workflow import GateStep, onward_from, ready
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from strands_cli.workflow.graph_paths import reach_of
-from strands_cli.workflow.model import AgentStep
-from strands_cli.workflow.placed_steps import PlacedStep
+from strands_cli.workflow import AgentStep, PlacedStep, reach_of
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.concurrency import Job, Outcome
 from strands_cli.engine.step_results import after, question_to
-from strands_cli.workflow.model import AgentStep
+from strands_cli.workflow import AgentStep
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run

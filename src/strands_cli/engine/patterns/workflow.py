@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.concurrency import Job, Outcome
 from strands_cli.engine.step_results import StepResult
-from strands_cli.workflow.graph_paths import reached
-from strands_cli.workflow.model import GateStep
+from strands_cli.workflow import GateStep, reached
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run

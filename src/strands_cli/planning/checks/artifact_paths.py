@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.errors import ArtifactError, Finding
-from strands_cli.outputs.artifacts import collision, obstacle, place_artifact
+from strands_cli.outputs import collision, obstacle, place_artifact
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.workflow.document import Document
-from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow import Document, WorkflowSpec
 from strands_cli.workflow.templates import TemplateError, Templates
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from strands_cli.errors import Finding, did_you_mean
 from strands_cli.planning.plan import PlannedTool
-from strands_cli.workflow.document import Document, escape
+from strands_cli.workflow import Document, escape
 from strands_cli.workflow.templates import is_template
 
 _TYPES: dict[str, type | tuple[type, ...]] = {

@@ -7,11 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from strands_cli.errors import ArtifactError, Finding
-from strands_cli.outputs.notes import place_notes
+from strands_cli.outputs import place_notes
 from strands_cli.planning.plan import PlannedAgent
 from strands_cli.providers import ModelSettings
-from strands_cli.workflow.document import Document, escape
-from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow import Document, WorkflowSpec, escape
 
 
 def summarizer_of(spec: WorkflowSpec, model: ModelSettings) -> ModelSettings | None:

@@ -8,8 +8,7 @@ from strands_cli.errors import Finding, NotEquipped
 from strands_cli.planning.plan import PlannedAgent, PlannedTool
 from strands_cli.planning.workflow_tools import agents_in
 from strands_cli.prices import VARIABLE, PriceTable, load_prices
-from strands_cli.workflow.document import Document, escape
-from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow import Document, WorkflowSpec, escape
 
 
 def prices_of(environ: Mapping[str, str] | None) -> tuple[PriceTable, list[Finding]]:

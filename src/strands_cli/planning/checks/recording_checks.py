@@ -8,10 +8,17 @@ from pathlib import Path
 
 from strands_cli.errors import Finding, StrandsCliError
 from strands_cli.planning.plan import PlannedAgent
-from strands_cli.workflow.document import Document, escape
-from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot, place_of
-from strands_cli.workflow.model import AgentStep, WorkflowSpec
-from strands_cli.workflow.recording_file import Recording, load_recording
+from strands_cli.workflow import (
+    NO_SNAPSHOT,
+    AgentStep,
+    Document,
+    FileSnapshot,
+    Recording,
+    WorkflowSpec,
+    escape,
+    load_recording,
+    place_of,
+)
 
 
 def check_recordings(

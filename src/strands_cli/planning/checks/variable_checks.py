@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from strands_cli.errors import Finding, did_you_mean
-from strands_cli.workflow.document import Document
-from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow import Document, WorkflowSpec, template_sites
 from strands_cli.workflow.patterns import reserved_names
-from strands_cli.workflow.template_sites import template_sites
 from strands_cli.workflow.templates import Templates
 
 

@@ -1,1 +1,5 @@
 """What each tool name of a workflow resolves to."""
+
+from strands_cli.lazy_face import lazy_face
+
+__getattr__ = lazy_face(__name__, __file__)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from strands_cli.errors import InvalidInput, UsageError, Where, did_you_mean, has_errors
-from strands_cli.planning.checks.call_inputs import check_call_input
+from strands_cli.planning.checks import check_call_input
 from strands_cli.planning.plan import (
     AgentAsTool,
     Composite,
@@ -22,10 +22,7 @@ from strands_cli.planning.plan import (
 )
 from strands_cli.planning.resolve.resolve_context import Place, ResolveContext, Surroundings
 from strands_cli.planning.workflow_tools import annotations_of, workflow_record
-from strands_cli.workflow.document import Document
-from strands_cli.workflow.file_source import place_of
-from strands_cli.workflow.loader import load_spec
-from strands_cli.workflow.model import CompositeTool, InputSpec, ToolEntry, WorkflowSpec
+from strands_cli.workflow import CompositeTool, Document, InputSpec, ToolEntry, WorkflowSpec, load_spec, place_of
 
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from strands_cli.errors import Finding
 from strands_cli.planning.tool_config import secrets_in
-from strands_cli.workflow.document import Document, escape
+from strands_cli.workflow import Document, escape
 
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 # The connection is the client's affair.

@@ -17,7 +17,7 @@ from strands_cli.planning.resolve.single_tool import installed_tool
 from strands_cli.planning.tool_config import secrets_in
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.tool_entries import HttpExecutor
+    from strands_cli.workflow import HttpExecutor
 
 TOOL = "http_executor"
 _INSTALL = "pip install --upgrade 'strands-cli[tools]'"

@@ -17,7 +17,7 @@ from strands_cli.planning.resolve.resolve_context import ResolveContext
 from strands_cli.planning.tool_config import secrets_in
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.model import McpServer, ToolEntry
+    from strands_cli.workflow import McpServer, ToolEntry
 
 SECTION = "/tools/mcp"
 _URL = re.compile(r"(https?)://(\[[^\]\s]+\]|[^\s/?#@:\[\]\\]+)(:\d{1,5})?([/?][^\s#]*)?")

@@ -15,12 +15,10 @@ from strands_cli.planning.resolve.single_tool import decided, denial_of, is_deni
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.tool_config import config_problems, secrets_in
 from strands_cli.policy import Policy, Rule
-from strands_cli.workflow.document import Document
-from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot
-from strands_cli.workflow.model import ToolEntry, WorkflowSpec
+from strands_cli.workflow import NO_SNAPSHOT, Document, FileSnapshot, ToolEntry, WorkflowSpec
 
 if TYPE_CHECKING:
-    from strands_cli.hooks.manager import Hooks
+    from strands_cli.hooks import Hooks
 
 # A file and a part of it: `agent:a`, a composite's id, or nothing for the whole workflow.
 Place = tuple[str, str]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from strands_cli.catalog import Catalog, ToolRecord
 from strands_cli.config import Settings
 from strands_cli.errors import Denied, Finding, InvalidInput, UsageError, Where
-from strands_cli.hooks.hook_values import HookContext
+from strands_cli.hooks import HookContext
 from strands_cli.planning.planned_tool import AnyTool, InstalledTool, PythonTool
 from strands_cli.planning.policy_requests import request_of
 from strands_cli.planning.tool_config import secrets_in
@@ -17,8 +17,8 @@ from strands_cli.policy import Rule, conditional_rules, decide, grant_of, names_
 from strands_cli.toolref import ToolRef, ToolRefError
 
 if TYPE_CHECKING:
-    from strands_cli.hooks.manager import Hooks
-    from strands_cli.workflow.model import ToolEntry
+    from strands_cli.hooks import Hooks
+    from strands_cli.workflow import ToolEntry
 
 Kind = TypeVar("Kind", bound=AnyTool)
 
@@ -65,7 +65,7 @@ def installed_tool(
     record: ToolRecord, catalog: Catalog, ref: str, name: str | None = None, config: Mapping[str, Any] | None = None
 ) -> InstalledTool:
     """Return the tool of a record before policy is asked, under its own name or another."""
-    from strands_cli.catalog.provenance import find_sources
+    from strands_cli.catalog import find_sources
 
     named = secrets_in(config, record.config_schema)
     return InstalledTool(

@@ -23,8 +23,7 @@ from strands_cli.planning.resolve.single_tool import (
     python_tool,
 )
 from strands_cli.toolref import ToolRef, ToolRefError
-from strands_cli.workflow.document import Document
-from strands_cli.workflow.model import ToolEntry, WorkflowSpec
+from strands_cli.workflow import Document, ToolEntry, WorkflowSpec
 
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog.definition_diff import drift
-from strands_cli.catalog.distributions import normalise
-from strands_cli.catalog.manifest import parse_manifest
+from strands_cli.catalog import drift, normalise, parse_manifest
 from strands_cli.errors import Finding, InvalidInput, Where
 from strands_cli.plugins.check.manifest_writer import AUTHORED, drifted, make_manifests, read_manifest, render
 from strands_cli.plugins.check.project import PluginProject, read_project

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from strands_cli.errors import Finding, Severity, Where, did_you_mean
-from strands_cli.policy.resources import fields_of
+from strands_cli.policy import fields_of
 from strands_cli.unicode_safety import hidden_characters, texts_of
 
 MAX_DESCRIPTION = 1024

@@ -9,11 +9,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog.definition_diff import drift, shortened
-from strands_cli.catalog.distributions import normalise
-from strands_cli.catalog.manifest import CONTRACT, FILE_NAME, MANIFEST_VERSION, MANY, parse_manifest
-from strands_cli.catalog.module_files import Package, manifest_directory, module_file
-from strands_cli.catalog.source_reader import SourceError, SourceTool, read_tool
+from strands_cli.catalog import (
+    CONTRACT,
+    FILE_NAME,
+    MANIFEST_VERSION,
+    MANY,
+    Package,
+    SourceError,
+    SourceTool,
+    drift,
+    manifest_directory,
+    module_file,
+    normalise,
+    parse_manifest,
+    read_tool,
+    shortened,
+)
 from strands_cli.errors import Finding, Where
 from strands_cli.plugins.check.child_import import LoadFailure, load_apart
 from strands_cli.plugins.check.project import PluginProject, package_of, split_reference, unusable

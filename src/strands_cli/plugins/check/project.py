@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog.distributions import GROUP, normalise
-from strands_cli.catalog.module_files import Package, find_package
+from strands_cli.catalog import GROUP, Package, find_package, normalise
 from strands_cli.errors import Finding, InvalidInput, Where, did_you_mean
 
 _VALUE = re.compile(r"([\w.]+)(?::([\w.]+))?(?:\[.*\])?")
@@ -74,7 +73,7 @@ def find_installed(name: str) -> PluginProject:
     Raises:
         InvalidInput: There is none of that name.
     """
-    from strands_cli.catalog.scan import scan_installed
+    from strands_cli.catalog import scan_installed
 
     seen = scan_installed()
     for found in seen.distributions:

@@ -1,1 +1,5 @@
 """Install plugins: preview, fetch, verify, list."""
+
+from strands_cli.lazy_face import lazy_face
+
+__getattr__ = lazy_face(__name__, __file__)

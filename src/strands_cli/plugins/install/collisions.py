@@ -7,11 +7,9 @@ import sysconfig
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from strands_cli.catalog import Catalog
-from strands_cli.catalog.dist_info import open_distribution, read_record
-from strands_cli.catalog.module_files import find_package
+from strands_cli.catalog import Catalog, find_package, open_distribution, read_record
 from strands_cli.errors import Finding
-from strands_cli.plugins.install.fetch import Fetched
+from strands_cli.plugins.install.download import Fetched
 
 _INITS = ("__init__.py", "__init__.pyc")
 _PROGRAMS = ("console_scripts", "gui_scripts")

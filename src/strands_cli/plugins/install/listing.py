@@ -6,10 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from strands_cli.catalog import Catalog, ToolRecord
-from strands_cli.catalog.distributions import normalise, read_entry_points
-from strands_cli.catalog.provenance import find_sources
-from strands_cli.hooks.hookspecs import GROUP as HOOKS
+from strands_cli.catalog import Catalog, ToolRecord, find_sources, normalise, read_entry_points
+from strands_cli.hooks import GROUP as HOOKS
 from strands_cli.policy import SwitchedOn
 
 

@@ -7,22 +7,27 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.catalog import Catalog, ToolRecord, discover_catalog
-from strands_cli.catalog.dist_info import open_distribution
-from strands_cli.catalog.distributions import read_entry_points, read_header
-from strands_cli.catalog.scan import search_path
+from strands_cli.catalog import (
+    Catalog,
+    ToolRecord,
+    discover_catalog,
+    open_distribution,
+    read_entry_points,
+    read_header,
+    search_path,
+)
 from strands_cli.errors import Denied, Finding
-from strands_cli.hooks.hook_values import HookContext
-from strands_cli.hooks.hookspecs import GROUP as HOOKS
+from strands_cli.hooks import GROUP as HOOKS
+from strands_cli.hooks import HookContext
 from strands_cli.lock import Difference
-from strands_cli.planning.policy_requests import request_of
-from strands_cli.planning.resolve.single_tool import installed_tool
+from strands_cli.planning import request_of
+from strands_cli.planning.resolve import installed_tool
 from strands_cli.plugins.install.collisions import find_collisions, programs_of
-from strands_cli.plugins.install.fetch import Fetched
+from strands_cli.plugins.install.download import Fetched
 from strands_cli.policy import Decision, Request, Rule
 
 if TYPE_CHECKING:
-    from strands_cli.hooks.manager import Hooks
+    from strands_cli.hooks import Hooks
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,16 @@ from pathlib import Path
 from strands_cli.catalog import Catalog
 from strands_cli.config import Settings
 from strands_cli.errors import StrandsCliError
-from strands_cli.planning.build_plan import build_plan
-from strands_cli.planning.installation import without_policy
-from strands_cli.planning.planned_tool import InstalledTool
-from strands_cli.planning.run_request import RunRequest
-from strands_cli.planning.workflow_folder import SUFFIXES, is_workflow
-from strands_cli.planning.workflow_tools import with_parts
-from strands_cli.workflow.document_reader import read_document
-from strands_cli.workflow.loader import load_spec
+from strands_cli.planning import (
+    SUFFIXES,
+    InstalledTool,
+    RunRequest,
+    build_plan,
+    is_workflow,
+    with_parts,
+    without_policy,
+)
+from strands_cli.workflow import load_spec, read_document
 
 
 def workflows_naming(name: str, folder: Path, catalog: Catalog, settings: Settings) -> dict[Path, list[str]]:

@@ -8,10 +8,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from strands_cli.catalog import Catalog
-from strands_cli.catalog.dist_info import RecordedFile, read_record
-from strands_cli.catalog.installed_files import CACHE, UNREADABLE, digest_of_file, files_of
-from strands_cli.catalog.module_files import find_package
+from strands_cli.catalog import (
+    CACHE,
+    UNREADABLE,
+    Catalog,
+    RecordedFile,
+    digest_of_file,
+    files_of,
+    find_package,
+    read_record,
+)
 from strands_cli.errors import Finding, Where
 
 _UNHASHED = ("RECORD", "RECORD.jws", "RECORD.p7s")

@@ -1,1 +1,5 @@
 """New plugins, workflows and agent files, from templates."""
+
+from strands_cli.lazy_face import lazy_face
+
+__getattr__ = lazy_face(__name__, __file__)

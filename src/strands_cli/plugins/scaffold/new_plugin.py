@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog.manifest import FILE_NAME
+from strands_cli.catalog import FILE_NAME
 from strands_cli.errors import UsageError
-from strands_cli.plugins.check.manifest_writer import render, write_manifests
-from strands_cli.plugins.check.project import read_project
+from strands_cli.plugins.check import read_project, render, write_manifests
 from strands_cli.plugins.scaffold.plugin_name import PluginName
 from strands_cli.unicode_safety import hidden_characters
 

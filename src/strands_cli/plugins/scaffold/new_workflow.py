@@ -12,7 +12,7 @@ from pathlib import Path
 from strands_cli.errors import UsageError, suggest
 from strands_cli.plugins.scaffold.new_file import require_name, write_new
 from strands_cli.provider_table import PROVIDERS
-from strands_cli.workflow.format_schema import workflow_schema
+from strands_cli.workflow import workflow_schema
 from strands_cli.workflow.patterns import PATTERNS
 
 SCHEMA = "workflow.schema.json"

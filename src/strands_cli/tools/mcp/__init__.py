@@ -1,1 +1,5 @@
 """MCP servers: started once for a run, called, and always stopped."""
+
+from strands_cli.lazy_face import lazy_face
+
+__getattr__ = lazy_face(__name__, __file__)

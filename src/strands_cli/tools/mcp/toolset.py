@@ -11,10 +11,10 @@ from typing import Any
 
 from strands_cli.canonical_json import canonical_json
 from strands_cli.errors import Denied, Finding, NotEquipped, did_you_mean
-from strands_cli.hooks.manager import Hooks
+from strands_cli.hooks import Hooks
 from strands_cli.lock import LockedServer, LockedTool, compare_tools
-from strands_cli.planning.planned_tool import McpTool
-from strands_cli.planning.resolve.mcp_servers import is_offered, model_name
+from strands_cli.planning import McpTool
+from strands_cli.planning.resolve import is_offered, model_name
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools.forms import Closer, RawTool
 from strands_cli.tools.invocation import NO_ANSWERS, Answers, Progress
@@ -22,7 +22,7 @@ from strands_cli.tools.manifest_check import LoadedTool, loaded_tool
 from strands_cli.tools.mcp.server import Server
 from strands_cli.tools.plugin_hooks import told_of_load, wrapped
 from strands_cli.unicode_safety import hidden_characters, texts_of
-from strands_cli.workflow.model import McpServer
+from strands_cli.workflow import McpServer
 
 # A definition that is larger would crowd out what else a model has to read.
 MAX_DEFINITION_BYTES = 32 * 1024

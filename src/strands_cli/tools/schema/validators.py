@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from strands_cli.workflow.templates.bounded_regex import is_cheap, search
+from strands_cli.workflow.templates import is_cheap, search
 
 # A keyword applied to a value is one step; an ordinary call takes some dozens.
 MAX_STEPS = 50_000

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from strands_cli.errors import Finding, did_you_mean
 from strands_cli.workflow.checks.check_memory import check_memory
-from strands_cli.workflow.checks.check_schema import check_regex
+from strands_cli.workflow.checks.schema_checks import check_regex
 from strands_cli.workflow.document import escape
 from strands_cli.workflow.findings import no_effect, unknown
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import AgentStep, CallStep, GateStep, WorkflowSpec
 from strands_cli.workflow.placed_steps import PlacedStep
-from strands_cli.workflow.templates.bounded_regex import SlowPattern, fullmatch
+from strands_cli.workflow.templates import SlowPattern, fullmatch
 
 
 def check_pattern(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strands_cli.errors import Finding, suggest
-from strands_cli.workflow.checks.check_schema import check_schema
+from strands_cli.workflow.checks.schema_checks import check_schema
 from strands_cli.workflow.document import escape
 from strands_cli.workflow.findings import duplicates, no_effect, unknown
 from strands_cli.workflow.input_coercion import coerce_input

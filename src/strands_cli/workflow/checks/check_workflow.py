@@ -11,8 +11,8 @@ from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.patterns import reserved_names
 from strands_cli.workflow.placed_steps import Site
+from strands_cli.workflow.template_places import template_sites
 from strands_cli.workflow.template_scope import Scope, problem_of, spoken_path
-from strands_cli.workflow.template_sites import template_sites
 from strands_cli.workflow.templates import Path, TemplateError, Templates
 
 

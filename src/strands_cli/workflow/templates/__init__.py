@@ -1,6 +1,5 @@
 """Templates: text with `{{ expressions }}`, rendered in a sandbox."""
 
-from strands_cli.workflow.templates.template import Templates, is_template
-from strands_cli.workflow.templates.template_errors import Path, TemplateError
+from strands_cli.lazy_face import lazy_face
 
-__all__ = ["Path", "TemplateError", "Templates", "is_template"]
+__getattr__ = lazy_face(__name__, __file__)

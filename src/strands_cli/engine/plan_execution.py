@@ -19,7 +19,7 @@ from strands_cli.errors import RunRecordError, StrandsCliError, WaitingForPerson
 from strands_cli.events import ArtifactWritten, Event, RunFinished, RunStarted, RunStatus, Usage
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan import Plan
+    from strands_cli.planning import Plan
 
 # Takes (path, text) pairs, returns what was written: `path`, `digest`, `size`.
 WriteArtifacts = Callable[[Sequence[tuple[str, str]]], list[dict[str, Any]]]

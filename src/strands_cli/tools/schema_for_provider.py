@@ -11,15 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.tools.schema.flattened import (
-    ANYTHING,
-    References,
-    Schema,
-    TooManyPartsError,
-    joined,
-    merged,
-    target_of,
-)
+from strands_cli.tools.schema import ANYTHING, References, Schema, TooManyPartsError, joined, merged, target_of
 
 if TYPE_CHECKING:
     from strands_cli.tools.manifest_check import LoadedTool

@@ -13,31 +13,32 @@ from strands.models import Model
 
 from strands_cli.agents.agent_runner import SdkAgentRunner, model_source
 from strands_cli.agents.compaction import Context
-from strands_cli.agents.model.models import close_model
-from strands_cli.agents.model.plugin_models import model_of
+from strands_cli.agents.model import close_model, model_of
 from strands_cli.agents.remote_secrets import all_secrets
 from strands_cli.errors import InvalidInput
-from strands_cli.hooks.manager import Hooks
-from strands_cli.outputs.notes import NotesFile, place_notes
-from strands_cli.planning.plan import AgentAsTool, Composite, Plan, PlannedTool, tools_in_step
-from strands_cli.planning.secret_values import require_unwritten, secrets_declared
-from strands_cli.planning.workflow_tools import all_workflows_in, definitions_in, with_parts, workflows_in
+from strands_cli.hooks import Hooks
+from strands_cli.outputs import NotesFile, place_notes
+from strands_cli.planning import (
+    AgentAsTool,
+    Composite,
+    Plan,
+    PlannedTool,
+    all_workflows_in,
+    definitions_in,
+    require_unwritten,
+    secrets_declared,
+    tools_in_step,
+    with_parts,
+    workflows_in,
+)
 from strands_cli.policy import Rule
 from strands_cli.providers import PROVIDERS, value_at
-from strands_cli.secrets import HIDE_NOTHING, Redactor
-from strands_cli.secrets.process_streams import hide
-from strands_cli.tools.gate import Contract, Gate
-from strands_cli.tools.gated_tool import GatedToolCaller
-from strands_cli.tools.import_guard import Tell
-from strands_cli.tools.python_objects import GivenTools
-from strands_cli.tools.tool_loading import Toolbox, load_tools
-from strands_cli.tools.workflow_tool_calls import Parts
-from strands_cli.workflow.file_source import FileSnapshot
-from strands_cli.workflow.model import AgentStep, CallStep
-from strands_cli.workflow.recording_file import Recording, load_recording
+from strands_cli.secrets import HIDE_NOTHING, Redactor, hide
+from strands_cli.tools import Contract, Gate, GatedToolCaller, GivenTools, Parts, Tell, Toolbox, load_tools
+from strands_cli.workflow import AgentStep, CallStep, FileSnapshot, Recording, load_recording
 
 if TYPE_CHECKING:
-    from strands_cli.tools.mcp.toolset import Serving
+    from strands_cli.tools.mcp import Serving
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ class _Assembly:
         """Return what the plan's MCP servers need, if it has any."""
         if not plan.spec.tools.mcp:
             return None
-        from strands_cli.tools.mcp.toolset import Serving  # half a second, for workflows with servers only
+        from strands_cli.tools.mcp import Serving  # half a second, for workflows with servers only
 
         return Serving(plan.base_dir, self.values[plan.file], self.redactor, plan.pinned)
 

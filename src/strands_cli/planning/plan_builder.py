@@ -20,19 +20,22 @@ from strands_cli.errors import (
     Where,
     has_errors,
 )
-from strands_cli.planning.checks.artifact_paths import check_outputs
-from strands_cli.planning.checks.call_inputs import check_call_input
-from strands_cli.planning.checks.context_checks import check_context, summarizer_of
-from strands_cli.planning.checks.price_checks import check_limits, prices_of
-from strands_cli.planning.checks.recording_checks import check_recordings, recorded_texts
-from strands_cli.planning.checks.variable_checks import check_variables
+from strands_cli.planning.checks import (
+    check_call_input,
+    check_context,
+    check_limits,
+    check_outputs,
+    check_recordings,
+    check_variables,
+    prices_of,
+    recorded_texts,
+    summarizer_of,
+)
 from strands_cli.planning.injection_paths import check_exposure
 from strands_cli.planning.installation import Installation
 from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, Skills, WorkflowTool, entry_key
 from strands_cli.planning.planned_steps import bounds_of, planned_steps
-from strands_cli.planning.resolve.planned_skills import skill_files
-from strands_cli.planning.resolve.resolve_context import ResolveContext, Surroundings
-from strands_cli.planning.resolve.tool_resolver import ToolResolver
+from strands_cli.planning.resolve import ResolveContext, Surroundings, ToolResolver, skill_files
 from strands_cli.planning.rules_in_force import check_patterns, check_rules, rules_of
 from strands_cli.planning.run_inputs import resolve_inputs
 from strands_cli.planning.run_request import RunRequest
@@ -40,12 +43,20 @@ from strands_cli.planning.secret_values import check_asked_for, check_secrets
 from strands_cli.planning.telemetry_destination import check_telemetry
 from strands_cli.planning.workflow_tools import definitions_in, with_parts, workflows_in
 from strands_cli.providers import PROVIDERS, ModelSettings, check_provider, merge_settings
-from strands_cli.workflow.document import Document, escape
-from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot
-from strands_cli.workflow.model import AgentSpec, AgentStep, CallStep, Inference, WorkflowSpec
+from strands_cli.workflow import (
+    NO_SNAPSHOT,
+    AgentSpec,
+    AgentStep,
+    CallStep,
+    Document,
+    FileSnapshot,
+    Inference,
+    WorkflowSpec,
+    escape,
+)
 
 if TYPE_CHECKING:
-    from strands_cli.hooks.manager import Hooks
+    from strands_cli.hooks import Hooks
 
 _ERRORS: dict[int, type[StrandsCliError]] = {
     3: InvalidInput, 21: Denied, 2: UsageError, 12: ArtifactError, 18: NotEquipped,

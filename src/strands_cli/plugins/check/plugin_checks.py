@@ -8,11 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog.definition_diff import by_identity, differences, shortened
-from strands_cli.catalog.distributions import normalise
-from strands_cli.catalog.manifest import CONTRACT, MANY, TOOL_NAME, Manifest, parse_manifest
-from strands_cli.catalog.module_files import Package, module_file
-from strands_cli.catalog.source_reader import SourceTool
+from strands_cli.catalog import (
+    CONTRACT,
+    MANY,
+    TOOL_NAME,
+    Manifest,
+    Package,
+    SourceTool,
+    by_identity,
+    differences,
+    module_file,
+    normalise,
+    parse_manifest,
+    shortened,
+)
 from strands_cli.errors import Finding, InvalidInput, Where
 from strands_cli.plugins.check.check_import import check_import
 from strands_cli.plugins.check.check_packaging import check_metadata, check_packaged, has_build_hook
@@ -194,7 +203,7 @@ def _drift(file: Path, pointer: str, message: str) -> Finding:
 
 def check_twins(project: PluginProject) -> Iterator[Finding]:
     """Yield a warning for each entry point whose name another installed distribution has, whatever its case."""
-    from strands_cli.catalog.scan import scan_installed
+    from strands_cli.catalog import scan_installed
 
     own = {name.lower().replace("-", "_"): name for name in project.entry_points}
     for other in scan_installed().distributions:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from strands_cli import app
 from strands_cli.errors import Finding, StrandsCliError, has_errors
-from strands_cli.planning.run_request import RunRequest
-from strands_cli.workflow.file_source import FileSnapshot
+from strands_cli.planning import RunRequest
+from strands_cli.workflow import FileSnapshot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from strands_cli.workflow.sections import Secret
+    from strands_cli.workflow import Secret
 
 # Whether a path exists is not for an author to learn who may not read it.
 _OF_PATHS = ("missing-mount",)

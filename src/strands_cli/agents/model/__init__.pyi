@@ -1,0 +1,9 @@
+from strands_cli.agents.model.journaled_model import JournaledModel as JournaledModel
+from strands_cli.agents.model.model_errors import explain as explain
+from strands_cli.agents.model.models import close_model as close_model
+from strands_cli.agents.model.plugin_models import model_of as model_of
+from strands_cli.agents.model.replay import ReplayModel as ReplayModel
+from strands_cli.agents.model.structured_output import TOOL as TOOL
+from strands_cli.agents.model.structured_output import answer_class as answer_class
+from strands_cli.agents.model.structured_output import require_input as require_input
+from strands_cli.agents.model.structured_output import unwrap as unwrap

@@ -1,0 +1,12 @@
+from strands_cli.outputs.artifacts import ArtifactWriter as ArtifactWriter
+from strands_cli.outputs.artifacts import collision as collision
+from strands_cli.outputs.artifacts import obstacle as obstacle
+from strands_cli.outputs.artifacts import place_artifact as place_artifact
+from strands_cli.outputs.junit import Outcome as Outcome
+from strands_cli.outputs.junit import junit_text as junit_text
+from strands_cli.outputs.notes import Note as Note
+from strands_cli.outputs.notes import NotesFile as NotesFile
+from strands_cli.outputs.notes import place_notes as place_notes
+from strands_cli.outputs.recording_writer import write_recording as write_recording
+from strands_cli.outputs.trace import RunTrace as RunTrace
+from strands_cli.outputs.trace import write_trace as write_trace

@@ -1,0 +1,13 @@
+from strands_cli.planning.resolve.mcp_servers import is_offered as is_offered
+from strands_cli.planning.resolve.mcp_servers import model_name as model_name
+from strands_cli.planning.resolve.planned_skills import skill_files as skill_files
+from strands_cli.planning.resolve.resolve_context import ResolveContext as ResolveContext
+from strands_cli.planning.resolve.resolve_context import Surroundings as Surroundings
+from strands_cli.planning.resolve.single_tool import decided as decided
+from strands_cli.planning.resolve.single_tool import find_single_tool as find_single_tool
+from strands_cli.planning.resolve.single_tool import installed_tool as installed_tool
+from strands_cli.planning.resolve.single_tool import is_denied_by_policy as is_denied_by_policy
+from strands_cli.planning.resolve.single_tool import is_granted as is_granted
+from strands_cli.planning.resolve.single_tool import plan_single_tool as plan_single_tool
+from strands_cli.planning.resolve.single_tool import python_tool as python_tool
+from strands_cli.planning.resolve.tool_resolver import ToolResolver as ToolResolver

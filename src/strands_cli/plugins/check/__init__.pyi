@@ -1,0 +1,12 @@
+from strands_cli.plugins.check.build_manifest import BuildManifest as BuildManifest
+from strands_cli.plugins.check.build_manifest import build_manifests as build_manifests
+from strands_cli.plugins.check.manifest_writer import check_manifests as check_manifests
+from strands_cli.plugins.check.manifest_writer import make_manifests as make_manifests
+from strands_cli.plugins.check.manifest_writer import render as render
+from strands_cli.plugins.check.manifest_writer import write_manifests as write_manifests
+from strands_cli.plugins.check.plugin_checks import PluginCheck as PluginCheck
+from strands_cli.plugins.check.plugin_checks import check_plugin as check_plugin
+from strands_cli.plugins.check.plugin_checks import check_twins as check_twins
+from strands_cli.plugins.check.project import PluginProject as PluginProject
+from strands_cli.plugins.check.project import find_installed as find_installed
+from strands_cli.plugins.check.project import read_project as read_project

@@ -1,0 +1,10 @@
+from strands_cli.secrets.process_streams import RedactedFormatter as RedactedFormatter
+from strands_cli.secrets.process_streams import hide as hide
+from strands_cli.secrets.process_streams import shown as shown
+from strands_cli.secrets.redactor import HIDE_NOTHING as HIDE_NOTHING
+from strands_cli.secrets.redactor import Redactor as Redactor
+from strands_cli.secrets.secret_sources import MAX_BYTES as MAX_BYTES
+from strands_cli.secrets.secret_sources import SecretFault as SecretFault
+from strands_cli.secrets.secret_sources import SecretReference as SecretReference
+from strands_cli.secrets.secret_sources import read_secret as read_secret
+from strands_cli.secrets.secret_sources import require_source as require_source

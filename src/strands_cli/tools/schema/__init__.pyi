@@ -1,0 +1,12 @@
+from strands_cli.tools.schema.flattened import ANYTHING as ANYTHING
+from strands_cli.tools.schema.flattened import References as References
+from strands_cli.tools.schema.flattened import Schema as Schema
+from strands_cli.tools.schema.flattened import TooManyPartsError as TooManyPartsError
+from strands_cli.tools.schema.flattened import joined as joined
+from strands_cli.tools.schema.flattened import merged as merged
+from strands_cli.tools.schema.flattened import target_of as target_of
+from strands_cli.tools.schema.schemas import SchemaFaultError as SchemaFaultError
+from strands_cli.tools.schema.schemas import first_problem as first_problem
+from strands_cli.tools.schema.schemas import prepared as prepared
+from strands_cli.tools.schema.schemas import problem_of_text as problem_of_text
+from strands_cli.tools.schema.schemas import require_schema as require_schema
