@@ -17,7 +17,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from strands_cli.engine.standalone import OutsideRun
+from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.planning.planned_tool import PythonTool
 from strands_cli.planning.resolve.single_tool import python_tool
 from strands_cli.policy import Decision
@@ -97,11 +97,11 @@ async def measure(pairs: int) -> tuple[float, float]:
     tool, gate = loaded(), Gate([], Contract({"root": "/tmp"}, {}), Redactor(["not-a-secret-of-anybody"]))
 
     async def gated() -> Any:
-        return await gate.call(tool, TOOL_USE, OutsideRun().scope(), {})
+        return await gate.call(tool, TOOL_USE, StandaloneRun().scope(), {})
 
     async def bare() -> Any:
         given = {"tool": "read", "input": TOOL_USE["input"]}
-        effect = OutsideRun().scope().tool_effect("t1", "read", given, repeatable=True)
+        effect = StandaloneRun().scope().tool_effect("t1", "read", given, repeatable=True)
         await effect.start()
         result = await tool.raw.invoke(TOOL_USE, {}, lambda _: None)
         await effect.finish({"status": result["status"], "content": result["content"]}, detail={"decision": "allow"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import shutil
 import subprocess
@@ -282,6 +283,8 @@ SPOILED = {
     "planning/around.py": ("from strands_cli.lock import compare", "face-of-lock"),
     "workflow/base_model.py": ("from strands_cli.workflow import model", "acyclic"),
     "attic/__init__.py": ("", "floors"),
+    "planning/near.py": ("from strands_cli.workflow.model import WorkflowSpec", "face-of-workflow"),
+    "engine/around.py": ("from strands_cli.planning.resolve.single_tool import decided", "face-of-planning-resolve"),
 }
 
 
@@ -302,3 +305,30 @@ def test_the_import_contracts_notice(name: str, tmp_path: Path) -> None:
     )
     assert ran.returncode == 1, ran.stdout + ran.stderr
     assert "BROKEN" in ran.stdout or "exhaustive" in ran.stdout + ran.stderr, ran.stdout + ran.stderr
+
+
+def test_every_package_has_a_face_that_a_contract_holds() -> None:
+    contracts = tomllib.loads((CLONE / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    protected = {one["protected_modules"][0].removesuffix(".*") for one in contracts if one["type"] == "protected"}
+    source = CLONE / "src"
+    packages = {".".join(file.parent.relative_to(source).parts) for file in source.rglob("__init__.py")}
+    assert packages - protected == {"strands_cli", "strands_cli.cli"}, "nothing imports from the command line"
+
+
+@pytest.mark.parametrize("stub", sorted((CLONE / "src").rglob("__init__.pyi")), ids=lambda stub: stub.parent.name)
+def test_a_face_lists_only_what_its_modules_have(stub: Path) -> None:
+    package = importlib.import_module(".".join(stub.parent.relative_to(CLONE / "src").parts))
+    for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+        assert isinstance(node, ast.ImportFrom)
+        for alias in node.names:
+            assert getattr(package, alias.name) is not None, alias.name
+    with pytest.raises(AttributeError):
+        _ = package.no_such_name
+
+
+def test_no_two_modules_have_one_basename() -> None:
+    names = [file.name for file in (CLONE / "src").rglob("*.py") if file.name != "__init__.py"]
+    patterns = {file.name for file in (CLONE / "src/strands_cli/workflow/patterns").glob("*.py")}
+    assert {name for name in names if names.count(name) > 1} <= patterns, "a pattern is one file on each side"

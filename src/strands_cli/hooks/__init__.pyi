@@ -9,4 +9,5 @@ from strands_cli.hooks.hook_values import Wrapper as Wrapper
 from strands_cli.hooks.hookspecs import GROUP as GROUP
 from strands_cli.hooks.hookspecs import hookimpl as hookimpl
 from strands_cli.hooks.manager import Hooks as Hooks
+from strands_cli.lazy_face import lazy_face as lazy_face
 from strands_cli.policy import Decision as Decision

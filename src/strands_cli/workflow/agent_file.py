@@ -14,7 +14,7 @@ from strands_cli.errors import Finding, InvalidInput, StrandsCliError, has_error
 from strands_cli.workflow.checks import check_regex, check_schema
 from strands_cli.workflow.document import Document
 from strands_cli.workflow.model import AgentSpec, AgentStep, FormatModel, Identifier, WorkflowSpec
-from strands_cli.workflow.patterns.chain import Chain
+from strands_cli.workflow.patterns import Chain
 from strands_cli.workflow.recording_file import VERSION, load_recording
 from strands_cli.workflow.validation_errors import findings_of
 

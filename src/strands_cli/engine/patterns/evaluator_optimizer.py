@@ -8,7 +8,7 @@ from strands_cli.workflow import AgentStep
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
-    from strands_cli.workflow.patterns.evaluator_optimizer import EvaluatorConfig
+    from strands_cli.workflow.patterns import EvaluatorConfig
 
 _WORDS = {"type": "array", "items": {"type": "string"}}
 EVALUATION = {

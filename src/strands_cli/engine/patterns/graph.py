@@ -14,7 +14,7 @@ from strands_cli.workflow import GateStep, onward_from, ready
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
     from strands_cli.engine.step_results import StepResult
-    from strands_cli.workflow.patterns.graph import Edge, GraphConfig
+    from strands_cli.workflow.patterns import Edge, GraphConfig
 
 
 async def graph(run: Run, config: GraphConfig) -> dict[str, Any]:

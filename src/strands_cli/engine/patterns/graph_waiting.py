@@ -10,7 +10,7 @@ from strands_cli.workflow import AgentStep, PlacedStep, reach_of
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
     from strands_cli.errors import WaitingForPerson
-    from strands_cli.workflow.patterns.graph import GraphConfig
+    from strands_cli.workflow.patterns import GraphConfig
 
 
 class WaitingNodes:

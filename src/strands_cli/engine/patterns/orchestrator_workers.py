@@ -12,7 +12,7 @@ from strands_cli.workflow import AgentStep
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
     from strands_cli.engine.step_results import StepResult
-    from strands_cli.workflow.patterns.orchestrator_workers import OrchestratorConfig
+    from strands_cli.workflow.patterns import OrchestratorConfig
 
 _TASK = {"type": "object", "properties": {"task": {"type": "string", "minLength": 1}}, "required": ["task"]}
 TASKS = {"type": "array", "items": _TASK}

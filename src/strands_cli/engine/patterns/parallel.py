@@ -10,7 +10,7 @@ from strands_cli.engine.step_results import after
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
-    from strands_cli.workflow.patterns.parallel import Branch, ParallelConfig
+    from strands_cli.workflow.patterns import Branch, ParallelConfig
 
 
 async def parallel(run: Run, config: ParallelConfig) -> dict[str, Any]:

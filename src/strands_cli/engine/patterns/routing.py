@@ -9,7 +9,7 @@ from strands_cli.errors import InvalidAnswer, RunFailed
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
-    from strands_cli.workflow.patterns.routing import RoutingConfig
+    from strands_cli.workflow.patterns import RoutingConfig
 
 
 async def routing(run: Run, config: RoutingConfig) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from strands_cli.workflow import GateStep, reached
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
-    from strands_cli.workflow.patterns.workflow import DagConfig, Task
+    from strands_cli.workflow.patterns import DagConfig, Task
 
 
 async def workflow(run: Run, config: DagConfig) -> dict[str, Any]:

@@ -1,0 +1,15 @@
+from strands_cli.workflow.patterns.chain import Chain as Chain
+from strands_cli.workflow.patterns.chain import ChainConfig as ChainConfig
+from strands_cli.workflow.patterns.evaluator_optimizer import EvaluatorConfig as EvaluatorConfig
+from strands_cli.workflow.patterns.graph import Edge as Edge
+from strands_cli.workflow.patterns.graph import GraphConfig as GraphConfig
+from strands_cli.workflow.patterns.orchestrator_workers import OrchestratorConfig as OrchestratorConfig
+from strands_cli.workflow.patterns.parallel import Branch as Branch
+from strands_cli.workflow.patterns.parallel import ParallelConfig as ParallelConfig
+from strands_cli.workflow.patterns.pattern_models import PATTERNS as PATTERNS
+from strands_cli.workflow.patterns.pattern_models import Pattern as Pattern
+from strands_cli.workflow.patterns.pattern_models import reserved_names as reserved_names
+from strands_cli.workflow.patterns.pattern_models import tag_of as tag_of
+from strands_cli.workflow.patterns.routing import RoutingConfig as RoutingConfig
+from strands_cli.workflow.patterns.workflow import DagConfig as DagConfig
+from strands_cli.workflow.patterns.workflow import Task as Task
