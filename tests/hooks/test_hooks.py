@@ -232,6 +232,6 @@ def test_each_call_of_a_hook_is_traced_with_its_plugin_and_time(site: Path, word
     lines: list[str] = []
     hooks = open_hooks(["strands-hooks-no"], path=[str(site)], trace=lines.append)
     hooks.decide_call(record(), CALL, ALLOWED)
-    wording(lines[0].rpartition(", ")[0])
-    assert lines[1].startswith("hook strands_decide_call(shout) of strands-hooks-no: deny (because), ")
-    assert all(line.endswith(" ms") for line in lines)
+    (line,) = lines
+    wording(line.rpartition(", ")[0])
+    assert line.endswith(" ms")

@@ -220,7 +220,7 @@ def test_the_plugin_that_is_named_first_is_the_outermost_and_none_gets_around_re
 def test_policy_alone_answers_without_a_thread_where_no_plugin_decides() -> None:
     hooks = open_hooks()
     context = HookContext(rules=(Rule("deny", "echo", "user", "here"),), request=Request(("echo",)))
-    assert hooks.others("strands_decide_call") == ()
+    assert hooks.implementers("strands_decide_call") == ()
     assert hooks.decide_call(None, ToolCall("echo"), context).rule == "here"
 
 

@@ -1,4 +1,4 @@
-"""`strands doctor`: the core's own checks, as the first implementation of the hook that plugins add theirs with."""
+"""`strands doctor`: the checks of the program, and those that hook plugins add."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from strands_cli.doctor import machine, setup
 from strands_cli.doctor.os_layers import Found, find_layers
 from strands_cli.doctor.sandbox_engines import Engine, find_engines
 from strands_cli.errors import StrandsCliError
-from strands_cli.hooks import Check, HookContext, Hooks, hookimpl, open_hooks
+from strands_cli.hooks import Check, HookContext, Hooks, open_hooks
 from strands_cli.policy import Policy, Rule
 
 CORE = "core checks"
@@ -45,10 +45,8 @@ class CoreChecks:
         self._not_tested = not_tested
         self.engines: tuple[Engine, ...] = ()
 
-    @hookimpl
-    def strands_doctor_checks(self, context: HookContext) -> list[Check]:
+    def check(self, context: HookContext) -> list[Check]:
         """Look at the machine and at what is set up."""
-        plugins = tuple(name for name in self._hooks.plugins if name != CORE)
         catalog = self._hooks.discover(context)
         environ, settings, folder = os.environ, self._settings, self._folder
         looks: list[tuple[str, Callable[[], Iterable[Check]]]] = [
@@ -60,7 +58,7 @@ class CoreChecks:
             ("engines", lambda: self._test_engines(catalog, context.rules)),
             ("policy", lambda: setup.check_policies(settings, folder)),
             ("lock", lambda: setup.check_lock(folder, catalog, settings)),
-            ("hook plugins", lambda: setup.check_hooks(self._hooks.findings, plugins)),
+            ("hook plugins", lambda: setup.check_hooks(self._hooks.findings, self._hooks.plugins)),
             ("permissions", lambda: modes.check_modes(settings, folder, search_path())),
             ("runs", lambda: machine.check_runs(settings)),
             ("terminal", lambda: machine.check_terminal(environ)),
@@ -102,6 +100,6 @@ def examine(settings: Settings, folder: Path, *, with_engines: bool = True) -> E
         policy, not_tested = Policy(), "no rule is known while a policy file is wrong"
     hooks = open_hooks(hook.word for hook in policy.hooks)
     checks = CoreChecks(settings, folder, hooks, not_tested)
-    hooks.manager.register(checks, CORE)
-    lines = hooks.doctor_checks(HookContext(rules=policy.rules))
-    return Examination(tuple(sorted(lines, key=lambda line: line[0] != CORE)), tuple(find_layers()), checks.engines)
+    context = HookContext(rules=policy.rules)
+    lines = [*((CORE, check) for check in checks.check(context)), *hooks.doctor_checks(context)]
+    return Examination(tuple(lines), tuple(find_layers()), checks.engines)

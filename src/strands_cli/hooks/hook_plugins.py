@@ -13,8 +13,6 @@ import pluggy
 from strands_cli.catalog import EntryPoint, Scan, normalise, read_entry_points, scan_installed, search_path
 from strands_cli.errors import Finding, did_you_mean
 from strands_cli.hooks import hookspecs as specs
-from strands_cli.hooks.core import NAME as CORE
-from strands_cli.hooks.core import Core
 from strands_cli.hooks.manager import Hooks, Tell
 
 
@@ -25,7 +23,7 @@ def open_hooks(
     tell: Tell = lambda _line: None,
     trace: Tell | None = None,
 ) -> Hooks:
-    """Register the core's implementations and the hook plugins of the named distributions.
+    """Register the hook plugins of the named distributions.
 
     A plugin that is named and cannot be used is an error finding: it may be what makes the others safe.
 
@@ -37,9 +35,7 @@ def open_hooks(
     """
     manager = pluggy.PluginManager(specs.PROJECT)
     manager.add_hookspecs(specs)
-    core = Core(path)
-    manager.register(core, CORE)
-    hooks = Hooks(manager, core, tell=tell, is_traced=trace is not None)
+    hooks = Hooks(manager, path, tell=tell)
     if trace is not None:
         _trace(manager, trace)
     named = list(dict.fromkeys(normalise(name) for name in distributions))

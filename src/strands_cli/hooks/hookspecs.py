@@ -22,7 +22,7 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 def strands_register_tools(context: HookContext) -> Iterable[ToolRecord]:  # type: ignore[empty-body]
     """Give records of tools; those of all implementations are joined.
 
-    The core's implementation is the scan of installed distributions. A record is data: what it names is imported only
+    They are added to those of the installed distributions. A record is data: what it names is imported only
     when a workflow uses it, from the distribution it names, which must be installed.
     """
 
@@ -31,8 +31,8 @@ def strands_register_tools(context: HookContext) -> Iterable[ToolRecord]:  # typ
 def strands_allow_tool(record: ToolRecord | None, ref: str, context: HookContext) -> Decision | None:
     """Say whether a tool that a workflow names as `ref` may be used at all; asked before anything is imported.
 
-    The strongest answer of all implementations holds: deny, then ask, then allow; None is no answer. The core's
-    implementation is policy: `context.rules` over `context.request`. `record` is None for Python that the workflow
+    The strongest answer holds: deny, then ask, then allow; None leaves it to the others. Policy's answer, which is
+    `context.rules` over `context.request`, is always among them. `record` is None for Python that the workflow
     names itself. An implementation that raises denies.
     """
 
@@ -89,15 +89,4 @@ def strands_doctor_checks(context: HookContext) -> Iterable[Check]:  # type: ign
     """Give lines for `strands doctor`."""
 
 
-NAMES = (
-    "strands_register_tools",
-    "strands_allow_tool",
-    "strands_decide_call",
-    "strands_before_load",
-    "strands_after_load",
-    "strands_after_call",
-    "strands_wrap_tool",
-    "strands_register_providers",
-    "strands_register_commands",
-    "strands_doctor_checks",
-)
+NAMES = tuple(name for name in list(globals()) if name.startswith("strands_"))

@@ -1,18 +1,16 @@
-"""Asks every plugin of a hook, one by one: what one provokes is told with its name and never stops the others."""
+"""Ask the plugins of a hook one by one, contain what one raises, and join their answers to the decision of policy."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pluggy
 
-from strands_cli.catalog import Catalog, Scan, ToolRecord, find_package, join_records, normalise
+from strands_cli.catalog import Catalog, Scan, ToolRecord, find_package, join_records, normalise, scan_tools
 from strands_cli.errors import Denied, Finding
-from strands_cli.hooks.core import NAME as CORE
-from strands_cli.hooks.core import Core
 from strands_cli.hooks.hook_values import Check, HookContext, ToolCall, Wrapper
 from strands_cli.policy import Decision, decide, strongest
 
@@ -34,45 +32,41 @@ class Hooks:
     """The hook plugins in force.
 
     Attributes:
-        manager: pluggy's, with the core's implementations registered first.
-        core: The core's implementations.
+        manager: pluggy's.
+        path: Where tools are looked for; `sys.path` without the current directory by default.
         findings: What is wrong with hook plugins; an error among them means that nothing may run.
         tell: Takes one line for the person, for notifications that failed; from any thread.
-        is_traced: Whether each call of a hook is told.
     """
 
     manager: pluggy.PluginManager
-    core: Core
+    path: Sequence[str] | None = None
     findings: list[Finding] = field(default_factory=list)
     tell: Tell = lambda _line: None
-    is_traced: bool = False
 
     @property
     def plugins(self) -> tuple[str, ...]:
         """The distributions whose hook plugins are in force, in the order of their registration."""
-        return tuple(name for name, _ in self.manager.list_name_plugin() if name != CORE)
+        return tuple(name for name, _ in self.manager.list_name_plugin())
 
-    def others(self, hook: str) -> tuple[str, ...]:
-        """Return the plugins besides the core that implement a hook; their code may block, and may raise anything."""
-        implementations = getattr(self.manager.hook, hook).get_hookimpls()
-        return tuple(one.plugin_name for one in implementations if one.plugin_name != CORE)
+    def implementers(self, hook: str) -> tuple[str, ...]:
+        """Return the plugins that implement a hook; their code may block, and may raise anything."""
+        return tuple(one.plugin_name for one in getattr(self.manager.hook, hook).get_hookimpls())
 
     def discover(self, context: HookContext) -> Catalog:
-        """Return the catalog of all tools that any plugin registers; what is wrong with one is a finding."""
-        found: list[ToolRecord] = []
-        findings: list[Finding] = []
+        """Return the catalog of installed tools and of those that plugins register; a faulty plugin is a finding."""
+        found, seen = scan_tools(self.path)
+        seen.findings += self.findings
         for plugin, given in self._ask("strands_register_tools", context=context):
-            found += given if plugin == CORE else self._records(plugin, given, findings)
-        self.core.seen.findings += [*self.findings, *findings]
-        return join_records(found, self.core.seen)
+            found += _records(plugin, given, seen)
+        return join_records(found, seen)
 
     def allow_tool(self, record: ToolRecord | None, ref: str, context: HookContext) -> Decision:
-        """Return the strongest answer on whether a tool may be used at all."""
-        return self._strongest("strands_allow_tool", context, record=record, ref=ref)
+        """Return the strongest answer on whether a tool may be used at all, of policy and of the plugins."""
+        return self._decide("strands_allow_tool", context, record=record, ref=ref)
 
     def decide_call(self, record: ToolRecord | None, call: ToolCall, context: HookContext) -> Decision:
-        """Return the strongest answer on one call; the core's is always among them, so others can only tighten."""
-        return self._strongest("strands_decide_call", context, record=record, call=call)
+        """Return the strongest answer on one call; policy's is always among them, so plugins can only tighten."""
+        return self._decide("strands_decide_call", context, record=record, call=call)
 
     def before_load(self, record: ToolRecord) -> None:
         """Notify that a tool is about to be imported."""
@@ -124,14 +118,13 @@ class Hooks:
         return lines
 
     def _ask(self, hook: str, **given: Any) -> Iterator[tuple[str, Any]]:
-        """Call each plugin's implementation by itself, the core first; yield its name and what it answered."""
+        """Call each plugin's implementation by itself; yield its name and what it answered."""
         implementations = getattr(self.manager.hook, hook).get_hookimpls()
-        for implementation in sorted(implementations, key=lambda one: one.plugin_name != CORE):
+        for implementation in implementations:
             others = [one.plugin for one in implementations if one is not implementation]
             caller = self.manager.subset_hook_caller(hook, others)
             try:
-                own = given if implementation.plugin_name == CORE else {k: _copied(v) for k, v in given.items()}
-                answers = caller(**own)
+                answers = caller(**{name: _copied(value) for name, value in given.items()})
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # noqa: BLE001 - a plugin may raise anything, SystemExit too
@@ -140,50 +133,25 @@ class Hooks:
                 # pluggy leaves None out of the answers.
                 yield implementation.plugin_name, answers[0] if answers else None
 
-    def _strongest(self, hook: str, context: HookContext, **given: Any) -> Decision:
-        if context.request is not None and not self.is_traced and not self.others(hook):
-            return decide(context.rules, context.request)  # what the core answers, without the way there
-        decisions = self._decisions(hook, context=context, **given)
-        # Of equals the first holds: a plugin's denial keeps a tool from being imported, the workflow's own does not,
-        # and its question is one that no option answers.
-        return strongest(sorted(decisions, key=lambda decision: decision.plugin is None))
-
-    def _decisions(self, hook: str, **given: Any) -> list[Decision]:
-        """Return all answers; a plugin that fails to answer denies."""
+    def _decide(self, hook: str, context: HookContext, **given: Any) -> Decision:
+        """Join what the plugins answer to the decision of policy; a plugin that fails to answer denies."""
+        if context.request is None:
+            return Decision("deny", f"{hook} has no request to decide on")
         decisions = []
-        for plugin, answer in self._ask(hook, **given):
-            if plugin == CORE and isinstance(answer, Raised):
-                raise answer.error  # our own mistake
+        for plugin, answer in self._ask(hook, context=context, **given):
             if isinstance(answer, Decision) and answer.effect in ("allow", "ask", "deny"):
-                named = Decision(answer.effect, f"{plugin}: {answer.rule}", plugin=plugin)
-                decisions.append(answer if plugin == CORE else named)
+                decisions.append(Decision(answer.effect, f"{plugin}: {answer.rule}", plugin=plugin))
             elif answer is not None:
                 said = answer if isinstance(answer, Raised) else f"gave {type(answer).__name__}, not a Decision"
                 decisions.append(Decision("deny", f"the hook plugin {plugin} failed in {hook}: {said}", plugin=plugin))
-        return decisions or [Decision("deny", f"nobody answers {hook}")]
+        # Of equals the first holds: a plugin's denial keeps a tool from being imported, the workflow's own does not,
+        # and its question is one that no option answers.
+        return strongest([*decisions, decide(context.rules, context.request)])
 
     def _notify(self, hook: str, **given: Any) -> None:
         for plugin, answer in self._ask(hook, **given):
             if isinstance(answer, Raised):
                 self.tell(f"warning: the hook plugin {plugin} failed in {hook}: {answer}")
-
-    def _records(self, plugin: str, given: Any, findings: list[Finding]) -> list[ToolRecord]:
-        """Return the records a plugin may register: of distributions that are installed."""
-        records = _all_of(given, ToolRecord)
-        if records is None:
-            said = given if isinstance(given, Raised) else f"it gave {type(given).__name__}, not tool records"
-            message = f"the hook plugin {plugin} registers no tools: {said}"
-            findings.append(Finding("hook-failed", message, None, f"upgrade {plugin}"))
-            return []
-        seen, kept = self.core.seen, []
-        for record in records:
-            name = normalise(record.distribution)
-            if name in seen.records:
-                kept.append(_attributed(record, plugin, name, seen))
-            else:
-                message = f"the hook plugin {plugin} registers '{record.name}' of '{record.distribution}', "
-                findings.append(Finding("hook-failed", message + "which is not installed", None, f"pip install {name}"))
-        return kept
 
     def _named(self, hook: str) -> dict[str, tuple[str, str]]:
         """Return names with object references; of two plugins that give one name neither counts."""
@@ -199,6 +167,27 @@ class Hooks:
                 owners = " and ".join(plugin for _, plugin in claims)
                 self.tell(f"warning: {owners} both give '{name}' ({hook}); neither is used")
         return {name: claims[0] for name, claims in found.items() if len(claims) == 1}
+
+
+def _records(plugin: str, given: Any, seen: Scan) -> list[ToolRecord]:
+    """Return the records that a plugin may register: of distributions that are installed."""
+    records = _all_of(given, ToolRecord)
+    if records is None:
+        said = given if isinstance(given, Raised) else f"it gave {type(given).__name__}, not tool records"
+        message = f"the hook plugin {plugin} registers no tools: {said}"
+        seen.findings.append(Finding("hook-failed", message, None, f"upgrade {plugin}"))
+        return []
+    found = []
+    for record in records:
+        name = normalise(record.distribution)
+        if name in seen.records:
+            found.append(_attributed(record, plugin, name, seen))
+        else:
+            message = f"the hook plugin {plugin} registers '{record.name}' of '{record.distribution}', "
+            seen.findings.append(
+                Finding("hook-failed", message + "which is not installed", None, f"pip install {name}")
+            )
+    return found
 
 
 def _attributed(record: ToolRecord, plugin: str, distribution: str, seen: Scan) -> ToolRecord:

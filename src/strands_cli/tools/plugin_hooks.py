@@ -46,15 +46,15 @@ class CallHooks:
         hooks = self.hooks
         if hooks is None:
             return decide(self.rules, request)
-        record, call, context = tool.planned.record, call_of(tool, request, scope), self._context(request, scope)
-        others = hooks.others("strands_decide_call")
-        if not others:
-            return hooks.decide_call(record, call, context)
+        plugins = hooks.implementers("strands_decide_call")
+        if not plugins:
+            return decide(self.rules, request)
+        record, call, context = tool.planned.declared, call_of(tool, request, scope), self._context(request, scope)
         try:
             answer = await bounded(lambda: asyncio.to_thread(hooks.decide_call, record, call, context), ANSWER_S)
         except TimeoutError:
-            said = f"no answer within {ANSWER_S:g} s of the hook plugin {' or '.join(others)}"
-            return Decision("deny", said, plugin=others[0])
+            said = f"no answer within {ANSWER_S:g} s of the hook plugin {' or '.join(plugins)}"
+            return Decision("deny", said, plugin=plugins[0])
         if isinstance(answer, Raised):
             raise answer.error
         decision: Decision = answer
@@ -63,13 +63,13 @@ class CallHooks:
     async def tell(self, tool: LoadedTool, request: Request, scope: StepScope, result: Result) -> None:
         """Let plugins know what came of a call that was made or refused."""
         hooks = self.hooks
-        if hooks is None or not hooks.others("strands_after_call"):
+        if hooks is None or not hooks.implementers("strands_after_call"):
             return
-        record, call, context = tool.planned.record, call_of(tool, request, scope), self._context(request, scope)
+        record, call, context = tool.planned.declared, call_of(tool, request, scope), self._context(request, scope)
         try:
             answer = await bounded(lambda: asyncio.to_thread(hooks.after_call, record, call, result, context), ANSWER_S)
         except TimeoutError:
-            named = " or ".join(hooks.others("strands_after_call"))
+            named = " or ".join(hooks.implementers("strands_after_call"))
             hooks.tell(f"warning: the hook plugin {named} took over {ANSWER_S:g} s in strands_after_call")
             return
         if isinstance(answer, Raised):
