@@ -1,4 +1,4 @@
-"""A file with one reusable agent: what people call it, its contract, and the tests it brings."""
+"""Files with one reusable agent: its name, its contract and its tests."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _NOT_IN_IDENTIFIERS = re.compile(r"[^A-Za-z0-9._:-]")
 
 
 class Expectation(FormatModel):
-    """What must hold of an answer; everything that is given must."""
+    """What is required of an answer; every key that is there is required."""
 
     output: Any = Field(default=None, description="The whole answer: JSON where there is an output_schema, else text.")
-    contains: str | tuple[str, ...] = Field(default=(), description="Texts that the answer holds.")
+    contains: str | tuple[str, ...] = Field(default=(), description="Texts that are in the answer.")
     matches: str | None = Field(default=None, description="A regular expression that is found in the answer.")
     schema_: Mapping[str, Any] | None = Field(
         default=None, alias="schema", description="A JSON Schema that the answer satisfies, narrower than its own."
@@ -37,20 +37,20 @@ class Expectation(FormatModel):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The texts that the answer must hold."""
+        """The texts that must be in the answer."""
         return (self.contains,) if isinstance(self.contains, str) else self.contains
 
 
 class AgentTest(FormatModel):
-    """One test of an agent: what it is given, what its model says, and what must come of it."""
+    """One test of an agent: its input, the turns of its model, and what is required of its answer."""
 
-    name: str = Field(min_length=1, description="What the test claims; no two are called the same.")
-    input: Any = Field(default="", description="What the agent is given: text, or a value that is given as JSON.")
+    name: str = Field(min_length=1, description="What the test claims; each test has another name.")
+    input: Any = Field(default="", description="The input of the agent: text, or a value that is passed as JSON.")
     vars: Mapping[str, Any] = Field(default_factory=dict, description="Values for the templates of the prompt.")
     recording: str | tuple[Mapping[str, Any], ...] | None = Field(
         default=None, description="The model's turns, or a file that `--record` wrote. Without it: with --live only."
     )
-    expect: Expectation = Field(default_factory=Expectation, description="What must hold of the answer.")
+    expect: Expectation = Field(default_factory=Expectation, description="What is required of the answer.")
 
 
 class AgentFile(AgentSpec):
@@ -69,7 +69,7 @@ FOR_PEOPLE = AgentFile.model_fields.keys() - AgentSpec.model_fields.keys()
 class Atomic:
     """One agent by itself: a file of an agent, or a workflow of one agent and one step.
 
-    `whole` is None where the file has mistakes that leave no agent; `findings` are those of its shape and its tests.
+    `whole` is None where the mistakes in the file leave no agent; `findings` are those of its shape and its tests.
     """
 
     document: Document
@@ -87,12 +87,12 @@ class Atomic:
 
     @property
     def tests(self) -> tuple[AgentTest, ...]:
-        """The tests that the file brings."""
+        """The tests in the file."""
         return self.whole.tests if self.whole else ()
 
 
 def is_agent_file(value: Any) -> bool:
-    """Return whether a document is meant as a file of one agent; recordings, schemas and workflows are not."""
+    """Return whether a document looks like a file of one agent; recordings, schemas and workflows do not."""
     return (
         isinstance(value, dict)
         and not {"agents", "pattern", "recording"} & value.keys()
@@ -114,23 +114,23 @@ def read_atomic(document: Document) -> Atomic:
     """Return the one agent of a file with every mistake in its shape and its tests.
 
     Raises:
-        InvalidInput: it holds no agent, or several, or an agent that takes more than one step.
+        InvalidInput: It has no agent, or several, or an agent that takes more than one step.
     """
     value = document.value
     if isinstance(value, dict) and "agents" in value:
         if not is_single_step(value):
-            raise _no_agent(document, "it is a workflow, and not of one agent that takes one step")
+            raise _no_agent(document, "it is a workflow, but not one of one agent and one step")
         text = value.get("description")
         return Atomic(document, str(value["name"]), text, str(value["version"]), is_workflow=True, whole=None)
     if not isinstance(value, dict):
-        raise _no_agent(document, "it holds no mapping")
+        raise _no_agent(document, "it is not a mapping")
     return _agent_file(document)
 
 
 def _no_agent(document: Document, why: str) -> InvalidInput:
     fix = "an agent has `prompt:` at the top of its file; `strands run` runs workflows"
-    found = Finding("ref-not-one-agent", f"this is no file of one agent: {why}", document.where(""), fix)
-    return InvalidInput(f"{document.file} holds no single agent", findings=[found, *document.findings])
+    found = Finding("ref-not-one-agent", f"this is not a file of one agent: {why}", document.where(""), fix)
+    return InvalidInput(f"{document.file} does not have one agent", findings=[found, *document.findings])
 
 
 def _agent_file(document: Document) -> Atomic:
@@ -147,12 +147,12 @@ def _agent_file(document: Document) -> Atomic:
 
 
 def check_tests(whole: AgentFile, document: Document) -> Iterator[Finding]:
-    """Report tests that could not tell anything: two of one name, a pattern, schema or recording that is none."""
+    """Report tests that cannot work: two with one name, or a wrong pattern, schema or recording."""
     seen: set[str] = set()
     for index, test in enumerate(whole.tests):
         at = f"/tests/{index}"
         if test.name in seen:
-            message = f"two tests are called {test.name!r}"
+            message = f"two tests have the name {test.name!r}"
             yield Finding("bad-test", message, document.where(f"{at}/name"), "give each a name of its own")
         seen.add(test.name)
         yield from _check_expectation(test, at, document)
@@ -167,7 +167,7 @@ def _check_expectation(test: AgentTest, at: str, document: Document) -> Iterator
         fix = "add `expect:` with output, contains, matches, schema or error"
         yield Finding("bad-test", message, document.where(at), fix)
     if wanted.error is not None and wanted.model_fields_set != {"error"}:
-        message = f"the test {test.name!r} expects an error, and something of an answer that there will not be"
+        message = f"the test {test.name!r} expects an error, and an answer too"
         yield Finding("bad-test", message, document.where(f"{at}/expect"), "keep one of the two")
     if wanted.matches is not None and (problem := check_regex(wanted.matches, document.where(f"{at}/expect/matches"))):
         yield problem
@@ -181,7 +181,7 @@ def _check_turns(recording: str | tuple[Mapping[str, Any], ...], at: str, docume
     if not isinstance(recording, str):
         written = {"recording": VERSION, "steps": {STEP: [dict(turn) for turn in recording]}}
         _, found = load_recording(Document(document.file, "", written, {}))
-        # The places are those of the list in the test, not of the recording that it will be.
+        # The places are those of the list in the test, not of the recording that is made of it.
         for problem in found:
             below = problem.where.pointer.removeprefix(f"/steps/{STEP}") if problem.where else ""
             yield Finding(problem.code, problem.message, document.where(at + below), problem.fix)
@@ -195,10 +195,10 @@ def _check_turns(recording: str | tuple[Mapping[str, Any], ...], at: str, docume
 
 
 def require_sound(atomic: Atomic) -> None:
-    """Check that the shape of an agent's file is right, and its tests are.
+    """Check that the shape and the tests of an agent's file are right.
 
     Raises:
-        InvalidInput: it is not.
+        InvalidInput: They are not.
     """
     if has_errors(atomic.findings):
         raise InvalidInput(f"{atomic.document.file} is not a valid agent", findings=atomic.findings)

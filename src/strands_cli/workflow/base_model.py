@@ -1,4 +1,4 @@
-"""What every model of the workflow format has in common: frozen, no unknown keys, `x-*` notes dropped."""
+"""The base of all models of the workflow format: frozen, without unknown keys and without `x-*` notes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Scalar = str | bool | int | float | None
 
 
 def without_notes(value: Any) -> Any:
-    """Return a mapping without its `x-*` keys, which are the author's notes; anything else as it is."""
+    """Return a mapping without its `x-*` keys, which are the author's notes; other values unchanged."""
     if not isinstance(value, dict):
         return value
     return {key: item for key, item in value.items() if not key.startswith(NOTE_PREFIX)}
@@ -30,7 +30,7 @@ Named = Annotated[Mapping[Identifier, T], BeforeValidator(without_notes)]
 class FormatModel(BaseModel):
     """One object of the format; keys that start with `x-` are the author's notes and are ignored."""
 
-    # Nested models are compiled into the root's validator; compiling each alone as well would double the start-up.
+    # The root's validator contains those of nested models; compiling each by itself too would double the start-up.
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
@@ -48,19 +48,19 @@ class FormatModel(BaseModel):
     def _read_keys(cls, value: Any, info: ValidationInfo) -> Any:
         if not isinstance(value, dict):
             return cls.expand(value)
-        kept = without_notes(value)
+        keys = without_notes(value)
         if info.context:
-            kept = cls._read_document_keys(kept)
-        return cls.expand(kept)
+            keys = cls._read_document_keys(keys)
+        return cls.expand(keys)
 
     @classmethod
     def expand(cls, value: Any) -> Any:
-        """Turn a shorthand of the format into the full object; the plain models have none."""
+        """Turn a short form of the format into the full object; most models have none."""
         return value
 
     @classmethod
     def _read_document_keys(cls, value: dict[str, Any]) -> dict[str, Any]:
-        """Read an empty key (`tags:`) as absent, and refuse the spellings that only Python code uses (`as_`)."""
+        """Read an empty key (`tags:`) as absent, and refuse names that exist only in Python (`as_`)."""
         for name, field in cls.model_fields.items():
             if field.alias and field.alias != name and name in value:
                 raise PydanticCustomError("unknown_key", "{key}", {"key": name})

@@ -1,6 +1,6 @@
-"""Workflows written in Python: typed functions that return the parts of the format as they would stand in a file.
+"""Functions that build workflows in Python; they return the parts of the format as in a file.
 
-Nothing is checked here. What they build goes through the same door as a file, so that it gets the same findings.
+They check nothing: a workflow is loaded from its parts as from a file, with the same findings.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def agent(
 ) -> AgentPart:
     """Describe an agent; `fields` are further keys of the format (`inference`, `limits`, `input_schema`)."""
     return AgentPart(
-        _given(
+        _without_none(
             prompt=prompt,
             tools=tools,
             provider=provider,
@@ -79,7 +79,7 @@ def step(
     tool_overrides: Sequence[ToolName] | None = None,
 ) -> StepPart:
     """Describe one turn of an agent; without an input it gets what the step before it answered."""
-    return StepPart(_given(agent=agent, input=input, vars=vars, tool_overrides=tool_overrides))
+    return StepPart(_without_none(agent=agent, input=input, vars=vars, tool_overrides=tool_overrides))
 
 
 def gate(
@@ -93,7 +93,7 @@ def gate(
     """Describe a question to a person; `pattern` must match the whole answer."""
     validation = {"pattern": pattern} if pattern is not None else None
     return StepPart(
-        _given(
+        _without_none(
             type="hitl",
             prompt=prompt,
             context_display=context_display,
@@ -106,7 +106,7 @@ def gate(
 
 def call(tool: str, input: Mapping[str, Any] | None = None) -> StepPart:  # noqa: A002 - the word of the format
     """Describe one call of a tool without a model; strings in the input are templates."""
-    return StepPart(_given(tool=tool, input=input))
+    return StepPart(_without_none(tool=tool, input=input))
 
 
 def task(
@@ -118,12 +118,12 @@ def task(
     on_error: OnError | None = None,
 ) -> TaskPart:
     """Describe a step that starts as soon as the tasks in `deps` are done."""
-    return TaskPart(_given(id=id, deps=deps, description=description, on_error=on_error, **what))
+    return TaskPart(_without_none(id=id, deps=deps, description=description, on_error=on_error, **what))
 
 
 def branch(id: str, *steps: StepPart, on_error: OnError | None = None) -> BranchPart:  # noqa: A002
     """Describe steps that run beside those of other branches."""
-    return BranchPart(_given(id=id, steps=steps, on_error=on_error))
+    return BranchPart(_without_none(id=id, steps=steps, on_error=on_error))
 
 
 def edge(from_: str, *to: str) -> EdgePart:
@@ -132,7 +132,7 @@ def edge(from_: str, *to: str) -> EdgePart:
 
 
 def choose(from_: str, choices: Mapping[str, str]) -> EdgePart:
-    """Lead from a node to the first node whose condition holds; the condition `else` always holds."""
+    """Lead from a node to the first node whose condition is true; the condition `else` always is."""
     return EdgePart({"from": from_, "choose": [{"when": when, "to": to} for when, to in choices.items()]})
 
 
@@ -155,7 +155,7 @@ def routing(
     review_router: StepPart | None = None,
 ) -> PatternPart:
     """Let an agent choose which of the routes is run."""
-    chooser = _given(**router, max_retries=max_retries, review_router=review_router)
+    chooser = _without_none(**router, max_retries=max_retries, review_router=review_router)
     then = {name: {"then": list(steps)} for name, steps in routes.items()}
     return _pattern("routing", router=chooser, routes=then, default=default)
 
@@ -176,7 +176,7 @@ def evaluator_optimizer(
     review_gate: StepPart | None = None,
 ) -> PatternPart:
     """Let an agent write drafts until another gives one `min_score` points (0 to 100)."""
-    accept = _given(min_score=min_score, max_iters=max_iters)
+    accept = _without_none(min_score=min_score, max_iters=max_iters)
     return _pattern(
         "evaluator_optimizer", producer=producer, producer_input=producer_input, evaluator=evaluator, accept=accept,
         revise_prompt=revise_prompt, review_gate=review_gate,
@@ -196,10 +196,10 @@ def orchestrator_workers(
     writeup: StepPart | None = None,
 ) -> PatternPart:
     """Let an agent split the work, and the agent `worker` do each part."""
-    limits = _given(max_workers=max_workers, max_rounds=max_rounds)
+    limits = _without_none(max_workers=max_workers, max_rounds=max_rounds)
     return _pattern(
-        "orchestrator_workers", orchestrator=_given(**orchestrator, limits=limits or None),
-        decomposition_review=decomposition_review, worker_template=_given(agent=worker, tools=worker_tools),
+        "orchestrator_workers", orchestrator=_without_none(**orchestrator, limits=limits or None),
+        decomposition_review=decomposition_review, worker_template=_without_none(agent=worker, tools=worker_tools),
         reduce_review=reduce_review, reduce=reduce, writeup=writeup,
     )  # fmt: skip
 
@@ -210,17 +210,17 @@ def graph(nodes: Mapping[str, StepPart], *edges: EdgePart, max_iterations: int |
 
 
 def _pattern(name: str, **config: Any) -> PatternPart:
-    return PatternPart({"type": name, "config": _given(**config)})
+    return PatternPart({"type": name, "config": _without_none(**config)})
 
 
-def _given(**fields: Any) -> dict[str, Any]:
+def _without_none(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
 def written(value: Any) -> Any:
-    """Return a part of the format, a whole `WorkflowSpec` too, as it would stand in a file: what was set, by alias."""
+    """Return a part of the format, or a whole `WorkflowSpec`, as in a file: the fields that were set, by alias."""
     if isinstance(value, FormatModel):
-        # A gate made in Python need not say that it is one; in a file it must.
+        # `type` of a gate is optional in Python and required in a file.
         names = [name for name in type(value).model_fields if name in value.model_fields_set or name == "type"]
         fields = {type(value).model_fields[name].alias or name: getattr(value, name) for name in names}
         fields |= value.__pydantic_extra__ or {}
@@ -236,11 +236,11 @@ def workflow_text(workflow: Any) -> str:
     """Return a workflow as the text of a file.
 
     Raises:
-        UsageError: it holds something that no file could.
+        UsageError: It has a value that a file cannot have.
     """
     try:
         return json.dumps(written(workflow), ensure_ascii=False, indent=2, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise UsageError(
-            f"the workflow holds a value that no file could: {error}", fix="give text, numbers, lists"
+            f"the workflow has a value that a file cannot have: {error}", fix="give text, numbers, lists"
         ) from error

@@ -18,12 +18,16 @@ def escape(key: str | int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file that has been read: its text, its value, and where every node stands.
+    """A file that has been read.
 
-    `value` holds only what JSON can hold; mapping keys are strings. Positions are 1-based lines and columns by JSON
-    pointer: `positions` those of the values, `keys` those of the keys of mapping entries. `aliases` says for a node
-    that came from an anchor or a merge key which pointer it was written at. `findings` are faults that left a value
-    to go on with (a duplicate key, a number that JSON cannot hold); whoever uses the value reports them.
+    Positions are 1-based lines and columns by JSON pointer.
+
+    Attributes:
+        value: JSON; the keys of mappings are strings.
+        positions: Those of the values.
+        keys: Those of the keys of mappings.
+        aliases: For a node that comes from an anchor or a merge key, the pointer at which it is written.
+        findings: Mistakes in spite of which there is a value (a duplicate key, a number that JSON does not have).
     """
 
     file: str
@@ -35,18 +39,18 @@ class Document:
     findings: tuple[Finding, ...] = ()
 
     def where(self, pointer: str, *, key: bool = False) -> Where:
-        """Say where a node stands; an unknown pointer gives the place of its nearest known ancestor.
+        """Return the place of a node; an unknown pointer gives the place of its nearest known ancestor.
 
         Args:
-            pointer: JSON pointer of the node; it is kept as it is in the answer.
-            key: Whether the key is meant rather than the value. A value that begins on a later line than its key is
-                always given the place of its key.
+            pointer: JSON pointer of the node; the answer repeats it.
+            key: Whether the key is meant rather than the value. For a value that begins on a later line than its key
+                it is always the key.
         """
         line, column = self._position(pointer, key)
         return Where(self.file, line, column, pointer)
 
     def where_in_text(self, pointer: str, line: int | None) -> Where:
-        """Say where a line of a text stands (1-based); exact in a literal block (`|`), else the place of the text."""
+        """Return the place of a line (1-based) of a text, exact in a literal block (`|`), else that of the text."""
         start = self._position(pointer, key=False)
         value = self.positions.get(pointer)
         header = self.text.split("\n", value[0])[value[0] - 1][value[1] - 1 :] if value else ""

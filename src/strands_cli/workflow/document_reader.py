@@ -13,10 +13,10 @@ STDIN = "-"
 
 
 def read_document(source: Path | str, text: str | None = None) -> Document:
-    """Read a YAML or JSON file, or the given text.
+    """Read a YAML or JSON file, or a text.
 
     Args:
-        source: Path of the file, or `-` for standard input; with `text` only the name that findings show.
+        source: Path of the file, or `-` for standard input; with `text` only its name in findings.
         text: The text, if it has been read already.
 
     Raises:

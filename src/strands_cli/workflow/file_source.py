@@ -1,4 +1,4 @@
-"""The files a workflow names, read from disk or as a run has kept them: a resumed run sees what it began with."""
+"""The files that a workflow names, read from disk or from what a run has stored."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from strands_cli.errors import Finding, InvalidInput
 from strands_cli.workflow.document import Document
 from strands_cli.workflow.document_reader import read_document
 
-_ELSEWHERE = "check it where its files are"
+_ELSEWHERE = "check it in the folder with its files"
 
 
 @dataclass(frozen=True, slots=True)
 class FileSnapshot:
-    """What a run kept: its workflow's folder, and texts by `place_of` their files; anything else is read from disk.
+    """The files that a run has stored, so that a resumed run uses the texts it began with.
 
-    `is_all` tells that nothing else may be read: a file that is named and not kept is a warning.
+    Attributes:
+        folder: The workflow's folder.
+        texts: The texts by `place_of` their files; other files are read from disk.
+        is_all: Whether other files must not be read; one that is named is then a warning.
     """
 
     folder: Path | None = None
@@ -26,7 +29,7 @@ class FileSnapshot:
     is_all: bool = False
 
     def read(self, path: Path, shown: Path | None = None) -> Document:
-        """Return a file as a document; `shown` is how findings call it. Raises as `read_document` does."""
+        """Return a file as a document; `shown` is its name in findings. Raises as `read_document` does."""
         text = self.texts.get(place_of(path))
         if text is None and self.is_all:
             finding = Finding("file-not-read", f"'{shown or path}' is not read here", None, _ELSEWHERE, "warning")
@@ -36,8 +39,8 @@ class FileSnapshot:
     def text(self, path: Path) -> str | None:
         """Return a file's text, or None where it cannot be read."""
         try:
-            kept = self.texts.get(place_of(path))
-            return kept if kept is not None or self.is_all else path.read_text(encoding="utf-8")
+            stored = self.texts.get(place_of(path))
+            return stored if stored is not None or self.is_all else path.read_text(encoding="utf-8")
         except (OSError, ValueError):
             return None
 
@@ -46,5 +49,5 @@ NO_SNAPSHOT = FileSnapshot()
 
 
 def place_of(path: str | Path) -> str:
-    """Return the one name under which a file's text is kept; it need not exist any more."""
+    """Return the name under which a file's text is stored; the file need not exist."""
     return os.path.realpath(path)

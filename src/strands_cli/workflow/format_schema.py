@@ -14,7 +14,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TITLE = "strands-cli workflow"
 AGENT_TITLE = "strands-cli agent"
 
-# Objects that may be written as one word, and the object form that the word stands for.
+# Objects with a short form, and the schema of that.
 _SHORTHANDS: dict[str, dict[str, Any]] = {
     ToolEntry.__name__: {"type": "string", "pattern": ".", "description": "The tool's name."},
     InputSpec.__name__: {"enum": ["string", "number", "integer", "boolean", "array", "object", None]},
@@ -25,7 +25,7 @@ def workflow_schema() -> dict[str, Any]:
     """Return the JSON Schema (Draft 2020-12) of a workflow.
 
     It accepts what `load_spec` accepts as far as shape goes, shorthands included; what depends on other parts of the
-    file (references, templates) only `load_spec` can tell.
+    file (references, templates), only `load_spec` checks.
     """
     return _schema_of(WorkflowSpec, TITLE)
 
@@ -91,7 +91,7 @@ def _open_to_notes(definition: dict[str, Any]) -> None:
 
 
 def _accept_older_spellings(definitions: dict[str, Any]) -> None:
-    """Describe what the models read besides their own fields: `callable` for `tool`, one node for a list of them."""
+    """Describe the other forms that the models accept: `callable` for `tool`, one node for a list of nodes."""
     entry = definitions[ToolEntry.__name__]["anyOf"][1]
     entry["properties"]["callable"] = {
         "type": "string",
@@ -108,22 +108,22 @@ def _accept_older_spellings(definitions: dict[str, Any]) -> None:
 
 
 def _tidy(node: Any) -> Any:
-    """Drop generated titles, and let notes stand beside the author's own names."""
+    """Remove generated titles, and allow notes beside the author's names."""
     if isinstance(node, list):
         return [_tidy(item) for item in node]
     if not isinstance(node, dict):
         return node
-    kept = {
+    tidy = {
         key: ({name: _tidy(item) for name, item in value.items()} if key in ("properties", "$defs") else _tidy(value))
         for key, value in node.items()
         if not (key == "title" and isinstance(value, str) and value not in (TITLE, AGENT_TITLE))
     }
-    if kept.get("type") == "string" and "pattern" not in kept and "enum" not in kept and "const" not in kept:
-        kept["type"] = ["string", "number"]  # the loader reads `model_id: 4` as text
-    patterns = kept.get("patternProperties")
+    if tidy.get("type") == "string" and "pattern" not in tidy and "enum" not in tidy and "const" not in tidy:
+        tidy["type"] = ["string", "number"]  # the loader reads `model_id: 4` as text
+    patterns = tidy.get("patternProperties")
     if patterns and IDENTIFIER in patterns:
         # A name that starts with `x-` is a note, so the pattern of names must not claim it.
         named = {"^(?!x-)" + IDENTIFIER[1:]: patterns[IDENTIFIER], "^x-": True}
-        kept["patternProperties"] = named
-        kept["additionalProperties"] = False
-    return kept
+        tidy["patternProperties"] = named
+        tidy["additionalProperties"] = False
+    return tidy

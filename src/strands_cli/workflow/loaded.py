@@ -13,11 +13,14 @@ from strands_cli.workflow.model import WorkflowSpec
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What came of a document.
+    """The result of loading a document.
 
-    `spec` is there whenever the document has the shape of a workflow, also when references or templates in it are
-    wrong, so that later stages can add what they find; nothing may run while `findings` has an error. Files that the
-    workflow names (`$ref`, schema paths) are in `files`; `spec` holds their content in place of the path.
+    Attributes:
+        spec: The workflow, also where references or templates in it are wrong; None for a document of another shape.
+        findings: What is wrong; with an error among them, the workflow must not run.
+        files: The files that the workflow names (`$ref`, schema paths); `spec` has their content.
+        origins: The file and the pointer in it for each pointer of the workflow that a file has provided.
+        snapshot: The files that a run has stored.
     """
 
     spec: WorkflowSpec | None
@@ -28,12 +31,12 @@ class Loaded:
     snapshot: FileSnapshot = NO_SNAPSHOT
 
     def where(self, pointer: str, *, key: bool = False) -> Where:
-        """Say where a node was written: in the workflow, or in the file that `$ref` brought it from."""
+        """Return the place of a node: in the workflow, or in the file that `$ref` names."""
         document, place = self._written(pointer)
         return document.where(place, key=key)
 
     def where_in_text(self, pointer: str, line: int | None) -> Where:
-        """Say where a line of a text was written, as `where`."""
+        """Return the place of a line of a text, as `where`."""
         document, place = self._written(pointer)
         return document.where_in_text(place, line)
 

@@ -1,4 +1,4 @@
-"""A document to a valid `WorkflowSpec`, or every mistake in it at once."""
+"""Turns a document into a `WorkflowSpec`, or reports all of its mistakes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _PRUNING_ROUNDS = 3
 _NAMED_PARTS = ("agents", "nodes", "routes", "required", "optional")
 
 
-def load_spec(document: Document, kept: FileSnapshot = NO_SNAPSHOT) -> Loaded:
-    """Validate a document as a workflow; never raises for anything the document holds.
+def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loaded:
+    """Validate a document as a workflow; mistakes in it are findings, not exceptions.
 
     Args:
-        document: What was read.
-        kept: The files it names, where a run has kept them.
+        document: The document.
+        snapshot: The files that a run has stored.
 
     Returns:
-        The workflow and all findings: shape, references, templates and schemas, in the order of the file.
+        The workflow and all findings, in the order of the file.
     """
     from strands_cli.workflow.checks import check_spec
 
@@ -34,7 +34,7 @@ def load_spec(document: Document, kept: FileSnapshot = NO_SNAPSHOT) -> Loaded:
     spec, errors = _validate(document.value)
     candidate = spec
     if spec is None:
-        from strands_cli.workflow.validation_errors import findings_of  # a sound workflow needs no words for mistakes
+        from strands_cli.workflow.validation_errors import findings_of  # only for a workflow with mistakes
 
         findings += findings_of(errors, WorkflowSpec, document)
         candidate = _without_mistakes(document.value, errors)
@@ -43,21 +43,21 @@ def load_spec(document: Document, kept: FileSnapshot = NO_SNAPSHOT) -> Loaded:
     if candidate is not None and names_files(candidate):
         from strands_cli.workflow.references import resolve_references
 
-        resolved = resolve_references(candidate, document, kept)
+        resolved = resolve_references(candidate, document, snapshot)
         candidate, files, origins = resolved.spec, resolved.files, resolved.origins
         findings += resolved.findings
     if candidate is not None and candidate.skills:
         from strands_cli.workflow.skill_folders import check_skills
 
-        findings += check_skills(candidate.skills, document, kept)
+        findings += check_skills(candidate.skills, document, snapshot)
     if candidate is not None:
         sketch = Loaded(candidate, document, (), files, origins)
         findings += check_spec(candidate, sketch)
-    return Loaded(candidate if spec else None, document, _in_order(findings, document.file), files, origins, kept)
+    return Loaded(candidate if spec else None, document, _in_order(findings, document.file), files, origins, snapshot)
 
 
 def names_files(spec: WorkflowSpec) -> bool:
-    """Return whether an agent is kept in another file, or a schema of one is."""
+    """Return whether an agent or a schema is in another file."""
     return any(
         agent.ref is not None or isinstance(agent.input_schema, str) or isinstance(agent.output_schema, str)
         for agent in spec.agents.values()
@@ -74,7 +74,7 @@ def _validate(value: Any) -> tuple[WorkflowSpec | None, list[Any]]:
 def _without_mistakes(value: Any, errors: list[Any]) -> WorkflowSpec | None:
     """Return the workflow as it would be without its unknown keys and unusable optional values, if there is one.
 
-    A mistyped key should not hide an unknown agent; whatever else is wrong can then be said in the same breath.
+    So a mistyped key does not hide other mistakes, such as an unknown agent.
     """
     value = copy.deepcopy(value)
     for _ in range(_PRUNING_ROUNDS):
@@ -91,16 +91,16 @@ def _without_mistakes(value: Any, errors: list[Any]) -> WorkflowSpec | None:
 
 
 def _entry_of(value: Any, error: Any) -> tuple[dict[str, Any], str] | None:
-    """Return the mapping and the key an error is about; None when the workflow would not be whole without it."""
-    from strands_cli.workflow.validation_errors import holds
+    """Return the mapping and the key of an error; None where the workflow is not complete without it."""
+    from strands_cli.workflow.validation_errors import has_entry
 
     holder, key, node = None, None, value
     for token in error["loc"]:
-        if holds(node, token):
+        if has_entry(node, token):
             holder, key, node = node, token, node[token]
     if error["type"] == "unknown_key":
         return node, error["ctx"]["key"]
-    # Without its entry here, every mention of the agent or node would look like a mistake of its own.
+    # Without this entry, every mention of the agent or node would be reported as unknown.
     is_named_part = error["loc"][-2:-1] and error["loc"][-2] in _NAMED_PARTS
     if error["type"] in ("missing", "union_tag_not_found") or is_named_part or not isinstance(holder, dict):
         return None

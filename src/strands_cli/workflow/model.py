@@ -1,4 +1,4 @@
-"""The validated workflow, and every model it is made of under one name."""
+"""The model of a workflow, with the models of its parts."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class WorkflowSpec(FormatModel):
     telemetry: Telemetry = Field(
         default_factory=Telemetry, description="Where traces go, and what is left out of them."
     )
-    context_policy: ContextPolicy = Field(default_factory=ContextPolicy, description="How context is kept small.")
+    context_policy: ContextPolicy = Field(default_factory=ContextPolicy, description="How context stays small.")
     skills: tuple[Skill, ...] = Field(default=(), description="Folders of instructions, loaded on demand.")
     tools: Tools = Field(default_factory=Tools, description="The tools of the workflow.")
     agents: Named[AgentSpec] = Field(min_length=1, description="The agents, by id.")

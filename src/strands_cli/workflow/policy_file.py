@@ -62,7 +62,7 @@ def _read(path: Path) -> Document:
 
 
 def _fix_of(path: Path) -> str:
-    return f"mend it, or remove it if nobody wants it: {path}"
+    return f"correct it, or remove it if it is not needed: {path}"
 
 
 def _as_bad_policy(finding: Finding) -> Finding:
@@ -77,7 +77,7 @@ def _refused(path: Path, findings: Sequence[Finding]) -> Denied:
 
 
 def check_ownership(path: Path, level: Level) -> list[Finding]:
-    """Return a warning for a file of the operator's or the person's own that others can change (POSIX only)."""
+    """Return a warning for a policy file that other users can change (POSIX only)."""
     if sys.platform == "win32":
         return []
     trusted = (0,) if level == "managed" else (0, os.geteuid())
@@ -88,13 +88,13 @@ def check_ownership(path: Path, level: Level) -> list[Finding]:
             continue
         is_shared = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
         if found.st_uid not in trusted:
-            said = f"it belongs to another user (uid {found.st_uid})"
+            reason = f"it belongs to another user (uid {found.st_uid})"
         elif found.st_mode & stat.S_IWOTH and not is_shared:
-            said = "every user can write to it"
+            reason = "every user can write to it"
         else:
             continue
         what = "the policy file" if place == path else "the folder of the policy file"
-        message = f"{what} of the level '{level}' does not protect anybody: {said}"
+        message = f"{what} of the level '{level}' does not protect: {reason}"
         return [Finding("unsafe-policy-file", message, Where(str(place)), f"chown and chmod o-w {place}", "warning")]
     return []
 
@@ -156,8 +156,8 @@ class _Reader:
         self._check_keys(pointer, rule, RULE_KEYS, "a rule")
         effects = [effect for effect in EFFECTS if effect in rule]
         if len(effects) != 1:
-            said = "both " + " and ".join(effects) if effects else "no effect"
-            self._report(pointer, f"the rule has {said}; it has one of allow, ask, deny")
+            found = "both " + " and ".join(effects) if effects else "no effect"
+            self._report(pointer, f"the rule has {found}; it needs one of allow, ask, deny")
             return
         effect = effects[0]
         narrowing = {
@@ -214,8 +214,8 @@ class _Reader:
         self._report(pointer, f"{text!r} is not a PEP 440 specifier in quotes, such as '>=1.2,<2'", fix)
         return None
 
-    def _words(self, pointer: str, value: Any, known: Sequence[str], given: bool) -> tuple[str, ...]:
-        if not given:
+    def _words(self, pointer: str, value: Any, known: Sequence[str], is_there: bool) -> tuple[str, ...]:
+        if not is_there:
             return ()
         found = tuple(self._texts(pointer, value, f"one or several of {', '.join(known)}"))
         for place, word in found:
@@ -263,5 +263,5 @@ def _shown(value: Any) -> str:
 
 
 def _fix_of_pattern(pattern: str) -> str:
-    """Return what to do about a pattern that is none; a rule says the version by a key of its own."""
+    """Return the fix for a wrong pattern; the version of a tool has a key of its own."""
     return "narrow the rule with `version`" if "@" in pattern.partition("(")[0] else _SEE

@@ -1,4 +1,4 @@
-"""Recordings: the turns a model gave, step by step, in YAML that a person can write and read."""
+"""Recordings: the turns of a model by step, in YAML."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class _Reader:
         self.findings.append(Finding("bad-recording", message, self._document.where(pointer, key=True), fix))
 
 
-# PyYAML quotes what it would itself read as a number (YAML 1.1); our reader knows more of them (1.2), such as 0E0.
+# PyYAML quotes texts that look like numbers of YAML 1.1; YAML 1.2 has more of them, such as 0E0.
 _LIKE_A_NUMBER = re.compile(r"[-+]?\.?[0-9]")
 
 
@@ -150,7 +150,7 @@ def dump_recording(steps: Mapping[str, Sequence[RecordedTurn]]) -> str:
             return True  # anchors are for writers of YAML, not for readers of recordings
 
     def as_block(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
-        # YAML 1.1 takes these for line breaks and folds them; only between double quotes are they written as escapes.
+        # These are line breaks in YAML 1.1, which folds them; in double quotes they are escapes.
         folded = any(mark in text for mark in "\x85\u2028\u2029")
         style = '"' if folded or _LIKE_A_NUMBER.match(text) else "|" if "\n" in text else None
         return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
@@ -161,7 +161,7 @@ def dump_recording(steps: Mapping[str, Sequence[RecordedTurn]]) -> str:
 
 
 def _plain(turn: RecordedTurn) -> dict[str, Any]:
-    """Return a turn as the file has it, without what is empty."""
+    """Return a turn as in a file, without empty fields."""
     plain: dict[str, Any] = {}
     if turn.when is not None:
         plain["when"] = turn.when

@@ -1,4 +1,4 @@
-"""The files a workflow names: agents kept elsewhere (`$ref`) and JSON Schemas, read and put in their place."""
+"""Replaces the names of files in a workflow by their content: agents (`$ref`) and JSON Schemas."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SCHEMA_FIELDS = ("input_schema", "output_schema")
 
 @dataclass(slots=True)
 class Resolved:
-    """A workflow with the content of its files, the files, and where each agent's keys were written."""
+    """A workflow with the content of its files, the files, and the place of each agent's keys."""
 
     spec: WorkflowSpec
     files: tuple[Document, ...]
@@ -36,7 +36,7 @@ class _Reader:
 
     folder: Path
     shown: Path
-    kept: FileSnapshot = NO_SNAPSHOT
+    snapshot: FileSnapshot = NO_SNAPSHOT
     read: dict[Path, Document] = field(default_factory=dict)
     origins: dict[str, tuple[Document, str]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
@@ -55,7 +55,7 @@ class _Reader:
             return None
         if path not in self.read:
             try:
-                self.read[path] = self.kept.read(path, self.shown / path.relative_to(self.folder))
+                self.read[path] = self.snapshot.read(path, self.shown / path.relative_to(self.folder))
             except UsageError as error:
                 reason = error.findings[0].message if error.findings else error.message
                 self.findings.append(Finding("file-unreadable", reason, where, "correct the path"))
@@ -69,7 +69,7 @@ class _Reader:
     def agent(
         self, spec: AgentSpec, pointer: str, document: Document, path: Path | None, seen: tuple[Path, ...]
     ) -> AgentSpec:
-        """Return an agent with what its `$ref` brings; keys that stand beside `$ref` win."""
+        """Return an agent with the keys of its `$ref`; keys beside `$ref` win."""
         if spec.ref is None:
             return spec
         where = document.where(f"{pointer}/$ref")
@@ -77,7 +77,7 @@ class _Reader:
         if found is None:
             return spec
         if found[0] in seen:
-            self.findings.append(Finding("ref-loop", f"{spec.ref!r} leads back to itself", where, "end the loop"))
+            self.findings.append(Finding("ref-loop", f"{spec.ref!r} refers to itself", where, "end the loop"))
             return spec
         other = self._only_agent(found[1], spec.ref, where)
         if other is None:
@@ -96,34 +96,34 @@ class _Reader:
         return brought.model_copy(update={name: getattr(spec, name) for name in (*own, "ref")})
 
     def _only_agent(self, document: Document, name: str, where: Where) -> tuple[AgentSpec, str] | None:
-        """Return the one agent a file holds: the file itself, or the only entry of its `agents`."""
+        """Return the one agent of a file: the file itself, or the only entry of its `agents`."""
         prefix, value = "", document.value
         if isinstance(value, dict) and "agents" in value:
             agents = value["agents"] if isinstance(value["agents"], dict) else {}
             if len(agents) != 1:
                 many = ", ".join(sorted(agents)) or "none"
-                message = f"{name!r} must hold exactly one agent; it holds {many}"
+                message = f"{name!r} must have exactly one agent; it has {many}"
                 self.findings.append(Finding("ref-not-one-agent", message, document.where("/agents", key=True)))
                 return None
             prefix = f"/agents/{escape(next(iter(agents)))}"
             value = value_at(document.value, prefix)
         if not isinstance(value, dict):
             self.findings.append(
-                Finding("ref-not-one-agent", f"{name!r} holds no agent", where, "write `prompt:` into it")
+                Finding("ref-not-one-agent", f"{name!r} has no agent", where, "write `prompt:` into it")
             )
             return None
-        # A file of an agent says more than an agent does; inside a workflow, this is there for people.
+        # A file of an agent has further keys, which do not act in a workflow.
         model = AgentSpec if prefix else AgentFile
         try:
             model.model_validate(value, context={"document": True})
         except ValidationError as error:
             self.findings.extend(findings_of(error.errors(include_url=False), model, document, prefix))
             return None
-        kept = {key: item for key, item in value.items() if prefix or key not in FOR_PEOPLE}
-        return AgentSpec.model_validate(kept, context={"document": True}), prefix
+        keys = {key: item for key, item in value.items() if prefix or key not in FOR_PEOPLE}
+        return AgentSpec.model_validate(keys, context={"document": True}), prefix
 
     def with_schemas(self, spec: AgentSpec, pointer: str, document: Document) -> AgentSpec:
-        """Return an agent whose schemas stand in it, rather than the paths of their files."""
+        """Return an agent with its schemas in place of the paths of their files."""
         changes: dict[str, Any] = {}
         for name in _SCHEMA_FIELDS:
             path = getattr(spec, name)
@@ -138,30 +138,30 @@ class _Reader:
                 self.origins[f"{pointer}/{name}"] = (found[1], "")
             else:
                 changes[name] = None
-                self.findings.append(Finding("bad-schema", f"{path!r} holds no JSON Schema", found[1].where("")))
+                self.findings.append(Finding("bad-schema", f"{path!r} is not a JSON Schema", found[1].where("")))
         return spec.model_copy(update=changes) if changes else spec
 
     def _beside(self, name: str, origin: Document) -> Path:
-        """Return what the path of a schema starts from: the file that names it, else the workflow's folder.
+        """Return the folder of a schema's path: that of the file that names it, else the workflow's.
 
-        An agent's file is used by workflows in several folders, and by itself. A run that goes on takes what it kept.
+        Workflows in several folders use the same file of an agent. A resumed run uses what it has stored.
         """
         own = next((path.parent for path, document in self.read.items() if document is origin), self.folder)
         with contextlib.suppress(OSError, ValueError, RuntimeError):
             places = {folder: (folder / name).resolve() for folder in (own, self.folder)}
             for folder, path in places.items():
-                if place_of(path) in self.kept.texts:
+                if place_of(path) in self.snapshot.texts:
                     return folder
-            if not self.kept.is_all and places[own].is_file():
+            if not self.snapshot.is_all and places[own].is_file():
                 return own
         return self.folder
 
 
-def resolve_references(spec: WorkflowSpec, document: Document, kept: FileSnapshot = NO_SNAPSHOT) -> Resolved:
+def resolve_references(spec: WorkflowSpec, document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Resolved:
     """Read every file that agents name by `$ref`, `input_schema` or `output_schema`, inside the workflow's folder."""
     path = Path(document.file)
-    beside = kept.folder or (path.parent if path.is_file() else Path())
-    reader = _Reader(beside.resolve(), beside, kept)
+    beside = snapshot.folder or (path.parent if path.is_file() else Path())
+    reader = _Reader(beside.resolve(), beside, snapshot)
     agents = {}
     for name, agent in spec.agents.items():
         pointer = f"/agents/{escape(name)}"

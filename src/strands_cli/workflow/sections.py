@@ -75,7 +75,7 @@ class Runtime(FormatModel):
 
 
 class InputSpec(FormatModel):
-    """One input variable; a bare type word such as `string` stands for `{type: string}`."""
+    """One input variable; the word `string` means `{type: string}`, and so for other types."""
 
     type: TypeWord = Field(
         default="string", description="The type values are coerced to; taken from the default if not given."
@@ -158,7 +158,7 @@ class Otel(FormatModel):
 class Redact(FormatModel):
     """What is left out of traces."""
 
-    tool_inputs: bool = Field(default=True, description="Leave out what tools are given.")
+    tool_inputs: bool = Field(default=True, description="Leave out the input of tools.")
     tool_outputs: bool = Field(default=False, description="Leave out what tools answer.")
 
 
@@ -207,7 +207,7 @@ class Retrieval(FormatModel):
 
 
 class ContextPolicy(FormatModel):
-    """How the context of agents is kept small and useful."""
+    """How the context of agents stays small and useful."""
 
     compaction: Compaction | None = Field(default=None, description="Summaries of long conversations.")
     window: Window | None = Field(default=None, description="Only the latest messages of long conversations.")
@@ -260,7 +260,7 @@ class AgentBudgets(FormatModel):
 
 
 class AgentSpec(FormatModel):
-    """One agent: a prompt, the tools it may use and the model it speaks to."""
+    """One agent: its prompt, its tools and its model."""
 
     restricting: ClassVar[frozenset[str]] = frozenset({"tools"})
 
@@ -268,7 +268,7 @@ class AgentSpec(FormatModel):
     ref: str | None = Field(
         default=None,
         alias="$ref",
-        description="A file that holds one agent, relative to the workflow; other keys here win.",
+        description="A file of one agent, relative to the workflow; other keys here win.",
     )
     tools: tuple[ToolEntry, ...] | None = Field(
         default=None, description="The agent's tools. Absent: every tool of the workflow; empty: none."
@@ -277,7 +277,8 @@ class AgentSpec(FormatModel):
     model_id: str | None = Field(default=None, description="Model of this agent; that of `runtime` if not given.")
     inference: Inference = Field(default_factory=Inference, description="Sampling settings of this agent.")
     memory: Literal["step", "run"] = Field(
-        default="step", description="`step`: each step starts afresh; `run`: the conversation goes on across steps."
+        default="step",
+        description="`step`: each step starts a new conversation; `run`: one conversation.",
     )
     input_schema: str | Mapping[str, Any] | None = Field(
         default=None, description="JSON Schema (inline, or a path) that the rendered input must satisfy."
@@ -305,12 +306,12 @@ class Outputs(FormatModel):
 
 
 class Guardrails(FormatModel):
-    """Restrictions that hold for every tool call of the run."""
+    """Restrictions on every tool call of the run."""
 
     restricting: ClassVar[frozenset[str]] = frozenset({"allow_tools"})
 
     deny_network: bool = Field(
-        default=False, description="Refuse tools that reach the network, or do not say that they leave it alone."
+        default=False, description="Refuse tools that reach the network, or do not say that they do not."
     )
     pii_redaction: bool = Field(
         default=False, description="Take personal data out of what models see and of what is left."

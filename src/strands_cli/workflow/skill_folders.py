@@ -1,4 +1,4 @@
-"""Folders of instructions (`skills`): which of their files can be read, from inside the folder only, and as what."""
+"""Folders of instructions (`skills`) and the files in them that agents can read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot
 from strands_cli.workflow.model import Skill
 
 ENTRY = "SKILL.md"
-# What one file and all files of a folder may have: a run keeps them, and a model reads them.
+# The limits of a file and of a folder: a run stores them, and a model reads them.
 MAX_FILE_BYTES = 128 * 1024
 MAX_FOLDER_BYTES = 2 * 1024 * 1024
 MAX_FILES = 500
@@ -26,9 +26,12 @@ _NOT_LISTED = ("__pycache__", "node_modules")
 
 @dataclass(frozen=True, slots=True)
 class SkillFolder:
-    """A skill as agents get it: its texts by their paths inside the folder, `SKILL.md` first.
+    """A skill as agents get it.
 
-    `root` is the folder itself; `description` what the workflow says, else what the front matter of `SKILL.md` does.
+    Attributes:
+        root: The folder.
+        description: That of the workflow, else that of the front matter of `SKILL.md`.
+        texts: The texts by their paths in the folder, `SKILL.md` first.
     """
 
     id: str
@@ -39,35 +42,35 @@ class SkillFolder:
 
     @property
     def files(self) -> dict[str, str]:
-        """The texts by the names under which a run keeps files (`spec.kept.place_of`)."""
+        """The texts by the names under which a run stores files (`place_of`)."""
         return {str(self.root / name): text for name, text in self.texts.items()}
 
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads the folder of one skill; what is wrong collects in `findings`."""
+    """Reads the folder of one skill and collects `findings`."""
 
     skill: Skill
     folder: Path
-    kept: FileSnapshot
+    snapshot: FileSnapshot
     document: Document
     pointer: str
     findings: list[Finding] = field(default_factory=list)
 
     def read(self) -> SkillFolder | None:
         root = self._root()
-        texts = None if root is None else self._kept(root) or self._from_disk(root)
+        texts = None if root is None else self._stored(root) or self._from_disk(root)
         if root is None or texts is None:
             return None
         described = self.skill.description or self._described(texts[ENTRY])
         if described is None and self.skill.preload_metadata:
-            message = f"nothing tells agents when to use the skill '{self.skill.id}'"
-            fix = f"write `description` here, or into the front matter of its {ENTRY}"
+            message = f"the skill '{self.skill.id}' has no description of when to use it"
+            fix = f"write `description` here, or in the front matter of its {ENTRY}"
             self._report("no-effect", message, fix, "warning")
         return SkillFolder(self.skill.id, root, described, self.skill.preload_metadata, texts)
 
     def _root(self) -> Path | None:
-        """Return the folder, which must be inside that of the workflow, links followed."""
+        """Return the folder, which must be inside that of the workflow after links are followed."""
         try:
             inside, root = self.folder.resolve(), (self.folder / self.skill.path).resolve()
             is_inside = root.is_relative_to(inside)
@@ -80,23 +83,23 @@ class _Reader:
             return None
         return root
 
-    def _kept(self, root: Path) -> dict[str, str] | None:
-        """Return the texts that a run has kept, which are all that it had; None for a run that begins."""
+    def _stored(self, root: Path) -> dict[str, str] | None:
+        """Return the texts that a run has stored; None for a new run."""
         texts = {
             Path(place).relative_to(root).as_posix(): text
-            for place, text in self.kept.texts.items() if Path(place).is_relative_to(root)
+            for place, text in self.snapshot.texts.items() if Path(place).is_relative_to(root)
         }  # fmt: skip
         return _in_order(texts) if ENTRY in texts else None
 
     def _from_disk(self, root: Path) -> dict[str, str] | None:
-        if self.kept.is_all:
-            message = f"the folder of the skill '{self.skill.id}' is not looked at here"
+        if self.snapshot.is_all:
+            message = f"the folder of the skill '{self.skill.id}' is not read here"
             self._report("file-not-read", message, "check it where its files are", "warning")
             return None
         if not root.is_dir():
             word = "a file" if root.is_file() else "not there"
             message = f"the folder of the skill '{self.skill.id}' is {word}: {self.folder / self.skill.path}"
-            self._report("missing-skill", message, f"name the folder that holds {ENTRY}")
+            self._report("missing-skill", message, f"name the folder with {ENTRY}")
             return None
         entry = self._entry(root)
         return None if entry is None else {ENTRY: entry, **self._others(root, len(entry.encode()))}
@@ -111,7 +114,7 @@ class _Reader:
             return None
 
     def _others(self, root: Path, size: int) -> dict[str, str]:
-        """Return the other texts of the folder; what is no text cannot be read, and needs no word."""
+        """Return the other texts of the folder; files that are not text are skipped."""
         texts: dict[str, str] = {}
         left_out: list[str] = []
         for path in islice(_walk(root), MAX_LOOKED_AT):
@@ -131,10 +134,10 @@ class _Reader:
     def _report_left_out(self, names: Sequence[str]) -> None:
         if names:
             message = (
-                f"agents cannot read {len(names)} files of the skill '{self.skill.id}', {names[0]} among them: at most "
+                f"agents cannot read {len(names)} files of the skill '{self.skill.id}', such as {names[0]}: at most "
                 f"{MAX_FILE_BYTES // 1024} KiB of a file, {MAX_FOLDER_BYTES // 1024} KiB and {MAX_FILES} files are read"
             )
-            self._report("skill-too-large", message, "leave out what no agent needs", "warning")
+            self._report("skill-too-large", message, "remove what agents do not need", "warning")
 
     def _described(self, text: str) -> str | None:
         """Return the description in the front matter of SKILL.md, if there is one."""
@@ -146,12 +149,12 @@ class _Reader:
         try:
             value = parse(f"{self.skill.path}/{ENTRY}", front).value
         except InvalidInput as error:
-            said = error.findings[0].message if error.findings else error.message
-            message = f"the front matter of {ENTRY} of the skill '{self.skill.id}' cannot be read: {said}"
-            self._report("no-effect", message, "mend it, or write `description` here", "warning")
+            reason = error.findings[0].message if error.findings else error.message
+            message = f"the front matter of {ENTRY} of the skill '{self.skill.id}' cannot be read: {reason}"
+            self._report("no-effect", message, "correct it, or write `description` here", "warning")
             return None
-        told = value.get("description") if isinstance(value, dict) else None
-        return " ".join(told.split())[:MAX_DESCRIPTION] or None if isinstance(told, str) else None
+        found = value.get("description") if isinstance(value, dict) else None
+        return " ".join(found.split())[:MAX_DESCRIPTION] or None if isinstance(found, str) else None
 
     def _report(self, code: str, message: str, fix: str, severity: Severity = "error") -> None:
         where = self.document.where(f"{self.pointer}/{'id' if code == 'no-effect' else 'path'}")
@@ -159,7 +162,7 @@ class _Reader:
 
 
 class UnreadableError(Exception):
-    """A file cannot be given to an agent; the words come after its name."""
+    """A file cannot be offered to an agent; the message follows its name."""
 
     def __init__(self, words: str, *, is_size: bool = False) -> None:
         super().__init__(words)
@@ -167,41 +170,41 @@ class UnreadableError(Exception):
 
 
 def read_skills(
-    skills: Sequence[Skill], folder: Path, document: Document, kept: FileSnapshot = NO_SNAPSHOT
+    skills: Sequence[Skill], folder: Path, document: Document, snapshot: FileSnapshot = NO_SNAPSHOT
 ) -> tuple[tuple[SkillFolder, ...], list[Finding]]:
-    """Read the folders of skills, and say what is wrong with them.
+    """Read the folders of skills.
 
     Args:
         skills: The section of the workflow.
-        folder: The workflow's folder, in which theirs must be.
-        document: The workflow's file, for places.
-        kept: The files, where a run has kept them.
+        folder: The workflow's folder; those of the skills must be inside it.
+        document: The workflow's file, for the places of findings.
+        snapshot: The files that a run has stored.
 
     Returns:
-        Those that can be used, in the order of the file, and the findings.
+        The skills that can be used, in the order of the file, and the findings.
     """
     found: list[SkillFolder] = []
     findings: list[Finding] = []
     for index, skill in enumerate(skills):
-        reader = _Reader(skill, folder, kept, document, f"/skills/{index}")
+        reader = _Reader(skill, folder, snapshot, document, f"/skills/{index}")
         if (read := reader.read()) is not None:
             found.append(read)
         findings += reader.findings
     return tuple(found), findings
 
 
-def check_skills(skills: Sequence[Skill], document: Document, kept: FileSnapshot = NO_SNAPSHOT) -> list[Finding]:
+def check_skills(skills: Sequence[Skill], document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> list[Finding]:
     """Return what is wrong with the folders of a workflow's skills."""
     path = Path(document.file)
-    folder = kept.folder or (path.parent if path.is_file() else Path())
-    return read_skills(skills, folder, document, kept)[1]
+    folder = snapshot.folder or (path.parent if path.is_file() else Path())
+    return read_skills(skills, folder, document, snapshot)[1]
 
 
 def text_of(path: Path, left: int = MAX_FILE_BYTES) -> str:
     """Return the text of one regular file, which may have `left` bytes; a link is not followed.
 
     Raises:
-        UnreadableError: it is none, cannot be opened, is too large, or is not UTF-8 text.
+        UnreadableError: It is not a regular file, cannot be opened, is too large, or is not UTF-8 text.
     """
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
@@ -210,7 +213,7 @@ def text_of(path: Path, left: int = MAX_FILE_BYTES) -> str:
         raise UnreadableError("is not there" if missing else f"cannot be read: {error.strerror or error}") from None
     with os.fdopen(handle, "rb") as stream:
         if not stat.S_ISREG(os.fstat(handle).st_mode) or path.is_symlink():
-            raise UnreadableError("is no regular file")
+            raise UnreadableError("is not a regular file")
         limit = min(left, MAX_FILE_BYTES)
         raw = stream.read(limit + 1)
     if b"\0" in raw:
@@ -239,7 +242,7 @@ def without_front_matter(text: str) -> str:
 
 
 def _walk(root: Path) -> Iterator[Path]:
-    """Yield the files below a folder in the order of their paths; hidden ones and links are passed over."""
+    """Yield the files below a folder in the order of their paths; hidden ones and links are skipped."""
     for above, folders, names in os.walk(root, followlinks=False):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NOT_LISTED)
         for name in sorted(names):

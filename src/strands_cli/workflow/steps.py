@@ -12,7 +12,7 @@ from strands_cli.workflow.tool_entries import ToolEntry
 
 
 class AgentStep(FormatModel):
-    """One turn of an agent: it is given a message, may use its tools, and answers."""
+    """One turn of an agent: it gets a message, may use its tools, and answers."""
 
     restricting: ClassVar[frozenset[str]] = frozenset({"tool_overrides"})
 

@@ -1,4 +1,4 @@
-"""Which names a template may use where, as a tree that paths are checked against."""
+"""The names that a template may use, as a tree that paths are checked against."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from strands_cli.workflow.templates import Path
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A list of alike items; `count` is how many there are at that moment, None when only the run can tell."""
+    """A list of items with the same names; `count` is their number, or None where only the run knows it."""
 
     each: Any
     count: int | None = None
@@ -20,7 +20,7 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Unnamed:
-    """A value whose inside is not known before the run."""
+    """A value with a content that is not known before the run."""
 
 
 ANY = Unnamed()
@@ -47,7 +47,7 @@ AT_END: Scope = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A path that leads nowhere: what is wrong, the word that is, and the words that would be right."""
+    """A path that does not exist: what is wrong, the wrong word, and the words that would be right."""
 
     message: str
     word: str
@@ -55,7 +55,7 @@ class Problem:
 
 
 def problem_of(path: Path, scope: Scope) -> Problem | None:
-    """Follow a path whose first name the scope has; return where it leads nowhere, if it does."""
+    """Follow a path whose first name the scope has; return the problem where it does not exist."""
     place: Any = scope
     for position, part in enumerate(path):
         if isinstance(place, Unnamed) or part == "*":
@@ -80,7 +80,7 @@ def _beyond(path: Path, count: int) -> str:
 
 
 def spoken_path(path: Path) -> str:
-    """Return a path in the template's own spelling: `steps[0].response`."""
+    """Return a path as templates spell it: `steps[0].response`."""
     return "".join(_spoken(path))
 
 

@@ -11,7 +11,7 @@ from strands_cli.workflow.base_model import FormatModel, Identifier
 
 
 class ToolEntry(FormatModel):
-    """One tool in a list; a bare string stands for `{tool: ...}`, and `callable` is the older word for `tool`."""
+    """One tool in a list; a string means `{tool: ...}`, and `callable` is the older word for `tool`."""
 
     tool: str = Field(min_length=1, description="The tool's name, for example `native:file_read`.")
     config: Mapping[str, Any] = Field(default_factory=dict, description="Settings of the tool, checked by its schema.")
@@ -44,7 +44,7 @@ class McpTools(FormatModel):
 class McpServer(FormatModel):
     """An MCP server: started by `command`, or reached at `url`."""
 
-    # Files in the field carry keys of other clients here; the loader reports each as a warning.
+    # Files of other clients have further keys here; the loader reports each as a warning.
     model_config = ConfigDict(extra="allow")
 
     id: Identifier = Field(description="Name of the server; its tools are `mcp:<id>/<tool>`.")

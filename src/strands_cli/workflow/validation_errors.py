@@ -1,4 +1,4 @@
-"""What pydantic says about a document, in the words of the format: each mistake once, at its place, with a way out."""
+"""Turns the errors of pydantic into findings: each mistake once, at its place, with a fix."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BOUNDS = {
 
 @dataclass(slots=True)
 class _Mistake:
-    """All that is wrong at one node; alternatives of a union have been joined."""
+    """The errors at one node, those of all alternatives of a union together."""
 
     pointer: str
     loc: Loc
@@ -71,7 +71,7 @@ def value_at(value: Any, pointer: str) -> Any:
     return value
 
 
-def holds(value: Any, token: Any) -> bool:
+def has_entry(value: Any, token: Any) -> bool:
     """Return whether a JSON value has an entry of this key or index."""
     if isinstance(value, list):
         return isinstance(token, int) and token < len(value)
@@ -82,7 +82,7 @@ def _pointer_of(loc: Loc, value: Any) -> tuple[str, bool]:
     """Return the pointer of an error's node, and whether its last token is a node of the document."""
     pointer, is_exact = "", True
     for token in loc:
-        is_exact = holds(value, token)
+        is_exact = has_entry(value, token)
         if is_exact:
             value = value[token]
             pointer += f"/{escape(token)}"
@@ -96,7 +96,7 @@ def _expected(error: Mapping[str, Any]) -> list[str]:
 
 
 def spoken(pointer: str) -> str:
-    """Return a pointer as people write paths: `/pattern/config/steps/0` is `pattern.config.steps[0]`."""
+    """Return a pointer as a readable path: `/pattern/config/steps/0` is `pattern.config.steps[0]`."""
     text = ""
     for token in pointer.split("/")[1:]:
         key = token.replace("~1", "/").replace("~0", "~")
@@ -205,7 +205,7 @@ def _bad_value(mistake: _Mistake, document: Document) -> Finding | None:
     if kind in ("too_short", "string_too_short"):
         least = context["min_length"]
         if hasattr(error["input"], "__len__") and len(error["input"]) >= least:
-            return None  # items that failed were left out of the count; they have findings of their own
+            return None  # pydantic does not count items that failed; they have findings already
         message = f"`{name}` is empty" if least == 1 else f"`{name}` needs {least} or more items"
         return Finding("bad-value", message, where)
     return Finding("bad-value", f"`{name}` is not usable: {error['msg']}", where)
@@ -236,20 +236,20 @@ def _keys_at(model: type[FormatModel], loc: Loc) -> set[str]:
     """Return the keys of the object at a location, by walking the models."""
     places: list[Any] = [model]
     for token in loc:
-        places = [inner for place in places for inner in _inside(place, token)]
+        places = [inner for place in places for inner in _children(place, token)]
     parts = [part for place in places for part in _parts_of(place)]
     return {field.alias or name for part in parts for name, field in part.model_fields.items()}
 
 
-def _inside(annotation: Any, token: int | str) -> list[Any]:
+def _children(annotation: Any, token: int | str) -> list[Any]:
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if annotation is PatternModel:
         return [model for name, model in PATTERNS.items() if token == tag_of(name)]
     if origin is typing.Annotated:
         tags = [item.tag for item in arguments[1:] if isinstance(item, Tag)]
-        return [arguments[0]] if token in tags else [] if tags else _inside(arguments[0], token)
+        return [arguments[0]] if token in tags else [] if tags else _children(arguments[0], token)
     if origin in (typing.Union, types.UnionType):
-        return [inner for argument in arguments for inner in _inside(argument, token)]
+        return [inner for argument in arguments for inner in _children(argument, token)]
     if origin is tuple:
         return [arguments[0]]
     if origin is not None and len(arguments) == 2:

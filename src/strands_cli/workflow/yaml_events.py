@@ -1,4 +1,4 @@
-"""YAML events to plain values: the scalars of YAML 1.2, every position kept, growth by anchors bounded."""
+"""Turns YAML events into plain values with positions; scalars are those of YAML 1.2, aliases are limited."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
 _NOT_JSON = re.compile(r"[-+]?\.(inf|Inf|INF)\Z|\.(nan|NaN|NAN)\Z")
 _SURROGATE_PAIR = re.compile(r"(?<!\\)((?:\\\\)*)(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})")
 _NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-# YAML 1.2, production c-printable, turned around.
+# The complement of c-printable in YAML 1.2.
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(slots=True)
 class _Built:
-    """A finished node: its value, where it was written, how many nodes it holds written out, how deep it goes."""
+    """A finished node: its value, its pointer, the number of nodes in it with aliases resolved, and its depth."""
 
     value: Any
     pointer: str
@@ -60,7 +60,7 @@ class _Open:
 
 
 class _Builder:
-    """Builds one document from its events, without recursion, so that depth is a finding and not a crash."""
+    """Builds one document from its events without recursion, so that great depth is a finding."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -92,7 +92,7 @@ class _Builder:
         self.findings.append(Finding(code, message, self._where(position, pointer), fix))
 
     def _pointer(self, position: Position) -> str:
-        """Return where the next value goes, and note its position."""
+        """Return the pointer of the next value, and store its position."""
         pointer = ""
         if self.stack:
             parent = self.stack[-1]
@@ -128,7 +128,7 @@ class _Builder:
     def _scalar_value(self, event: Any, position: Position, pointer: str) -> Any:
         text, tag = event.value, event.tag
         if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
-            self._report("bad-character", "half of a surrogate pair is no character", position, pointer, "remove it")
+            self._report("bad-character", "half of a surrogate pair is not a character", position, pointer, "remove it")
             return ""
         is_plain = event.implicit[0]
         if tag in _TEXT_TAGS or tag == "!" or (tag is None and not is_plain):
@@ -157,7 +157,7 @@ class _Builder:
 
     def _alias(self, anchor: str | None, position: Position) -> None:
         if any(frame.anchor == anchor for frame in self.stack):
-            raise refused("alias-loop", f"the alias *{anchor} stands inside what it names", self._where(position))
+            raise refused("alias-loop", f"the alias *{anchor} is inside the node that it names", self._where(position))
         target = self.anchors.get(anchor or "")
         if target is None:
             fix = suggest(anchor or "", self.anchors, "define the anchor before it is used", form="*{}")
@@ -184,7 +184,7 @@ class _Builder:
     def _require_depth(self, depth: int, position: Position) -> None:
         if depth > MAX_DEPTH:
             message = f"the document is nested deeper than {MAX_DEPTH} levels"
-            raise refused("document-too-deep", message, self._where(position), "flatten it")
+            raise refused("document-too-deep", message, self._where(position), "use fewer levels")
 
     def _open(self, event: Any, position: Position) -> None:
         if self._awaits_key():
@@ -227,7 +227,7 @@ class _Builder:
         parent.key, parent.merging = None, False
 
     def _merge(self, frame: _Open, source: _Built) -> None:
-        """Add what `<<` names: keys of the mapping itself win, then those of the first source."""
+        """Add the entries of `<<`: keys of the mapping itself win, then those of the first source."""
         target = frame.value
         if not isinstance(target, dict):
             return
@@ -275,7 +275,7 @@ def _feed_document(builder: _Builder, text: str) -> None:
             documents += 1
             if documents > 1:
                 where = Where(builder.file, *_start_of(event))
-                raise refused("several-documents", "the file holds more than one document", where, "split it at `---`")
+                raise refused("several-documents", "the file has more than one document", where, "split it at `---`")
         elif not isinstance(event, outer):
             builder.feed(event)
 
@@ -285,7 +285,7 @@ def _start_of(event: Any) -> Position:
 
 
 def _number_of(text: str) -> int | float | None:
-    """Return the number, or None for one that JSON or this interpreter cannot hold."""
+    """Return the number, or None for one that JSON or this interpreter does not have."""
     try:
         if _INT.match(text):
             return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
@@ -296,7 +296,7 @@ def _number_of(text: str) -> int | float | None:
 
 
 def _json_as_yaml(text: str) -> str:
-    """Return JSON in the spelling that YAML readers take; text that is not JSON is returned as it is.
+    """Return JSON in the spelling that YAML readers accept; other text is returned unchanged.
 
     JSON allows tabs between tokens, writes characters beyond U+FFFF as two escapes, and takes line separators and
     C1 controls literally; YAML 1.1 readers do none of these.
@@ -317,7 +317,7 @@ def _syntax_error(file: str, text: str, error: yaml.MarkedYAMLError) -> InvalidI
         problem += f" (it begins in line {begin.line + 1})"
     lines = text.splitlines()
     at_tab = mark is not None and mark.line < len(lines) and lines[mark.line][mark.column : mark.column + 1] == "\t"
-    fix = "indent with spaces: YAML allows no tabs there" if at_tab else "mend the syntax here"
+    fix = "indent with spaces: YAML allows no tabs there" if at_tab else "correct the syntax here"
     return refused("not-yaml", f"this is not YAML: {problem}", where, fix)
 
 

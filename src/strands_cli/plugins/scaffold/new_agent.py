@@ -1,4 +1,4 @@
-"""Makes the file of a new agent: with a contract, and a test that passes without a model."""
+"""Makes the file of a new agent, with a contract and a test that passes without a model."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ tests:
     expect:
       contains: lime honey
       schema: {{properties: {{confidence: {{minimum: 0.5}}}}}}
-  - name: nothing is no text
+  - name: an empty text is refused
     input: ""
     expect: {{error: bad_input}}
 """
 
 
 def make_agent(name: str, directory: Path, *, force: bool = False) -> list[Path]:
-    """Write the file of an agent and the schema that editors check it with; return what was written.
+    """Write the file of an agent and the schema for editors; return their paths.
 
-    A schema that lies there is left as it is.
+    A schema that exists stays unchanged.
 
     Raises:
-        UsageError: the name is none.
-        ArtifactError: the file exists and `force` is not given, or cannot be written.
+        UsageError: The name is not valid.
+        ArtifactError: The file exists and `force` is false, or cannot be written.
     """
     require_name(name, "an agent")
     # In quotes, since YAML reads some words as something else than text.

@@ -1,4 +1,4 @@
-"""Writes a new YAML file that somebody begins with, and beside it the schema that editors check it with."""
+"""Writes a new YAML file to start from, and beside it the schema for editors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def require_name(name: str, what: str) -> None:
     """Check that a name can be that of `what` and of its file.
 
     Raises:
-        UsageError: it cannot.
+        UsageError: It cannot.
     """
     if not _NAME.fullmatch(name):
         fix = "begin with a letter; then letters, digits, '_' and '-'"
@@ -27,23 +27,23 @@ def require_name(name: str, what: str) -> None:
 def write_new(
     files: Mapping[str, str], directory: Path, schema: tuple[str, Callable[[], dict[str, Any]]], *, force: bool
 ) -> list[Path]:
-    """Write files and their schema, and return what was written; a schema that lies there is left as it is.
+    """Write files and their schema, and return their paths; a schema that exists stays unchanged.
 
     Args:
         files: Name -> text.
-        directory: Where they go; it is made.
-        schema: The name of the schema's file, and what makes it.
+        directory: Their directory; it is created.
+        schema: The name of the schema's file, and a function that returns the schema.
         force: Whether files that exist are overwritten.
 
     Raises:
-        ArtifactError: one exists and `force` is not given, or cannot be written.
+        ArtifactError: One exists and `force` is false, or cannot be written.
     """
     texts = {directory / name: text for name, text in files.items()}
-    if standing := [str(path) for path in texts if path.exists() and not force]:
-        raise ArtifactError(f"{', '.join(standing)} exists", fix="choose another name, or overwrite with --force")
-    name, made = schema
+    if existing := [str(path) for path in texts if path.exists() and not force]:
+        raise ArtifactError(f"{', '.join(existing)} exists", fix="choose another name, or overwrite with --force")
+    name, make = schema
     if not (directory / name).exists():
-        texts[directory / name] = json.dumps(made(), indent=2, ensure_ascii=False) + "\n"
+        texts[directory / name] = json.dumps(make(), indent=2, ensure_ascii=False) + "\n"
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for path, text in texts.items():

@@ -1,4 +1,4 @@
-"""Makes a new plugin distribution from the templates, complete: its tests pass as they are."""
+"""Makes a new plugin distribution from templates; its tests pass."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _TOKEN = re.compile(r"\{\{([a-z]+)\}\}")
 
 @dataclass(frozen=True, slots=True)
 class NewPlugin:
-    """What a new plugin is to be.
+    """The choices for a new plugin.
 
     Attributes:
         name: Its names.
         form: One of `FORMS`.
-        author: Who answers for it; goes into its metadata.
+        author: The author in its metadata.
     """
 
     name: PluginName
@@ -56,10 +56,10 @@ class NewPlugin:
 
 
 def make_plugin(new: NewPlugin, parent: Path) -> Path:
-    """Write the plugin's directory and return it; nothing is left where that fails.
+    """Write the plugin's directory and return it; where that fails, nothing remains.
 
     Raises:
-        UsageError: The directory exists, cannot be made, or the author's name is no line of text.
+        UsageError: The directory exists, cannot be made, or the author's name is not a line of text.
     """
     target = parent / new.name.distribution
     if os.path.lexists(target):
@@ -76,7 +76,7 @@ def make_plugin(new: NewPlugin, parent: Path) -> Path:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8", newline="\n")
         write_manifests(read_project(draft))
-        draft.chmod(0o777 & ~_umask())  # a temporary directory is for its owner alone
+        draft.chmod(0o777 & ~_umask())  # a temporary directory is private to its owner
         draft.rename(target)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
@@ -85,34 +85,39 @@ def make_plugin(new: NewPlugin, parent: Path) -> Path:
 
 
 def plugin_files(new: NewPlugin) -> dict[str, str]:
-    """Return every file of a new plugin but for the code's part of its manifest: relative path -> text.
+    """Return the files of a new plugin by relative path; the manifest lacks what is made from the code.
 
     Raises:
-        UsageError: The author's name is no line of text.
+        UsageError: The author's name is not a line of text.
     """
     tool, package = new.name.tool, f"src/{new.name.package}"
     words = _words(new)
     example = _filled("example.yaml", words)
-    own = {**words, "example": example, "import": _import(new), "test": _filled(f"{new.form}/test.py", words).rstrip()}
+    all_words = {
+        **words,
+        "example": example,
+        "import": _import(new),
+        "test": _filled(f"{new.form}/test.py", words).rstrip(),
+    }
     return {
-        ".gitignore": _filled("gitignore", own),
-        "LICENSE": _filled("LICENSE", own),
-        "README.md": _filled("README.md", own),
-        "pyproject.toml": _filled("pyproject.toml", own),
-        f"{package}/__init__.py": _filled("init.py", own),
-        f"{package}/{tool}.py": _filled(f"{new.form}/tool.py", own),
+        ".gitignore": _filled("gitignore", all_words),
+        "LICENSE": _filled("LICENSE", all_words),
+        "README.md": _filled("README.md", all_words),
+        "pyproject.toml": _filled("pyproject.toml", all_words),
+        f"{package}/__init__.py": _filled("init.py", all_words),
+        f"{package}/{tool}.py": _filled(f"{new.form}/tool.py", all_words),
         f"{package}/py.typed": "",
         f"{package}/{FILE_NAME}": render(_authored(new)),
         f"examples/{tool}.yaml": example,
-        f"examples/{tool}.recording.yaml": _filled("recording.yaml", own),
-        f"tests/test_{tool}.py": _filled("test.py", own),
+        f"examples/{tool}.recording.yaml": _filled("recording.yaml", all_words),
+        f"tests/test_{tool}.py": _filled("test.py", all_words),
     }
 
 
 def _words(new: NewPlugin) -> dict[str, str]:
     author = new.author or f"The {new.name.distribution} authors"
     if hidden_characters(author) or not author.strip() or "\n" in author or "\t" in author:
-        raise UsageError("--author is no line of text", fix="write --author 'Jo Doe'")
+        raise UsageError("--author is not a line of text", fix="write --author 'Jo Doe'")
     return {
         "tool": new.name.tool,
         "distribution": new.name.distribution,
@@ -133,7 +138,7 @@ def _import(new: NewPlugin) -> str:
 
 
 def _authored(new: NewPlugin) -> dict[str, Any]:
-    """Return what no code says of the tool; the rest of the manifest is made from the code."""
+    """Return the part of the manifest that the code does not contain."""
     tool: dict[str, Any] = {"name": new.call, "entry": new.entry}
     if new.form == "class":
         properties = {"separator": {"type": "string", "minLength": 1}}

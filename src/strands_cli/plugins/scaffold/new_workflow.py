@@ -1,4 +1,4 @@
-"""Makes a new workflow file of a pattern: complete, valid, and at first one that runs without a model."""
+"""Makes a new workflow file of a pattern, which runs without a model."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from strands_cli.workflow.patterns import PATTERNS
 
 SCHEMA = "workflow.schema.json"
 _TOKEN = re.compile(r"\{\{(schema|purpose|name|runtime)\}\}")
-# What YAML reads as something else than text.
+# Words that are not text in YAML.
 _YAML_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
 
 
 @dataclass(frozen=True, slots=True)
 class NewWorkflow:
-    """What a new workflow is to be.
+    """The choices for a new workflow.
 
     Attributes:
         name: The workflow's name, and that of its file.
         pattern: One of `PATTERNS`.
-        provider: Who serves its models; without one it plays a recording that is written beside it.
+        provider: The provider of its models; without one it plays a recording that is written beside it.
         model: The provider's name of the model.
     """
 
@@ -39,18 +39,18 @@ class NewWorkflow:
 
     @property
     def recording(self) -> str | None:
-        """The file that it plays."""
+        """The name of its recording."""
         return f"{self.name}.recording.yaml" if self.provider is None else None
 
 
 def make_workflow(new: NewWorkflow, directory: Path, *, force: bool = False) -> list[Path]:
-    """Write the workflow, its recording, and the schema that editors check it with; return what was written.
+    """Write the workflow, its recording, and the schema for editors; return their paths.
 
-    A schema that lies there is left as it is.
+    A schema that exists stays unchanged.
 
     Raises:
-        UsageError: the name is none, there is no such provider, or it needs a model.
-        ArtifactError: a file exists and `force` is not given, or cannot be written.
+        UsageError: The name is not valid, there is no such provider, or it needs a model.
+        ArtifactError: A file exists and `force` is false, or cannot be written.
     """
     return write_new(workflow_files(new), directory, (SCHEMA, workflow_schema), force=force)
 
@@ -59,7 +59,7 @@ def workflow_files(new: NewWorkflow) -> dict[str, str]:
     """Return file name -> text of the workflow, and of its recording where it plays one.
 
     Raises:
-        UsageError: the name is none, there is no such provider, or it needs a model.
+        UsageError: The name is not valid, there is no such provider, or it needs a model.
     """
     require_name(new.name, "a workflow")
     name = json.dumps(new.name) if new.name.lower() in _YAML_WORDS else new.name

@@ -1,4 +1,4 @@
-"""The names of a new plugin, made from what its author typed: tool, distribution, package, class."""
+"""The names of a new plugin: tool, distribution, package, class."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TAKEN = frozenset({"tool", "tool_metadata", "provide", "count_words"})
 
 @dataclass(frozen=True, slots=True)
 class PluginName:
-    """A plugin's names; `tool` is the one all others follow from."""
+    """A plugin's names, which are derived from `tool`."""
 
     tool: str
 

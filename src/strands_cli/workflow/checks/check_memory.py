@@ -1,4 +1,4 @@
-"""Whether conversations can be kept as the workflow says: in one order, and made smaller in one way."""
+"""Checks of conversations: they have one order, and one way to be shortened."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from strands_cli.workflow.model import WorkflowSpec
 
 
 def check_memory(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
-    """Report agents with `memory: run` in steps that may run at the same time, and two ways to cut a conversation."""
+    """Report agents with `memory: run` in steps that may run together, and two ways to shorten a conversation."""
     policy = spec.context_policy
     if policy.window is not None and policy.compaction is not None and policy.compaction.enabled:
-        message = "`window` leaves out the messages that `compaction` would sum up"
+        message = "`window` removes the messages that `compaction` would summarize"
         where = loaded.where("/context_policy/window", key=True)
         fix = "keep one of the two, or set `compaction.enabled: false`"
         yield Finding("window-and-compaction", message, where, fix)

@@ -16,7 +16,7 @@ from strands_cli.workflow.templates import SlowPattern, fullmatch
 
 
 def check_pattern(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
-    """Yield every reference of the pattern that leads nowhere, and every part of it that cannot take effect."""
+    """Yield references to names that do not exist, and fields without effect."""
     yield from check_agents(spec, loaded)
     yield from _check_gates(spec, loaded)
     yield from check_memory(spec, loaded)
@@ -25,7 +25,7 @@ def check_pattern(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
 
 
 def check_agents(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
-    """Report steps whose agent does not exist, and agents no step uses."""
+    """Report steps whose agent does not exist, and agents that no step uses."""
     mentions = [
         (placed.at("agent"), placed.step.agent) for placed in spec.pattern.steps() if isinstance(placed.step, AgentStep)
     ]
@@ -33,7 +33,7 @@ def check_agents(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         if name not in spec.agents:
             yield unknown("agent", name, spec.agents, loaded.where(pointer))
     used = {name for _, name in mentions} | _agents_as_tools(spec)
-    # An agent whose name was mistyped where it is used is not unused.
+    # An agent with a mistyped name in a step is used.
     used |= {did_you_mean(name, spec.agents) or "" for _, name in mentions if name not in spec.agents}
     for name in spec.agents:
         if name not in used:
@@ -53,7 +53,7 @@ def _agents_as_tools(spec: WorkflowSpec) -> set[str]:
 
 
 def _check_schemas(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
-    """Report an `output_schema` where the pattern itself says what its agent answers."""
+    """Report an `output_schema` of an agent whose form of answer the pattern determines."""
     for placed in spec.pattern.steps():
         if placed.answers is None or not isinstance(placed.step, AgentStep):
             continue

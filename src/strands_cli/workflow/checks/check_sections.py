@@ -1,4 +1,4 @@
-"""Whether the sections beside the pattern make sense: inputs, tools, agents, schemas, secrets, outputs."""
+"""Checks of the sections besides the pattern: inputs, tools, agents, schemas, secrets, outputs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def check_sections(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
 
 
 def check_inputs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
-    """Report inputs declared twice, defaults that do not fit, and names that templates already give a meaning."""
+    """Report inputs declared twice, defaults of another type, and names with a meaning in templates."""
     for section, inputs in (("required", spec.inputs.required), ("optional", spec.inputs.optional)):
         for name, declared in inputs.items():
             pointer = f"/inputs/{section}/{escape(name)}"
@@ -65,7 +65,7 @@ def _check_input(name: str, declared: InputSpec, pointer: str, loaded: Loaded) -
 
 
 def _reserved(name: str, pointer: str, loaded: Loaded) -> Finding:
-    message = f"templates already mean something else by {name!r}; where they do, this input is hidden"
+    message = f"{name!r} has a meaning in templates; where it has, it hides this input"
     return Finding("reserved-name", message, loaded.where(pointer, key=True), "rename the input", "warning")
 
 
@@ -94,7 +94,7 @@ def check_agent_specs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
                     yield finding
 
 
-# What the templates of a composite tool see besides its input and saved results.
+# The names in templates of a composite tool besides its input and saved results.
 _OF_COMPOSITES = ("steps", "last_response")
 
 
@@ -114,13 +114,13 @@ def check_tools(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
 
 
 def _check_composite(tool: CompositeTool, pointer: str, loaded: Loaded) -> Iterator[Finding]:
-    """Report a schema that is none or describes no object, and names that its templates use otherwise."""
+    """Report a schema that is not one or does not describe an object, and names with a meaning in its templates."""
     schema, at = tool.input_schema, f"{pointer}/input_schema"
     if isinstance(schema, dict) and (finding := check_schema(schema, loaded.where(at))) is not None:
         yield finding
         return
     if schema.get("type", "object") != "object":
-        message = f"the input of the tool {tool.id!r} is no object, and a model can give a tool nothing else"
+        message = f"the input of the tool {tool.id!r} is not an object, and the input of a tool always is"
         yield Finding("bad-schema", message, loaded.where(at), "write `type: object` with `properties`")
     properties = schema.get("properties")
     names = [(f"{at}/properties/{escape(name)}", name) for name in properties or () if name in _OF_COMPOSITES]
@@ -129,7 +129,7 @@ def _check_composite(tool: CompositeTool, pointer: str, loaded: Loaded) -> Itera
         if step.save_as is not None and step.save_as in (*_OF_COMPOSITES, "input")
     ]  # fmt: skip
     for place, name in names:
-        message = f"`{name}` is what templates of the tool {tool.id!r} call something else"
+        message = f"`{name}` has another meaning in the templates of the tool {tool.id!r}"
         yield Finding("reserved-name", message, loaded.where(place, key=True), "choose another name")
 
 

@@ -1,4 +1,4 @@
-"""What a well-formed workflow can still get wrong: names, references, templates, schemas, fields without effect."""
+"""Checks of a workflow that has the right shape: names, references, templates, schemas, fields without effect."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def check_spec(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
 
     Args:
         spec: The workflow.
-        loaded: Tells where each part was written.
+        loaded: Knows where each part is written.
     """
     yield from check_sections(spec, loaded)
     yield from check_pattern(spec, loaded)
@@ -29,7 +29,7 @@ def check_spec(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
 
 
 def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
-    """Compile every template and condition, and follow the names each of them uses."""
+    """Compile every template and condition, and check the names that it uses."""
     templates = Templates()
     inputs = {*spec.inputs.declared(), *spec.inputs.values}
     for site in template_sites(spec):
@@ -66,20 +66,20 @@ def _syntax(site: Site, error: TemplateError, loaded: Loaded) -> Finding:
 def _name(site: Site, path: Path, inputs: Iterable[str], loaded: Loaded) -> Finding | None:
     root = str(path[0])
     if root in site.scope:
-        return _inside(site, path, loaded)
+        return _attribute(site, path, loaded)
     if root in inputs:
         return None
     where = loaded.where(site.pointer)
     if root in reserved_names():
         known = ", ".join(sorted(site.scope)) or "inputs only"
-        message = f"`{root}` is not known in this place"
+        message = f"`{root}` is not known here"
         return Finding("unknown-name", message, where, f"known here besides inputs: {known}")
     fix = suggest(root, [*site.scope, *inputs], f"declare it: `inputs: {{required: {{{root}: string}}}}`", form="`{}`")
-    message = f"`{root}` is declared by no input; `--var {root}=...` must give it"
+    message = f"no input declares `{root}`; a run needs `--var {root}=...`"
     return Finding("undeclared-variable", message, where, fix, "warning")
 
 
-def _inside(site: Site, path: Path, loaded: Loaded) -> Finding | None:
+def _attribute(site: Site, path: Path, loaded: Loaded) -> Finding | None:
     problem = problem_of(path, site.scope)
     if problem is None:
         return None
@@ -91,7 +91,7 @@ def _inside(site: Site, path: Path, loaded: Loaded) -> Finding | None:
 
 
 def _hyphened(path: Path, scope: Scope) -> str | None:
-    """Return how to write an id with a hyphen, when a path stops where one begins: `a-b` reads as a minus b."""
+    """Return how to write an id with a hyphen where a path stops before one: `a-b` means a minus b."""
     ids = scope.get(str(path[0]))
     if len(path) < 2 or not isinstance(ids, dict):
         return None

@@ -1,4 +1,4 @@
-"""Whether the JSON Schemas and regular expressions of a workflow are ones."""
+"""Checks of the JSON Schemas and regular expressions of a workflow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from strands_cli.errors import Finding, Where
 
 
 def check_schema(schema: Mapping[str, Any], where: Where) -> Finding | None:
-    """Report a JSON Schema that is not one (Draft 2020-12 unless `$schema` says otherwise) or points outside itself."""
+    """Report a schema that is not valid (by Draft 2020-12, or by its `$schema`) or has references to other files."""
     from jsonschema.validators import Draft202012Validator, validator_for  # 140 ms; most workflows have no schema
 
     validator: Any = validator_for(schema, default=Draft202012Validator)

@@ -51,7 +51,7 @@ class ChainConfig(FormatModel):
 class Chain(PatternModel):
     """Steps one after another."""
 
-    purpose = "Steps one after another; each sees what those before it said."
+    purpose = "Steps one after another; each sees the answers of those before it."
     starter = STARTER
     recording = RECORDING
     is_bounded = True

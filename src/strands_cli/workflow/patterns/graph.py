@@ -62,11 +62,11 @@ class Choice(FormatModel):
     """One conditional way on."""
 
     when: str = Field(min_length=1, description="A condition, with or without `{{ }}`; or `else`.")
-    to: str = Field(min_length=1, description="The node to go on with.")
+    to: str = Field(min_length=1, description="The node that follows.")
 
 
 class Edge(FormatModel):
-    """What follows a node: always `to`, or the first choice that holds."""
+    """What follows a node: always `to`, or the first choice whose condition is true."""
 
     from_: str = Field(alias="from", min_length=1, description="The node that has just finished.")
     to: tuple[str, ...] | None = Field(default=None, min_length=1, description="Nodes that follow, together.")
@@ -194,8 +194,8 @@ def _check_choices(
             message = "a choice after `else` is never reached"
             yield no_effect(message, locator.where(f"{pointer}/{number}"), "put `else` last")
     if not any(is_else):
-        message = "where none of these choices holds, the path ends here"
-        fix = "add `{when: else, to: ...}` if it should go on"
+        message = "where none of these conditions is true, the path ends here"
+        fix = "add `{when: else, to: ...}` to continue it"
         yield Finding("no-else", message, locator.where(pointer), fix, "warning")
 
 

@@ -168,7 +168,7 @@ def _check_reads(config: DagConfig, locator: Locator) -> Iterator[Finding]:
         where = locator.where(pointer)
         if name == reader or reader in before(name):
             message = f"task {reader!r} reads {name!r}, which is not done before it"
-            yield Finding("unknown-name", message, where, "turn the dependency round", severity)
+            yield Finding("unknown-name", message, where, "reverse the dependency", severity)
         else:
             message = f"task {reader!r} reads {name!r} without depending on it, and sees only what it depends on"
             yield Finding("missing-dependency", message, where, f"add {name!r} to `deps`", severity)

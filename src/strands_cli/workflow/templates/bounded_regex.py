@@ -1,4 +1,4 @@
-"""Regular expressions of workflows over texts of models: searched at once where that is cheap, else in limited time."""
+"""Searches with regular expressions of workflows in limited time."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from dataclasses import dataclass
 
 MAX_PATTERN = 1_000
 SECONDS = 2.0
-# Steps of the engine that take a fraction of a second, counted as if every repeat took every length at every place.
+# Steps of the engine in a fraction of a second, as if every repeat took every length at every place.
 CHEAP = 5_000_000
 
 _REPEATED_GROUP = re.compile(r"\)[*+?]*[*+{]")
 _COMMENTS_ALLOWED = re.compile(r"\(\?[a-zA-Z]*x")
-# Runs in a process of its own, which can be ended: neither a thread nor a signal stops the engine everywhere.
+# Runs in a child process, which can be killed: neither threads nor signals stop the engine on every platform.
 _SEARCH = """
 import json, re, sys
-given = json.load(sys.stdin)
-found = getattr(re, given["how"])(given["pattern"], given["text"])
+task = json.load(sys.stdin)
+found = getattr(re, task["how"])(task["pattern"], task["text"])
 json.dump(None if found is None else [found[0], *found.groups()], sys.stdout)
 """
 
@@ -29,17 +29,17 @@ class SlowPattern(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a pattern matched, and what its groups did."""
+    """The text that a pattern matched, and the texts of its groups."""
 
     whole: str
     groups: tuple[str | None, ...] = ()
 
 
 def search(pattern: str, text: str) -> Found | None:
-    """Return the first place that a pattern matches.
+    """Return the first match of a pattern.
 
     Raises:
-        re.error: the pattern is no regular expression.
+        re.error: The pattern is not a regular expression.
         SlowPattern: it is too long, or takes more than `SECONDS` over this text.
     """
     return _find("search", pattern, text)
@@ -61,7 +61,7 @@ def _find(how: str, pattern: str, text: str) -> Found | None:
 
 
 def is_cheap(pattern: str, length: int) -> bool:
-    """Return whether a search certainly ends soon, judged by how many repeats and choices the pattern has.
+    """Return whether a search certainly ends soon, by the number of repeats and choices in the pattern.
 
     A repeat inside a repeat can take exponential time, so a repeated group never counts as cheap.
     """
@@ -75,11 +75,11 @@ def is_cheap(pattern: str, length: int) -> bool:
 def _find_elsewhere(how: str, pattern: str, text: str) -> Found | None:
     import subprocess
 
-    given = json.dumps({"how": how, "pattern": pattern, "text": text})
+    task = json.dumps({"how": how, "pattern": pattern, "text": text})
     command = [sys.executable, "-I", "-S", "-c", _SEARCH]
     try:
         done = subprocess.run(  # noqa: S603 - our own words; what is not ours is its input
-            command, input=given, capture_output=True, text=True, check=True, timeout=SECONDS
+            command, input=task, capture_output=True, text=True, check=True, timeout=SECONDS
         )
     except subprocess.TimeoutExpired:
         raise SlowPattern(

@@ -1,4 +1,4 @@
-"""What templates may call besides Jinja's own: filters, and the bounds on what a call may produce."""
+"""The filters of templates, and the limits on what a call may produce."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def fields_of(value: Any) -> list[str]:
 
 
 def kind_of(value: Any) -> str:
-    """Return what to call a value in a message to the author of a template."""
+    """Return the word for a value in a message to the author of a template."""
     if isinstance(value, Mapping) or dataclasses.is_dataclass(value):
         return "object"
     return {"str": "text", "int": "number", "float": "number", "NoneType": "empty value"}.get(
@@ -47,7 +47,7 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if dataclasses.is_dataclass(value):
         return {name: plain(getattr(value, name)) for name in fields_of(value)}
-    raise TemplateError(f"the value is a {type(value).__name__}, which JSON cannot hold")
+    raise TemplateError(f"the value is a {type(value).__name__}, which has no form in JSON")
 
 
 def size_of(left: Any, operator: str, right: Any) -> int:
@@ -126,7 +126,7 @@ def _fromjson(text: Any) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise TemplateError(f"`fromjson` was given text that is not JSON: {error}") from None
+        raise TemplateError(f"`fromjson` got text that is not JSON: {error}") from None
 
 
 def _found(text: Any, pattern: str) -> Found | None:

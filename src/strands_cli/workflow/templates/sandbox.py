@@ -53,7 +53,7 @@ class _Parser(Parser):
 
 
 class _Missing(jinja2.StrictUndefined):
-    """A name without a value; using it says which names there are beside it."""
+    """A name without a value; its error lists the names that exist."""
 
     __slots__ = ()
 
@@ -67,7 +67,7 @@ class _Missing(jinja2.StrictUndefined):
 
 def _reason_for(owner: Any, name: Any) -> Callable[[str], TemplateError]:
     def explain(message: str) -> TemplateError:
-        del message  # Jinja's own wording speaks of Python types
+        del message  # Jinja's message names Python types
         if owner is missing:
             return UnknownNameError(f"nothing is named {name!r} here", str(name), None)
         if isinstance(owner, (list, tuple)):
@@ -116,7 +116,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             return plain(context.vars["result"])
 
     def paths(self, text: str) -> frozenset[Path]:
-        """Return the paths of all names that a template uses, does not set, and does not guard against absence."""
+        """Return the paths of the names that a template uses, without those that it sets or that may be absent."""
         tree = self.tree(text)
         free = find_undeclared_variables(tree) - self.globals.keys()
         guarded: list[nodes.Expr | None] = [
@@ -133,7 +133,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             if id(node) in inner or not path or path[0] not in free:
                 continue
             if id(node) in called and len(path) > 1:
-                path = path[:-1]  # `tasks.items()` calls a method, it names no task
+                path = path[:-1]  # `tasks.items()` calls a method and is not the name of a task
             if not any(path[: len(guard)] == guard for guard in lax if guard):
                 found.add(path)
         return frozenset(found)
@@ -181,7 +181,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             self._require_known(tree)
             for kind, word in _NOT_HERE.items():
                 for node in tree.find_all(kind):
-                    raise TemplateError(f"`{word}` needs other template files, and there are none", node.lineno)
+                    raise TemplateError(f"`{word}` needs other template files, which do not exist", node.lineno)
             return tree
         except TemplateSyntaxError as error:
             raise TemplateError(_one_line(error.message), error.lineno) from None
@@ -189,9 +189,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
             raise TemplateError("the template is nested too deeply") from None
 
     def check(self, text: str) -> None:
-        """Raise `TemplateError` for a template that does not compile, at the price of parsing it."""
+        """Raise `TemplateError` for a template that does not compile."""
         tree = self.tree(text)
-        # What the parser takes can still nest deeper than the interpreter compiles.
+        # The interpreter compiles fewer nested levels than the parser accepts.
         if text.count("(") + text.count("[") + text.count("{") > _INTRICATE:
             self._compiled(tree)
 
@@ -233,7 +233,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
 @contextmanager
 def _errors_of(template: jinja2.Template) -> Iterator[None]:
-    """Turn whatever a rendering raises into a `TemplateError` with its line."""
+    """Turn every error of a rendering into a `TemplateError` with its line."""
     try:
         yield
     except TemplateError as error:
@@ -243,7 +243,7 @@ def _errors_of(template: jinja2.Template) -> Iterator[None]:
         raise TemplateError(f"not allowed in a template: {_one_line(str(error))}", _line_of(template, error)) from None
     except (RecursionError, MemoryError) as error:
         raise TemplateError("the template needs too much memory", _line_of(template, error)) from None
-    except Exception as error:  # noqa: BLE001 - filters and methods raise whatever they like on foreign values
+    except Exception as error:  # noqa: BLE001 - filters and methods may raise anything
         raise TemplateError(_one_line(str(error)) or type(error).__name__, _line_of(template, error)) from None
 
 
@@ -257,7 +257,7 @@ def _line_of(template: jinja2.Template, error: BaseException) -> int | None:
 
 
 def path_of(node: nodes.Node) -> Path:
-    """Return the constant path an expression names; it ends where a part is computed, and is empty for others."""
+    """Return the constant path of an expression, up to the first part that is computed."""
     if isinstance(node, nodes.Name):
         return (node.name,) if node.ctx == "load" else ()
     if isinstance(node, nodes.Getattr):

@@ -1,4 +1,4 @@
-"""Templates and conditions: checked, rendered in a sandbox, and asked which names they use."""
+"""Templates and conditions: checks, rendering in a sandbox, and the names that they use."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ _ELSE = "else"
 
 
 def is_template(text: str) -> bool:
-    """Return whether a text has anything to render; an agent's prompt counts only with `{{`."""
+    """Return whether a text has anything to render; an agent's prompt is a template only with `{{`."""
     return any(mark in text for mark in _MARKS)
 
 
 class Templates:
     """Compiles and renders the templates of one workflow; each text is compiled once.
 
-    Values from models and tools are names in a template, never templates themselves: nothing that is rendered is
-    rendered again.
+    Values from models and tools are names in a template, never templates: a rendered text is not rendered again.
     """
 
     def __init__(self) -> None:
@@ -73,7 +72,7 @@ class Templates:
         """Render a template.
 
         Args:
-            text: The template; text without `{{`, `{%` or `{#` comes back as it is.
+            text: The template; text without `{{`, `{%` or `{#` is returned unchanged.
             names: The values by name: plain JSON values, mappings and sequences of them.
 
         Raises:
@@ -89,7 +88,7 @@ class Templates:
         """Render every string inside a JSON value; a string that is one lone `{{ expression }}` keeps its type.
 
         Raises:
-            TemplateError: As `render`; also a lone expression whose value JSON cannot hold.
+            TemplateError: As `render`; also a lone expression whose value has no form in JSON.
         """
         if isinstance(value, str):
             expression = self._lone_expression(value)
@@ -169,7 +168,7 @@ class Templates:
         return inner
 
     def _explained(self, action: Any, names: Mapping[str, Any]) -> Any:
-        """Run a rendering; an unknown name is explained by the names there are."""
+        """Run a rendering; the error of an unknown name lists the names that exist."""
         try:
             return action()
         except UnknownNameError as error:

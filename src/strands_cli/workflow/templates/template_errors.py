@@ -1,4 +1,4 @@
-"""What can be wrong with a template, and the paths of names in one."""
+"""Errors of templates, and the paths of names in them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class TemplateError(Exception):
 
     Attributes:
         message: What is wrong, without the place.
-        line: 1-based line inside the template, if known.
+        line: 1-based line of the template, if known.
     """
 
     def __init__(self, message: str, line: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What a template reads of one name: everything that it may, and what it is sure to stumble over where it is absent."""
+"""The paths under one name that a template may read, and those without which it always fails."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MAY_BE_ABSENT = ("default", "d")
 
 
 def reads_of(tree: nodes.Template, name: str) -> frozenset[Path]:
-    """Return every path under a name that a template may read, guarded ones included."""
+    """Return every path under a name that a template may read, also those that may be absent."""
     inner = {id(node.node) for node in tree.find_all(nodes.Getattr)}
     inner |= {id(node.node) for node in tree.find_all(nodes.Getitem)}
     found = (
@@ -25,26 +25,26 @@ def reads_of(tree: nodes.Template, name: str) -> frozenset[Path]:
 def certain_reads(tree: nodes.Template, name: str) -> frozenset[Path]:
     """Return the children of a name without which a template always fails, as `(name, child)`.
 
-    What only a branch, a loop or the right side of an `and` reads may never be read. A child that is merely handed on,
-    tested or given a default does no harm by its absence; one that is printed, or of which a part is read, does.
+    A branch, a loop or the right side of an `and` may never be evaluated. A child that is only passed on, tested or has
+    a default may be absent; one that is printed, or has a part that is read, may not.
     """
     if any(node.name == name and node.ctx != "load" for node in tree.find_all(nodes.Name)):
-        return frozenset()  # the template sets a name of its own
-    return frozenset(path[:2] for path in _stumbles(tree) if path[:1] == (name,) and len(path) > 1 and path[1] != "*")
+        return frozenset()  # the template sets the name itself
+    return frozenset(path[:2] for path in _required(tree) if path[:1] == (name,) and len(path) > 1 and path[1] != "*")
 
 
-def _stumbles(node: nodes.Node, *, printed: bool = False) -> Iterator[Path]:
-    """Yield the paths that are surely evaluated and of which the second part must be there."""
+def _required(node: nodes.Node, *, printed: bool = False) -> Iterator[Path]:
+    """Yield the paths that are always evaluated and whose second part must exist."""
     if isinstance(node, (nodes.Getattr, nodes.Getitem)):
         path = path_of(node)
         if len(path) > 2 or printed:
             yield path
-    for child in _surely_evaluated(node):
-        yield from _stumbles(child, printed=isinstance(node, nodes.Output))
+    for child in _always_evaluated(node):
+        yield from _required(child, printed=isinstance(node, nodes.Output))
 
 
-def _surely_evaluated(node: nodes.Node) -> list[nodes.Node]:
-    """Return the children of a node that are evaluated whatever the values are."""
+def _always_evaluated(node: nodes.Node) -> list[nodes.Node]:
+    """Return the children of a node that are always evaluated."""
     if isinstance(node, (nodes.Macro, nodes.CallBlock)):
         return []
     if isinstance(node, (nodes.If, nodes.CondExpr)):
