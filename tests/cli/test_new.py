@@ -6,11 +6,9 @@ import json
 import os
 import subprocess
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
-from strands_cli.cli.commands.new_command import Pattern
 from strands_cli.cli.program import run_program
 from strands_cli.workflow.format_schema import workflow_schema
 from strands_cli.workflow.patterns import PATTERNS
@@ -21,10 +19,6 @@ from tests.cli.strands import STRANDS, Folder
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def test_there_is_one_of_each_pattern() -> None:
-    assert get_args(Pattern) == tuple(PATTERNS)
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)

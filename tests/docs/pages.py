@@ -11,7 +11,7 @@ CLONE = Path(__file__).parent.parent.parent
 FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,})(?P<language>[\w+-]*)[^`]*$")
 MARK = re.compile(r"^<!-- *(?P<word>[a-z -]+?)(?:: *(?P<value>.*?))? *-->$")
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
-WORDS = {"fragment", "not run", "command", "file", "exits", "beside"}
+WORDS = {"fragment", "not run", "command", "file", "exits", "beside", "recipe"}
 
 
 @dataclass(frozen=True)

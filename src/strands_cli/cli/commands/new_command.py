@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from strands_cli.cli.terminal import print_result
 from strands_cli.errors import UsageError
+from strands_cli.workflow.patterns import PATTERNS
 
-# Spelled out, so that `--help` imports nothing; a test holds it against the templates.
-Pattern = Literal[
-    "chain", "workflow", "routing", "parallel", "evaluator_optimizer", "orchestrator_workers", "graph"
-]  # fmt: skip
+if TYPE_CHECKING:
+    Pattern = str
+else:
+    Pattern = Literal[tuple(PATTERNS)]
 
 
 def register(program: typer.Typer) -> None:

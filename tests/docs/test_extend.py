@@ -1,0 +1,165 @@
+"""The recipes of "Add a pattern, an option, a kind of tool" work as they are written, in the places that they name."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import CLONE, blocks
+
+PAGE = CLONE / "docs" / "how-to" / "extend.md"
+TOY = CLONE / "tests" / "patterns" / "toy"
+CORE = "src/strands_cli"
+# The files of each recipe: another one makes the recipe longer, so that it fails here first.
+PLACES = {
+    "pattern": [f"{CORE}/workflow/patterns/__init__.py", f"{CORE}/engine/patterns/__init__.py"],
+    "option": [f"{CORE}/planning/run_request.py"],
+    "choice": [f"{CORE}/api/run_choices.py"],
+    "tool": [
+        f"{CORE}/toolref.py",
+        f"{CORE}/planning/planned_tool.py",
+        f"{CORE}/planning/plan.py",
+        f"{CORE}/planning/resolve/tool_resolver.py",
+        f"{CORE}/tools/echo_tool.py",
+        f"{CORE}/tools/tool_loading.py",
+        f"{CORE}/tools/trust.py",
+    ],
+}
+FLOW = """\
+version: 1
+name: echoes
+runtime: {provider: replay, recording: echoes.recording.yaml}
+agents: {bat: {prompt: You listen., tools: ['echo:hello']}}
+pattern:
+  type: chain
+  config: {steps: [{tool: 'echo:hello', input: {}}, {agent: bat, input: Listen.}]}
+"""
+RECORDING = "recording: 1\nsteps: {steps.1: [{calls: [{hello: {}}]}, {text: done}]}\n"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A part of a file, and what takes its place."""
+
+    file: str
+    old: str
+    new: str
+
+
+def changes_of(recipe: str) -> Iterator[Change]:
+    """Yield the changes of a recipe's blocks: `+++` names a file, `@@` begins another change in it."""
+    for block in blocks(PAGE):
+        if block.marks.get("recipe") != recipe:
+            continue
+        for part in block.text.split("+++ ")[1:]:
+            file, _, rest = part.partition("\n")
+            for hunk in rest.rstrip("\n").split("\n@@\n"):
+                lines = hunk.splitlines()
+                old = [line[1:] for line in lines if not line.startswith("+")]
+                yield Change(file, "\n".join(old), "\n".join(line[1:] for line in lines if not line.startswith("-")))
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A copy of `src/`, and commands that use it."""
+
+    root: Path
+
+    def follow(self, recipe: str) -> None:
+        """Apply the changes of a recipe; the place of each is found exactly once."""
+        for change in changes_of(recipe):
+            path = self.root / change.file
+            text = path.read_text("utf-8") if change.old else ""
+            assert text.count(change.old) == 1 or not change.old, change
+            path.write_text(text.replace(change.old, change.new) if change.old else f"{change.new}\n", "utf-8")
+
+    def python(self, *words: str, code: int = 0) -> str:
+        """Run Python with the copy; return what it prints."""
+        environment = {"PYTHONPATH": str(self.root / "src"), "HOME": str(self.root), "COLUMNS": "200", "PATH": ""}
+        ran = subprocess.run(
+            [sys.executable, *words], cwd=self.root, env=environment, capture_output=True, text=True, check=False
+        )
+        assert ran.returncode == code, ran.stdout + ran.stderr
+        return ran.stdout
+
+    def strands(self, *words: str, code: int = 0) -> str:
+        return self.python("-m", "strands_cli", *words, code=code)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Copy:
+    shutil.copytree(CLONE / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    return Copy(tmp_path)
+
+
+@pytest.mark.parametrize("recipe", PLACES)
+def test_a_recipe_names_its_places_and_no_others(recipe: str) -> None:
+    assert list(dict.fromkeys(change.file for change in changes_of(recipe))) == PLACES[recipe]
+
+
+@pytest.mark.docs
+def test_a_pattern_is_two_files_and_two_entries(copy: Copy) -> None:
+    text = PAGE.read_text("utf-8")
+    for side in ("workflow", "engine"):
+        toy, file = TOY / f"{side}_side.py", f"{CORE}/{side}/patterns/talk.py"
+        assert file in text
+        assert toy.relative_to(CLONE).as_posix() in text
+        written = toy.read_text("utf-8").replace(
+            "tests.patterns.toy.workflow_side", "strands_cli.workflow.patterns.talk"
+        )
+        (copy.root / file).write_text(written, "utf-8")
+    copy.follow("pattern")
+    copy.strands("new", "bees", "--pattern", "talk")
+    copy.strands("validate", "bees.yaml")
+    steps = json.loads(copy.strands("plan", "bees.yaml", "--format", "json"))["steps"]
+    assert [step["key"] for step in steps] == ["talk.N", "last_word"]
+    copy.strands("run", "bees.yaml", code=19)
+    (run,) = json.loads(copy.strands("runs", "list", "--json"))["runs"]
+    assert copy.strands("approve", run["id"], "--answer", "They do.").strip() == "They do."
+
+
+OPTION = """
+from strands_cli.planning.run_request import RunRequest
+stored = RunRequest(tone="formal").to_stored()
+assert stored["tone"] == "formal"
+assert RunRequest.from_stored(stored, {}).tone == "formal"
+"""
+CHOICE = """
+from strands_cli import Workflow
+flow = Workflow.from_file("bees.yaml")
+flow.plan(tone="formal")
+"""
+
+
+@pytest.mark.docs
+def test_an_option_is_one_field(copy: Copy) -> None:
+    copy.follow("option")
+    for command in ("run", "atomic run", "plan", "resume", "approve", "reject", "rerun"):
+        help_text = copy.strands(*command.split(), "--help")
+        assert "--tone TONE" in help_text, command
+        assert "How agents speak." in help_text, command
+    copy.python("-c", OPTION)
+    copy.strands("new", "bees", "--pattern", "chain")
+    copy.strands("run", "bees.yaml", "--tone", "formal")
+    copy.python("-c", CHOICE, code=1)
+    copy.follow("choice")
+    copy.python("-c", CHOICE)
+
+
+@pytest.mark.docs
+def test_a_kind_of_tool_is_a_class_its_reference_and_its_loading(copy: Copy) -> None:
+    copy.follow("tool")
+    (copy.root / "echoes.yaml").write_text(FLOW, "utf-8")
+    (copy.root / "echoes.recording.yaml").write_text(RECORDING, "utf-8")
+    copy.strands("validate", "echoes.yaml")
+    copy.strands("run", "echoes.yaml", "--events", "events.jsonl")
+    events = [json.loads(line) for line in (copy.root / "events.jsonl").read_text("utf-8").splitlines()]
+    decided = [event for event in events if event["event"] == "ToolCallDecided"]
+    assert [(one["tool"], one["effect"]) for one in decided] == [("hello", "allow"), ("hello", "allow")]
