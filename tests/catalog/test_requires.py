@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from packaging.version import Version
 from strands_cli.catalog.requirements import satisfies, unmet
 from strands_cli.catalog.scan import scan
 from tests.distributions import make_distribution
+from tests.wordings import Wording
 
 RELEASES = st.lists(st.integers(0, 12), min_size=1, max_size=4).map(lambda parts: ".".join(map(str, parts)))
 CLAUSES = st.builds(str.__add__, st.sampled_from([">=", "<=", "==", "!=", "<", ">"]), RELEASES)
@@ -66,20 +68,22 @@ Requires-Dist: some-thing<2; extra == "old"
 
 
 @pytest.mark.parametrize(
-    ("metadata", "part"),
+    ("metadata", "named"),
     [
         (b"Name: some-thing\nProvides-Extra: full\nSummary: \xff\n", None),
-        (b"Name: some-thing\nProvides-Extra: full\nRequires-Dist: what is this\n", "requirements cannot be read"),
-        (b"\xff\xfe", "has no extra 'full'"),
+        (b"Name: some-thing\nProvides-Extra: full\nRequires-Dist: what is this\n", "'some-thing[full]'"),
+        (b"\xff\xfe", "'full'"),
     ],
     ids=["not-utf8", "malformed", "nothing"],
 )
 def test_damaged_metadata_of_a_distribution_is_a_missing_condition(
-    tmp_path: Path, metadata: bytes, part: str | None
+    tmp_path: Path, metadata: bytes, named: str | None, wording: Wording
 ) -> None:
     (make_distribution(tmp_path, "some-thing", "2.5") / "METADATA").write_bytes(metadata)
     found = unmet({"distributions": ["some-thing[full]"]}, scan([str(tmp_path)]))
-    assert [part in phrase for phrase in found] == ([] if part is None else [True])
+    assert [named in phrase for phrase in found] == ([] if named is None else [True])
+    # The words of `packaging` are in parentheses.
+    wording([re.sub(r"\(.*\)", "(...)", phrase) for phrase in found])
 
 
 @pytest.mark.parametrize(
@@ -87,29 +91,29 @@ def test_damaged_metadata_of_a_distribution_is_a_missing_condition(
     [
         ({}, []),
         ({"python": ">=3.11"}, []),
-        ({"python": ">=99"}, ["Python >=99 (this is "]),
-        ({"python": "the latest"}, ["that cannot be compared"]),
+        ({"python": ">=99"}, ["Python >=99"]),
+        ({"python": "the latest"}, ["the latest"]),
         ({"os": ["linux", "darwin", "windows"]}, []),
-        ({"os": ["plan9"]}, ["the operating system plan9 (this is "]),
-        ({"env": ["NO_SUCH_VARIABLE_HERE"]}, ["the environment variable NO_SUCH_VARIABLE_HERE"]),
+        ({"os": ["plan9"]}, ["plan9"]),
+        ({"env": ["NO_SUCH_VARIABLE_HERE"]}, ["NO_SUCH_VARIABLE_HERE"]),
         ({"env": ["A_VARIABLE"]}, []),
         ({"modules": ["present", "present.inner", "sys", "json.decoder"]}, []),
-        ({"modules": ["absent", "present.absent"]}, ["the module 'absent'", "the module 'present.absent'"]),
-        ({"modules": ["present.\0", "../present"]}, ["which cannot be one", "which cannot be one"]),
+        ({"modules": ["absent", "present.absent"]}, ["'absent'", "'present.absent'"]),
+        ({"modules": ["present.\0", "../present"]}, [repr("present.\0"), "'../present'"]),
         ({"distributions": ["Some.Thing", "some-thing>=2,<3", "some_thing ~= 2.0"]}, []),
-        ({"distributions": ["some-thing>=3"]}, ["'some-thing>=3' (2.5 is installed)"]),
+        ({"distributions": ["some-thing>=3"]}, ["'some-thing>=3' (2.5 "]),
         ({"distributions": ["other"]}, ["pip install 'other'"]),
         ({"distributions": ["other; python_version < '3'", "some-thing[Fast_IO]>=2"]}, []),
-        ({"distributions": ["some-thing[nosuch]"]}, ["'some-thing[nosuch]', which has no extra 'nosuch'"]),
-        ({"distributions": ["some-thing[full]"]}, ["'absent' is missing or of another version: pip install"]),
-        ({"distributions": ["some-thing[old]"]}, ["'some-thing' is missing or of another version"]),
-        ({"distributions": ["some-thing[fast-io]>=3"]}, ["(2.5 is installed)"]),
-        ({"distributions": ["!!"]}, ["not a PEP 508 requirement"]),
-        ({"python": ">=99", "modules": ["absent"]}, ["Python >=99", "the module 'absent'"]),
+        ({"distributions": ["some-thing[nosuch]"]}, ["'some-thing[nosuch]'"]),
+        ({"distributions": ["some-thing[full]"]}, ["'absent'"]),
+        ({"distributions": ["some-thing[old]"]}, ["'some-thing'"]),
+        ({"distributions": ["some-thing[fast-io]>=3"]}, ["'some-thing[fast-io]>=3' (2.5 "]),
+        ({"distributions": ["!!"]}, ["'!!'"]),
+        ({"python": ">=99", "modules": ["absent"]}, ["Python >=99", "'absent'"]),
     ],
 )
 def test_each_condition_names_what_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, requires: dict[str, object], missing: list[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, requires: dict[str, object], missing: list[str], wording: Wording
 ) -> None:
     monkeypatch.setenv("A_VARIABLE", "set")
     monkeypatch.delenv("NO_SUCH_VARIABLE_HERE", raising=False)
@@ -120,4 +124,6 @@ def test_each_condition_names_what_is_missing(
     found = unmet(requires, scan([str(tmp_path), str(library)]))
     assert len(found) == len(missing)
     assert all(part in phrase for part, phrase in zip(missing, found, strict=True))
+    here = r"\b(linux|macos|windows|{})\b".format(re.escape(".".join(map(str, sys.version_info[:3]))))
+    wording([re.sub(here, "HERE", phrase) for phrase in found])
     assert "present" not in sys.modules

@@ -12,6 +12,7 @@ from strands_cli.config import Settings
 from strands_cli.doctor import file_modes as modes
 from strands_cli.doctor.file_modes import check_modes
 from strands_cli.hooks.hook_values import Check
+from tests.wordings import Wording
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no modes of files")
 
@@ -43,22 +44,24 @@ def look(folder: Path, **more: str) -> list[Check]:
     return list(check_modes(settings, folder, [str(folder.parent / "site"), "/nowhere"], **more))
 
 
-def test_where_nobody_else_can_change_anything_one_line_says_so(folder: Path) -> None:
+def test_where_nobody_else_can_change_anything_one_line_says_so(folder: Path, wording: Wording) -> None:
     (line,) = look(folder)
     assert line.status == "ok"
     assert "7" in line.message
+    wording(line.message)
 
 
 @pytest.mark.parametrize(
     "name",
     ["work/strands-policy.yaml", "work/strands.lock", "work/flow.yaml", "work/token.txt", "work", "runs", "site"],
 )
-def test_what_every_user_can_write_to_is_a_warning(folder: Path, name: str) -> None:
+def test_what_every_user_can_write_to_is_a_warning(folder: Path, name: str, wording: Wording) -> None:
     (place := folder.parent / name).chmod(0o777 if place.is_dir() else 0o606)
     (line,) = look(folder)
     assert line.status == "warning"
     assert str(place) in line.message
     assert ("'TOKEN'" in line.message) == (name == "work/token.txt")
+    wording(line.message)
     assert line.fix is not None
     assert str(place) in line.fix
 
@@ -69,20 +72,24 @@ def test_a_folder_in_which_only_owners_delete_is_in_order(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604])
-def test_a_secret_that_others_can_read_is_a_warning_without_its_value(folder: Path, mode: int) -> None:
+def test_a_secret_that_others_can_read_is_a_warning_without_its_value(
+    folder: Path, mode: int, wording: Wording
+) -> None:
     (secret := folder / "token.txt").write_text("hunter2")
     secret.chmod(mode)
     (line,) = look(folder)
     assert (line.status, line.fix) == ("warning", f"chmod 600 {secret}")
     assert f"'TOKEN', {secret}" in line.message
+    wording(line.message)
     assert "hunter2" not in repr(line)
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
-def test_what_belongs_to_another_user_is_a_warning(folder: Path) -> None:
+def test_what_belongs_to_another_user_is_a_warning(folder: Path, wording: Wording) -> None:
     os.chown(folder / "strands.lock", 4242, -1)
     (line,) = look(folder)
     assert "4242" in line.message
+    wording(line.message)
 
 
 def test_a_workflow_that_is_not_sound_hides_nothing_else(folder: Path) -> None:
@@ -102,8 +109,9 @@ def test_a_folder_of_data_is_not_read_through(folder: Path, monkeypatch: pytest.
     assert [line.status for line in look(folder)] == ["ok"]
 
 
-def test_a_system_without_modes_is_not_judged(folder: Path) -> None:
+def test_a_system_without_modes_is_not_judged(folder: Path, wording: Wording) -> None:
     (folder / "strands.lock").chmod(0o602)
     (line,) = look(folder, platform="win32")
     assert line.status == "ok"
     assert str(folder) not in line.message
+    wording(line.message)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 
-from strands_cli.doctor import os_layers as walls
 from strands_cli.doctor.os_layers import LAYERS, find_layers
+from tests.wordings import Wording
 
 WORDS = {"enforced", "best effort", "not available"}
 linux = pytest.mark.skipif(sys.platform != "linux", reason="asks a Linux kernel")
@@ -42,11 +43,29 @@ def test_namespaces_are_there_exactly_where_a_process_can_enter_them() -> None:
     assert (found.here == "enforced") is entered
 
 
+def interpreter(folder: Path, monkeypatch: pytest.MonkeyPatch, program: str) -> None:
+    """Let this program take the place of the interpreter that the probe is given to."""
+    file = folder / "python"
+    file.write_text(f"#!{sys.executable}\nimport os, sys\n{textwrap.dedent(program)}\n")
+    file.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(file))
+
+
 @linux
-def test_layers_that_a_kernel_refuses_are_not_available_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_layers_that_a_kernel_refuses_are_not_available_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # The same program under a kernel that knows none of these calls: their numbers are ones that nobody has.
-    for number in ("444", "437", "prctl(22", "prctl(1,"):
-        monkeypatch.setattr(walls, "_PROBE", walls._PROBE.replace(number, number.replace("4", "9").replace("(", "(77")))
+    interpreter(
+        tmp_path,
+        monkeypatch,
+        """
+        *options, program = sys.argv[1:]
+        for number in ("444", "437", "prctl(22", "prctl(1,"):
+            program = program.replace(number, number.replace("4", "9").replace("(", "(77"))
+        os.execv(sys.executable, [sys.executable, *options, program])
+    """,
+    )
     here = {found.layer.name: (found.here, found.detail) for found in find_layers()}
     for name in ("landlock", "openat2"):
         assert here[name] == ("not available", "Function not implemented")
@@ -57,8 +76,10 @@ def test_layers_that_a_kernel_refuses_are_not_available_with_the_reason(monkeypa
 
 @linux
 @pytest.mark.parametrize("program", ["raise SystemExit(1)", "print('no JSON')", "print('[]')", "print('{}')"])
-def test_a_probe_that_does_not_answer_makes_nothing_available(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
-    monkeypatch.setattr(walls, "_PROBE", program)
+def test_a_probe_that_does_not_answer_makes_nothing_available(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, wording: Wording
+) -> None:
+    interpreter(tmp_path, monkeypatch, program)
     found = [one for one in find_layers() if one.layer.probe not in ("walk", "groups", "modes")]
     assert {one.here for one in found} == {"not available"}
-    assert all(one.detail for one in found)
+    wording(sorted({one.detail for one in found}))

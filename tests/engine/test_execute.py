@@ -21,6 +21,7 @@ from strands_cli.planning.plan import Plan
 from strands_cli.planning.run_request import RunRequest
 from tests.fakes.plans import chain_of
 from tests.fakes.ports import FakeClock, Say, ScriptedAgents, ScriptedHuman, ScriptedTools
+from tests.wordings import Wording
 
 TURNS = {"steps.0": [Say("one")]}
 
@@ -130,12 +131,14 @@ def test_a_run_that_died_between_its_files_and_its_record_finds_the_files_its_ow
     ("error", "status", "named"),
     [
         (RunFailed("no"), "failed", "no"),
-        (asyncio.CancelledError(), "interrupted", ""),
-        (KeyboardInterrupt(), "interrupted", ""),
+        (asyncio.CancelledError(), "interrupted", None),
+        (KeyboardInterrupt(), "interrupted", None),
         (ZeroDivisionError("oh"), "failed", "ZeroDivisionError: oh"),
     ],
 )
-def test_every_ending_is_recorded_and_told(error: BaseException, status: str, named: str) -> None:
+def test_every_ending_is_recorded_and_told(
+    error: BaseException, status: str, named: str | None, wording: Wording
+) -> None:
     class Ends(ScriptedAgents):
         async def run_agent(self, request: Any, scope: Any) -> Any:
             clock.advance(3)
@@ -151,7 +154,8 @@ def test_every_ending_is_recorded_and_told(error: BaseException, status: str, na
     assert isinstance(events[-1], RunFinished)
     assert (events[-1].status, events[-1].seconds) == (status, 3.0)
     assert events[-1].reason == journal.get("reason")
-    assert named in str(events[-1].reason)
+    assert named is None or named in str(events[-1].reason)
+    wording(events[-1].reason)
 
 
 class FullDisk(MemoryJournal):

@@ -109,7 +109,8 @@ def test_the_calls_of_a_composite_are_checked_like_steps(catalog: Catalog, wordi
     plan = planned(catalog, "{writer: {prompt: w}}", tools=f"tools: {{composite: [{wrong}]}}")
     codes = {finding.code: finding for finding in plan.findings}
     assert codes.keys() == {"unknown-tool", "tool-input"}
-    wording(str(codes["unknown-tool"].fix))
+    assert "'native:reads'" in str(codes["unknown-tool"].fix)
+    wording(codes["unknown-tool"].fix)
     assert codes["unknown-tool"].where is not None
     assert codes["unknown-tool"].where.pointer == "/tools/composite/0/steps/0/tool"
     assert codes["tool-input"].where is not None
@@ -132,7 +133,8 @@ def test_an_agents_input_schema_is_what_it_takes_as_a_tool(catalog: Catalog, wor
     assert schemas["spell"]["$defs"] == {"word": {"type": "string"}}
     told = tool_named(plan, "plain").record
     assert told is not None
-    wording(str(told.description))
+    assert str(told.description).endswith("Be plain.")
+    wording(told.description)
     assert tool_named(plan, "plain").names() == ("plain", "agent:plain")
     assert told.annotations["readOnlyHint"] is True, "it has no tools"
 
@@ -168,7 +170,9 @@ def test_what_would_be_a_part_of_itself_is_a_finding_that_shows_the_way(
 def test_an_agent_that_is_a_tool_of_everyone_needs_a_list_of_its_own(catalog: Catalog, wording: Wording) -> None:
     tools = "tools: {python: ['agent:helper']}"
     plan = planned(catalog, "{writer: {prompt: w}, helper: {prompt: h}}", tools=tools)
-    wording(the_finding(plan, "tool-cycle").fix)
+    fix = the_finding(plan, "tool-cycle").fix
+    assert "`tools: []`" in str(fix)
+    wording(fix)
     plan = planned(catalog, "{writer: {prompt: w}, helper: {prompt: h, tools: []}}", tools=tools)
     assert plan.findings == ()
     assert [tool.name for tool in plan.agents["writer"].tools] == ["helper"]
@@ -259,7 +263,9 @@ def test_the_inner_workflow_writes_no_artifacts_and_says_so(catalog: Catalog) ->
 def test_workflows_that_call_each_other_are_a_finding(catalog: Catalog, wording: Wording) -> None:
     body = SUB.replace("native:reads", "workflow:./flow.yaml")
     Path("flow.yaml").write_text("version: 1")
-    wording(the_finding(with_sub(catalog, body), "tool-cycle").message)
+    message = the_finding(with_sub(catalog, body), "tool-cycle").message
+    assert message.endswith("flow.yaml -> agent:writer -> sub.yaml -> agent:inner -> flow.yaml")
+    wording(message)
     assert found(with_sub(catalog, SUB.replace("native:reads", "workflow:./sub.yaml")), "tool-cycle")
 
 
@@ -340,7 +346,10 @@ def test_a_secret_that_is_asked_for_inside_a_composite_must_be_named_too(
     catalog = discover_catalog([str(tmp_path / "site")])
     tools = section(composite("keyed"))
     plan = planned(catalog, "{writer: {prompt: w, tools: [both]}}", tools=tools)
-    wording(the_finding(plan, "unnamed-secret").message)
+    message = the_finding(plan, "unnamed-secret").message
+    assert "'keyed'" in message
+    assert "'KEY'" in message
+    wording(message)
 
 
 @pytest.mark.parametrize(

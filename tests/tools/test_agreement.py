@@ -15,6 +15,7 @@ from strands_cli.catalog import discover_catalog
 from strands_cli.catalog.source_reader import read_tool
 from strands_cli.tools.forms import NotAToolError, read_tools
 from tests.agents.kit import Site
+from tests.wordings import Wording
 
 TOOL = "@tool\ndef {0}(text: str) -> str:\n    'Does {0}.'\n    return text\n"
 SOURCES = {
@@ -132,13 +133,14 @@ def test_common_modules_are_shown_and_the_others_are_left_to_loading(source: str
     assert loaded(HEAD + source)
 
 
-def test_a_module_that_exports_its_own_tool_and_one_of_another_distribution_works(site: Site) -> None:
+def test_a_module_that_exports_its_own_tool_and_one_of_another_distribution_works(site: Site, wording: Wording) -> None:
     head = "from strands import tool\n"
     site.install(head + TOOL.format("foreign"), name="other", manifest=False)
     source = head + TOOL.format("one") + "from strands_tool_other import foreign\n__all__ = ['one', 'foreign']\n"
     site.install(source, name="suite", manifest=False)
     record = next(tool for tool in discover_catalog([str(site.directory)]).tools if tool.name == "suite")
     assert record.status == "unknown"
+    wording(record.reason)
     planned = site.plan("native:suite")
     offered = site.load("native:suite").offered(planned)
     assert sorted(tool.planned.name for tool in offered) == ["foreign", "one"]

@@ -146,6 +146,7 @@ def test_rules_speak_of_arguments_and_deny_is_stronger_than_ask_and_ask_than_all
     assert [status for status, _ in said] == ["success", "error", "error", "error"]
     assert MADE == ["docs/a"]
     wording(said[1][1])
+    assert "ask='write(path=docs/b)'" in said[1][1]
     assert "deny='write(path=secrets/**)'" in said[2][1]
 
 
@@ -170,7 +171,23 @@ def test_a_question_is_put_once_and_only_a_clear_yes_is_one(answer: Any, way: st
     assert (asked[0].tool, asked[0].agent) == ("write", "clerk")
     assert said[0] == ("success" if answer is True or answer == "yes" else "error")
     assert len(MADE) == (said[0] == "success")
-    assert str(PermissionQuestion("w", {"b": 1}, "r", "me", "d")) == 'Allow me to call w with {"b":1}? (r)'
+
+
+def test_a_question_names_agent_tool_arguments_and_reason(wording: Wording) -> None:
+    text = str(PermissionQuestion("wipe", {"b": 1}, "a rule", "clerk", "d"))
+    assert all(part in text for part in ("clerk", "wipe", '{"b":1}', "a rule"))
+    wording(text)
+
+
+def test_the_reason_of_a_question_is_that_of_the_refusal_where_nobody_answers(wording: Wording) -> None:
+    asked: list[PermissionQuestion] = []
+    call = ("store", {"path": "a"})
+    ask(PermissionPolicy(on_ask=asked.append, catalog=NOTHING), [store], call)
+    ask(PermissionPolicy(on_ask=asked.append, ask="store", allow="*", catalog=NOTHING), [store], call)
+    unasked = [ask(PermissionPolicy(ask=rule, catalog=NOTHING), [store], call)[0][1] for rule in ((), "store")]
+    assert [question.reason in text for question, text in zip(asked, unasked, strict=True)] == [True, True]
+    assert "ask='store'" in asked[1].reason
+    wording([question.reason for question in asked])
 
 
 def test_a_plain_function_may_answer() -> None:
@@ -305,10 +322,11 @@ def test_a_tool_of_an_installed_distribution_is_known_by_its_names_and_its_manif
     assert ask(PermissionPolicy(catalog=catalog), [module], DISK)[0][0] == "error"
 
 
-def test_what_loaded_code_says_may_only_add_to_the_manifest(site: Site) -> None:
+def test_what_loaded_code_says_may_only_add_to_the_manifest(site: Site, wording: Wording) -> None:
     catalog, module = installed(site.directory, module_of({"annotations": {"destructiveHint": True}}))
     (said,) = ask(PermissionPolicy(catalog=catalog), [module], DISK)
-    assert "both read-only and destructive" in said[1]
+    assert (said[0], MADE, module.made) == ("error", [], [])
+    wording(said[1])
 
 
 def test_tool_metadata_on_the_function_of_a_module_tool_counts(site: Site) -> None:
@@ -344,6 +362,7 @@ def test_a_server_cannot_talk_itself_free(policy: dict[str, Any], wording: Wordi
     reads = remote("look", readOnlyHint=True, destructiveHint=False, idempotentHint=True)
     (said,) = ask(PermissionPolicy(catalog=NOTHING, **policy), [reads], ("look", {"path": "a"}))
     assert said[0] == "error"
+    assert all(f"{effect}={pattern!r}" in said[1] for effect, pattern in policy.items() if effect != "allow")
     wording(said[1])
 
 

@@ -16,6 +16,7 @@ from strands_cli.workflow.recording_file import (
     load_recording,
     same_request,
 )
+from tests.wordings import Wording
 
 # What YAML can write and JSON can hold: no lone surrogates, no NaN.
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -105,41 +106,42 @@ def test_a_dump_is_text_that_a_person_can_read() -> None:
     )
 
 
-BAD = {
-    "[]": (1, "has the keys"),
-    "steps: {}": (1, "has the keys"),
-    "recording: 1": (1, "has the keys"),
-    "recording: 2\nsteps: {}": (1, "reads `recording: 1`, not 2"),
-    "recording: true\nsteps: {}": (1, "reads `recording: 1`, not True"),
-    "recording: 1\nsteps: {}\nmore: 1": (3, "has no key 'more'"),
-    "recording: 1\nsteps: []": (2, "maps each step key"),
-    "recording: 1\nsteps:\n  steps.0: hello": (3, "are a list"),
-    "recording: 1\nsteps:\n  steps.0:\n    - hello": (4, "a turn has"),
-    "recording: 1\nsteps:\n  steps.0:\n    - {}": (4, "a turn has"),
-    "recording: 1\nsteps:\n  steps.0:\n    - text:": (4, "a turn has"),
-    "recording: 1\nsteps:\n  steps.0:\n    - calls: []": (4, "a turn has"),
-    "recording: 1\nsteps:\n  steps.0:\n    - text: x\n      txt: y": (5, "no key 'txt'"),
-    "recording: 1\nsteps:\n  steps.0:\n    - text: 42": (4, "`text` is a text"),
-    "recording: 1\nsteps:\n  steps.0:\n    - text: x\n      when: [a]": (5, "`when` is a text"),
-    "recording: 1\nsteps:\n  steps.0:\n    - text: x\n      stop_reason: 1": (5, "`stop_reason` is a text"),
-    "recording: 1\nsteps:\n  steps.0:\n    - text: x\n      usage: 3": (5, "`usage` is"),
-    "recording: 1\nsteps:\n  steps.0:\n    - text: x\n      usage: [1, -1]": (5, "`usage` is"),
-    "recording: 1\nsteps:\n  steps.0:\n    - text: x\n      usage: [1, true]": (5, "`usage` is"),
-    "recording: 1\nsteps:\n  steps.0:\n    - text: x\n      calls: file_read": (5, "`calls` is a list"),
-    "recording: 1\nsteps:\n  steps.0:\n    - calls:\n      - file_read": (5, "a call is one tool name"),
-    "recording: 1\nsteps:\n  steps.0:\n    - calls:\n      - file_read: a.txt": (5, "a call is one tool name"),
-    "recording: 1\nsteps:\n  steps.0:\n    - calls:\n      - {a: {}, b: {}}": (5, "a call is one tool name"),
+BAD: dict[str, tuple[int, str | None]] = {
+    "[]": (1, "`recording: 1`"),
+    "steps: {}": (1, "`recording: 1`"),
+    "recording: 1": (1, "`recording: 1`"),
+    "recording: 2\nsteps: {}": (1, "2"),
+    "recording: true\nsteps: {}": (1, "True"),
+    "recording: 1\nsteps: {}\nmore: 1": (3, "'more'"),
+    "recording: 1\nsteps: []": (2, "`steps.0`"),
+    "recording: 1\nsteps:\n  steps.0: hello": (3, None),
+    "recording: 1\nsteps:\n  steps.0:\n    - hello": (4, "`calls`"),
+    "recording: 1\nsteps:\n  steps.0:\n    - {}": (4, "`calls`"),
+    "recording: 1\nsteps:\n  steps.0:\n    - text:": (4, "`calls`"),
+    "recording: 1\nsteps:\n  steps.0:\n    - calls: []": (4, "`calls`"),
+    "recording: 1\nsteps:\n  steps.0:\n    - text: x\n      txt: y": (5, "'txt'"),
+    "recording: 1\nsteps:\n  steps.0:\n    - text: 42": (4, "`text`"),
+    "recording: 1\nsteps:\n  steps.0:\n    - text: x\n      when: [a]": (5, "`when`"),
+    "recording: 1\nsteps:\n  steps.0:\n    - text: x\n      stop_reason: 1": (5, "`stop_reason`"),
+    "recording: 1\nsteps:\n  steps.0:\n    - text: x\n      usage: 3": (5, "`usage`"),
+    "recording: 1\nsteps:\n  steps.0:\n    - text: x\n      usage: [1, -1]": (5, "`usage`"),
+    "recording: 1\nsteps:\n  steps.0:\n    - text: x\n      usage: [1, true]": (5, "`usage`"),
+    "recording: 1\nsteps:\n  steps.0:\n    - text: x\n      calls: file_read": (5, "`calls`"),
+    "recording: 1\nsteps:\n  steps.0:\n    - calls:\n      - file_read": (5, "`file_read: {path: a.txt}`"),
+    "recording: 1\nsteps:\n  steps.0:\n    - calls:\n      - file_read: a.txt": (5, "`file_read: {path: a.txt}`"),
+    "recording: 1\nsteps:\n  steps.0:\n    - calls:\n      - {a: {}, b: {}}": (5, "`file_read: {path: a.txt}`"),
 }
 
 
 @pytest.mark.parametrize("text", BAD)
-def test_each_bad_shape_is_found_at_its_line(text: str) -> None:
+def test_each_bad_shape_is_found_at_its_line(text: str, wording: Wording) -> None:
     recording, findings = load_recording(read_document("r.yaml", text))
-    line, says = BAD[text]
+    line, named = BAD[text]
     assert recording is None
     (finding,) = findings
     assert (finding.code, finding.severity) == ("bad-recording", "error")
-    assert says in finding.message
+    assert named is None or named in finding.message
+    wording(finding.message)
     assert finding.where is not None
     assert (finding.where.file, finding.where.line) == ("r.yaml", line)
     assert "docs/reference/recordings.md" in str(finding.fix)

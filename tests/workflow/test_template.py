@@ -62,51 +62,52 @@ def test_a_template_renders(text: str, names: dict[str, Any], expected: str, tem
     assert templates.render(text, names) == expected
 
 
-REFUSED: dict[str, tuple[str, str]] = {
-    "unknown name": ("{{ nam }}", "nothing is named 'nam' here; did you mean 'name'?"),
-    "unknown name far off": ("{{ zzz }}", "known here: name, numbers, result, step, text"),
-    "unknown key": ("{{ step.respnse }}", "did you mean 'response'?"),
-    "unknown key of a result": ("{{ result.respnse }}", "did you mean 'response'?"),
-    "key of a text": ("{{ text.foo }}", "there is no 'foo' in this text"),
-    "beyond the end": ("{{ numbers[7] }}", "no item 7 in a list of 2"),
-    "unknown in a condition": ("{% if nam %}{% endif %}", "nothing is named 'nam'"),
-    "unknown in a loop": ("{% for x in nam %}{% endfor %}", "nothing is named 'nam'"),
-    "unknown to a filter": ("{{ nam | upper }}", "nothing is named 'nam'"),
-    "unknown in tojson": ("{{ nam | tojson }}", "nothing is named 'nam'"),
-    "call of nothing": ("{{ nam() }}", "nothing is named 'nam'"),
-    "dunder": ("{{ text.__class__.__mro__ }}", "not allowed in a template"),
-    "dunder by filter": ("{{ (text | attr('__class__')).x }}", "not allowed in a template"),
-    "dunder by item": ("{{ text['__class__'] }}", "not allowed"),
-    "format string attack": ("{{ '{0.__class__}'.format(text) }}", "not allowed in a template"),
-    "changing a list": ("{{ numbers.append(1) }}", "not allowed in a template"),
-    "changing a mapping": ("{{ step.update({}) }}", "not allowed in a template"),
-    "division by zero": ("{{ 1 / 0 }}", "division by zero"),
-    "bad json": ("{{ text | fromjson }}", "not JSON"),
-    "bad pattern": ("{{ text | regex_search('(') }}", "not a regular expression"),
-    "long output": ("{% for i in range(90000) %}{{ 'x' * 1000 }}{% endfor %}", "longer than"),
-    "long text": ("{{ 'x' * 10 ** 10 }}", "more than 1,000,000"),
-    "long list": ("{{ [1] * 10 ** 9 }}", "more than 1,000,000"),
-    "large number": ("{{ 9 ** 9 ** 9 ** 9 ** 9 }}", "bits"),
-    "long range": ("{% for i in range(10 ** 9) %}{% endfor %}", "range"),
-    "wide number": ("{{ '%1000000000d' % 1 }}", "too wide"),
-    "wide number by filter": ("{{ '%1000000000d' | format(1) }}", "too wide"),
-    "wide format": ("{{ '{:>1000000000}'.format(1) }}", "too wide"),
-    "nested format": ("{{ '{:{w}}'.format(1, w=1000000000) }}", "too wide"),
+REFUSED: dict[str, tuple[str, str | None]] = {
+    "unknown name": ("{{ nam }}", "'name'"),
+    "unknown name far off": ("{{ zzz }}", "name, numbers, result, step, text"),
+    "unknown key": ("{{ step.respnse }}", "'response'"),
+    "unknown key of a result": ("{{ result.respnse }}", "'response'"),
+    "key of a text": ("{{ text.foo }}", "'foo'"),
+    "beyond the end": ("{{ numbers[7] }}", "7"),
+    "unknown in a condition": ("{% if nam %}{% endif %}", "'nam'"),
+    "unknown in a loop": ("{% for x in nam %}{% endfor %}", "'nam'"),
+    "unknown to a filter": ("{{ nam | upper }}", "'nam'"),
+    "unknown in tojson": ("{{ nam | tojson }}", "'nam'"),
+    "call of nothing": ("{{ nam() }}", "'nam'"),
+    "dunder": ("{{ text.__class__.__mro__ }}", None),
+    "dunder by filter": ("{{ (text | attr('__class__')).x }}", None),
+    "dunder by item": ("{{ text['__class__'] }}", None),
+    "format string attack": ("{{ '{0.__class__}'.format(text) }}", None),
+    "changing a list": ("{{ numbers.append(1) }}", None),
+    "changing a mapping": ("{{ step.update({}) }}", None),
+    "division by zero": ("{{ 1 / 0 }}", None),
+    "bad json": ("{{ text | fromjson }}", "JSON"),
+    "bad pattern": ("{{ text | regex_search('(') }}", None),
+    "long output": ("{% for i in range(90000) %}{{ 'x' * 1000 }}{% endfor %}", "4,000,000"),
+    "long text": ("{{ 'x' * 10 ** 10 }}", "1,000,000"),
+    "long list": ("{{ [1] * 10 ** 9 }}", "1,000,000"),
+    "large number": ("{{ 9 ** 9 ** 9 ** 9 ** 9 }}", None),
+    "long range": ("{% for i in range(10 ** 9) %}{% endfor %}", None),
+    "wide number": ("{{ '%1000000000d' % 1 }}", None),
+    "wide number by filter": ("{{ '%1000000000d' | format(1) }}", None),
+    "wide format": ("{{ '{:>1000000000}'.format(1) }}", None),
+    "nested format": ("{{ '{:{w}}'.format(1, w=1000000000) }}", None),
     "ljust": ("{{ text.ljust(10 ** 9) }}", "ljust"),
     "zfill": ("{{ text.zfill(10 ** 9) }}", "zfill"),
     "center": ("{{ text | center(10 ** 9) }}", "center"),
     "replace": ("{{ ('x' * 99999).replace('x', 'y' * 99999) }}", "replace"),
     "replace by filter": ("{{ ('x' * 99999) | replace('x', 'y' * 99999) }}", "replace"),
-    "endless macro": ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "too much memory"),
+    "endless macro": ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", None),
 }
 
 
-@pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)
-def test_a_rendering_that_fails_says_why(text: str, message: str, templates: Templates) -> None:
+@pytest.mark.parametrize(("text", "named"), REFUSED.values(), ids=REFUSED)
+def test_a_rendering_that_fails_says_why(text: str, named: str | None, templates: Templates, wording: Wording) -> None:
     names = {"name": "Ada", "step": {"response": "x"}, "text": "abc", "numbers": [1, 2], "result": Result("x")}
     with pytest.raises(TemplateError) as caught:
         templates.render(text, names)
-    assert message in str(caught.value)
+    assert named is None or named in str(caught.value)
+    wording(caught.value)
 
 
 def test_an_error_names_its_line(templates: Templates, wording: Wording) -> None:
