@@ -19,13 +19,14 @@ TOY = CLONE / "tests" / "patterns" / "toy"
 CORE = "src/strands_cli"
 # The files of each recipe: another one makes the recipe longer, so that it fails here first.
 PLACES = {
-    "pattern": [f"{CORE}/workflow/patterns/__init__.py", f"{CORE}/engine/patterns/__init__.py"],
+    "pattern": [f"{CORE}/workflow/patterns/pattern_models.py", f"{CORE}/engine/patterns/pattern_functions.py"],
     "option": [f"{CORE}/planning/run_request.py"],
     "choice": [f"{CORE}/api/run_choices.py"],
     "tool": [
         f"{CORE}/toolref.py",
         f"{CORE}/planning/planned_tool.py",
         f"{CORE}/planning/plan.py",
+        f"{CORE}/planning/__init__.pyi",
         f"{CORE}/planning/resolve/tool_resolver.py",
         f"{CORE}/tools/echo_tool.py",
         f"{CORE}/tools/tool_loading.py",
