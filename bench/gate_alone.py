@@ -1,4 +1,4 @@
-"""Measures what the gate adds to one call of a tool: validation of input and output, decision, limits, result.
+"""Measures what the permission check adds to one call: validation of input and output, decision, limits, result.
 
 Usage: python -m bench.gate_alone --pairs N
 
@@ -24,9 +24,9 @@ from strands_cli.policy import Decision
 from strands_cli.secrets import Redactor
 from strands_cli.toolref import ToolRef
 from strands_cli.tools.forms import RawTool
-from strands_cli.tools.gate import Contract, Gate
 from strands_cli.tools.invocation import invoke_function
 from strands_cli.tools.manifest_check import LoadedTool, hold_against_manifest
+from strands_cli.tools.permission_check import Contract, PermissionCheck
 
 CALLS = 500
 SCHEMA = {
@@ -94,10 +94,13 @@ def validation_ms() -> float:
 
 async def measure(pairs: int) -> tuple[float, float]:
     """Return the CPU milliseconds that the check adds to a call, and those of a bare validation."""
-    tool, gate = loaded(), Gate([], Contract({"root": "/tmp"}, {}), Redactor(["not-a-secret-of-anybody"]))
+    tool, check = (
+        loaded(),
+        PermissionCheck([], Contract({"root": "/tmp"}, {}), Redactor(["not-a-secret-of-anybody"])),
+    )
 
     async def gated() -> Any:
-        return await gate.call(tool, TOOL_USE, StandaloneRun().scope(), {})
+        return await check.call(tool, TOOL_USE, StandaloneRun().scope(), {})
 
     async def bare() -> Any:
         given = {"tool": "read", "input": TOOL_USE["input"]}

@@ -29,8 +29,8 @@ from strands_cli.planning.resolve.tool_resolver import ToolResolver
 from strands_cli.policy import Rule
 from strands_cli.providers import ModelSettings
 from strands_cli.secrets import Redactor
-from strands_cli.tools.gate import Contract, Gate
-from strands_cli.tools.gated_tool import GatedToolCaller
+from strands_cli.tools.checked_tool import CheckedToolCaller
+from strands_cli.tools.permission_check import Contract, PermissionCheck
 from strands_cli.tools.tool_loading import Toolbox, load_tools
 from strands_cli.workflow.document_reader import read_document
 from strands_cli.workflow.model import Budgets, ToolEntry
@@ -115,13 +115,13 @@ def calling(
     secrets: Iterable[str] = (),
     key: str = "steps.0",
 ) -> dict[str, Any]:
-    """Load a planned tool and call it through the gate."""
+    """Load a planned tool and call it through the permission check."""
     host = host or RunContext()
 
     async def work() -> dict[str, Any]:
         toolbox = await load_tools([planned])
         try:
-            caller = GatedToolCaller(toolbox, gate_of(rules, secrets))
+            caller = CheckedToolCaller(toolbox, gate_of(rules, secrets))
             return dict(await caller.call_tool(planned, arguments, host.scope(key)))
         finally:
             host.problems += await toolbox.close()
@@ -129,8 +129,8 @@ def calling(
     return run(work())
 
 
-def gate_of(rules: Sequence[Rule] = (YES,), secrets: Iterable[str] = ()) -> Gate:
-    return Gate(rules, Contract(workspace={"root": "/nowhere"}, secrets={"token": "t"}), Redactor(secrets))
+def gate_of(rules: Sequence[Rule] = (YES,), secrets: Iterable[str] = ()) -> PermissionCheck:
+    return PermissionCheck(rules, Contract(workspace={"root": "/nowhere"}, secrets={"token": "t"}), Redactor(secrets))
 
 
 class RunContext:

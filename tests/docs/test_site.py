@@ -55,13 +55,13 @@ def test_the_site_has_the_four_shelves_and_no_font_or_plugin_that_fetches() -> N
         ("[tests](../../tests/conftest.py#L3)", "tests"),
         ("[one](../../examples/quickstart.yaml)", "[one](../examples/quickstart.yaml)"),
         ("[all](../../examples)", "all"),
-        ("[the gate](gate.md)", "[the gate](gate.md)"),
+        ("[the permission check](permission-check.md)", "[the permission check](permission-check.md)"),
         ("[gone](../../tests/nowhere.py)", "[gone](../../tests/nowhere.py)"),
         ("```text\n[x](../../README.md)\n```", "```text\n[x](../../README.md)\n```"),
     ],
 )
 def test_a_link_to_a_file_beside_the_pages_is_text_and_one_to_nothing_stays(written: str, shown: str) -> None:
-    assert site_pages.on_page_markdown(f"a\n{written}\nb", page("explanation/gate.md")) == f"a\n{shown}\nb"
+    assert site_pages.on_page_markdown(f"a\n{written}\nb", page("explanation/permission-check.md")) == f"a\n{shown}\nb"
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy import Policy, Request, Rule, SwitchedOn
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools import plugin_hooks as hooked
-from strands_cli.tools.gate import Contract, Gate
-from strands_cli.tools.gated_tool import GatedToolCaller
+from strands_cli.tools.checked_tool import CheckedToolCaller
+from strands_cli.tools.permission_check import Contract, PermissionCheck
 from strands_cli.tools.tool_loading import load_tools
 from tests.agents.kit import YES, RunContext, Site, run
 from tests.distributions import make_distribution, module_source
@@ -52,14 +52,14 @@ def hooks_with(*plugins: Any, **options: Any) -> Hooks:
 
 
 def call(site: Site, hooks: Hooks, host: RunContext | None = None, redactor: Redactor = HIDE_NOTHING) -> Any:
-    """Call `echo` through the gate."""
+    """Call `echo` through the permission check."""
     (planned,) = site.plan("native:echo")
     host = host or RunContext()
 
     async def work() -> Any:
         toolbox = await load_tools([planned], hooks=hooks)
-        gate = Gate((), Contract({"root": "/"}, {}), redactor, hooks, "flow.yaml")
-        return await GatedToolCaller(toolbox, gate).call_tool(planned, {"text": "hi"}, host.scope())
+        gate = PermissionCheck((), Contract({"root": "/"}, {}), redactor, hooks, "flow.yaml")
+        return await CheckedToolCaller(toolbox, gate).call_tool(planned, {"text": "hi"}, host.scope())
 
     return run(work())
 
@@ -140,8 +140,8 @@ def test_a_decider_that_blocks_does_not_hold_the_loop_up(site: Site) -> None:
 
     async def work() -> Any:
         toolbox = await load_tools([planned])
-        gate = Gate((), Contract({"root": "/"}, {}), hooks=hooks)
-        caller = GatedToolCaller(toolbox, gate)
+        gate = PermissionCheck((), Contract({"root": "/"}, {}), hooks=hooks)
+        caller = CheckedToolCaller(toolbox, gate)
         calling = asyncio.create_task(caller.call_tool(planned, {"text": "hi"}, RunContext().scope()))
         await asyncio.sleep(0)
         plugin.went_on.set()
@@ -287,7 +287,7 @@ def test_what_a_tool_asks_a_person_no_wrapper_can_keep_to_itself(site: Site) -> 
 
     async def work() -> Any:
         toolbox = await load_tools([planned], hooks=hooks)
-        caller = GatedToolCaller(toolbox, Gate([YES], Contract({"root": "/"}, {}), hooks=hooks))
+        caller = CheckedToolCaller(toolbox, PermissionCheck([YES], Contract({"root": "/"}, {}), hooks=hooks))
         return await caller.call_tool(planned, {"text": "hi"}, host.scope())
 
     assert [block["text"] for block in run(work())["content"]] == ["yes", "tag"]

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from strands_cli.engine.journal import SqliteJournal
 from strands_cli.events import ModelText
 from strands_cli.secrets import HIDE_NOTHING, MARK, MIN_LENGTH, Redactor
-from strands_cli.tools.gate import Contract, Gate
 from strands_cli.tools.mcp.toolset import Serving
+from strands_cli.tools.permission_check import Contract, PermissionCheck
 
 SECRET = 'sk-Ab+/=?&"\\ é0123456789'
 
@@ -133,7 +133,7 @@ def test_what_a_redactor_hides_is_in_no_repr(tmp_path: Path) -> None:
     journal = SqliteJournal.create(tmp_path / "r1")
     journal.redactor = redactor
     contract = Contract(workspace={}, secrets={"TOKEN": SECRET})
-    shown = [redactor, journal, Gate((), contract, redactor), Serving(tmp_path, {"TOKEN": SECRET}, redactor)]
+    shown = [redactor, journal, PermissionCheck((), contract, redactor), Serving(tmp_path, {"TOKEN": SECRET}, redactor)]
     journal.close()
     for text in (f"{one!r} {one}" for one in (*shown, shown, redactor.stream())):
         assert not redactor.may_hide_in(text)

@@ -333,7 +333,7 @@ SPOILED: dict[str, Spoiled] = {
     "is huge": after("result['content'].append({'text': 'x' * 3000})", "test_an_answer_keeps_to_its_size"),
     "does not fit the output schema": after(
         "result['content'][1]['json'] = {'letters': 3}",
-        # The gate does not let it pass either.
+        # The permission check does not let it pass either.
         "test_an_answer_fits_the_output_schema test_an_agent_can_call_it",
     ),
     "has no JSON": after(

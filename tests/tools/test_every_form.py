@@ -11,7 +11,7 @@ import pytest
 
 from strands_cli.errors import NotEquipped
 from strands_cli.events import ToolCallFinished, ToolProgress
-from strands_cli.tools.gated_tool import GatedToolCaller
+from strands_cli.tools.checked_tool import CheckedToolCaller
 from strands_cli.tools.tool_loading import key_of, load_tools
 from tests.agents.kit import SCHEMA, RunContext, Script, Site, asking, calling, error, gate_of, run
 from tests.wordings import Wording
@@ -132,7 +132,7 @@ def called(planned: Any, *texts: str) -> list[tuple[dict[str, Any], RunContext]]
 
     async def work() -> list[dict[str, Any]]:
         toolbox = await load_tools([planned])
-        caller = GatedToolCaller(toolbox, gate_of())
+        caller = CheckedToolCaller(toolbox, gate_of())
         try:
             return [
                 dict(await caller.call_tool(planned, {"text": text}, host.scope()))
@@ -172,7 +172,7 @@ def test_a_cancelled_call_is_left_in_the_journal_as_begun(site: Site, form: str)
     host = RunContext()
 
     async def work() -> None:
-        caller = GatedToolCaller(await load_tools([planned]), gate_of())
+        caller = CheckedToolCaller(await load_tools([planned]), gate_of())
         released, said = log()
         task = asyncio.create_task(caller.call_tool(planned, {"text": "hang"}, host.scope()))  # type: ignore[arg-type]
         while "hangs" not in said and not task.done():
@@ -194,7 +194,7 @@ def test_what_a_stream_says_is_told_while_the_tool_works(site: Site, form: str) 
     host = RunContext()
 
     async def work() -> None:
-        caller = GatedToolCaller(await load_tools([planned]), gate_of())
+        caller = CheckedToolCaller(await load_tools([planned]), gate_of())
         task = asyncio.create_task(caller.call_tool(planned, {"text": "hang"}, host.scope()))  # type: ignore[arg-type]
         while not host.of(ToolProgress) and not task.done():
             await asyncio.sleep(0.001)
@@ -259,7 +259,7 @@ def test_what_a_hook_plugin_answers_in_place_of_the_tool_is_held_against_its_pro
         toolbox = await load_tools([planned])
         [loaded] = toolbox.get(planned)
         toolbox.tools[key_of(planned)] = [replace(loaded, wrappers=(("p", silenced),))]
-        return await GatedToolCaller(toolbox, gate_of()).call_tool(planned, {"text": "json"}, RunContext().scope())  # type: ignore[arg-type]
+        return await CheckedToolCaller(toolbox, gate_of()).call_tool(planned, {"text": "json"}, RunContext().scope())  # type: ignore[arg-type]
 
     assert error(run(work()))["code"] == "invalid_output"
 
@@ -299,10 +299,10 @@ def test_a_tool_cannot_change_what_it_promised_or_asks_for_once_it_is_loaded(sit
 
     async def work() -> None:
         toolbox = await load_tools([planned])
-        caller = GatedToolCaller(toolbox, gate_of())
+        caller = CheckedToolCaller(toolbox, gate_of())
         for arguments, code in (({"text": "b"}, "invalid_output"), ({"text": 1}, "invalid_input")):
             assert error(await caller.call_tool(planned, arguments, RunContext().scope()))["code"] == code  # type: ignore[arg-type]
-        denied = await GatedToolCaller(toolbox, gate_of(())).call_tool(planned, {"text": "b"}, RunContext().scope())  # type: ignore[arg-type]
+        denied = await CheckedToolCaller(toolbox, gate_of(())).call_tool(planned, {"text": "b"}, RunContext().scope())  # type: ignore[arg-type]
         assert error(denied)["code"] == "denied"
         [loaded] = toolbox.get(planned)
         assert (loaded.schema, loaded.output_schema) == (SCHEMA, OUTPUT)

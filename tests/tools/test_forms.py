@@ -1,4 +1,4 @@
-"""Every form of tool an author may ship works, from its entry point through the gate, with a model and without."""
+"""Every form of tool works, from its entry point through the permission check, with a model and without."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from strands_cli.engine.ports import Answer, Journal, Question
 from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.errors import RunFailed, WaitingForPerson
 from strands_cli.planning.plan import PlannedTool
-from strands_cli.tools.gate import Contract, Gate
-from strands_cli.tools.gated_tool import GatedToolCaller
+from strands_cli.tools.checked_tool import CheckedToolCaller
+from strands_cli.tools.permission_check import Contract, PermissionCheck
 from strands_cli.tools.tool_loading import load_tools
 from tests.agents.kit import YES, RunContext, Script, Site, asking, calling, error, text
 from tests.wordings import Wording
@@ -234,7 +234,7 @@ def test_the_time_a_person_takes_is_not_the_tool_s(site: Site) -> None:
 
 def outside(planned: PlannedTool, person: RunContext | None) -> Any:
     async def work() -> Any:
-        caller = GatedToolCaller(await load_tools([planned]), Gate([YES], Contract({"root": "/"}, {})))
+        caller = CheckedToolCaller(await load_tools([planned]), PermissionCheck([YES], Contract({"root": "/"}, {})))
         return await caller.call_tool(planned, {"text": "a"}, StandaloneRun(person).scope())
 
     return asyncio.run(work())

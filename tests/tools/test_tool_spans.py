@@ -14,7 +14,7 @@ from opentelemetry.trace import StatusCode
 from strands.telemetry import tracer as sdk_tracer
 
 from strands_cli.policy import Rule
-from strands_cli.tools.gated_tool import GatedToolCaller
+from strands_cli.tools.checked_tool import CheckedToolCaller
 from strands_cli.tools.tool_loading import load_tools
 from tests.agents.kit import SCHEMA, YES, RunContext, Script, Site, asking, calling, error, gate_of, run
 from tests.wordings import Wording
@@ -100,7 +100,7 @@ def test_a_call_that_a_tool_makes_has_a_span_of_its_own_under_the_agents(
     attributes = {"gen_ai.tool.name": "outer", "gen_ai.tool.call.id": "steps.0.call"}
 
     async def work() -> None:
-        caller = GatedToolCaller(await load_tools([planned]), gate_of())
+        caller = CheckedToolCaller(await load_tools([planned]), gate_of())
         with tracer.start_as_current_span("execute_tool outer", attributes=attributes):
             await caller.call_tool(planned, {"text": "a"}, RunContext().scope())  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""Claims at the gate: what is known only once code runs, or comes from a server, may restrict and never loosen."""
+"""Claims at the permission check: what only running code or a server says may restrict and never loosen."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from strands_cli.planning.resolve.single_tool import python_tool
 from strands_cli.policy import Decision, Rule, decide
 from strands_cli.toolref import ToolRef
 from strands_cli.tools.call_arguments import as_called
-from strands_cli.tools.gate import request_for
 from strands_cli.tools.manifest_check import LoadedTool
+from strands_cli.tools.permission_check import request_for
 from strands_cli.tools.python_objects import read_given
 from strands_cli.tools.trust import said_by
 from strands_cli.workflow.tool_entries import McpServer

@@ -1,4 +1,4 @@
-"""Composites, agents and workflows as tools: every part passes the gate and the journal, under the outer call's key."""
+"""Composites, agents and workflows as tools: every part is checked and journaled under the outer call's key."""
 
 from __future__ import annotations
 

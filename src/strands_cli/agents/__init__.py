@@ -1,4 +1,4 @@
-"""The only room that imports the Strands SDK or a tool plugin: agents, models, tools and the gate before each call."""
+"""Agents of the Strands SDK, their models and conversations, and the replay model."""
 
 from strands_cli.lazy_face import lazy_face
 

@@ -21,7 +21,7 @@ from strands_cli.engine import AgentAnswer, AgentRequest, StepScope
 from strands_cli.errors import InvalidAnswer, RunFailed
 from strands_cli.planning import PlannedAgent
 from strands_cli.secrets import Redactor
-from strands_cli.tools import Gate, GatedTool, Order, Toolbox
+from strands_cli.tools import CheckedTool, Order, PermissionCheck, Toolbox
 from strands_cli.workflow import Recording
 
 # How often a wrong structured answer is given back to be mended.
@@ -33,10 +33,12 @@ ModelSource = Callable[[PlannedAgent, str], Model]
 class SdkAgentRunner:
     """Implements the engine's `AgentRunner` with the SDK's own event loop."""
 
-    def __init__(self, models: ModelSource, toolbox: Toolbox, gate: Gate, context: Context | None = None) -> None:
+    def __init__(
+        self, models: ModelSource, toolbox: Toolbox, check: PermissionCheck, context: Context | None = None
+    ) -> None:
         self._models = models
         self._toolbox = toolbox
-        self._gate = gate
+        self._check = check
         self._context = context or Context()
 
     async def run_agent(self, request: AgentRequest, scope: StepScope) -> AgentAnswer:
@@ -45,25 +47,25 @@ class SdkAgentRunner:
         Raises:
             StrandsCliError: why it stopped; a provider's own error becomes `RunFailed`.
         """
-        request = _without_secrets(request, self._gate.redactor)
+        request = _without_secrets(request, self._check.redactor)
         require_input(request)
         model = self._models(request.agent, scope.key)
         schema = request.output_schema
-        journaled = JournaledModel(model, request.agent.model, scope, self._gate.redactor, schema)
-        history = self._context.history(request.agent, model, scope, self._gate.redactor, len(request.history))
+        journaled = JournaledModel(model, request.agent.model, scope, self._check.redactor, schema)
+        history = self._context.history(request.agent, model, scope, self._check.redactor, len(request.history))
         offered = self._toolbox.offered(request.tools)
         order = Order(scope, [loaded.planned for loaded in offered])
         agent = Agent(
             model=journaled,
-            tools=[GatedTool(loaded, self._gate, order, lambda: journaled.broken_inputs) for loaded in offered],
-            system_prompt=self._gate.redactor.text(await self._context.noted(request.system_prompt, scope)),
+            tools=[CheckedTool(loaded, self._check, order, lambda: journaled.broken_inputs) for loaded in offered],
+            system_prompt=self._check.redactor.text(await self._context.noted(request.system_prompt, scope)),
             messages=restored(request.history),
             name=request.agent.id,
             callback_handler=None,
             conversation_manager=history,
             # The SDK's default sleeps up to two minutes in silence.
             retry_strategy=None,
-            # It starts all calls of a turn at once; which of them wait for which is decided before the gate.
+            # It starts all calls of a turn at once; which of them wait for which is decided before that.
             tool_executor=ConcurrentToolExecutor(),
         )
         scope.cancel = agent.cancel
@@ -84,7 +86,7 @@ class SdkAgentRunner:
         if schema is not None:
             output = unwrap(schema, result.structured_output.model_dump(mode="json"))
             text = json.dumps(output, ensure_ascii=False)
-        await self._context.leave_note(request.agent, text, scope, self._gate.redactor)
+        await self._context.leave_note(request.agent, text, scope, self._check.redactor)
         return AgentAnswer(text, result.stop_reason, output=output)
 
     async def _invoke(self, agent: Agent, request: AgentRequest, scope: StepScope) -> Any:
@@ -94,9 +96,9 @@ class SdkAgentRunner:
         except StructuredOutputException as error:
             raise scope.stopped or _no_answer(request, str(error)) from error
         except EventLoopException as error:
-            raise scope.stopped or explain(error.original_exception, request.agent, self._gate.redactor) from error
+            raise scope.stopped or explain(error.original_exception, request.agent, self._check.redactor) from error
         except Exception as error:
-            raise scope.stopped or explain(error, request.agent, self._gate.redactor) from error
+            raise scope.stopped or explain(error, request.agent, self._check.redactor) from error
         if scope.stopped is not None:
             raise scope.stopped
         if wanted is not None and result.structured_output is not None:

@@ -1,4 +1,4 @@
-"""Put together what a run needs from this room: loaded tools, the gate before them, models, and the two ports."""
+"""Put together what a run needs: loaded tools, the permission check before them, models, and the two ports."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from strands_cli.planning import (
 from strands_cli.policy import Rule
 from strands_cli.providers import PROVIDERS, value_at
 from strands_cli.secrets import HIDE_NOTHING, Redactor, hide
-from strands_cli.tools import Contract, Gate, GatedToolCaller, GivenTools, Parts, Tell, Toolbox, load_tools
+from strands_cli.tools import CheckedToolCaller, Contract, GivenTools, Parts, PermissionCheck, Tell, Toolbox, load_tools
 from strands_cli.workflow import AgentStep, CallStep, FileSnapshot, Recording, load_recording
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Workers:
     """
 
     agents: SdkAgentRunner
-    tools: GatedToolCaller
+    tools: CheckedToolCaller
     toolbox: Toolbox
     models: Mapping[str, Model]
     redactor: Redactor = HIDE_NOTHING
@@ -143,15 +143,22 @@ class _Assembly:
             parts = Parts(toolbox, {file: (workers.agents, workers.tools) for file, workers in inner.items()})
             contract = Contract(workspace=workspace, secrets=self.values[plan.file])
             locked = plan.locked | {f"mcp:{server}" for server in plan.pinned}
-            gate = Gate(plan.rules, contract, self.redactor, plan.hooks, plan.file, locked=locked, parts=parts)
-            return _joined(plan, toolbox, gate, context_of(plan, workspace), tuple(inner.values()), below)
+            check = PermissionCheck(
+                plan.rules, contract, self.redactor, plan.hooks, plan.file, locked=locked, parts=parts
+            )
+            return _joined(plan, toolbox, check, context_of(plan, workspace), tuple(inner.values()), below)
         except BaseException:
             await toolbox.close()
             raise
 
 
 def _joined(
-    plan: Plan, toolbox: Toolbox, gate: Gate, context: Context, inner: tuple[Workers, ...], below: bool
+    plan: Plan,
+    toolbox: Toolbox,
+    check: PermissionCheck,
+    context: Context,
+    inner: tuple[Workers, ...],
+    below: bool,
 ) -> Workers:
     require_callable(plan, toolbox)
     recordings = {
@@ -163,8 +170,11 @@ def _joined(
     # A recording of its own knows nothing of the call; one of the workflow around it has the whole keys.
     source = model_source(models, recordings, below=below and plan.spec.runtime.recording is not None)
     models |= {f"{name}, summaries": model for name, model in context.summarizers.items()}
-    runner, caller = SdkAgentRunner(source, toolbox, gate, context), GatedToolCaller(toolbox, gate)
-    return Workers(runner, caller, toolbox, models, gate.redactor, inner)
+    runner, caller = (
+        SdkAgentRunner(source, toolbox, check, context),
+        CheckedToolCaller(toolbox, check),
+    )
+    return Workers(runner, caller, toolbox, models, check.redactor, inner)
 
 
 def _workspace_of(plan: Plan, around: Mapping[str, Any]) -> dict[str, Any]:
@@ -231,14 +241,14 @@ async def toolbox_caller(
     workspace: Mapping[str, Any],
     tell: Tell | None = None,
     hooks: Hooks | None = None,
-) -> GatedToolCaller:
-    """Load tools that a person calls by hand and return what calls them through the gate."""
+) -> CheckedToolCaller:
+    """Load tools that a person calls by hand and return what calls them through the permission check."""
     # No workflow says where they are: the environment variables of their names.
     values = {name: os.environ[name] for tool in tools for name in secrets_declared(tool) if os.environ.get(name)}
     redactor = Redactor.of_environment(os.environ).union(Redactor(values.values()))
     hide(redactor)
-    gate = Gate(rules, Contract(workspace=workspace, secrets=values), redactor, hooks, is_typed=True)
-    return GatedToolCaller(await load_tools(tools, tell=tell, hooks=hooks), gate)
+    check = PermissionCheck(rules, Contract(workspace=workspace, secrets=values), redactor, hooks, is_typed=True)
+    return CheckedToolCaller(await load_tools(tools, tell=tell, hooks=hooks), check)
 
 
 def tools_of_plan(plan: Plan) -> list[PlannedTool]:

@@ -1,4 +1,4 @@
-"""One plugin by itself, outside any plan: called directly, by an agent through the gate, and by a plain agent."""
+"""One plugin outside any plan: called directly, by an agent through the permission check, and by a plain agent."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from strands_cli.tools import (
     GRACE_S,
     Closer,
     Contract,
-    Gate,
     LoadedTool,
+    PermissionCheck,
     Raised,
     RawTool,
     Toolbox,
@@ -113,7 +113,7 @@ class Alone:
         return task.done() and all(other.done() for other in before)
 
     async def call_by_agent(self, calls: Sequence[Call], workspace: Path) -> list[dict[str, Any]]:
-        """Let an agent of ours make the calls in one turn, through the gate; return the results its model was sent.
+        """Let an agent of ours make the calls in one turn; return the results that its model was sent.
 
         Raises:
             StrandsCliError: the run would have stopped.
@@ -121,7 +121,7 @@ class Alone:
         planned = {name: _planned(name, self.config) for name in self.tools}
         toolbox = Toolbox({key_of(planned[name]): [_loaded(planned[name], raw)] for name, raw in self.tools.items()})
         model = _Played(calls)
-        runner = SdkAgentRunner(lambda *_: model, toolbox, Gate([_YES], _contract(workspace)))
+        runner = SdkAgentRunner(lambda *_: model, toolbox, PermissionCheck([_YES], _contract(workspace)))
         agent = PlannedAgent("author", "Call the tools.", ModelSettings("replay"), tuple(planned.values()))
         request = AgentRequest(agent, "Call the tools.", agent.prompt, agent.tools)
         await runner.run_agent(request, StandaloneRun().scope())

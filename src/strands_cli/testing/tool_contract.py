@@ -270,9 +270,9 @@ class ToolContract:
 
     @standard
     def test_an_agent_can_call_it(self) -> Iterator[str]:
-        """An agent of strands-cli makes the calls in one turn, through the gate, and gets the results.
+        """An agent of strands-cli makes the calls in one turn, through the permission check, and gets the results.
 
-        If it fails: the message says what the gate or the agent's loop did not accept; compare the direct call.
+        If it fails: the message says what the check or the agent's loop did not accept; compare the direct call.
         """
         self._named()
         yield from results_by_agent(*self._means(), self._scenes(shaped=True))

@@ -2,15 +2,14 @@ from strands_cli.tools.call_arguments import as_called as as_called
 from strands_cli.tools.calling_contract import Contract as Contract
 from strands_cli.tools.calling_contract import output_bytes_of as output_bytes_of
 from strands_cli.tools.calling_contract import timeout_of as timeout_of
+from strands_cli.tools.checked_tool import CheckedTool as CheckedTool
+from strands_cli.tools.checked_tool import CheckedToolCaller as CheckedToolCaller
 from strands_cli.tools.forms import Closer as Closer
 from strands_cli.tools.forms import RawTool as RawTool
 from strands_cli.tools.forms import close_all as close_all
 from strands_cli.tools.forms import read_reference as read_reference
 from strands_cli.tools.forms import read_tools as read_tools
 from strands_cli.tools.forms import spec_named as spec_named
-from strands_cli.tools.gate import Gate as Gate
-from strands_cli.tools.gated_tool import GatedTool as GatedTool
-from strands_cli.tools.gated_tool import GatedToolCaller as GatedToolCaller
 from strands_cli.tools.import_guard import Tell as Tell
 from strands_cli.tools.manifest_check import LoadedTool as LoadedTool
 from strands_cli.tools.manifest_check import hold_against_manifest as hold_against_manifest
@@ -25,6 +24,7 @@ from strands_cli.tools.message_json import tool_uses_in as tool_uses_in
 from strands_cli.tools.message_json import usage_in as usage_in
 from strands_cli.tools.message_json import without_secrets as without_secrets
 from strands_cli.tools.ordering import Order as Order
+from strands_cli.tools.permission_check import PermissionCheck as PermissionCheck
 from strands_cli.tools.permission_policy import PermissionPolicy as PermissionPolicy
 from strands_cli.tools.python_objects import GivenTools as GivenTools
 from strands_cli.tools.python_objects import read_given as read_given

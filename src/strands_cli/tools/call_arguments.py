@@ -20,7 +20,7 @@ def reads_only_now(condition: Any, arguments: Any) -> bool:
 
 
 def as_called(tool: PlannedTool, arguments: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
-    """Return what the gate would make of arguments, as far as a tool's declaration tells, and whether they only read.
+    """Return the arguments as the permission check would fill them in, and whether they only read.
 
     Args:
         tool: The tool, which is not loaded.

@@ -25,7 +25,7 @@ from strands_cli.tools.tool_results import Result, error_result, printable_value
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A call that the gate has let through.
+    """A call that the permission check has let through.
 
     Attributes:
         tool: The tool.

@@ -174,7 +174,7 @@ def workflow_tool(planned: WorkflowTool) -> LoadedTool:
 
 
 async def _refuse(tool_use: Mapping[str, Any], *_others: Any) -> Any:
-    raise RunFailed(f"{tool_use['name']} is made of other tools; only the gate of its workflow can call it")
+    raise RunFailed(f"{tool_use['name']} is made of other tools; only the permission check of its workflow can call it")
 
 
 def differences(record: ToolRecord, loaded: Mapping[str, Any]) -> list[str]:

@@ -29,7 +29,7 @@ Invoke = Callable[[], Awaitable[Result]]
 
 @dataclass(frozen=True, slots=True)
 class CallHooks:
-    """The hooks of calls, as the gate asks them.
+    """The hooks of calls, as the permission check asks them.
 
     Attributes:
         rules: All rules of policy in force.

@@ -1,6 +1,6 @@
 """The form in which a tool's input schema reaches a provider; what that form cannot say is said in its description.
 
-Calls are held against the schema as it is written, at the gate; this form is only what a model reads.
+Calls are held against the schema as it is written, at the permission check; this form is only what a model reads.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tools of the older collection: their own consent prompts never appear, since the gate has decided before."""
+"""Tools of the older collection: their consent prompts never appear, since the permission check decides before."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROMPTS = f"{LEGACY_PACKAGE}.utils.user_input"
 _QUESTIONERS = (f"{LEGACY_PACKAGE}.handoff_to_user",)
 _FUNCTIONS = ("get_user_input", "get_user_input_async")
 _MARKUP = re.compile(r"</?[a-z_]+>")
-# An agent inside a tool calls others past our gate; nobody has said yes to those calls.
+# An agent inside a tool calls others past our permission check; nobody has said yes to those calls.
 REFUSAL = "n: a call from inside another tool is approved by nobody"
 
 
@@ -91,7 +91,7 @@ def _prompt(name: str, original: Callable[..., Any] | None) -> Callable[..., Any
 
 
 def _answer(module: str, prompt: str) -> str:
-    """Return what a prompt gets: a yes for the very tool that the gate let through, a no for any other.
+    """Return what a prompt gets: a yes for the very tool that the permission check let through, a no for any other.
 
     Raises:
         _AskedError: the tool asks for words, which a person has not given yet.

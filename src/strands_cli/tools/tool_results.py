@@ -13,7 +13,7 @@ from strands_cli.tools.message_json import decode, encode
 Result = dict[str, Any]
 Block = dict[str, Any]
 
-# The words that the gate itself uses; docs/reference/tool-errors.md says when each occurs. A tool may use others.
+# The codes that the permission check uses; docs/reference/tool-errors.md says when each occurs. A tool may use others.
 ERROR_CODES = ("invalid_input", "denied", "timeout", "unavailable", "invalid_output", "tool_failed")
 MAX_DEPTH = 64
 MAX_BLOCKS = 256

@@ -1,4 +1,4 @@
-"""Calls of the tools that a workflow makes itself: each of their parts passes the same gate, below the call's key."""
+"""Calls of the tools that a workflow makes: each part passes the same permission check, below the call's key."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Passes(Protocol):
-    """What stands before every call: the gate."""
+    """The permission check."""
 
     async def call(
         self, tool: LoadedTool, tool_use: Mapping[str, Any], scope: StepScope, state: Mapping[str, Any]
@@ -37,9 +37,9 @@ class Parts:
     workflows: Mapping[str, tuple[AgentRunner, ToolCaller]] = field(default_factory=dict)
 
     async def call(
-        self, tool: LoadedTool, tool_use: Mapping[str, Any], scope: StepScope, key: str, gate: Passes
+        self, tool: LoadedTool, tool_use: Mapping[str, Any], scope: StepScope, key: str, check: Passes
     ) -> Result:
-        """Make one call that the gate has let through.
+        """Make one call that the permission check has let through.
 
         A part that fails ends the call with an error; what must stop the run does so.
 
@@ -48,7 +48,7 @@ class Parts:
             tool_use: `{toolUseId, name, input}` with the arguments as they were validated.
             scope: The step in which it happens.
             key: The call's own key, below which everything in it is recorded.
-            gate: What stands before the calls in it.
+            check: The permission check for the calls in it.
 
         Raises:
             StrandsCliError: why the run stops here.
@@ -58,7 +58,7 @@ class Parts:
         own, identity, arguments = tool.planned.definition, str(tool_use["toolUseId"]), tool_use["input"]
         try:
             if isinstance(own, Composite):
-                answer = await self._composite(own, arguments, scope, key, gate)
+                answer = await self._composite(own, arguments, scope, key, check)
             elif isinstance(own, AgentAsTool):
                 answer = await _agent(own.agent, arguments, scope, key)
             elif isinstance(own, WorkflowAsTool):
@@ -72,7 +72,7 @@ class Parts:
         return well_formed(answer, identity)
 
     async def _composite(
-        self, own: Composite, arguments: Mapping[str, Any], scope: StepScope, key: str, gate: Passes
+        self, own: Composite, arguments: Mapping[str, Any], scope: StepScope, key: str, check: Passes
     ) -> Mapping[str, Any]:
         inner, result = scope.within(key), dict[str, Any]()
         names: dict[str, Any] = {"input": arguments, **arguments, "steps": []}
@@ -80,7 +80,7 @@ class Parts:
             where = f"step {number} of the tool '{own.id}'"
             given = render(scope, call.input, names, where=where)
             tool_use = {"toolUseId": f"{key}.{number}", "name": call.tool.name, "input": given}
-            result = await gate.call(self.toolbox.one(call.tool), tool_use, inner, {})
+            result = await check.call(self.toolbox.one(call.tool), tool_use, inner, {})
             if inner.stopped is not None:
                 raise inner.stopped
             if result["status"] != "success":

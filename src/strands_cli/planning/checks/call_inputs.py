@@ -18,7 +18,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 def check_call_input(
     tool: PlannedTool, given: Mapping[str, Any], pointer: str, document: Document
 ) -> Iterator[Finding]:
-    """Yield what the gate would refuse when the step runs, as far as it is known before: it costs a run to find later.
+    """Yield what the permission check would refuse when the step runs, as far as it is known before.
 
     Args:
         tool: The tool the step calls; without a schema nothing is known.
@@ -46,7 +46,7 @@ def check_call_input(
 
 
 def _check_value(tool: PlannedTool, name: str, value: Any, schema: Any, where: Any) -> Iterator[Finding]:
-    """Yield what is wrong with the type or choice of a value without templates; the gate checks the rest at the call.
+    """Yield what is wrong with the type or choice of a value without templates; the rest is checked at the call.
 
     By hand: the schema library would cost every plan with a tool-call step a third of an SDK import.
     """

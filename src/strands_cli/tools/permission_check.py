@@ -1,4 +1,4 @@
-"""The gate: the one coroutine that stands before every tool call, whoever asks for it."""
+"""The permission check: the one coroutine that every tool call passes through."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class PermissionCheck:
     """Decides, validates, bounds and records calls.
 
     Attributes:
@@ -80,7 +80,7 @@ class Gate:
             scope.stop(error)
         except Exception as error:  # noqa: BLE001 - our own mistake must end the run, never become text for a model
             said = self.redactor.text(f"{type(error).__name__}: {error}")
-            scope.stop(StrandsCliError(f"the gate failed at {tool.planned.name}: {said}"))
+            scope.stop(StrandsCliError(f"the permission check failed at {tool.planned.name}: {said}"))
         return error_result(tool_use["toolUseId"], "unavailable", "the run stops here")
 
     async def _call(

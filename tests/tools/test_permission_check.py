@@ -1,4 +1,4 @@
-"""Before every call stands the gate: input, permission, time, shape, size, one journal row."""
+"""Before every call stands the permission check: input, permission, time, shape, size, one journal row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import BudgetExceeded, RunRecordError, StrandsCliError, WaitingForPerson
 from strands_cli.events import ToolCallDecided, ToolCallFinished, ToolProgress
 from strands_cli.policy import Rule
-from strands_cli.tools.gated_tool import GatedToolCaller
+from strands_cli.tools.checked_tool import CheckedToolCaller
 from strands_cli.tools.timeouts import bounded
 from strands_cli.tools.tool_loading import load_tools
 from strands_cli.tools.tool_results import printable_value
@@ -298,7 +298,7 @@ def test_cancelling_the_run_ends_the_tool_and_leaves_a_row_that_says_started(sit
 
     async def work() -> None:
         toolbox = await load_tools([planned])
-        caller = GatedToolCaller(toolbox, gate_of())
+        caller = CheckedToolCaller(toolbox, gate_of())
         task = asyncio.create_task(caller.call_tool(planned, {"text": "hi"}, host.scope()))  # type: ignore[arg-type]
         while not calls() and not task.done():
             await asyncio.sleep(0)
@@ -390,7 +390,7 @@ def test_a_tool_cannot_change_what_the_gate_holds(site: Site) -> None:
 
     async def work() -> None:
         toolbox = await load_tools([planned])
-        await GatedToolCaller(toolbox, gate).call_tool(planned, {"text": "hi"}, host.scope())
+        await CheckedToolCaller(toolbox, gate).call_tool(planned, {"text": "hi"}, host.scope())
 
     run(work())
     assert gate.contract.workspace == {"root": "/nowhere"}

@@ -1,4 +1,4 @@
-"""What the gate asks policy about: the arguments as the tool will get them, and who may answer."""
+"""What the permission check asks policy about: the arguments as the tool will get them, and who may answer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from strands_cli.events import ToolCallDecided
 from strands_cli.policy import Rule
 from tests.agents.kit import YES, RunContext, Site, calling, error
-from tests.tools.test_gate import calls, install
+from tests.tools.test_permission_check import calls, install
 from tests.wordings import Wording
 
 PATHS = {"type": "object", "properties": {"text": {"type": "string"}, "path": {"default": "secrets/a"}}}

@@ -1,4 +1,4 @@
-"""One wrapper for every form of tool: what the SDK sees is a name and a spec, and each call goes to the gate."""
+"""A tool as the SDK sees it: a name and a spec; each call passes the permission check."""
 
 from __future__ import annotations
 
@@ -10,29 +10,33 @@ from strands.types.tools import AgentTool
 
 from strands_cli.engine import StepScope
 from strands_cli.planning import PlannedTool
-from strands_cli.tools.gate import Gate
 from strands_cli.tools.manifest_check import LoadedTool
 from strands_cli.tools.ordering import Order
+from strands_cli.tools.permission_check import PermissionCheck
 from strands_cli.tools.schema_for_provider import offered_spec
 from strands_cli.tools.tool_loading import Toolbox
 
 
-class GatedTool(AgentTool):
+class CheckedTool(AgentTool):
     """A tool as one step's agent has it.
 
     Args:
         loaded: The tool.
-        gate: What stands before it.
+        check: The permission check.
         order: The step's calls, among which this tool's have their places.
         broken_inputs: Returns the arguments of the model's last turn that were not JSON, by tool-use id.
     """
 
     def __init__(
-        self, loaded: LoadedTool, gate: Gate, order: Order, broken_inputs: Callable[[], Mapping[str, str]]
+        self,
+        loaded: LoadedTool,
+        check: PermissionCheck,
+        order: Order,
+        broken_inputs: Callable[[], Mapping[str, str]],
     ) -> None:
         super().__init__()
         self._loaded = loaded
-        self._gate = gate
+        self._check = check
         self._order = order
         self._broken_inputs = broken_inputs
         self._spec: Any = offered_spec(loaded)
@@ -53,31 +57,31 @@ class GatedTool(AgentTool):
         return "gated"
 
     async def stream(self, tool_use: Any, invocation_state: dict[str, Any], **kwargs: Any) -> Any:
-        """Make the call through the gate; the only event is its result."""
+        """Make the call through the permission check; the only event is its result."""
         # The SDK makes an empty object of arguments that are no JSON; the tool must not be called with that.
         written = self._broken_inputs().get(tool_use["toolUseId"])
         tool_use = tool_use if written is None else {**tool_use, "input": written}
         state = {**invocation_state, **kwargs}
         async with self._order.call(tool_use["toolUseId"], state["agent"].messages) as scope:
-            result: Any = await self._gate.call(self._loaded, tool_use, scope, state)
+            result: Any = await self._check.call(self._loaded, tool_use, scope, state)
         yield ToolResultEvent(result)
 
 
-class GatedToolCaller:
-    """Calls tools for steps that have no model, through the same gate."""
+class CheckedToolCaller:
+    """Calls tools for steps that have no model, through the same permission check."""
 
-    def __init__(self, toolbox: Toolbox, gate: Gate) -> None:
+    def __init__(self, toolbox: Toolbox, check: PermissionCheck) -> None:
         self._toolbox = toolbox
-        self._gate = gate
+        self._check = check
 
     async def close(self) -> list[str]:
         """Close tools that have state; return what went wrong, one line each."""
         return await self._toolbox.close()
 
     async def call_tool(self, tool: PlannedTool, arguments: Mapping[str, Any], scope: StepScope) -> Mapping[str, Any]:
-        """Make one call; raise the reason where the gate says that the run must stop."""
+        """Make one call; raise the reason where the permission check says that the run must stop."""
         tool_use = {"toolUseId": f"{scope.key}.call", "name": tool.name, "input": dict(arguments)}
-        result = await self._gate.call(self._toolbox.one(tool), tool_use, scope, {})
+        result = await self._check.call(self._toolbox.one(tool), tool_use, scope, {})
         if scope.stopped is not None:
             raise scope.stopped
         return result
