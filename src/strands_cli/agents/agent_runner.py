@@ -15,7 +15,8 @@ from strands.types.exceptions import EventLoopException, StructuredOutputExcepti
 
 from strands_cli.agents.compaction import CompactedHistory, Context
 from strands_cli.agents.memory import kept, restored
-from strands_cli.agents.model import JournaledModel, ReplayModel, answer_class, explain, require_input, unwrap
+from strands_cli.agents.model import JournaledModel, ReplayModel, answer_class, require_input, unwrap
+from strands_cli.agents.model import model_errors as explain
 from strands_cli.agents.window import WindowedHistory
 from strands_cli.engine import AgentAnswer, AgentRequest, StepScope
 from strands_cli.errors import InvalidAnswer, RunFailed
