@@ -15,8 +15,7 @@ from strands.types.exceptions import EventLoopException, StructuredOutputExcepti
 
 from strands_cli.agents.compaction import CompactedHistory, Context
 from strands_cli.agents.memory import kept, restored
-from strands_cli.agents.model import JournaledModel, ReplayModel, answer_class, require_input, unwrap
-from strands_cli.agents.model import model_errors as explain
+from strands_cli.agents.model import JournaledModel, ReplayModel, answer_class, explain_error, require_input, unwrap
 from strands_cli.agents.window import WindowedHistory
 from strands_cli.engine import AgentAnswer, AgentRequest, StepScope
 from strands_cli.errors import InvalidAnswer, RunFailed
@@ -97,9 +96,11 @@ class SdkAgentRunner:
         except StructuredOutputException as error:
             raise scope.stopped or _no_answer(request, str(error)) from error
         except EventLoopException as error:
-            raise scope.stopped or explain(error.original_exception, request.agent, self._check.redactor) from error
+            raise scope.stopped or explain_error(
+                error.original_exception, request.agent, self._check.redactor
+            ) from error
         except Exception as error:
-            raise scope.stopped or explain(error, request.agent, self._check.redactor) from error
+            raise scope.stopped or explain_error(error, request.agent, self._check.redactor) from error
         if scope.stopped is not None:
             raise scope.stopped
         if wanted is not None and result.structured_output is not None:

@@ -13,7 +13,7 @@ from strands.agent.conversation_manager import ConversationManager, NullConversa
 from strands.hooks import BeforeModelCallEvent, HookRegistry
 from strands.models import Model
 
-from strands_cli.agents.model import JournaledModel, explain
+from strands_cli.agents.model import JournaledModel, explain_error
 from strands_cli.agents.window import WindowedHistory, holds
 from strands_cli.engine import StepScope
 from strands_cli.errors import RunFailed
@@ -250,7 +250,7 @@ async def _summary(
             text += text_in(event)
             stop_reason = event.get("messageStop", {}).get("stopReason", stop_reason)
     except Exception as error:  # the providers' clients raise anything
-        raise explain(error, replace(agent, model=settings), redactor) from error
+        raise explain_error(error, replace(agent, model=settings), redactor) from error
     if not text.strip() or stop_reason == "max_tokens":
         problem = "was cut off" if stop_reason == "max_tokens" else "is empty"
         raise RunFailed(

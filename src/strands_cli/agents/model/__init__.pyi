@@ -1,5 +1,5 @@
 from strands_cli.agents.model.journaled_model import JournaledModel as JournaledModel
-from strands_cli.agents.model.model_errors import explain as explain
+from strands_cli.agents.model.model_errors import explain_error as explain_error
 from strands_cli.agents.model.models import close_model as close_model
 from strands_cli.agents.model.plugin_models import model_of as model_of
 from strands_cli.agents.model.replay import ReplayModel as ReplayModel

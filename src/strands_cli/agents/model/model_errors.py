@@ -39,7 +39,7 @@ _ADVICE: tuple[tuple[frozenset[str], str], ...] = (
 )
 
 
-def explain(error: BaseException, agent: PlannedAgent, redactor: Redactor = HIDE_NOTHING) -> StrandsCliError:
+def explain_error(error: BaseException, agent: PlannedAgent, redactor: Redactor = HIDE_NOTHING) -> StrandsCliError:
     """Return the reason of a failed model call, without secrets; our own errors as they are."""
     if isinstance(error, StrandsCliError):
         return error
