@@ -69,7 +69,7 @@ def plan(
     """
     from strands_cli.errors import InvalidInput, has_errors
     from strands_cli.planning import RunRequest, build_plan, with_findings, with_lock
-    from strands_cli.workflow import place_of
+    from strands_cli.workflow import stored_name
 
     loaded = load(source, text) if isinstance(source, (str, Path)) else source
     if loaded.spec is None or has_errors(loaded.findings):
@@ -77,7 +77,7 @@ def plan(
     request = request or RunRequest()
     machine = installation or _installation_for(loaded, request, catalog, settings)
     built = build_plan(loaded.spec, loaded.document, machine, request, loaded.snapshot)
-    named = {place_of(document.file): document.text for document in loaded.files}
+    named = {stored_name(document.file): document.text for document in loaded.files}
     built = dataclasses.replace(built, files={**built.files, **named})
     # `validate` can only warn about a variable that may be undeclared; planning knows, and reports it as an error.
     seen = [finding for finding in loaded.findings if finding.code != "undeclared-variable"]

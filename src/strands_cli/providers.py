@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from strands_cli.errors import Finding, Severity, Where, did_you_mean
+from strands_cli.errors import Finding, Severity, Where, suggest
 from strands_cli.provider_table import MAPPING_OPTIONS, PROVIDERS, Place, Provider
 
 __all__ = [
@@ -184,8 +184,7 @@ def check_provider(
         return []
     if provider is None:
         known = [*PROVIDERS, *others]
-        close = did_you_mean(settings.provider, known)
-        fix = f"did you mean '{close}'?" if close else f"use one of: {', '.join(known)}"
+        fix = suggest(settings.provider, known, f"use one of: {', '.join(known)}")
         return [Finding("unknown-provider", f"there is no provider '{settings.provider}'", locate("provider"), fix)]
     if provider.model_class is None:
         return []
@@ -290,8 +289,7 @@ def _check_options(provider: Provider, settings: ModelSettings, locate: Locate) 
 
 
 def _unknown_option(key: str, known: frozenset[str], owner: str, where: Where | None) -> Finding:
-    close = did_you_mean(str(key), known)
-    fix = f"did you mean '{close}'?" if close else f"use one of: {', '.join(sorted(known))}"
+    fix = suggest(str(key), known, f"use one of: {', '.join(sorted(known))}")
     return Finding("unknown-option", f"{owner} has no option '{key}'", where, fix)
 
 

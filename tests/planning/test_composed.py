@@ -15,7 +15,7 @@ from strands_cli.planning.plan import AgentAsTool, Composite, Plan, PlannedTool,
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.workflow_tools import with_parts
 from strands_cli.policy import Policy, make_rule
-from strands_cli.workflow.file_source import place_of
+from strands_cli.workflow.file_source import stored_name
 from tests.distributions import sound
 from tests.fakes.plans import chain_of, definition_of, found, plan_of
 from tests.wordings import Wording
@@ -229,7 +229,7 @@ def test_a_workflow_is_planned_with_the_one_that_calls_it(catalog: Catalog) -> N
         "required": ["topic"],
         "additionalProperties": False,
     }
-    assert plan.files[place_of("sub.yaml")] == SUB
+    assert plan.files[stored_name("sub.yaml")] == SUB
     assert [one.name for one in with_parts(plan.called())] == ["sub", "reads"]
     assert (tool.names(), tool.decision.effect) == (("sub", "workflow:sub"), "allow")
 

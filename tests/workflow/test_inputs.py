@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from strands_cli.workflow.checks.check_workflow import undeclared_variables
 from strands_cli.workflow.coercion import coerce, type_word_of
 from strands_cli.workflow.document_reader import read_document
-from strands_cli.workflow.input_coercion import coerce_input
 from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.model import InputSpec
 from tests.wordings import Wording
@@ -32,7 +31,7 @@ NOT_READ: list[tuple[str, Any]] = [
 
 @pytest.mark.parametrize(("word", "value", "expected"), READ)
 def test_a_value_is_read_as_its_type(word: Any, value: Any, expected: Any) -> None:
-    found = coerce_input(InputSpec(type=word), value)
+    found = InputSpec(type=word).coerced(value)
     assert found == expected
     assert type(found) is type(expected)
 
@@ -40,15 +39,15 @@ def test_a_value_is_read_as_its_type(word: Any, value: Any, expected: Any) -> No
 @pytest.mark.parametrize(("word", "value"), NOT_READ, ids=range(len(NOT_READ)))
 def test_a_value_that_does_not_fit_is_refused(word: Any, value: Any, wording: Wording) -> None:
     with pytest.raises(ValueError) as raised:
-        coerce_input(InputSpec(type=word), value)
+        InputSpec(type=word).coerced(value)
     wording(raised.value)
 
 
 def test_a_value_outside_the_enum_is_refused_by_name(wording: Wording) -> None:
     spec = InputSpec(type="integer", enum=(1, 2))
-    assert coerce_input(spec, "2") == 2
+    assert spec.coerced("2") == 2
     with pytest.raises(ValueError) as raised:
-        coerce_input(spec, "3")
+        spec.coerced("3")
     wording(raised.value)
 
 

@@ -16,7 +16,7 @@ from strands_cli.errors import Finding, InvalidAnswer, InvalidInput, StrandsCliE
 from strands_cli.outputs import Outcome
 from strands_cli.planning import INPUT, AsWorkflow, as_workflow, at_home
 from strands_cli.tools.schema import SchemaFaultError, first_problem
-from strands_cli.workflow import STEP, VERSION, AgentTest, Atomic, FileSnapshot, place_of
+from strands_cli.workflow import STEP, VERSION, AgentTest, Atomic, FileSnapshot, stored_name
 from strands_cli.workflow.templates import SlowPattern, search
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _with_turns(atomic: Atomic, test: AgentTest) -> AsWorkflow:
         return as_workflow(atomic, recording=test.recording)
     whole = as_workflow(atomic, recording=_TURNS)
     turns = {"recording": VERSION, "steps": {STEP: [dict(turn) for turn in test.recording or ()]}}
-    texts = {**whole.kept.texts, place_of(atomic.folder / _TURNS): json.dumps(turns)}
+    texts = {**whole.kept.texts, stored_name(atomic.folder / _TURNS): json.dumps(turns)}
     return dataclasses.replace(whole, kept=FileSnapshot(whole.kept.folder, texts))
 
 

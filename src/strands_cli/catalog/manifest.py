@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from strands_cli.catalog.distributions import normalise
-from strands_cli.errors import Finding, Where, did_you_mean
+from strands_cli.errors import Finding, Where, did_you_mean, suggest
 
 FILE_NAME = "strands_tools.json"
 MANIFEST_VERSION = 1
@@ -257,8 +257,7 @@ def _check_tool(tool: Any, pointer: str, check: _Check) -> None:
             check.fault(pointer, f"the tool has no {key!r}")
     kind, name = tool.get("kind"), tool.get("name")
     if isinstance(kind, str) and kind not in KINDS:
-        close = did_you_mean(kind, KINDS)
-        fix = f"did you mean {close!r}?" if close else f"one of {', '.join(KINDS)}"
+        fix = suggest(kind, KINDS, f"one of {', '.join(KINDS)}")
         check.fault(f"{pointer}/kind", f"{kind!r} is not a kind of tool", fix=fix)
     if isinstance(name, str) and not (MEMBER_NAME if isinstance(kind, str) and kind in MANY else TOOL_NAME).fullmatch(
         name

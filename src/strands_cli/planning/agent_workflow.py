@@ -14,9 +14,9 @@ from strands_cli.workflow import (
     Loaded,
     chain,
     load_spec,
-    place_of,
     read_document,
     step,
+    stored_name,
     workflow_text,
 )
 
@@ -58,7 +58,7 @@ def as_workflow(atomic: Atomic, provider: str = "replay", recording: str | None 
         "pattern": chain(step(agent, "{{ input }}")),
     }
     file = Path(atomic.document.file)
-    texts = {place_of(file.absolute()): atomic.document.text}
+    texts = {stored_name(file.absolute()): atomic.document.text}
     return AsWorkflow(f"<atomic {atomic.name}>", workflow_text(document), FileSnapshot(file.parent.absolute(), texts))
 
 
@@ -75,4 +75,4 @@ def at_home(finding: Finding, atomic: Atomic) -> Finding:
 
 
 def _is_of(file: str, other: str) -> bool:
-    return place_of(file) == place_of(other)
+    return stored_name(file) == stored_name(other)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from strands_cli.catalog import Catalog
-from strands_cli.errors import Finding, UsageError, Where, did_you_mean
+from strands_cli.errors import Finding, UsageError, Where, suggest
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.planning.planned_tool import McpTool
 from strands_cli.planning.run_request import RunRequest
@@ -120,8 +120,7 @@ def _check_arguments(planned: Sequence[PlannedTool]) -> Iterator[Finding]:
     for (rule, path), taken in spoken_of.items():
         known = sorted({name for names in taken if names is not None for name in names})
         if None not in taken and not any(path == name or path.startswith(f"{name}.") for name in known):
-            guess = did_you_mean(path.partition(".")[0], known)
-            fix = f"did you mean '{guess}'?" if guess else f"it takes {', '.join(known)}"
+            fix = suggest(path.partition(".")[0], known, f"it takes {', '.join(known)}")
             message = f"{rule.origin}: {rule.tools} takes no argument '{path}'"
             yield Finding("unmatched-rule", message, None, fix, "warning")
 
@@ -147,8 +146,7 @@ def _may_be_of(server: McpServer, word: str) -> bool:
 
 
 def _unmatched(word: str, rule: Rule, names: set[str]) -> Finding:
-    guess = did_you_mean(word, names)
-    fix = f"did you mean '{guess}'?" if guess else "see the names: strands plan"
+    fix = suggest(word, names, "see the names: strands plan")
     if rule.level == "command line":
         return Finding("unmatched-rule", f"{rule.origin} speaks of no tool of this workflow", None, fix, "warning")
     return Finding("unmatched-rule", f"{rule.origin}: no tool is called '{word}'", None, fix, "warning")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from strands_cli.errors import Finding, did_you_mean
-from strands_cli.workflow import Document, Inputs, InputSpec, coerce, escape, type_word_of
+from strands_cli.errors import Finding, suggest
+from strands_cli.workflow import Document, Inputs, coerce, escape, type_word_of
 
 
 def resolve_inputs(
@@ -37,17 +37,16 @@ def resolve_inputs(
                 resolved.pop(name, None)
             continue
         try:
-            resolved[name] = _checked(resolved[name], spec)
+            resolved[name] = spec.coerced(resolved[name])
         except ValueError as error:
             findings.append(Finding("bad-input", f"the input '{name}' does not fit: {error}", where, fix))
     return resolved, findings
 
 
 def _unknown(name: str, known: Mapping[str, Any]) -> Finding:
-    guess = did_you_mean(name, known)
     message = f"the workflow declares no input '{name}'"
     listed = f"it declares: {', '.join(known)}" if known else "it declares none"
-    fix = f"did you mean '{guess}'?" if guess else f"{listed}; templates can still use the value"
+    fix = suggest(name, known, f"{listed}; templates can still use the value")
     return Finding("unknown-input", message, fix=fix, severity="warning")
 
 
@@ -59,13 +58,3 @@ def _as_fixed(text: str, fixed: Any) -> Any:
         return coerce(type_word_of(fixed), text)
     except ValueError:
         return text
-
-
-def _checked(value: Any, spec: InputSpec) -> Any:
-    """Return a value as its input declares it; raises `ValueError` with the reason and the closest allowed value."""
-    coerced = coerce(spec.type, value)
-    if spec.enum is None or coerced in spec.enum:
-        return coerced
-    guess = did_you_mean(str(coerced), map(str, spec.enum))
-    hint = f"; did you mean {guess!r}?" if guess else ""
-    raise ValueError(f"{value!r} is not one of {', '.join(map(repr, spec.enum))}{hint}")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.errors import Finding, InvalidInput, NotEquipped, did_you_mean
+from strands_cli.errors import Finding, InvalidInput, NotEquipped, suggest
 from strands_cli.planning.planned_tool import PythonTool
 from strands_cli.planning.tool_config import secrets_in, settled
 from strands_cli.planning.workflow_tools import with_parts
@@ -43,8 +43,7 @@ def check_asked_for(plan: Plan, document: Document) -> Iterator[Finding]:
         for name in secrets_declared(tool):
             if name in named or name in by_config:
                 continue
-            guess = did_you_mean(name, named)
-            fix = f"did you mean to name '{guess}' so?" if guess else f"name it: env: {{secrets: [{{key: {name}}}]}}"
+            fix = suggest(name, named, f"name it: env: {{secrets: [{{key: {name}}}]}}", form="to name '{}' so")
             message = f"the tool '{tool.name}' asks for the secret '{name}', which the workflow does not name"
             yield Finding("unnamed-secret", message, document.where("/env/secrets"), fix, "warning")
 

@@ -18,7 +18,7 @@ from strands_cli.workflow.document import escape as escape
 from strands_cli.workflow.document_reader import read_document as read_document
 from strands_cli.workflow.file_source import NO_SNAPSHOT as NO_SNAPSHOT
 from strands_cli.workflow.file_source import FileSnapshot as FileSnapshot
-from strands_cli.workflow.file_source import place_of as place_of
+from strands_cli.workflow.file_source import stored_name as stored_name
 from strands_cli.workflow.format_schema import agent_schema as agent_schema
 from strands_cli.workflow.format_schema import offer_tools as offer_tools
 from strands_cli.workflow.format_schema import workflow_schema as workflow_schema

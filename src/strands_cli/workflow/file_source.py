@@ -20,7 +20,7 @@ class FileSnapshot:
 
     Attributes:
         folder: The workflow's folder.
-        texts: The texts by `place_of` their files; other files are read from disk.
+        texts: The texts by `stored_name` of their files; other files are read from disk.
         is_all: Whether other files must not be read; one that is named is then a warning.
     """
 
@@ -30,7 +30,7 @@ class FileSnapshot:
 
     def read(self, path: Path, shown: Path | None = None) -> Document:
         """Return a file as a document; `shown` is its name in findings. Raises as `read_document` does."""
-        text = self.texts.get(place_of(path))
+        text = self.texts.get(stored_name(path))
         if text is None and self.is_all:
             finding = Finding("file-not-read", f"'{shown or path}' is not read here", None, _ELSEWHERE, "warning")
             raise InvalidInput("the file is not read here", findings=[finding])
@@ -39,7 +39,7 @@ class FileSnapshot:
     def text(self, path: Path) -> str | None:
         """Return a file's text, or None where it cannot be read."""
         try:
-            stored = self.texts.get(place_of(path))
+            stored = self.texts.get(stored_name(path))
             return stored if stored is not None or self.is_all else path.read_text(encoding="utf-8")
         except (OSError, ValueError):
             return None
@@ -48,6 +48,6 @@ class FileSnapshot:
 NO_SNAPSHOT = FileSnapshot()
 
 
-def place_of(path: str | Path) -> str:
+def stored_name(path: str | Path) -> str:
     """Return the name under which a file's text is stored; the file need not exist."""
     return os.path.realpath(path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from strands_cli.errors import Finding, Where, suggest
 
@@ -13,6 +13,12 @@ class Locator(Protocol):
 
     def where(self, pointer: str, *, key: bool = False) -> Where:
         """Return the place of a value by its JSON pointer, or that of its key."""
+
+
+def shown(value: Any) -> str:
+    """Return a value of the document for a message, at most 60 characters of it."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def unknown(kind: str, name: str, known: Iterable[str], where: Where) -> Finding:

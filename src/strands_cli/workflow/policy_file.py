@@ -15,6 +15,7 @@ from strands_cli.policy import CAPABILITIES, EFFECTS, SOURCES, Level, PatternErr
 from strands_cli.versions import is_specifier
 from strands_cli.workflow.document import Document, escape
 from strands_cli.workflow.document_reader import read_document
+from strands_cli.workflow.findings import shown
 
 VERSION = 1
 MAX_BYTES = 1_000_000
@@ -240,7 +241,7 @@ class _Reader:
         elif isinstance(value, str) and value.strip():
             yield pointer, value.strip()
         else:
-            self._report(pointer, f"`{pointer.split('/')[3]}` is {what}, not {_shown(value)}")
+            self._report(pointer, f"`{pointer.split('/')[3]}` is {what}, not {shown(value)}")
 
     def _check_keys(self, pointer: str, value: dict[str, Any], known: Sequence[str], what: str) -> None:
         for key in value:
@@ -255,11 +256,6 @@ class _Reader:
     def _report(self, pointer: str, message: str, fix: str | None = None, *, key: bool = False) -> None:
         where = self._document.where(pointer, key=key)
         self.findings.append(Finding("bad-policy", message, where, fix or _SEE))
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 def _fix_of_pattern(pattern: str) -> str:

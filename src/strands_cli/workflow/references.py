@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from strands_cli.errors import Finding, InvalidInput, UsageError, Where
 from strands_cli.workflow.agent_file import FOR_PEOPLE, AgentFile
 from strands_cli.workflow.document import Document, escape
-from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot, place_of
+from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot, stored_name
 from strands_cli.workflow.model import AgentSpec, WorkflowSpec
 from strands_cli.workflow.validation_errors import findings_of, value_at
 
@@ -150,7 +150,7 @@ class _Reader:
         with contextlib.suppress(OSError, ValueError, RuntimeError):
             places = {folder: (folder / name).resolve() for folder in (own, self.folder)}
             for folder, path in places.items():
-                if place_of(path) in self.snapshot.texts:
+                if stored_name(path) in self.snapshot.texts:
                     return folder
             if not self.snapshot.is_all and places[own].is_file():
                 return own

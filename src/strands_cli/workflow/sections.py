@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from strands_cli.errors import suggest
 from strands_cli.workflow.base_model import FormatModel, Identifier, Named, Scalar
 from strands_cli.workflow.coercion import coerce, type_word_of
 from strands_cli.workflow.tool_entries import ToolEntry
@@ -94,6 +95,19 @@ class InputSpec(FormatModel):
         if "type" not in value and value.get("default") is not None:
             value = {**value, "type": type_word_of(value["default"])}
         return {**value, **_as_declared(value)}
+
+    def coerced(self, value: Any) -> Any:
+        """Return a value as its declared type.
+
+        Raises:
+            ValueError: The value cannot be read as the type, or `enum` does not list it.
+        """
+        found = coerce(self.type, value)
+        if self.enum is None or found in self.enum:
+            return found
+        hint = suggest(str(found), map(str, self.enum))
+        allowed = ", ".join(map(repr, self.enum))
+        raise ValueError(f"{value!r} is not one of {allowed}" + (f"; {hint}" if hint else ""))
 
 
 def _as_declared(value: dict[str, Any]) -> dict[str, Any]:

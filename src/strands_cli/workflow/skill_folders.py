@@ -42,7 +42,7 @@ class SkillFolder:
 
     @property
     def files(self) -> dict[str, str]:
-        """The texts by the names under which a run stores files (`place_of`)."""
+        """The texts by the names under which a run stores files (`stored_name`)."""
         return {str(self.root / name): text for name, text in self.texts.items()}
 
 

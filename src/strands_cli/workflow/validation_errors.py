@@ -13,6 +13,7 @@ from pydantic import Tag
 from strands_cli.errors import Finding, did_you_mean, suggest
 from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.document import Document, escape
+from strands_cli.workflow.findings import shown
 from strands_cli.workflow.pattern_model import PatternModel
 from strands_cli.workflow.patterns import PATTERNS, tag_of
 
@@ -194,14 +195,14 @@ def _bad_value(mistake: _Mistake, document: Document) -> Finding | None:
         words = _literal_words(context["expected"])
         close = did_you_mean(str(error["input"]), words)
         choice = f"one of {', '.join(words)}" if words[1:] else words[0]
-        message = f"`{name}` is {_shown(error['input'])}; it must be {choice}"
+        message = f"`{name}` is {shown(error['input'])}; it must be {choice}"
         return Finding("bad-value", message, where, f"did you mean `{close}`?" if close else None)
     if kind in _BOUNDS:
         bound, key = _BOUNDS[kind]
-        return Finding("bad-value", f"`{name}` is {_shown(error['input'])}; it must be {bound} {context[key]:g}", where)
+        return Finding("bad-value", f"`{name}` is {shown(error['input'])}; it must be {bound} {context[key]:g}", where)
     if kind == "string_pattern_mismatch":
         fix = f"it must match {context['pattern']}"
-        return Finding("bad-identifier", f"`{name}` is {_shown(error['input'])}, which cannot be a name", where, fix)
+        return Finding("bad-identifier", f"`{name}` is {shown(error['input'])}, which cannot be a name", where, fix)
     if kind in ("too_short", "string_too_short"):
         least = context["min_length"]
         if hasattr(error["input"], "__len__") and len(error["input"]) >= least:
@@ -225,11 +226,6 @@ def _kind(value: Any) -> str:
         (dict, "a mapping"),
     )
     return next((word for kind, word in words if isinstance(value, kind)), "empty")
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _keys_at(model: type[FormatModel], loc: Loc) -> set[str]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.errors import InvalidInput, NotEquipped, did_you_mean
+from strands_cli.errors import InvalidInput, NotEquipped, suggest
 from strands_cli.providers import (
     PROVIDERS,
     SETTING_FIELDS,
@@ -163,8 +163,7 @@ def _require_client_arguments(provider: Provider, arguments: Mapping[str, Any]) 
     known = [name for name in parameters if not name.startswith("_")]
     for key in written:
         if key not in known and not open_ended:
-            close = did_you_mean(str(key), known)
-            fix = f"did you mean '{close}'?" if close else f"use one of: {', '.join(known)}"
+            fix = suggest(str(key), known, f"use one of: {', '.join(known)}")
             raise InvalidInput(f"the client of provider '{provider.name}' has no argument '{key}'", fix=fix)
 
 

@@ -11,7 +11,7 @@ import typer
 
 from strands_cli.cli.commands.command_options import POLICY
 from strands_cli.cli.terminal import one_line, print_json, print_result, say_findings
-from strands_cli.errors import StrandsCliError, UsageError, did_you_mean
+from strands_cli.errors import StrandsCliError, UsageError, suggest
 
 if TYPE_CHECKING:
     from strands_cli.planning import Explanation
@@ -80,8 +80,7 @@ def explain_code(code: str, *, as_json: bool) -> None:
         return
     entry = CODES.get(code)
     if entry is None:
-        guess = did_you_mean(code, CODES)
-        fix = f"did you mean '{guess}'?" if guess else "see docs/reference/findings.md"
+        fix = suggest(code, CODES, "see docs/reference/findings.md")
         raise UsageError(f"there is no code '{code}'", fix=fix)
     if as_json:
         print_json({"code": code, **entry._asdict()})

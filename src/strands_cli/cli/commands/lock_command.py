@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from strands_cli.cli.terminal import print_json, print_result, say
-from strands_cli.errors import ArtifactError, Denied, ExitCode, Finding, UsageError, Where, did_you_mean
+from strands_cli.errors import ArtifactError, Denied, ExitCode, Finding, UsageError, Where, suggest
 
 if TYPE_CHECKING:
     from strands_cli.lock import Difference, Lock, LockedServer
@@ -169,8 +169,7 @@ def _updated(old: Lock | None, now: Lock, name: str) -> Lock:
     known = dict.fromkeys((*now.names, *old.names))
     wanted = name if name in known else normalise(name)
     if wanted not in known:
-        guess = did_you_mean(name, known)
-        fix = f"did you mean '{guess}'?" if guess else f"there are: {', '.join(known) or 'none'}"
+        fix = suggest(name, known, f"there are: {', '.join(known) or 'none'}")
         raise UsageError(f"neither the lock nor a workflow here has '{name}'", fix=fix)
     parts = {
         part: {key: one for key, one in {**getattr(old, part), wanted: getattr(now, part).get(wanted)}.items() if one}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from strands_cli.cli.terminal import print_result, printable, say, write_error
-from strands_cli.errors import Denied, ExitCode, Finding, Interrupted, InvalidInput, UsageError, did_you_mean
+from strands_cli.errors import Denied, ExitCode, Finding, Interrupted, InvalidInput, UsageError, did_you_mean, suggest
 
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog
@@ -116,8 +116,7 @@ def _require_fit(proposal: Proposal, *, force: bool) -> None:
 def _require_installed(name: str, catalog: Catalog) -> None:
     if catalog.version_of(name) is None:
         known = sorted({record.distribution for record in catalog.tools})
-        guess = did_you_mean(name, known)
-        fix = f"did you mean '{guess}'?" if guess else f"strands plugin install {name}"
+        fix = suggest(name, known, f"strands plugin install {name}")
         raise UsageError(f"'{name}' is not installed", fix=fix)
 
 

@@ -13,7 +13,7 @@ import typer
 from strands_cli.cli.commands.command_options import RUN, RUNS_DIR
 from strands_cli.cli.commands.resume_command import resume
 from strands_cli.cli.terminal import aligned, one_line, print_json, print_result, say
-from strands_cli.errors import ExitCode, RunRecordError, UsageError, did_you_mean
+from strands_cli.errors import ExitCode, RunRecordError, UsageError, suggest
 from strands_cli.events import RunStatus
 
 if TYPE_CHECKING:
@@ -206,8 +206,7 @@ def _chosen(runs_dir: Path | None, statuses: Sequence[str]) -> tuple[list[Stored
     known = get_args(RunStatus)
     for status in statuses:
         if status not in known:
-            guess = did_you_mean(status, known)
-            fix = f"did you mean '{guess}'?" if guess else f"there are: {', '.join(known)}"
+            fix = suggest(status, known, f"there are: {', '.join(known)}")
             raise UsageError(f"there is no status '{status}'", fix=fix)
     runs, problems = list_runs(_runs_dir(runs_dir))
     return [run for run in runs if not statuses or run.status in statuses], problems

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from strands_cli.errors import Finding, did_you_mean
+from strands_cli.errors import Finding, suggest
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.workflow import Document, escape
 from strands_cli.workflow.templates import is_template
@@ -40,8 +40,7 @@ def check_call_input(
         if name in known:
             yield from _check_value(tool, name, value, known[name], where)
         elif schema.get("additionalProperties") is False:
-            guess = did_you_mean(name, known)
-            fix = f"did you mean '{guess}'?" if guess else f"it takes: {', '.join(known) or 'nothing'}"
+            fix = suggest(name, known, f"it takes: {', '.join(known) or 'nothing'}")
             yield Finding("tool-input", f"'{tool.name}' takes no '{name}'", where, fix)
 
 

@@ -17,7 +17,7 @@ from strands_cli.workflow import (
     WorkflowSpec,
     escape,
     load_recording,
-    place_of,
+    stored_name,
 )
 
 
@@ -39,7 +39,7 @@ def check_recordings(
 def recorded_texts(agents: Mapping[str, PlannedAgent], kept: FileSnapshot = NO_SNAPSHOT) -> dict[str, str]:
     """Return the texts of the agents' recordings by place; one that cannot be read is a finding elsewhere."""
     paths = {agent.recording for agent in agents.values() if agent.recording is not None}
-    texts = {place_of(path): kept.text(path) for path in paths}
+    texts = {stored_name(path): kept.text(path) for path in paths}
     return {place: text for place, text in texts.items() if text is not None}
 
 

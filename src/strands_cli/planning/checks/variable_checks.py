@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from strands_cli.errors import Finding, did_you_mean
+from strands_cli.errors import Finding, suggest
 from strands_cli.workflow import Document, WorkflowSpec, template_sites
 from strands_cli.workflow.patterns import reserved_names
 from strands_cli.workflow.templates import Templates
@@ -22,8 +22,7 @@ def check_variables(spec: WorkflowSpec, document: Document, inputs: Mapping[str,
                 continue
             if name in spec.inputs.declared():
                 continue  # declared and without a value: that has its own finding
-            guess = did_you_mean(name, inputs)
-            fix = f"did you mean '{guess}'?" if guess else f"pass --var {name}=VALUE, or declare it under `inputs`"
+            fix = suggest(name, inputs, f"pass --var {name}=VALUE, or declare it under `inputs`")
             message = f"a template uses '{name}', which nothing defines"
             findings[name] = Finding("undefined-variable", message, document.where(site.pointer), fix)
     return list(findings.values())

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from strands_cli.errors import InvalidInput, UsageError, Where, did_you_mean, has_errors
+from strands_cli.errors import InvalidInput, UsageError, Where, has_errors, suggest
 from strands_cli.planning.checks import check_call_input
 from strands_cli.planning.plan import (
     AgentAsTool,
@@ -22,7 +22,7 @@ from strands_cli.planning.plan import (
 )
 from strands_cli.planning.resolve.resolve_context import Place, ResolveContext, Surroundings
 from strands_cli.planning.workflow_tools import annotations_of, workflow_record
-from strands_cli.workflow import CompositeTool, Document, InputSpec, ToolEntry, WorkflowSpec, load_spec, place_of
+from strands_cli.workflow import CompositeTool, Document, InputSpec, ToolEntry, WorkflowSpec, load_spec, stored_name
 
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord
@@ -59,7 +59,7 @@ class ComposedTools:
     made: dict[Place, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.making += self.context.around.making or [(place_of(self.document.file), "")]
+        self.making += self.context.around.making or [(stored_name(self.document.file), "")]
 
     @property
     def spec(self) -> WorkflowSpec:
@@ -124,8 +124,7 @@ class ComposedTools:
     def agent(self, agent_id: str, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
         """Return an agent as a tool."""
         if agent_id not in self.spec.agents:
-            guess = did_you_mean(agent_id, self.spec.agents)
-            fix = f"did you mean 'agent:{guess}'?" if guess else f"there are: {', '.join(self.spec.agents)}"
+            fix = suggest(agent_id, self.spec.agents, f"there are: {', '.join(self.spec.agents)}", form="'agent:{}'")
             self.context.report("unknown-agent", f"the workflow has no agent '{agent_id}'", where, fix)
             return ()
         agent = self.planned_agent(agent_id, where)
@@ -145,7 +144,7 @@ class ComposedTools:
         file = self._file(path, where)
         if file is None:
             return ()
-        made = self._once((place_of(file), ""), where, lambda: self._workflow(file, path, where))
+        made = self._once((stored_name(file), ""), where, lambda: self._workflow(file, path, where))
         if made is None:
             return ()
         spec = made.plan.spec
@@ -189,7 +188,7 @@ class ComposedTools:
             making=tuple(self.making),
         )
         plan = self.planners.workflow(loaded.spec, document, context, inside)
-        named = {place_of(one.file): one.text for one in (document, *loaded.files)}
+        named = {stored_name(one.file): one.text for one in (document, *loaded.files)}
         context.findings += plan.findings
         return WorkflowAsTool(replace(plan, files={**plan.files, **named}), document)
 
@@ -220,7 +219,7 @@ class ComposedTools:
         return (self.context.settle(tool, where),)
 
     def _here(self, what: str) -> Place:
-        return place_of(self.document.file), what
+        return stored_name(self.document.file), what
 
     def _once(self, place: Place, where: Where | None, make: Callable[[], Made]) -> Made | None:
         """Make a thing the first time it is named, and never inside itself."""

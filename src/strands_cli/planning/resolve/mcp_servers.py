@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.catalog import ToolRecord
-from strands_cli.errors import Finding, Where, did_you_mean, has_errors
+from strands_cli.errors import Finding, Where, has_errors, suggest
 from strands_cli.planning.planned_tool import McpTool, reached_by
 from strands_cli.planning.resolve.headers import check_headers
 from strands_cli.planning.resolve.resolve_context import ResolveContext
@@ -160,8 +160,7 @@ def served_tool(
     """
     server_id, tool = ref
     if server_id not in servers:
-        guess = did_you_mean(server_id, servers)
-        fix = f"did you mean '{guess}'?" if guess else f"there are: {', '.join(servers) or 'none'}"
+        fix = suggest(server_id, servers, f"there are: {', '.join(servers) or 'none'}")
         context.report("unknown-server", f"there is no MCP server '{server_id}'", where, fix)
         return ()
     context.refuse_config(entry, "configured in tools.mcp", where, "write it there")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from strands_cli.catalog import Catalog, ToolRecord
 from strands_cli.config import Settings
-from strands_cli.errors import Finding, Severity, Where, did_you_mean
+from strands_cli.errors import Finding, Severity, Where, suggest
 from strands_cli.planning.planned_tool import AnyTool
 from strands_cli.planning.resolve.single_tool import decided, denial_of, is_denied_by_policy
 from strands_cli.planning.run_request import RunRequest
@@ -76,8 +76,7 @@ class ResolveContext:
         """Return a tool with the answer of policy; a denial, and secrets that it cannot have, are findings."""
         known = [secret.name or secret.key for secret in self.spec.env.secrets]
         for name in (name for name in secrets_in(tool.config, tool.record.config_schema) if name not in known):
-            guess = did_you_mean(name, known)
-            fix = f"did you mean '{guess}'?" if guess else f"name it: env: {{secrets: [{{key: {name}}}]}}"
+            fix = suggest(name, known, f"name it: env: {{secrets: [{{key: {name}}}]}}")
             message = f"the config of '{tool.name}' names the secret '{name}', which `env.secrets` does not have"
             self.report("unknown-secret", message, where, fix)
         planned = decided(tool, self.rules, self.hooks, self.document.file)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.canonical_json import canonical_json
-from strands_cli.errors import Denied, Finding, NotEquipped, did_you_mean
+from strands_cli.errors import Denied, Finding, NotEquipped, did_you_mean, suggest
 from strands_cli.hooks import Hooks
 from strands_cli.lock import LockedServer, LockedTool, compare_tools
 from strands_cli.planning import McpTool
@@ -169,8 +169,7 @@ class _Group:
             return [loaded for tool, raw in each if (loaded := self._sound(tool, raw)) is not None]
         if planned.member not in self._raw:
             known = list(self.server.tools)
-            guess = did_you_mean(planned.member, known)
-            fix = f"did you mean '{guess}'?" if guess else f"it has: {', '.join(known[:_SHOWN]) or 'none'}"
+            fix = suggest(planned.member, known, f"it has: {', '.join(known[:_SHOWN]) or 'none'}")
             raise NotEquipped(f"the MCP server '{self.server.settings.id}' has no tool '{planned.member}'", fix=fix)
         raw = self._raw[planned.member]
         if problem := _oversize(raw):

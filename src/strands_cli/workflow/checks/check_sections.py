@@ -8,7 +8,6 @@ from strands_cli.errors import Finding, suggest
 from strands_cli.workflow.checks.schema_checks import check_schema
 from strands_cli.workflow.document import escape
 from strands_cli.workflow.findings import duplicates, no_effect, unknown
-from strands_cli.workflow.input_coercion import coerce_input
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import CompositeTool, InputSpec, McpServer, WorkflowSpec
 from strands_cli.workflow.patterns import reserved_names
@@ -71,7 +70,7 @@ def _reserved(name: str, pointer: str, loaded: Loaded) -> Finding:
 
 def _check_value(declared: InputSpec, value: object, pointer: str, what: str, loaded: Loaded) -> Iterator[Finding]:
     try:
-        coerce_input(declared, value)
+        declared.coerced(value)
     except ValueError as error:
         yield Finding(
             "bad-value", f"{what} does not fit: {error}", loaded.where(pointer), "change the value or the type"
