@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -224,6 +226,10 @@ def test_what_counts_as_a_template() -> None:
     assert not is_template("{a} 100% #1")
 
 
-def test_text_without_marks_needs_no_jinja(templates: Templates) -> None:
-    assert templates.render("plain", {}) == "plain"
-    assert templates._sandbox is None
+def test_text_without_marks_needs_no_jinja() -> None:
+    program = (
+        "import sys; from strands_cli.workflow.templates import Templates; "
+        "print(Templates().render('plain', {}), 'jinja2' in sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout == "plain False\n"
