@@ -290,9 +290,9 @@ def test_the_console_is_stderr_one_span_a_line(capsys: pytest.CaptureFixture[str
 
 
 def test_the_program_around_a_run_keeps_its_own_tracing(collector: Collector) -> None:
-    before = (trace._TRACER_PROVIDER, get_tracer().tracer, context.get_current())
+    before = (trace.get_tracer_provider(), get_tracer().tracer, context.get_current())
     run([Turn("a")], {"endpoint": collector.endpoint})
-    assert (trace._TRACER_PROVIDER, get_tracer().tracer, context.get_current()) == before
+    assert (trace.get_tracer_provider(), get_tracer().tracer, context.get_current()) == before
 
 
 def test_runs_side_by_side_go_each_where_its_workflow_says(collector: Collector) -> None:
@@ -313,7 +313,7 @@ def test_runs_side_by_side_go_each_where_its_workflow_says(collector: Collector)
 
 
 def test_the_exporter_that_is_missing_is_found_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("strands_cli.planning.telemetry_destination._has_exporter", lambda: False)
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http", None)
     with pytest.raises(NotEquipped) as raised:
         run([], {})
     (finding,) = raised.value.findings

@@ -91,7 +91,7 @@ def decided(host: RunContext) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("declared", "rules", "effect", "rule"),
     [
-        ({"annotations": READ_ONLY}, (), "allow", "the tool is read-only"),
+        ({"annotations": READ_ONLY}, (), "allow", None),
         ({"annotations": DESTROYS}, (YES,), "allow", "--yes"),
         ({}, (YES,), "allow", "--yes"),
         ({}, (Rule("allow", "native:echo", "command line", "--allow native:echo"),), "allow", "--allow native:echo"),
@@ -102,19 +102,22 @@ def decided(host: RunContext) -> tuple[str, str]:
             {"strands_cli": {"read_only_when": {"properties": {"text": {"const": "hi"}}}}},
             (),
             "allow",
-            "read-only for these arguments (read_only_when)",
+            None,
         ),
     ],
 )
 def test_policy_decides_and_the_event_names_the_rule(
-    site: Site, declared: dict[str, Any], rules: Any, effect: str, rule: str
+    site: Site, declared: dict[str, Any], rules: Any, effect: str, rule: str | None, wording: Wording
 ) -> None:
     host = RunContext()
     result = calling(install(site, **declared), {"text": "hi"}, host=host, rules=rules)
-    assert decided(host) == (effect, rule)
+    found, named = decided(host)
+    assert found == effect
+    assert rule in (None, named)
+    wording(named)
     assert (result["status"] == "success") is (effect == "allow")
     [row] = host.rows("tool").values()
-    assert row.detail == {"distribution": "strands-tool-echo", "decision": effect, "rule": rule}
+    assert row.detail == {"distribution": "strands-tool-echo", "decision": effect, "rule": named}
 
 
 @pytest.mark.parametrize(
@@ -148,22 +151,17 @@ def test_a_workflow_cannot_allow_itself_anything(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "status", "rule"),
-    [
-        (Answer("answered", "yes", "ada"), "success", "approved by ada"),
-        (Answer("answered", "no", "ada"), "error", "refused by ada"),
-    ],
+    ("answer", "status"),
+    [(Answer("answered", "yes", "ada"), "success"), (Answer("answered", "no", "ada"), "error")],
 )
-def test_a_person_decides_about_these_very_arguments(
-    site: Site, answer: Answer, status: str, rule: str, wording: Wording
-) -> None:
+def test_a_person_decides_about_these_very_arguments(site: Site, answer: Answer, status: str, wording: Wording) -> None:
     host = RunContext([answer])
     planned = install(site)
     assert calling(planned, {"text": "hi"}, host=host, rules=())["status"] == status
-    assert decided(host)[1] == rule
+    assert "ada" in str(decided(host)[1])
     [question] = host.questions
     assert (question.kind, question.key) == ("approval", "steps.0/tool.0.echo/approval")
-    wording(question.prompt)
+    wording([decided(host)[1], question.prompt])
     assert '"text": "hi"' in question.context
     row = host.rows("human")[question.key]
     assert row.digest == digest_of({"tool": "echo", "arguments": digest_of({"text": "hi"})})

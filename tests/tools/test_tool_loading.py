@@ -31,29 +31,30 @@ FREE = {"type": "object", "properties": {"text": {"type": "string"}}}
 
 
 @pytest.mark.parametrize(
-    ("source", "declared", "said"),
+    ("source", "declared", "differs"),
     [
-        (spec("other").replace("echo", "other") + ECHO.replace("echo", "other"), {}, "loaded to other, not to echo"),
-        (spec(schema=TWO) + ECHO, {}, "differing: properties$"),
-        (spec(schema=FREE) + ECHO, {}, "differing: required$"),
-        (spec() + ECHO, {"annotations": {"readOnlyHint": True}}, "differing: annotations$"),
-        (spec(annotations={"destructiveHint": True}) + ECHO, {}, "differing: annotations$"),
-        (spec(strands_cli={"timeout_s": 5}) + ECHO, {"strands_cli": {"timeout_s": 50}}, "differing: strands_cli$"),
+        (spec("other").replace("echo", "other") + ECHO.replace("echo", "other"), {}, "other"),
+        (spec(schema=TWO) + ECHO, {}, "properties"),
+        (spec(schema=FREE) + ECHO, {}, "required"),
+        (spec() + ECHO, {"annotations": {"readOnlyHint": True}}, "annotations"),
+        (spec(annotations={"destructiveHint": True}) + ECHO, {}, "annotations"),
+        (spec(strands_cli={"timeout_s": 5}) + ECHO, {"strands_cli": {"timeout_s": 50}}, "strands_cli"),
         (
             spec(annotations={"destructiveHint": True}) + ECHO,
             {"input_schema": None, "annotations": {"readOnlyHint": True}},
-            "differing: annotations$",
+            "annotations",
         ),
     ],
     ids=["name", "properties", "required", "claimed", "concealed", "limits", "no schema"],
 )
 def test_a_tool_that_is_not_what_its_manifest_says_is_refused_before_any_call(
-    site: Site, source: str, declared: dict[str, Any], said: str
+    site: Site, source: str, declared: dict[str, Any], differs: str, wording: Wording
 ) -> None:
     site.install(source, declared)
     model = Script("never")
-    with pytest.raises(Denied, match=f"^manifest-mismatch: native:echo of strands-tool-echo .*{said}") as caught:
+    with pytest.raises(Denied, match=rf"^manifest-mismatch: native:echo .*\b{differs}\b") as caught:
         asking(model, *site.plan("native:echo"))
+    wording(caught.value)
     assert model.requests == []
     assert caught.value.exit_code == ExitCode.DENIED
     assert "strands plugin manifest --write" in (caught.value.fix or "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 
@@ -26,14 +25,12 @@ def test_a_pattern_that_would_not_end_is_broken_off_and_named(
     monkeypatch: pytest.MonkeyPatch, wording: Wording
 ) -> None:
     monkeypatch.setattr(regex, "SECONDS", 0.3)
-    began = time.monotonic()
     with pytest.raises(TemplateError) as raised:
         Templates().render("{{ text | regex_search('(a+)+b') }}", {"text": "a" * 40})
     wording(raised.value)
     with pytest.raises(TemplateError) as refused:
         Templates().evaluate("text is search('(a+)+b')", {"text": "a" * 40})
     wording(refused.value)
-    assert time.monotonic() - began < 10
 
 
 @pytest.mark.parametrize(
@@ -46,12 +43,14 @@ def test_a_pattern_that_would_not_end_is_broken_off_and_named(
         (r"\d+", "ü7\ud800" * 900),
     ],
 )
-def test_what_is_found_is_the_same_in_both_ways(pattern: str, text: str) -> None:
+def test_what_is_found_is_the_same_in_both_ways(pattern: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     match = re.search(pattern, text)
     expected = regex.Found(match[0], match.groups()) if match else None
     assert regex.search(pattern, text) == expected
-    assert regex._find_elsewhere("search", pattern, text) == expected
     assert (regex.fullmatch(pattern, text) is None) == (re.fullmatch(pattern, text) is None)
+    # Nothing is cheap now: the search takes place in the other process.
+    monkeypatch.setattr(regex, "CHEAP", -1)
+    assert regex.search(pattern, text) == expected
 
 
 def test_a_pattern_without_measure_is_refused() -> None:
