@@ -21,6 +21,7 @@ from strands_cli.agents.compaction import Context
 from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.outputs.notes import NotesFile
+from strands_cli.secrets import HIDE_NOTHING
 
 directory, form, deadly = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 
@@ -49,7 +50,7 @@ async def leave():
     journal = SqliteJournal.open(place) if place.exists() else SqliteJournal.create(place)
     run.journal = Deadly(journal)
     context = Context(notes=NotesFile(directory / "notes", form))
-    await context.leave_note(SimpleNamespace(id="one"), "what it said", run.scope(), ())
+    await context.leave_note(SimpleNamespace(id="one"), "what it said", run.scope(), HIDE_NOTHING)
     print([row.status for row in journal.rows()])
     journal.close()
 
