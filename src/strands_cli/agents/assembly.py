@@ -33,7 +33,7 @@ from strands_cli.planning import (
 )
 from strands_cli.policy import Rule
 from strands_cli.providers import PROVIDERS, value_at
-from strands_cli.secrets import HIDE_NOTHING, Redactor, hide
+from strands_cli.secrets import HIDE_NOTHING, Redactor, hide_in_output
 from strands_cli.tools import CheckedToolCaller, Contract, GivenTools, Parts, PermissionCheck, Tell, Toolbox, load_tools
 from strands_cli.workflow import AgentStep, CallStep, FileSnapshot, Recording, load_recording
 
@@ -91,7 +91,7 @@ async def assemble(
     for own in values.values():
         require_unwritten(plan, own)
     redactor = Redactor(value for own in values.values() for value in own.values()).union(*map(redactor_of, plans))
-    hide(redactor)
+    hide_in_output(redactor)
     guarded = [str(Path(one.file).absolute()) for one in plans if one is not plan]
     workspace = {**workspace, "protected": [*workspace.get("protected", ()), *guarded]}
     return await _Assembly(values, redactor, given, tell).workers(plan, workspace)
@@ -246,7 +246,7 @@ async def toolbox_caller(
     # No workflow says where they are: the environment variables of their names.
     values = {name: os.environ[name] for tool in tools for name in secrets_declared(tool) if os.environ.get(name)}
     redactor = Redactor.of_environment(os.environ).union(Redactor(values.values()))
-    hide(redactor)
+    hide_in_output(redactor)
     check = PermissionCheck(rules, Contract(workspace=workspace, secrets=values), redactor, hooks, is_typed=True)
     return CheckedToolCaller(await load_tools(tools, tell=tell, hooks=hooks), check)
 

@@ -13,7 +13,7 @@ from strands_cli.canonical_json import canonical_json
 from strands_cli.errors import Finding, InvalidInput
 from strands_cli.lock import LockedServer, LockedTool
 from strands_cli.planning import all_workflows_in, reached_by, require_runnable, servers_in, with_parts
-from strands_cli.secrets import Redactor, hide
+from strands_cli.secrets import Redactor, hide_in_output
 from strands_cli.tools.mcp import Serving, definitions_of
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ async def ask_servers(plan: Plan) -> Definitions:
 async def _asked(plan: Plan, servers: Iterable[McpServer]) -> Definitions:
     values = await asyncio.to_thread(all_secrets, plan)
     redactor = redactor_of(plan).union(Redactor(values.values()))
-    hide(redactor)
+    hide_in_output(redactor)
     return await definitions_of(servers, Serving(plan.base_dir, values, redactor))
 
 

@@ -11,14 +11,14 @@ from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.run_facts import snapshot_of
 from strands_cli.errors import StrandsCliError
 from strands_cli.planning import values_at_hand
-from strands_cli.secrets import HIDE_NOTHING, Redactor, hide
+from strands_cli.secrets import HIDE_NOTHING, Redactor, hide_in_output
 from strands_cli.workflow import FileSnapshot, load_spec, read_document
 
 
 def hide_secrets_of(journal: SqliteJournal) -> None:
     """Hide a run's secrets in its journal and in this process's output: an answer is written before the run goes on."""
     journal.redactor = stored_redactor(journal)
-    hide(journal.redactor)
+    hide_in_output(journal.redactor)
 
 
 def stored_redactor(journal: SqliteJournal) -> Redactor:

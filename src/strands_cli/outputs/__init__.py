@@ -1,4 +1,4 @@
-"""Turns events and results into files: artifacts and recordings."""
+"""The files of a run: artifacts, recordings, notes, traces, and the results of tests as JUnit XML."""
 
 from strands_cli.lazy_face import lazy_face
 

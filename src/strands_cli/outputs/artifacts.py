@@ -1,4 +1,4 @@
-"""Artifacts: where a run's files go, checked before the first call, written atomically inside the output directory."""
+"""Artifacts: their places are checked before the first call, and they are written atomically."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from strands_cli.errors import ArtifactError, Finding
 
 
 def place_artifact(out_dir: Path, path: str) -> Path:
-    """Return where an artifact of this relative path goes.
+    """Return the place of an artifact in the output directory.
 
     Raises:
-        ArtifactError: the path is empty, absolute, or leaves the output directory.
+        ArtifactError: The path is empty or absolute, or leaves the output directory.
     """
     relative = Path(path)
     is_inside = not relative.is_absolute() and not relative.drive and not relative.root and ".." not in relative.parts
@@ -34,11 +34,11 @@ def place_artifact(out_dir: Path, path: str) -> Path:
 
 
 def _leaves(directory: Path, out_dir: Path) -> bool:
-    """Return whether links lead a directory out of the output directory, or round in a loop."""
+    """Return whether links lead out of the output directory or form a loop."""
     try:
         if not directory.resolve().is_relative_to(out_dir.resolve()):
             return True
-        # Since Python 3.13 resolve() passes over a loop in silence; stat() does not.
+        # Since Python 3.13 resolve() ignores a loop of links; stat() raises.
         directory.stat()
     except (FileNotFoundError, NotADirectoryError):
         return False
@@ -48,9 +48,9 @@ def _leaves(directory: Path, out_dir: Path) -> bool:
 
 
 def collision(target: Path, earlier: Iterable[Path], *, force: bool, text: str | None = None) -> Finding | None:
-    """Return what stands in an artifact's way: an earlier one of the run with its path, or a file that exists.
+    """Return why an artifact cannot be written: another artifact of the run has its path, or the file exists.
 
-    A file that holds `text` already is no obstacle: a run that goes on after a crash finds its own files.
+    A file that already contains `text` is accepted: a run that continues after a crash finds its own files.
     """
     for other in earlier:
         if target == other:
@@ -66,10 +66,10 @@ def collision(target: Path, earlier: Iterable[Path], *, force: bool, text: str |
 
 def obstacle(directory: Path) -> str | None:
     """Return why no file can be written into a directory, which may not exist yet, or None."""
-    standing = next((place for place in (directory, *directory.absolute().parents) if place.exists()), None)
-    if standing is None or (os.access(standing, os.W_OK | os.X_OK) and standing.is_dir()):
+    existing = next((place for place in (directory, *directory.absolute().parents) if place.exists()), None)
+    if existing is None or (os.access(existing, os.W_OK | os.X_OK) and existing.is_dir()):
         return None
-    return f"{standing} is not a directory" if not standing.is_dir() else f"{standing} cannot be written to"
+    return f"{existing} is not a directory" if not existing.is_dir() else f"{existing} cannot be written to"
 
 
 def _encoded(text: str) -> bytes:
@@ -89,7 +89,7 @@ def write_artifact(target: Path, text: str, *, force: bool) -> dict[str, Any]:
     """Write one artifact atomically and return its `path`, SHA-256 `digest` and `size` in bytes.
 
     Raises:
-        ArtifactError: it exists and `force` is off, or the disk refuses.
+        ArtifactError: The file exists and `force` is off, or it cannot be written.
     """
     encoded = _encoded(text)
     try:
@@ -119,11 +119,11 @@ def _written(target: Path, encoded: bytes) -> dict[str, Any]:
 
 
 def _write_atomically(target: Path, encoded: bytes, *, force: bool) -> None:
-    """Write a neighbour and put it in place; without `force` the last step fails if the target has appeared."""
-    # Not derived from the target's name, which may be as long as the file system allows.
+    """Write a temporary file and rename it; without `force` the last step fails if the target has appeared."""
+    # The name does not contain the target's, which may have the greatest length that the file system allows.
     partial = target.with_name(f".{secrets.token_hex(8)}.partial")
     try:
-        # O_EXCL with mode 0666 leaves the permissions to the umask and follows no link.
+        # O_EXCL does not follow links, and with mode 0666 the umask decides on the permissions.
         handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         with os.fdopen(handle, "wb") as stream:
             stream.write(encoded)
@@ -137,12 +137,12 @@ def _write_atomically(target: Path, encoded: bytes, *, force: bool) -> None:
 def _put_in_place(partial: Path, target: Path, *, force: bool) -> None:
     if not force:
         try:
-            # A hard link refuses an existing name in one step; a check before a rename would leave a gap.
+            # A hard link fails if the name exists; a check before a rename would not be atomic.
             os.link(partial, target)
         except FileExistsError:
             raise
         except (OSError, AttributeError, NotImplementedError):
-            # A file system without hard links (exFAT, many network shares): take the name first, then fill it.
+            # A file system without hard links (exFAT, many network shares): create the file, then replace it.
             os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
         else:
             return
@@ -150,10 +150,10 @@ def _put_in_place(partial: Path, target: Path, *, force: bool) -> None:
 
 
 class ArtifactWriter:
-    """Writes a run's artifacts into its output directory; all are placed before the first is written.
+    """Writes a run's artifacts into its output directory, after all of their places are checked.
 
-    A relative directory starts from `beside`, whatever the working directory is by then; paths are told as they were
-    given.
+    A relative output directory starts at `beside`, or else at the working directory of this moment. The paths that
+    are returned begin with the output directory as the caller wrote it.
     """
 
     def __init__(self, out_dir: Path, *, force: bool, beside: Path | None = None) -> None:
@@ -165,7 +165,7 @@ class ArtifactWriter:
         """Write (path, text) pairs and return what was written.
 
         Raises:
-            ArtifactError: a path leaves the directory or is taken, or the disk refuses.
+            ArtifactError: A path leaves the directory or exists, or a file cannot be written.
         """
         out_dir = self._beside / self._out_dir
         placed = [(place_artifact(out_dir, path), text) for path, text in artifacts]

@@ -1,4 +1,4 @@
-"""How tests of agents ended, and the JUnit XML that CI systems read of it."""
+"""The results of tests of agents, and their JUnit XML for CI systems."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 Status = Literal["passed", "failed", "error", "skipped"]
-# What XML 1.0 cannot hold, not even as a reference.
+# Characters that XML 1.0 cannot contain, not even as references.
 _NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one test ended: `failed` is an answer that is not the expected one, `error` that there was none to judge."""
+    """The result of one test: `failed` if the answer is not the expected one, `error` if there is no answer."""
 
     file: str
     agent: str
@@ -28,7 +28,7 @@ class Outcome:
     response: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the JSON shape of it."""
+        """Return the result as JSON."""
         return {
             "file": self.file,
             "agent": self.agent,
@@ -41,12 +41,12 @@ class Outcome:
 
 
 def junit_text(outcomes: Sequence[Outcome], *, at: float, host: str) -> str:
-    """Return the JUnit XML of tests, a suite for each file, in the elements and the order of the common schema.
+    """Return the JUnit XML of tests, with a suite for each file, in the order of the common schema.
 
     Args:
-        outcomes: How they ended, in the order of the run.
-        at: When they were begun, in seconds since the epoch.
-        host: Name of the machine.
+        outcomes: The results, in the order of the run.
+        at: The start of the tests, in seconds since the epoch.
+        host: The name of the machine.
     """
     from xml.etree import ElementTree  # only `--junit` needs it
 
@@ -61,34 +61,40 @@ def _add_suite(root: Element, number: int, file: str, outcomes: list[Outcome], a
     import time
     from xml.etree.ElementTree import SubElement
 
-    counts = {name: sum(one.status == status for one in outcomes)
-              for name, status in (("failures", "failed"), ("errors", "error"), ("skipped", "skipped"))}  # fmt: skip
-    suite = SubElement(root, "testsuite", {
-        "name": _xml(outcomes[0].agent), "package": _xml(file), "id": str(number), "hostname": _xml(host),
-        "timestamp": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at)), "tests": str(len(outcomes)),
-        **{name: str(count) for name, count in counts.items()},
-        "time": f"{sum(one.seconds for one in outcomes):.3f}",
-    })  # fmt: skip
+    statuses = [outcome.status for outcome in outcomes]
+    attributes = {
+        "name": _xml(outcomes[0].agent),
+        "package": _xml(file),
+        "id": str(number),
+        "hostname": _xml(host),
+        "timestamp": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at)),
+        "tests": str(len(outcomes)),
+        "failures": str(statuses.count("failed")),
+        "errors": str(statuses.count("error")),
+        "skipped": str(statuses.count("skipped")),
+        "time": f"{sum(outcome.seconds for outcome in outcomes):.3f}",
+    }
+    suite = SubElement(root, "testsuite", attributes)
     SubElement(suite, "properties")
     for outcome in outcomes:
-        named = {"name": _xml(outcome.test), "classname": _xml(outcome.agent), "time": f"{outcome.seconds:.3f}"}
-        _add_ending(SubElement(suite, "testcase", named), outcome)
+        case = {"name": _xml(outcome.test), "classname": _xml(outcome.agent), "time": f"{outcome.seconds:.3f}"}
+        _add_result(SubElement(suite, "testcase", case), outcome)
     SubElement(suite, "system-out")
     SubElement(suite, "system-err")
 
 
-def _add_ending(case: Element, outcome: Outcome) -> None:
+def _add_result(case: Element, outcome: Outcome) -> None:
     from xml.etree.ElementTree import SubElement
 
     if outcome.status == "skipped":
         SubElement(case, "skipped")
     elif outcome.status != "passed":
         kind = "failure" if outcome.status == "failed" else "error"
-        said = {"message": _xml("; ".join(outcome.problems)), "type": outcome.status}
-        answered = [] if outcome.response is None else [f"answer: {outcome.response}"]
-        SubElement(case, kind, said).text = _xml("\n".join([*outcome.problems, *answered]))
+        attributes = {"message": _xml("; ".join(outcome.problems)), "type": outcome.status}
+        answer = [] if outcome.response is None else [f"answer: {outcome.response}"]
+        SubElement(case, kind, attributes).text = _xml("\n".join([*outcome.problems, *answer]))
 
 
 def _xml(text: str) -> str:
-    r"""Return text that XML can hold: what it cannot is escaped as Python writes it (`\x1b`)."""
+    r"""Return text that XML can contain; other characters are escaped as in Python (`\x1b`)."""
     return _NOT_XML.sub(lambda found: found[0].encode("unicode_escape", "backslashreplace").decode("ascii"), text)

@@ -1,4 +1,4 @@
-"""The notes file of a workflow: notes are appended as Markdown or as JSON Lines, and the latest are read back."""
+"""The notes file of a workflow: steps append notes as Markdown or JSON Lines, and prompts receive the latest."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Literal
 
 from strands_cli.errors import ArtifactError
 
-# A line of ours before each Markdown note: what a model writes may hold any heading.
+# The line before each Markdown note. A heading would not do, because models write headings too.
 _MARK = "<!-- note "
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What one agent step leaves behind; `id` is the note's alone, `at` seconds since the epoch."""
+    """The note of one agent step; `id` is unique, `at` is in seconds since the epoch."""
 
     id: str
     at: float
@@ -27,26 +27,26 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class NotesFile:
-    """A file of notes; it need not exist."""
+    """A file of notes, which may not exist yet."""
 
     path: Path
     format: Literal["markdown", "json"] = "markdown"
 
     def last(self, count: int) -> list[str]:
-        """Return the latest notes, oldest first; what people wrote before the first one counts as one.
+        """Return the latest notes, oldest first; a text before the first note counts as a note.
 
         Raises:
-            ArtifactError: the file cannot be read.
+            ArtifactError: The file cannot be read.
         """
         written = self._read()
         notes = _json_notes(written) if self.format == "json" else _markdown_notes(written)
         return notes[-count:] if count else []
 
     def append(self, note: Note) -> None:
-        """Add a note at the end, unless the file has it already: a process may have died right after writing it.
+        """Append a note, unless the file contains it: a process may have died right after it wrote the note.
 
         Raises:
-            ArtifactError: the file cannot be written.
+            ArtifactError: The file cannot be written.
         """
         before = self._read()
         if note.id in before:
@@ -55,7 +55,7 @@ class NotesFile:
         written = gap + (_json_line(note) if self.format == "json" else _markdown(note, follows=bool(before)))
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            # In one write at the end of the file, so that other runs may use the same notes.
+            # One unbuffered write at the end, so that other runs can append to the same file.
             with self.path.open("ab", buffering=0) as stream:
                 stream.write(written.encode("utf-8", "backslashreplace"))
         except OSError as error:
@@ -70,15 +70,15 @@ class NotesFile:
     def _unusable(self, error: Exception) -> ArtifactError:
         return ArtifactError(
             f"the notes file {self.path} cannot be used: {error}",
-            fix="mend the file or its permissions, or name another one in context_policy.notes.file",
+            fix="repair the file or its permissions, or name another one in context_policy.notes.file",
         )
 
 
 def place_notes(root: Path, name: str) -> Path:
-    """Return where the notes file of this name is.
+    """Return the path of the notes file.
 
     Raises:
-        ArtifactError: the name leads out of the working directory `root`, by itself or through a link.
+        ArtifactError: The name leads out of the working directory `root`, by itself or through a link.
     """
     try:
         target = (root / name).resolve()
@@ -115,7 +115,7 @@ def _markdown_notes(written: str) -> list[str]:
 
 
 def _json_notes(written: str) -> list[str]:
-    """Return the text of each line; a line that is no note of ours is one as it stands."""
+    """Return the text of each line; a line that is not a note in JSON is returned unchanged."""
     return [_json_text(line) for line in written.split("\n") if line.strip()]
 
 

@@ -1,4 +1,4 @@
-"""Turn a run's model calls into a recording that provider `replay` can play."""
+"""Recordings of a run's model calls, for the provider `replay`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def write_recording(path: Path, calls: Iterable[tuple[str, Mapping[str, Any], st
     """Write a recording.
 
     Args:
-        path: Where to; an existing file is kept unless `force`.
-        calls: For each model call in order: its key (`steps.0/model.1`), its output (`events`), the end of its request.
-        force: Whether to overwrite.
+        path: The file.
+        calls: Key (`steps.0/model.1`), output (`events`) and end of the request of each model call, in order.
+        force: Whether to overwrite an existing file.
 
     Raises:
-        ArtifactError: the file exists or cannot be written.
+        ArtifactError: The file exists or cannot be written.
     """
     steps: dict[str, list[RecordedTurn]] = {}
     for key, output, request in calls:
@@ -29,7 +29,7 @@ def write_recording(path: Path, calls: Iterable[tuple[str, Mapping[str, Any], st
 
 
 def turn_of(events: Iterable[Mapping[str, Any]], request: str) -> RecordedTurn:
-    """Return the turn that stream events make up; reasoning is left out."""
+    """Return the turn of these stream events, without reasoning."""
     text: str | None = None
     calls: list[tuple[str, list[str]]] = []
     usage = (0, 0)
@@ -56,7 +56,7 @@ def turn_of(events: Iterable[Mapping[str, Any]], request: str) -> RecordedTurn:
 
 
 def _arguments(text: str) -> Mapping[str, Any]:
-    """Return a call's input; the SDK too reads malformed JSON as no input at all."""
+    """Return a call's input; malformed JSON is an empty input, as in the SDK."""
     try:
         arguments = json.loads(text or "{}")
     except ValueError:

@@ -1,4 +1,4 @@
-"""The trace of a run as a tree of its steps, model calls and tool calls: when, how long and how, not what was said."""
+"""The trace of a run: a tree of its steps, model calls and tool calls with times and results, without texts."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ Node = dict[str, Any]
 
 
 class RunTrace:
-    """Listens to events and keeps the tree of the run.
+    """Builds the tree of a run from its events.
 
-    A step, a model call or a tool call stands below the one whose key its own begins with. Events of one that has begun
-    and not ended leave it with the status `running`.
+    The key of a step, a model call or a tool call begins with the key of its parent. The status is `running` until the
+    event of the end arrives.
     """
 
     def __init__(self) -> None:
@@ -41,11 +41,11 @@ class RunTrace:
         self._nodes: dict[str, Node] = {}
 
     def __call__(self, event: Event) -> None:
-        """Take one event."""
+        """Add one event."""
         match event:
             case RunStarted():
-                told = {"workflow": event.workflow, "pattern": event.pattern, "resumed": event.resumed}
-                self.root = {"run": event.run_id, **told, "started_at": event.at, **self.root}
+                facts = {"workflow": event.workflow, "pattern": event.pattern, "resumed": event.resumed}
+                self.root = {"run": event.run_id, **facts, "started_at": event.at, **self.root}
             case RunFinished():
                 self._end_run(event)
             case RunWarning():
@@ -65,7 +65,7 @@ class RunTrace:
         calls = {"model_calls": event.model_calls, "tool_calls": event.tool_calls, "cost_usd": event.cost_usd}
         ended = {"status": event.status, "seconds": _rounded(event.seconds), "usage": _counted(event.usage), **calls}
         reason = {"reason": event.reason} if event.reason else {}
-        # Its children stand last, where a person reads on.
+        # The children are last, so that a reader sees the result of the run first.
         self.root = {**self.root, **ended, **reason, "children": self.root.pop("children")}
 
     def _step(self, event: StepStarted | StepFinished | StepFailed) -> None:
@@ -97,7 +97,7 @@ class RunTrace:
         node |= {**ended, "truncated": event.truncated, "replayed": event.replayed}
 
     def _node(self, key: str, at: float) -> Node:
-        """Return what stands under a key, new below the nearest one above it."""
+        """Return the node of a key; a new one becomes a child of the nearest node above it."""
         if key not in self._nodes:
             self._nodes[key] = {"key": key, "status": "running", "started_at": at, "children": []}
             self._above(key)["children"].append(self._nodes[key])
@@ -112,10 +112,10 @@ class RunTrace:
 
 
 def write_trace(trace: RunTrace, folder: Path) -> Path | None:
-    """Write the trace of a run that has begun to `RUN.trace.json`; a run that goes on writes its file again.
+    """Write the trace of a run that has begun to `RUN.trace.json`; a resumed run overwrites its file.
 
     Raises:
-        ArtifactError: it cannot be written.
+        ArtifactError: The file cannot be written.
     """
     if "run" not in trace.root:
         return None
@@ -125,10 +125,10 @@ def write_trace(trace: RunTrace, folder: Path) -> Path | None:
 
 
 def _without_empty(node: Node) -> Node:
-    """Return a node with its children last, and without that where it has none."""
+    """Return a node with its children last, and without the key `children` if it has none."""
     children = [_without_empty(child) for child in node["children"]]
-    told = {name: value for name, value in node.items() if name != "children"}
-    return {**told, "children": children} if children else told
+    facts = {name: value for name, value in node.items() if name != "children"}
+    return {**facts, "children": children} if children else facts
 
 
 def _counted(usage: Usage) -> dict[str, int]:

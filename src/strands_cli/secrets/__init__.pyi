@@ -1,6 +1,6 @@
 from strands_cli.secrets.process_streams import RedactedFormatter as RedactedFormatter
-from strands_cli.secrets.process_streams import hide as hide
-from strands_cli.secrets.process_streams import shown as shown
+from strands_cli.secrets.process_streams import hide_in_output as hide_in_output
+from strands_cli.secrets.process_streams import redact_output as redact_output
 from strands_cli.secrets.redactor import HIDE_NOTHING as HIDE_NOTHING
 from strands_cli.secrets.redactor import Redactor as Redactor
 from strands_cli.secrets.secret_sources import MAX_BYTES as MAX_BYTES

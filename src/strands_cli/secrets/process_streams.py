@@ -1,4 +1,4 @@
-"""What this process shows at its own streams, which belong to no run: texts without the values it has resolved."""
+"""Redaction of what the process prints and logs: its streams are shared by all runs of the process."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
 _hidden = HIDE_NOTHING
 
 
-def hide(redactor: Redactor) -> None:
-    """Hide all of this in what the process shows from now on: threads that outlive a run may still print it."""
+def hide_in_output(redactor: Redactor) -> None:
+    """Hide secrets in the output of the process until it ends; threads that outlive a run may still print them."""
     global _hidden
     _hidden = _hidden.union(redactor)
 
 
-def shown(text: str) -> str:
-    """Return a text without the values that are hidden."""
+def redact_output(text: str) -> str:
+    """Return a text without all that `hide_in_output` has received."""
     return _hidden.text(text)
 
 
 class RedactedFormatter(logging.Formatter):
-    """Formats log records, stack traces included, without the values that are hidden."""
+    """Formats log records, with their stack traces, without secrets."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
-        return shown(super().format(record))
+        """Return the redacted line."""
+        return redact_output(super().format(record))

@@ -1,4 +1,4 @@
-"""Where the values of secrets come from: a variable, a file, the output of a program, the keyring, or a service."""
+"""The sources of secrets: a variable, a file, the output of a program, the keyring, or a service."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from strands_cli.subprocesses import end_group
 
 COMMAND_SECONDS = 20.0
 MAX_BYTES = 64 * 1024
-# What only a client of the service can read, which is handed in from above.
+# Sources that need the client of a service; `read_secret` receives it.
 REMOTE = ("secrets_manager", "ssm")
 # The keyring's service where the workflow names none.
 SERVICE = "strands"
@@ -20,9 +20,14 @@ SERVICE = "strands"
 
 @dataclass(frozen=True, slots=True)
 class SecretReference:
-    """What a workflow says of one secret: under which name tools ask for it, and where its value is.
+    """A secret as a workflow declares it.
 
-    `folder` is where relative paths start and programs are run.
+    Attributes:
+        name: The name that tools ask for.
+        key: The name of the value in its source: of the variable, or of the entry in the keyring.
+        source: The kind of source.
+        path: The file, the command line, the keyring's service, or the name in the cloud service.
+        folder: The directory of relative paths and of programs.
     """
 
     name: str
@@ -33,7 +38,7 @@ class SecretReference:
 
 
 class SecretFault(Exception):
-    """A secret has no value; `fix` says how to give it one. Neither has anything of a value in it."""
+    """A secret has no value. Neither the message nor `fix` contains a part of a value."""
 
     def __init__(self, message: str, fix: str) -> None:
         super().__init__(message)
@@ -41,10 +46,10 @@ class SecretFault(Exception):
 
 
 def require_source(secret: SecretReference, environ: Mapping[str, str]) -> None:
-    """Check, without running or opening anything, that a secret's source is there.
+    """Check that a secret's source exists, without running a program or opening a file.
 
     Raises:
-        SecretFault: it is not.
+        SecretFault: The source does not exist.
     """
     if secret.source == "env" and not environ.get(secret.key):
         raise _not_set(secret)
@@ -64,15 +69,15 @@ def require_source(secret: SecretReference, environ: Mapping[str, str]) -> None:
 def read_secret(
     secret: SecretReference, environ: Mapping[str, str], remote: Callable[[SecretReference], str] | None = None
 ) -> str:
-    """Return a secret's value, without the line end that files and programs put after it.
+    """Return a secret's value, without the line end that files and programs add to it.
 
     Args:
-        secret: Where it is.
+        secret: The secret.
         environ: The environment.
-        remote: Reads it where a service keeps it.
+        remote: Reads a secret from a service.
 
     Raises:
-        SecretFault: it has none.
+        SecretFault: The secret has no value.
     """
     require_source(secret, environ)
     if secret.source == "env":
@@ -121,10 +126,10 @@ def _text(secret: SecretReference, raw: bytes) -> str:
 
 
 def _words_of(secret: SecretReference) -> list[str]:
-    """Return program and arguments; no shell reads the line.
+    """Return the program and its arguments; no shell reads the line.
 
     Raises:
-        SecretFault: it is no command line.
+        SecretFault: The line is not a command line.
     """
     try:
         words = shlex.split(secret.path)
@@ -141,7 +146,7 @@ def _require_program(secret: SecretReference, environ: Mapping[str, str]) -> Non
     import shutil
 
     program = _words_of(secret)[0]
-    # A relative path is one from the folder, where the program will be run.
+    # The program runs in the folder, so relative paths start there.
     named = str(secret.folder / program) if os.sep in program else program
     if shutil.which(named, path=environ.get("PATH")) is None:
         raise SecretFault(
@@ -151,9 +156,9 @@ def _require_program(secret: SecretReference, environ: Mapping[str, str]) -> Non
 
 
 def _output_of(secret: SecretReference, environ: Mapping[str, str]) -> bytes:
-    """Run the program by itself, in a session of its own, and return what it prints.
+    """Run the program in its own session and return its standard output.
 
-    Its messages are not shown: nobody can tell whether the value is in one.
+    Its error output is discarded, because it may contain the value.
     """
     import shutil
     import subprocess
@@ -163,13 +168,18 @@ def _output_of(secret: SecretReference, environ: Mapping[str, str]) -> bytes:
     found = shutil.which(named, path=environ.get("PATH")) or program
     fix = f"try it by hand: {secret.path}"
     try:
-        process = subprocess.Popen(  # noqa: S603 - the workflow names it, as a person reads there
-            [found, *arguments], cwd=secret.folder, env=dict(environ), start_new_session=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        process = subprocess.Popen(  # noqa: S603 - the workflow names the program
+            [found, *arguments],
+            cwd=secret.folder,
+            env=dict(environ),
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
     except OSError as error:
-        said = error.strerror or error
-        raise SecretFault(f"the program of the secret '{secret.name}' cannot be run: {said}", fix) from None
+        reason = error.strerror or error
+        raise SecretFault(f"the program of the secret '{secret.name}' cannot be run: {reason}", fix) from None
     with process:
         try:
             printed, _ = process.communicate(timeout=COMMAND_SECONDS)
@@ -184,12 +194,12 @@ def _output_of(secret: SecretReference, environ: Mapping[str, str]) -> bytes:
     return printed
 
 
-def _require_package(secret: SecretReference, package: str, kept: str) -> None:
+def _require_package(secret: SecretReference, package: str, place: str) -> None:
     from importlib.util import find_spec
 
     if find_spec(package) is None:
         raise SecretFault(
-            f"the secret '{secret.name}' is {kept}, and the Python package {package} is not installed",
+            f"the secret '{secret.name}' is {place}, and the Python package {package} is not installed",
             f"install it beside strands-cli: pip install {package}",
         )
 
@@ -201,7 +211,7 @@ def _from_keyring(secret: SecretReference) -> str:
     fix = f"store it: keyring set {service} {secret.key}"
     try:
         value = importlib.import_module("keyring").get_password(service, secret.key)
-    except Exception as error:  # noqa: BLE001 - each back end has errors of its own
+    except Exception as error:  # noqa: BLE001 - each back end raises other errors
         message = f"the keyring does not give the secret '{secret.name}': {type(error).__name__}"
         raise SecretFault(message, f"{fix}; a keyring that is locked must be unlocked first") from None
     if value is None:

@@ -1,4 +1,4 @@
-"""Spans of a run: opened, redacted, sent."""
+"""The spans of a run: opened around it and its steps, redacted, and exported."""
 
 from strands_cli.lazy_face import lazy_face
 

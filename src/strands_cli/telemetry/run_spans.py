@@ -1,4 +1,4 @@
-"""The spans of a run: opened around it and its steps, with the SDK's own under them, and sent when it has ended."""
+"""The spans of a run and its steps, with the SDK's spans below them; the last are sent when the run has ended."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from strands_cli.telemetry.span_export import RedactedExporter
     from strands_cli.workflow import Otel, Telemetry
 
-# How long the end of a run waits for its last spans to be sent.
+# Seconds that the end of a run waits until its last spans are sent.
 END_WAIT_S = 1.0
 SERVICE = "strands-cli"
 _PROVIDER = context.create_key("strands_cli.provider")
 
 
 def provider_here() -> TracerProvider | None:
-    """Return what makes the spans of the run around the caller, None where it is not traced.
+    """Return the provider of the run around the caller, or None if the run is not traced.
 
-    It travels with OpenTelemetry's context and is in no global place: a program may have a provider of its own, and
-    several runs at once.
+    The provider is in OpenTelemetry's context and not in a global variable: a program may have its own provider, and
+    several runs at the same time.
     """
     return cast("TracerProvider | None", context.get_value(_PROVIDER))
 
@@ -46,17 +46,17 @@ def provider_here() -> TracerProvider | None:
 async def open_tracing(
     telemetry: Telemetry, destination: Destination, redactor: Redactor, warn: Callable[[str], None]
 ) -> AsyncIterator[Tracing]:
-    """Trace what happens inside; spans that cannot be sent do not hold the run up, and `warn` hears of them once.
+    """Trace a run while the context is open; a run does not wait for spans that cannot be sent.
 
     Args:
-        telemetry: What the workflow says, with its `otel`.
-        destination: Where they go.
-        redactor: Hides in each of them what must not leave.
-        warn: Takes a line.
+        telemetry: The workflow's `telemetry` section.
+        destination: Where the spans are sent.
+        redactor: Hides secrets in each span.
+        warn: Receives one line if the run is not traced or spans are lost.
     """
     try:
-        provider, exporter = _made(telemetry, destination, redactor)
-    except Exception as error:  # noqa: BLE001 - what OpenTelemetry's variables say may be anything
+        provider, exporter = _open_provider(telemetry, destination, redactor)
+    except Exception as error:  # noqa: BLE001 - OpenTelemetry's variables may have any value
         warn(f"this run is not traced: {type(error).__name__}: {error}")
         yield UNTRACED
         return
@@ -70,7 +70,7 @@ async def open_tracing(
 
 
 class RunTracing:
-    """Opens spans for the engine (`engine.tracing.Tracing`)."""
+    """Opens spans for the engine: implements `engine.tracing_port.Tracing`."""
 
     def __init__(self, provider: TracerProvider) -> None:
         self._provider = provider
@@ -78,11 +78,11 @@ class RunTracing:
 
     @contextlib.contextmanager
     def run(self, run_id: str, workflow: str, pattern: str) -> Iterator[OpenSpan]:
-        """Open the span of a run: below the caller's span, else below the one that `TRACEPARENT` names."""
-        token = context.attach(context.set_value(_PROVIDER, self._provider, _caller()))
-        told = {"strands_cli.run_id": run_id, "strands_cli.workflow": workflow, "strands_cli.pattern": pattern}
+        """Open the span of a run below the caller's span, or else below the span that `TRACEPARENT` names."""
+        token = context.attach(context.set_value(_PROVIDER, self._provider, _caller_context()))
+        attributes = {"strands_cli.run_id": run_id, "strands_cli.workflow": workflow, "strands_cli.pattern": pattern}
         try:
-            with self._open("run", {**told, "gen_ai.operation.name": "invoke_workflow"}) as span:
+            with self._open("run", {**attributes, "gen_ai.operation.name": "invoke_workflow"}) as span:
                 yield span
         finally:
             context.detach(token)
@@ -90,38 +90,38 @@ class RunTracing:
     @contextlib.contextmanager
     def step(self, key: str, kind: StepKind, who: str) -> Iterator[OpenSpan]:
         """Open the span of a step."""
-        told = {"strands_cli.key": key, "strands_cli.kind": kind, "strands_cli.who": who}
-        with self._open(f"step {key}", told) as span:
+        attributes = {"strands_cli.key": key, "strands_cli.kind": kind, "strands_cli.who": who}
+        with self._open(f"step {key}", attributes) as span:
             yield span
 
     @contextlib.contextmanager
-    def _open(self, name: str, told: Mapping[str, str]) -> Iterator[OpenSpan]:
-        # Errors are written by `ended`, in one sentence; a stack trace of ours says nothing to who reads spans.
+    def _open(self, name: str, attributes: Mapping[str, str]) -> Iterator[OpenSpan]:
+        # `ended` writes an error as one sentence; a stack trace of this program does not help a reader of spans.
         with self._tracer.start_as_current_span(
-            name, attributes=told, record_exception=False, set_status_on_exception=False
+            name, attributes=attributes, record_exception=False, set_status_on_exception=False
         ) as span:
             yield OpenSpan(span)
 
 
 class OpenSpan:
-    """The span of a run or a step (`engine.tracing.Traced`)."""
+    """The span of a run or a step: implements `engine.tracing_port.Traced`."""
 
     def __init__(self, span: Span) -> None:
         self._span = span
 
-    def ended(self, status: RunStatus, usage: Usage, reason: str | None = None, **told: Any) -> None:
-        """Write how it ended; waiting for a person is no error."""
+    def ended(self, status: RunStatus, usage: Usage, reason: str | None = None, **attributes: Any) -> None:
+        """Write how the run or step ended; waiting for a person is not an error."""
         tokens = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
         self._span.set_attributes({f"gen_ai.usage.{name}": value for name, value in tokens.items()})
-        words = {"status": status, "reason": reason, **told}
-        self._span.set_attributes({f"strands_cli.{name}": word for name, word in words.items() if word is not None})
+        values = {"status": status, "reason": reason, **attributes}
+        self._span.set_attributes({f"strands_cli.{name}": value for name, value in values.items() if value is not None})
         if status == "completed":
             self._span.set_status(Status(StatusCode.OK))
         elif status == "failed":
             self._span.set_status(Status(StatusCode.ERROR, reason))
 
 
-def _made(
+def _open_provider(
     telemetry: Telemetry, destination: Destination, redactor: Redactor
 ) -> tuple[TracerProvider, RedactedExporter]:
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
@@ -134,7 +134,7 @@ def _made(
 
 
 def _provider(otel: Otel | None) -> TracerProvider:
-    """Return a provider that is nobody else's; texts are not cut before what is secret is out of them."""
+    """Return a provider for one run; it does not cut texts, because half a secret would not be found."""
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import SpanLimits, TracerProvider
 
@@ -151,7 +151,7 @@ def _is_named(environ: Mapping[str, str]) -> bool:
 
 
 def _sampler(otel: Otel | None) -> Sampler | None:
-    """Return who decides whether a run is traced: the caller's span, else the ratio, else `OTEL_TRACES_SAMPLER`."""
+    """Return the sampler of the workflow's ratio, or None: then `OTEL_TRACES_SAMPLER` names one."""
     from opentelemetry.sdk.trace.sampling import ParentBasedTraceIdRatio
 
     if otel is None or "sample_ratio" not in otel.model_fields_set:
@@ -159,8 +159,8 @@ def _sampler(otel: Otel | None) -> Sampler | None:
     return ParentBasedTraceIdRatio(otel.sample_ratio)
 
 
-def _caller() -> Context:
-    """Return the context of whoever started the run."""
+def _caller_context() -> Context:
+    """Return the context of the caller of the run."""
     if trace.get_current_span().get_span_context().is_valid:
         return context.get_current()
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
@@ -170,7 +170,7 @@ def _caller() -> Context:
 
 
 async def _send_rest(provider: TracerProvider, exporter: RedactedExporter) -> None:
-    """Send what is left, for so long as a run may be held up by it."""
+    """Send the remaining spans, for at most `END_WAIT_S` seconds."""
     sending = threading.Thread(target=provider.shutdown, daemon=True, name="strands-spans")
     sending.start()
     await asyncio.to_thread(sending.join, END_WAIT_S)
@@ -184,7 +184,7 @@ _runs = 0
 
 @contextlib.contextmanager
 def _sdk_routed() -> Iterator[None]:
-    """Let the SDK, which has one tracer for the process, make the spans of a run with that run's provider."""
+    """Make the SDK, which has one tracer per process, create the spans of a run with the provider of that run."""
     from strands.telemetry import get_tracer
 
     global _runs
@@ -203,7 +203,7 @@ def _sdk_routed() -> Iterator[None]:
 
 
 class _Routed(Tracer):
-    """Makes a span of the run around the caller, elsewhere one of the program's own."""
+    """Creates a span of the run around the caller, or a span of the program outside of runs."""
 
     def __init__(self, other: Tracer) -> None:
         self.other = other

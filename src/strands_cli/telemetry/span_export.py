@@ -1,4 +1,4 @@
-"""The one seam through which spans leave: what tools are given and answer, secrets and personal data stay here."""
+"""The export of spans, without secrets, personal data, and the inputs and outputs of tools that are left out."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 LEFT_OUT = "[left out]"
 
 
-def exporter_to(destination: Destination, redacting: Redact, redactor: Redactor) -> RedactedExporter:
-    """Return what sends spans there, without what is to be left out."""
-    redaction = SpanRedaction(redactor, inputs=redacting.tool_inputs, outputs=redacting.tool_outputs)
+def exporter_to(destination: Destination, left_out: Redact, redactor: Redactor) -> RedactedExporter:
+    """Return an exporter that sends redacted spans to a destination."""
+    redaction = SpanRedaction(redactor, inputs=left_out.tool_inputs, outputs=left_out.tool_outputs)
     if destination.kind == "console":
         line = ConsoleSpanExporter(out=sys.stderr, formatter=lambda span: span.to_json(indent=None) + "\n")
         return RedactedExporter(line, redaction, "the console")
@@ -45,7 +45,7 @@ def _header_names() -> set[str]:
 
 
 def _session_without(headers: set[str]) -> Any:
-    """Return an HTTP session that sends none of the headers; the exporter adds those of the environment to any URL."""
+    """Return an HTTP session that drops the headers: the exporter adds those of the environment for every URL."""
     import requests
 
     class Session(requests.Session):
@@ -58,7 +58,12 @@ def _session_without(headers: set[str]) -> Any:
 
 
 class RedactedExporter(SpanExporter):
-    """Sends spans by another exporter, redacted; `lost` counts those that could not be sent."""
+    """Redacts spans and sends them with another exporter.
+
+    Attributes:
+        to: The destination, for people.
+        lost: How many spans could not be sent.
+    """
 
     def __init__(self, inner: SpanExporter, redaction: SpanRedaction, to: str) -> None:
         self.to = to
@@ -68,11 +73,11 @@ class RedactedExporter(SpanExporter):
         self._waiting = 0
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Send spans; one that cannot be redacted is not sent."""
+        """Send spans; a span that cannot be redacted is not sent."""
         self._waiting = len(spans)
         try:
             result = self._inner.export([self._redaction.of(span) for span in spans])
-        except Exception:  # noqa: BLE001 - a run does not end for its traces
+        except Exception:  # noqa: BLE001 - a run does not fail because of its traces
             result = SpanExportResult.FAILURE
         if result is not SpanExportResult.SUCCESS:
             self.lost += self._waiting
@@ -80,22 +85,22 @@ class RedactedExporter(SpanExporter):
         return result
 
     def give_up(self) -> None:
-        """Send nothing more; what is under way counts as lost."""
+        """Stop sending; spans that are being sent count as lost."""
         self.lost += self._waiting
         self._waiting = 0
         self._inner.shutdown()
 
     def shutdown(self) -> None:
-        """Close the other exporter."""
+        """Close the inner exporter."""
         self._inner.shutdown()
 
     def force_flush(self, timeout_millis: int = 30000) -> bool:
-        """Hold nothing back."""
+        """Flush the inner exporter."""
         return self._inner.force_flush(timeout_millis)
 
 
 class SpanRedaction:
-    """Takes out of a span what may not leave: secrets always, `inputs` and `outputs` of tools where asked for."""
+    """Removes secrets from a span, and if so configured the inputs and the outputs of tools."""
 
     def __init__(self, redactor: Redactor, *, inputs: bool, outputs: bool) -> None:
         self._redactor = redactor
@@ -104,7 +109,7 @@ class SpanRedaction:
         self._longest = _longest(os.environ)
 
     def of(self, span: ReadableSpan) -> ReadableSpan:
-        """Return the span as it may leave."""
+        """Return the redacted span."""
         is_tool = (span.attributes or {}).get("gen_ai.operation.name") == "execute_tool"
         return ReadableSpan(
             name=self._redactor.text(span.name),
@@ -125,11 +130,11 @@ class SpanRedaction:
         return Event(event.name, self._attributes(event.attributes, is_tool, event.name), event.timestamp)
 
     def _status(self, status: Status, is_tool: bool) -> Status:
-        """Return the status; that of a tool's span is made of what the tool answered."""
+        """Return the redacted status; that of a tool's span contains what the tool answered."""
         if status.description is None:
             return status
-        said = LEFT_OUT if is_tool and self._outputs else self._redactor.text(status.description)
-        return Status(status.status_code, said)
+        description = LEFT_OUT if is_tool and self._outputs else self._redactor.text(status.description)
+        return Status(status.status_code, description)
 
     def _attributes(self, attributes: Mapping[str, Any] | None, is_tool: bool, event: str) -> dict[str, Any]:
         return {
@@ -138,7 +143,7 @@ class SpanRedaction:
         }
 
     def _is_left_out(self, name: str, is_tool: bool, event: str) -> bool:
-        """Return whether a whole value is what a tool was given or answered, as the SDK writes it."""
+        """Return whether an attribute of the SDK is the input or the output of a tool that is left out."""
         if name == "gen_ai.tool.call.arguments" or (is_tool and (event, name) == ("gen_ai.tool.message", "content")):
             return self._inputs
         if name in ("gen_ai.tool.call.result", "tool.result"):
@@ -153,7 +158,7 @@ class SpanRedaction:
         return self._text(value)[: self._longest]
 
     def _text(self, text: str) -> str:
-        """Return a text redacted; what is JSON in it, as the messages of a model are, by its parts."""
+        """Return the redacted text; a text that is JSON, such as the messages of a model, is redacted part by part."""
         if text[:1] not in ("{", "["):
             return self._redactor.text(text)
         try:
@@ -164,7 +169,7 @@ class SpanRedaction:
         return self._redactor.text(json.dumps(parts, ensure_ascii=False))
 
     def _without_calls(self, value: Any) -> Any:
-        """Leave out what messages hold of the calls of tools, in the SDK's form and in that of OpenTelemetry."""
+        """Leave out the tool calls in messages, in the form of the SDK and in that of OpenTelemetry."""
         if isinstance(value, list):
             return [self._without_calls(item) for item in value]
         if not isinstance(value, dict):
@@ -183,7 +188,7 @@ class SpanRedaction:
 
 
 def _longest(environ: Mapping[str, str]) -> int | None:
-    """Return how long a text may be by the environment; it is cut here, when its secrets are out of it."""
+    """Return the limit of the environment for the length of a text, which is cut only after it is redacted."""
     names = ("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT")
-    said = next((environ[name] for name in names if environ.get(name)), "")
-    return int(said) if said.isdigit() else None
+    limit = next((environ[name] for name in names if environ.get(name)), "")
+    return int(limit) if limit.isdigit() else None

@@ -1,4 +1,4 @@
-"""What traces a run: nothing, unless its workflow names a destination of spans."""
+"""The tracing of a run, which is on if the workflow or the environment names a destination of spans."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 
 @contextlib.asynccontextmanager
 async def tracing_of(planned: Plan, redactor: Redactor, warn: Callable[[str], None]) -> AsyncIterator[Tracing]:
-    """Give what traces a run; `warn` receives what goes wrong with sending spans."""
+    """Trace a run while the context is open; `warn` receives a line if spans cannot be sent."""
     destination = destination_of(planned.spec.telemetry.otel, os.environ)
     if destination is None:
         yield UNTRACED
         return
-    from strands_cli.telemetry.run_spans import open_tracing  # only a run that sends spans needs OpenTelemetry
+    from strands_cli.telemetry.run_spans import (
+        open_tracing,
+    )  # imports OpenTelemetry, which a run without spans does not need
 
     async with open_tracing(planned.spec.telemetry, destination, redactor, warn) as tracing:
         yield tracing

@@ -113,9 +113,10 @@ def _write_junit(path: Path, outcomes: Sequence[Outcome], at: float) -> None:
     import platform
 
     from strands_cli.outputs import junit_text
-    from strands_cli.secrets import shown
+    from strands_cli.secrets import redact_output
 
+    text = redact_output(junit_text(outcomes, at=at, host=platform.node() or "localhost"))
     try:
-        path.write_text(shown(junit_text(outcomes, at=at, host=platform.node() or "localhost")), encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ArtifactError(f"{path} cannot be written: {error.strerror}", fix="name another file") from error

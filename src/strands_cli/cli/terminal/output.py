@@ -92,7 +92,7 @@ def json_text(document: Any, *, indent: int | None = None) -> str:
 def _without_secrets(text: str) -> str:
     """Return a text without the secrets that this process has read; a command that reads none does not load how."""
     process = sys.modules.get("strands_cli.secrets.process_streams")
-    return process.shown(text) if process is not None else text
+    return process.redact_output(text) if process is not None else text
 
 
 def _write_result(text: str) -> None:
