@@ -190,7 +190,7 @@ def test_a_key_written_into_the_options_is_a_secret_too(site: Site) -> None:
 
     from strands_cli.agents.assembly import redactor_of
     from strands_cli.catalog import discover_catalog
-    from strands_cli.secrets import MARK
+    from strands_cli.secrets.redactor import MARK
 
     text = WORKFLOW.format(host="http://127.0.0.1:9/v1").lstrip()
     planned = app.plan(

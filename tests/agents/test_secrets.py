@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from strands_cli.events import ModelText
-from strands_cli.secrets import MARK
+from strands_cli.secrets.redactor import MARK
 from tests.agents.kit import RunContext, Script, Site, asking
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.secrets import MARK
+from strands_cli.secrets.redactor import MARK
 from tests.cli.strands import Folder, Ran
 from tests.fakes.http_service import HttpService, make_certificate
 from tests.fakes.model_server import ModelServer, Turn

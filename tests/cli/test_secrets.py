@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
-from strands_cli.secrets import MARK
+from strands_cli.secrets.redactor import MARK
 from tests.cli.strands import Folder, Ran
 from tests.fakes.model_server import ModelServer, Turn
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from strands_cli.engine.journal import SqliteJournal
 from strands_cli.events import ModelText
-from strands_cli.secrets import HIDE_NOTHING, MARK, MIN_LENGTH, Redactor
+from strands_cli.secrets import HIDE_NOTHING, Redactor
+from strands_cli.secrets.redactor import MARK, MIN_LENGTH
 from strands_cli.tools.mcp.toolset import Serving
 from strands_cli.tools.permission_check import Contract, PermissionCheck
 
