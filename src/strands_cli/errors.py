@@ -217,3 +217,13 @@ def exit_code_meanings() -> dict[ExitCode, str]:
     meanings = {kind.exit_code: (kind.__doc__ or "").split("\n")[0] for kind in StrandsCliError.__subclasses__()}
     meanings |= {ExitCode.OK: "Done.", ExitCode.INTERNAL: "A fault of this program."}
     return {code: meanings[code] for code in ExitCode}
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """What foreign code raised in place of an answer."""
+
+    error: BaseException
+
+    def __str__(self) -> str:
+        return f"{type(self.error).__name__}: {self.error}"

@@ -245,7 +245,7 @@ def test_allowed_python_of_the_workflow_is_found_in_its_own_folders(
 ) -> None:
     planned = site.plan(ref)
     path = list(sys.path)
-    toolbox = run(load_tools(planned, folder, ["lib"]))
+    toolbox = run(load_tools(planned, custom_folders(folder, ["lib"])))
     assert sys.path == path
     loaded = next(tool for tool in toolbox.offered(planned) if tool.planned.name == name)
     answer = run(loaded.raw.invoke({"toolUseId": "1", "name": name, "input": {"text": "hi"}}, {}, print))  # type: ignore[arg-type]
@@ -255,7 +255,7 @@ def test_allowed_python_of_the_workflow_is_found_in_its_own_folders(
 def test_an_installed_module_wins_over_one_in_the_workflows_folder(site: Site, folder: Path) -> None:
     (site.directory / "custom_tools.py").write_text(spec() + ECHO)
     planned = site.plan("custom_tools:echo")
-    toolbox = run(load_tools(planned, folder, ["lib"]))
+    toolbox = run(load_tools(planned, custom_folders(folder, ["lib"])))
     [loaded] = toolbox.offered(planned)
     answer = run(loaded.raw.invoke({"toolUseId": "1", "name": "echo", "input": {}}, {}, print))  # type: ignore[arg-type]
     assert text(answer) == "real"
@@ -264,7 +264,7 @@ def test_an_installed_module_wins_over_one_in_the_workflows_folder(site: Site, f
 def test_installed_plugins_do_not_find_modules_in_the_workflows_folder(site: Site, folder: Path) -> None:
     site.install("import custom_words\n" + spec() + ECHO)
     with pytest.raises(NotEquipped, match="No module named 'custom_words'"):
-        run(load_tools(site.plan("native:echo"), folder, ["lib"]))
+        run(load_tools(site.plan("native:echo"), custom_folders(folder, ["lib"])))
 
 
 @pytest.mark.parametrize("entry", ["..", "lib/../..", "/", "escape"])
@@ -274,7 +274,7 @@ def test_a_python_path_outside_the_workflows_folder_is_denied(
     if hasattr(os, "symlink") and sys.platform != "win32":
         (folder / "escape").symlink_to(folder.parent)
     with pytest.raises(Denied) as raised:
-        run(load_tools(site.plan("custom_tools:echo"), folder, [entry]))
+        run(load_tools(site.plan("custom_tools:echo"), custom_folders(folder, [entry])))
     wording(raised.value)
 
 

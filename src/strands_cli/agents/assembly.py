@@ -34,7 +34,17 @@ from strands_cli.planning import (
 from strands_cli.policy import Rule
 from strands_cli.providers import PROVIDERS, value_at
 from strands_cli.secrets import HIDE_NOTHING, Redactor, hide_in_output
-from strands_cli.tools import CheckedToolCaller, Contract, GivenTools, Parts, PermissionCheck, Tell, Toolbox, load_tools
+from strands_cli.tools import (
+    CheckedToolCaller,
+    Contract,
+    GivenTools,
+    Parts,
+    PermissionCheck,
+    Tell,
+    Toolbox,
+    custom_folders,
+    load_tools,
+)
 from strands_cli.workflow import AgentStep, CallStep, FileSnapshot, Recording, load_recording
 
 if TYPE_CHECKING:
@@ -132,8 +142,7 @@ class _Assembly:
     ) -> Workers:
         toolbox = await load_tools(
             tools_of_plan(plan),
-            base_dir=plan.base_dir,
-            python_path=plan.spec.tools.python_path,
+            custom_folders(plan.base_dir, plan.spec.tools.python_path),
             given=self.given,
             tell=self.tell,
             hooks=plan.hooks,

@@ -10,21 +10,11 @@ from typing import Any
 import pluggy
 
 from strands_cli.catalog import Catalog, Scan, ToolRecord, find_package, join_records, normalise, scan_tools
-from strands_cli.errors import Denied, Finding
+from strands_cli.errors import Denied, Finding, Raised
 from strands_cli.hooks.hook_values import Check, HookContext, ToolCall, Wrapper
 from strands_cli.policy import Decision, decide, strongest
 
 Tell = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Raised:
-    """What a plugin raised in place of an answer."""
-
-    error: BaseException
-
-    def __str__(self) -> str:
-        return f"{type(self.error).__name__}: {self.error}"
 
 
 @dataclass(slots=True)

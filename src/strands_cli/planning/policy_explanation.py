@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from strands_cli.catalog import Catalog
-from strands_cli.config import Settings
 from strands_cli.errors import StrandsCliError, UsageError
 from strands_cli.hooks import HookContext, Hooks, ToolCall
+from strands_cli.planning.installation import Installation
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.planning.planned_tool import InstalledTool, PythonTool
 from strands_cli.planning.policy_requests import request_of
@@ -44,11 +44,9 @@ class Explanation:
 def explain_policy(
     ref: str,
     rules: Sequence[Rule],
-    catalog: Catalog,
-    settings: Settings,
+    machine: Installation,
     planned: Sequence[PlannedTool] = (),
     arguments: Mapping[str, Any] | None = None,
-    hooks: Hooks | None = None,
     as_called: AsCalled | None = None,
 ) -> list[Explanation]:
     """Return what the rules say of a reference; of each of its tools, where it holds several.
@@ -56,11 +54,9 @@ def explain_policy(
     Args:
         ref: The tool; of a plan also a name that its workflow gives.
         rules: Every rule in force.
-        catalog: The installed tools.
-        settings: This machine's settings.
+        machine: The installed tools, the settings, and the hook plugins, which are asked about installed tools.
         planned: The tools of a plan.
         arguments: Those of a call to ask about.
-        hooks: The hook plugins in force; they are asked about tools that are installed.
         as_called: Fills in defaults, and tells whether a tool only reads by its own word; without it neither is known.
 
     Raises:
@@ -68,13 +64,13 @@ def explain_policy(
     """
     of_plan = {tool.identity: tool for tool in planned if ref in tool.all_names()}
     if tools := list(of_plan.values()):
-        return [_of_tool(tool, rules, settings, arguments, hooks, as_called) for tool in tools]
+        return [_of_tool(tool, rules, machine, arguments, as_called) for tool in tools]
     try:
         parsed = ToolRef.parse(ref)
     except ToolRefError as error:
         raise UsageError(str(error), fix="see docs/reference/tool-refs.md") from error
     try:
-        return [_of_tool(tool, rules, settings, arguments, hooks, as_called) for tool in _installed(parsed, catalog)]
+        return [_of_tool(tool, rules, machine, arguments, as_called) for tool in _installed(parsed, machine.catalog)]
     except StrandsCliError as error:  # not installed, or not usable here: rules may speak of it all the same
         return [_of_unknown(parsed, rules, error.message, arguments)]
 
@@ -90,9 +86,8 @@ def _installed(parsed: ToolRef, catalog: Catalog) -> list[InstalledTool | Python
 def _of_tool(
     tool: PlannedTool,
     rules: Sequence[Rule],
-    settings: Settings,
+    machine: Installation,
     arguments: Mapping[str, Any] | None,
-    hooks: Hooks | None = None,
     as_called: AsCalled | None = None,
 ) -> Explanation:
     reads_only = False
@@ -100,9 +95,9 @@ def _of_tool(
         arguments, reads_only = as_called(tool, arguments)
     request = request_of(tool, arguments=arguments, read_only_now=reads_only)
     at_load = replace(request, arguments=None)
-    load = _load_decision(at_load, rules, is_allowed=is_granted(tool, rules, settings))
+    load = _load_decision(at_load, rules, is_allowed=is_granted(tool, rules, machine.settings))
     explained = _explained(tool.reference if isinstance(tool, PythonTool) else tool.name, request, load, rules)
-    return explained if hooks is None else _with_plugins(explained, tool, rules, hooks)
+    return explained if machine.hooks is None else _with_plugins(explained, tool, rules, machine.hooks)
 
 
 def _with_plugins(explained: Explanation, tool: PlannedTool, rules: Sequence[Rule], hooks: Hooks) -> Explanation:

@@ -22,6 +22,7 @@ from strands.types.tools import AgentTool, ToolSpec
 from strands_cli.agents import SdkAgentRunner
 from strands_cli.agents.model import ReplayModel
 from strands_cli.engine import AgentRequest, DaemonThreads, StandaloneRun
+from strands_cli.errors import Raised
 from strands_cli.planning import PlannedAgent, PlannedTool, PythonTool
 from strands_cli.planning.resolve import python_tool
 from strands_cli.policy import Decision, Rule
@@ -33,7 +34,6 @@ from strands_cli.tools import (
     Contract,
     LoadedTool,
     PermissionCheck,
-    Raised,
     RawTool,
     Toolbox,
     bounded,

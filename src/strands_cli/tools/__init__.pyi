@@ -31,10 +31,10 @@ from strands_cli.tools.python_objects import read_given as read_given
 from strands_cli.tools.schema_for_provider import offered_schema as offered_schema
 from strands_cli.tools.schema_for_provider import offered_specs as offered_specs
 from strands_cli.tools.timeouts import GRACE_S as GRACE_S
-from strands_cli.tools.timeouts import Raised as Raised
 from strands_cli.tools.timeouts import bounded as bounded
 from strands_cli.tools.tls_context import tls_context_for as tls_context_for
 from strands_cli.tools.tool_loading import Toolbox as Toolbox
+from strands_cli.tools.tool_loading import custom_folders as custom_folders
 from strands_cli.tools.tool_loading import key_of as key_of
 from strands_cli.tools.tool_loading import load_tools as load_tools
 from strands_cli.tools.tool_results import shortened as shortened

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from strands_cli.engine import Effect, StepScope
+from strands_cli.errors import Raised
 from strands_cli.events import ToolProgress
 from strands_cli.hooks import ToolCall
 from strands_cli.planning import secrets_declared
@@ -19,7 +20,7 @@ from strands_cli.tools.invocation import Answers, AsksPersonError
 from strands_cli.tools.manifest_check import LoadedTool
 from strands_cli.tools.output_schema import output_problem
 from strands_cli.tools.plugin_hooks import through_wrappers
-from strands_cli.tools.timeouts import Raised, bounded
+from strands_cli.tools.timeouts import bounded
 from strands_cli.tools.tool_results import Result, error_result, printable_value, well_formed
 
 

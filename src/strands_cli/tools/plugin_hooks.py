@@ -9,11 +9,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.errors import Raised
 from strands_cli.hooks import HookContext, Hooks, ToolCall, Wrapper
 from strands_cli.policy import Decision, Request, Rule, decide
 from strands_cli.tools.invocation import AsksPersonError
 from strands_cli.tools.manifest_check import LoadedTool
-from strands_cli.tools.timeouts import Raised, bounded
+from strands_cli.tools.timeouts import bounded
 from strands_cli.tools.tool_results import Result, error_result, well_formed
 
 if TYPE_CHECKING:

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
+
+from strands_cli.errors import Raised
 
 # How long code that was cancelled may take to put its things in order.
 GRACE_S = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Raised:
-    """What foreign code raised instead of returning."""
-
-    error: BaseException
 
 
 async def bounded(start: Callable[[], Awaitable[Any]], seconds: float) -> Any:

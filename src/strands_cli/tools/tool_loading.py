@@ -81,8 +81,7 @@ def key_of(planned: PlannedTool) -> PlannedToolKey:
 
 async def load_tools(
     planned_tools: Iterable[PlannedTool],
-    base_dir: Path | None = None,
-    python_path: Sequence[str] = (),
+    folders: Sequence[str] = (),
     given: GivenTools | None = None,
     tell: Tell | None = None,
     hooks: Hooks | None = None,
@@ -92,8 +91,7 @@ async def load_tools(
 
     Args:
         planned_tools: The tools; equal ones are loaded once.
-        base_dir: The workflow's folder.
-        python_path: `tools.python_path`: folders inside it that are searched for custom Python.
+        folders: Where custom Python is searched for (see `custom_folders`).
         given: What the program gives that runs the workflow; its `sys.path` is left as it is. Without it the process
             is ours, and the current directory is closed to imports for good.
         tell: Takes a line for the person, from another thread: which plugin's import takes long.
@@ -107,7 +105,6 @@ async def load_tools(
     if given is None:
         close_the_current_directory()
     toolbox = Toolbox()
-    folders = custom_folders(base_dir, python_path)
     held: dict[tuple[str, str | None, str], list[RawTool]] = {}
     served: dict[PlannedToolKey, McpTool] = {}
 
@@ -132,19 +129,17 @@ async def load_tools(
                     loaded = await told_of_load(hooks, planned.declared, partial(load, planned))
                 toolbox.tools[key] = wrapped(hooks, planned, loaded)
         if served:
-            await _serve(list(served.values()), serving, base_dir, toolbox, hooks)
+            await _serve(list(served.values()), serving, toolbox, hooks)
     except BaseException:
         await toolbox.close()
         raise
     return toolbox
 
 
-async def _serve(
-    planned: list[McpTool], serving: Serving | None, base_dir: Path | None, toolbox: Toolbox, hooks: Hooks | None
-) -> None:
+async def _serve(planned: list[McpTool], serving: Serving | None, toolbox: Toolbox, hooks: Hooks | None) -> None:
     from strands_cli.tools.mcp import Serving, load_served  # half a second, for workflows with servers only
 
-    found = await load_served(planned, serving or Serving(base_dir or Path.cwd()), toolbox.closers, hooks)
+    found = await load_served(planned, serving or Serving(Path.cwd()), toolbox.closers, hooks)
     toolbox.tools |= {key_of(tool): loaded for tool, loaded in found.tools}
     toolbox.warnings += found.warnings
 
@@ -158,6 +153,10 @@ def close_the_current_directory() -> None:
 
 def custom_folders(base_dir: Path | None, python_path: Sequence[str]) -> list[str]:
     """Return the folders for custom Python.
+
+    Args:
+        base_dir: The workflow's folder.
+        python_path: `tools.python_path`: folders inside it.
 
     Raises:
         Denied: one of them is not inside the workflow's folder.

@@ -135,7 +135,7 @@ def policy_document(ref: str, spec: str | None, policy_file: Path | None, given:
     machine = dataclasses.replace(machine, policy=policy)
     planned = app.plan(spec, RunRequest(policy=policy_file), machine) if spec else None
     rules, tools = (planned.rules, tuple(with_parts(planned.called()))) if planned else (policy.rules, ())
-    found = explain_policy(ref, rules, machine.catalog, machine.settings, tools, arguments, machine.hooks, as_called)
+    found = explain_policy(ref, rules, machine, tools, arguments, as_called)
     read = {file for _, file in policy.files}
     return {
         "tools": [_document(one) for one in found],
