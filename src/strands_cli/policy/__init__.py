@@ -1,4 +1,4 @@
-"""Who may call what: `decide(rules, request)` is a pure function from a call to allow, ask or deny."""
+"""Decisions on tool calls: `decide(rules, request)` returns allow, ask or deny, and the rule that decided."""
 
 from strands_cli.lazy_face import lazy_face
 
