@@ -1,4 +1,4 @@
-"""Agents in files of their own: checks, single runs, and tests."""
+"""Reusable agents in files of their own: checked, run once, and tested."""
 
 from strands_cli.lazy_face import lazy_face
 

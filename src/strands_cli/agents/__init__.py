@@ -1,4 +1,4 @@
-"""Strands agents: models, conversations, structured output, and replay of recordings."""
+"""Agents of the Strands SDK, their models and conversations, and the replay model."""
 
 from strands_cli.lazy_face import lazy_face
 

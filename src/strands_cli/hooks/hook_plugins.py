@@ -84,7 +84,7 @@ def _load(value: str) -> Any:
 
 
 def import_named(value: str) -> Any:
-    """Return what `module:attribute` of a plugin stands for; a file of the current directory never does.
+    """Return what `module:attribute` of a plugin names; a file of the current directory is never imported.
 
     Raises:
         BaseException: whatever its import raises.
@@ -120,7 +120,7 @@ def _require_hooks(manager: pluggy.PluginManager, plugin: Any) -> None:
 
 
 def _trace(manager: pluggy.PluginManager, tell: Tell) -> None:
-    """Tell of each hook call: the plugin, the hook, what it was about, what came of it and how long it took."""
+    """Report each hook call: the plugin, the hook, what it was about, what came of it and how long it took."""
     import threading
 
     here = threading.local()  # plugins are asked in threads, several at a time

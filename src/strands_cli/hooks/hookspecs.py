@@ -67,7 +67,7 @@ def strands_after_call(
 
 @hookspec
 def strands_wrap_tool(record: ToolRecord | None) -> Wrapper | None:
-    """Give an async function that stands around every call of a tool: `async def wrapper(call, proceed)`.
+    """Give an async function that wraps every call of a tool: `async def wrapper(call, proceed)`.
 
     It runs after the decision and after the arguments were validated, awaits `proceed()` for the result, and returns
     that, another one, or one it has kept. The arguments are settled: it cannot change them.

@@ -75,7 +75,7 @@ class Hooks:
         self._notify("strands_after_call", record=record, call=call, result=result, context=context)
 
     def wrappers(self, record: ToolRecord | None) -> list[tuple[str, Wrapper]]:
-        """Return what stands around a tool's calls, the outermost first, each with its plugin's name.
+        """Return the wrappers of a tool's calls, the outermost first, each with its plugin's name.
 
         Raises:
             Denied: a plugin failed to say, so that what it is there for would not happen.

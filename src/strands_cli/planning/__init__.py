@@ -1,4 +1,4 @@
-"""From a workflow, the catalog and policy to a plan, or to every finding at once."""
+"""Where spec, catalog and policy meet, once: a plan, or every finding at once."""
 
 from strands_cli.lazy_face import lazy_face
 

@@ -1,1 +1,1 @@
-"""Plugins for authors and operators: scaffold, check, install."""
+"""What authors and operators do with plugins: make, check and install them."""

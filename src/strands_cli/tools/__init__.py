@@ -1,4 +1,4 @@
-"""Tools of a run: load, permission check, call, result."""
+"""Tools of a run: loaded, checked before each call, called, and their results."""
 
 from strands_cli.lazy_face import lazy_face
 

@@ -30,7 +30,7 @@ class Contract:
         Args:
             config: The tool's own configuration.
             deadline: The moment of `time.monotonic()` by which it must answer.
-            cancel: Is set when nobody waits for the answer any more.
+            cancel: Is set when the answer is no longer awaited.
             declared: The secrets that it asks for.
         """
         return {

@@ -58,7 +58,7 @@ class CheckedTool(AgentTool):
 
     async def stream(self, tool_use: Any, invocation_state: dict[str, Any], **kwargs: Any) -> Any:
         """Make the call through the permission check; the only event is its result."""
-        # The SDK makes an empty object of arguments that are no JSON; the tool must not be called with that.
+        # The SDK makes an empty object of arguments that are not JSON; the tool must not be called with that.
         written = self._broken_inputs().get(tool_use["toolUseId"])
         tool_use = tool_use if written is None else {**tool_use, "input": written}
         state = {**invocation_state, **kwargs}

@@ -72,7 +72,7 @@ class Attempt:
         """Execute the tool, from its start again with each answer of a person that it asks for on the way.
 
         Raises:
-            WaitingForPerson: nobody has answered yet.
+            WaitingForPerson: the question has no answer yet.
         """
         asking = Asking(self.tool, self.arguments, self.scope, self.effect, self.redactor)
         refusal = await asking.recall()
@@ -99,7 +99,7 @@ class Attempt:
         if not self.tool.wrappers:
             return await invoke()
         call = ToolCall(self.name, self.arguments, self.scope.who)
-        # What stands around the call has as much time again.
+        # The wrappers around the call have as much time again.
         result = await through_wrappers(self.tool.wrappers, call, invoke, self._id, 2 * self._timeout_s)
         return self._fitting(result)
 

@@ -154,7 +154,7 @@ async def close_all(closers: list[Closer]) -> list[str]:
                 await outcome
         except asyncio.CancelledError:
             raise
-        except BaseException as error:  # noqa: BLE001 - foreign code; the run's result stands, the person is told
+        except BaseException as error:  # noqa: BLE001 - foreign code; the run's result holds, and the person reads the reason
             problems.append(f"closing {name} failed: {type(error).__name__}: {error}")
     return problems
 
@@ -186,7 +186,7 @@ def _accepted(target: Callable[..., Any], config: Mapping[str, Any]) -> dict[str
     """Return `config` as a keyword where the target takes one.
 
     Raises:
-        NotAToolError: it needs other arguments, which nobody has.
+        NotAToolError: it needs other arguments, which a run does not have.
     """
     try:
         signature = inspect.signature(target)
@@ -266,7 +266,7 @@ def _spec_tool(module: ModuleType, spec: Any) -> RawTool:
     """Read one tool spec of a module and the function that belongs to it.
 
     Raises:
-        NotAToolError: there is no such function, or the spec is none.
+        NotAToolError: there is no such function, or the spec has no name.
     """
     name = spec.get("name") if isinstance(spec, Mapping) else None
     if not isinstance(name, str) or not name:
@@ -295,10 +295,10 @@ def _described(spec: Mapping[str, Any], carrier: Any) -> dict[str, Any]:
 
 
 def _normal_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool spec whose schema stands under `inputSchema.json`, whatever of the two forms it had.
+    """Return a tool spec whose schema is under `inputSchema.json`, whichever of the two forms it has.
 
     Raises:
-        NotAToolError: the schema is no JSON object.
+        NotAToolError: the schema is not a JSON object.
     """
     schema = spec.get("inputSchema")
     schema = {"type": "object", "properties": {}} if schema is None else schema

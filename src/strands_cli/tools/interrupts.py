@@ -54,7 +54,7 @@ class Asking:
             Why the call ends here, or None: then the tool is to be entered again.
 
         Raises:
-            WaitingForPerson: nobody has answered it yet.
+            WaitingForPerson: it has no answer yet.
         """
         name = str(interrupt.name)
         if name in self.answers:

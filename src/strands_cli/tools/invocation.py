@@ -45,7 +45,7 @@ class AsksPersonError(Exception):
 
 
 class AskingContext(ToolContext):
-    """The SDK's context of one call, whose questions are answered from what a person has said in this very call.
+    """The SDK's context of one call, whose questions are answered with a person's answers in the same call.
 
     The SDK's own keeps answers with the agent by tool-use id; a step has no agent, and some servers give two calls of
     one turn the same id: one would get the answer that was meant for the other.
@@ -92,7 +92,7 @@ def _without_stop(function: Callable[..., Any], tool_use: Mapping[str, Any], key
     try:
         return function(tool_use, **keywords)
     except StopIteration as error:
-        # A future cannot hold it: on Python 3.11 whoever waits would wait for ever.
+        # A future cannot hold it: on Python 3.11 the caller would wait for ever.
         raise RuntimeError(f"the tool raised StopIteration: {error}") from error
 
 

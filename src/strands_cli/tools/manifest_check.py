@@ -139,7 +139,7 @@ def _copied(planned: PlannedTool, spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return the spec as it is now: what the tool's code does to its own later changes nothing.
 
     Raises:
-        NotEquipped: it holds what is no plain value.
+        NotEquipped: it holds a value that is not plain data.
     """
     try:
         return copy.deepcopy(dict(spec))

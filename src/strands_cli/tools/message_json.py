@@ -33,9 +33,9 @@ def request_text(messages: Sequence[Any]) -> str:
 
 
 def without_secrets(events: Sequence[Any], redactor: Redactor) -> list[Any]:
-    """Return a turn's stream events without secrets, also one that the model has said in several pieces.
+    """Return a turn's stream events without secrets, also one that the model sends in several pieces.
 
-    A block in whose pieces together a secret stands gets all of its text in the first of them.
+    A block whose pieces together hold a secret has all of its text in the first of them.
     """
     cleaned = [copy.deepcopy(event) if _holds_input(event) else redactor.json(event) for event in events]
     pieces: dict[tuple[int, str], list[tuple[dict[str, Any], str]]] = {}

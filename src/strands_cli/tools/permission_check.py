@@ -162,7 +162,7 @@ class PermissionCheck:
 
 
 def _arguments_of(tool: LoadedTool, given: Any) -> tuple[Any, str | None]:
-    """Return the arguments with defaults filled in; of those that are no JSON only the words for what is wrong."""
+    """Return the arguments with defaults filled in; of those that are not JSON only the description of the problem."""
     try:
         return prepared(tool.schema, plain_json(given)), None
     except ValueError as error:

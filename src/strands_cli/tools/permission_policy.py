@@ -150,7 +150,7 @@ class PermissionPolicy(InterventionHandler):
     async def _asked(
         self, event: BeforeToolCallEvent, tool: AgentTool, arguments: Mapping[str, Any], asked: Decision
     ) -> Decision:
-        """Return the answer of whoever is to be asked; a yes holds for this tool with these very arguments."""
+        """Return the answer of the person who is asked; a yes holds for this tool with the same arguments."""
         name = event.tool_use["name"]
         if self._on_ask is None:
             return Decision("deny", f"{asked.rule}, and nobody is there to ask")

@@ -1,4 +1,4 @@
-"""Hook plugins around one call of a tool: they decide, stand around it, and are told; none of them stops the loop."""
+"""Hook plugins around one call of a tool: they decide, wrap it, and are notified; none of them stops the loop."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ async def through_wrappers(
 
     Args:
         wrappers: The outermost first, each with its plugin's name.
-        call: What they are told of it.
+        call: The call as plugins see it.
         invoke: Makes the call.
         tool_use_id: The id of the result.
         seconds: What all of it may take.
@@ -149,10 +149,10 @@ def _around(plugin: str, wrapper: Wrapper, call: ToolCall, inner: Invoke, tool_u
     return invoke
 
 
-async def told_of_load(
+async def load_with_hooks(
     hooks: Hooks | None, record: ToolRecord | None, load: Callable[[], Awaitable[list[LoadedTool]]]
 ) -> list[LoadedTool]:
-    """Load what a record stands for, and let plugins know before and after; without a record nobody is told.
+    """Load the tools of a record, and notify plugins before and after; without a record there is no notification.
 
     Raises:
         BaseException: whatever loading raises.

@@ -42,7 +42,7 @@ async def read_given(tools: Iterable[Any]) -> GivenTools:
     """Read objects as tools: what `@tool` made, an `AgentTool`, a module, a provider, a class with `@tool` methods.
 
     Raises:
-        UsageError: one of them is no tool, or two have one name.
+        UsageError: one of them is not a tool, or two have one name.
     """
     given = GivenTools()
     try:

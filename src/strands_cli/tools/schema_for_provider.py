@@ -1,4 +1,4 @@
-"""The form in which a tool's input schema reaches a provider; what that form cannot say is said in its description.
+"""The form in which a tool's input schema reaches a provider; what that form cannot express goes into the description.
 
 Calls are held against the schema as it is written, at the permission check; this form is only what a model reads.
 """
@@ -263,7 +263,7 @@ def _type_said(part: Any) -> Any:
 
 
 def _type_of(part: Mapping[str, Any]) -> Schema:
-    """Return the type that a schema without one means, if that can be told."""
+    """Return the type that a schema without one implies, if it implies one."""
     if any(word in part for word in ("type", "$ref", *_COMPOSITION)):
         return {}
     values = [part["const"]] if "const" in part else part.get("enum") or ()

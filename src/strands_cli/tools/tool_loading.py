@@ -20,7 +20,7 @@ from strands_cli.secrets import Redactor
 from strands_cli.tools.forms import Closer, NotAToolError, RawTool, close_all, read_reference
 from strands_cli.tools.import_guard import Tell, current_directory, kept_process, told_when_slow
 from strands_cli.tools.manifest_check import LoadedTool, hold_against_manifest, workflow_tool
-from strands_cli.tools.plugin_hooks import told_of_load, wrapped
+from strands_cli.tools.plugin_hooks import load_with_hooks, wrapped
 from strands_cli.tools.python_objects import GivenTools
 from strands_cli.tools.strands_tools_compat import adapted, prompts_taken
 
@@ -51,7 +51,7 @@ class Toolbox:
         offered: dict[str, LoadedTool] = {}
         for loaded in (loaded for planned in planned_tools for loaded in self.get(planned)):
             twin = offered.setdefault(loaded.planned.name.replace("-", "_"), loaded)
-            # A server that is named as a whole, and one of its tools besides, are no two tools.
+            # A server that is named as a whole, and one of its tools besides, are the same tool.
             if twin.raw is not loaded.raw or twin.planned.name != loaded.planned.name:
                 names = f"'{twin.planned.name}' ({twin.planned.ref}) and '{loaded.planned.name}' ({loaded.planned.ref})"
                 raise InvalidInput(f"two tools of one agent have one name: {names}", fix="name one of them with `as:`")
@@ -95,12 +95,12 @@ async def load_tools(
         given: What the program gives that runs the workflow; its `sys.path` is left as it is. Without it the process
             is ours, and the current directory is closed to imports for good.
         tell: Takes a line for the person, from another thread: which plugin's import takes long.
-        hooks: The hook plugins: they are told of each import, and give what stands around each call.
+        hooks: The hook plugins: they are notified of each import, and give the wrappers of each call.
         serving: What MCP servers need; they are started last.
 
     Raises:
         NotEquipped: a plugin cannot be imported or holds no tool.
-        Denied: a tool is not what its manifest says, or a hook plugin fails to say what stands around it.
+        Denied: a tool is not what its manifest says, or a hook plugin fails to give its wrapper.
     """
     if given is None:
         close_the_current_directory()
@@ -126,7 +126,7 @@ async def load_tools(
                 if given is not None and isinstance(planned, ObjectTool):
                     loaded = hold_against_manifest(planned, [given.raw[planned.record.name]])
                 else:
-                    loaded = await told_of_load(hooks, planned.declared, partial(load, planned))
+                    loaded = await load_with_hooks(hooks, planned.declared, partial(load, planned))
                 toolbox.tools[key] = wrapped(hooks, planned, loaded)
         if served:
             await _serve(list(served.values()), serving, toolbox, hooks)

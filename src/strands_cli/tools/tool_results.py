@@ -28,7 +28,7 @@ _CODE = re.compile(r"[a-z][a-z0-9_]{0,63}")
 def error_result(
     tool_use_id: str, code: str, message: str, *, retryable: bool = False, details: Mapping[str, Any] | None = None
 ) -> Result:
-    """Return a failed result: a sentence for the model, and the same as JSON for whoever decides by code."""
+    """Return a failed result: a sentence for the model, and the same as JSON for programs."""
     message = _clean_text(message)
     error = {"code": code, "message": message, "retryable": retryable, "details": dict(details or {})}
     text = {"text": f"{code}: {message}"}
@@ -55,7 +55,7 @@ def well_formed(answer: Any, tool_use_id: str) -> Result:
     """Return what a tool answered as a result that the journal keeps exactly and every provider accepts.
 
     JSON comes out as it will be read back, text without lone surrogates, a failure with a structured error; a shape
-    that is no result becomes an `invalid_output` error.
+    that is not a result becomes an `invalid_output` error.
     """
     try:
         status, content = _parts(answer)
@@ -80,7 +80,7 @@ def well_formed(answer: Any, tool_use_id: str) -> Result:
 
 
 class _ShapeError(Exception):
-    """What a tool answered is no result; the message says why."""
+    """The answer of a tool is not a result; the message says why."""
 
 
 def _parts(answer: Any) -> tuple[str, list[Block]]:
@@ -154,7 +154,7 @@ def _clean_text(text: str) -> str:
 
 
 def capped(result: Result, max_bytes: int) -> Result:
-    """Return the result with text and JSON within `max_bytes` together; what was cut is said in the result.
+    """Return the result with text and JSON within `max_bytes` together; the result says what was cut.
 
     Images and documents count by themselves, against 8 MiB or `max_bytes` if that is more.
     """

@@ -1,4 +1,4 @@
-"""What tracing is told of a call: attributes of the SDK's own span, or a span of ours where no agent opens one."""
+"""What a trace holds of a call: attributes of the SDK's own span, or a span of ours where no agent opens one."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def tool_span(planned: PlannedTool, tool_use_id: str) -> Iterator[ToolSpan]:
 
     Args:
         planned: The tool.
-        tool_use_id: The call's id, by which a span of another call is told apart: a tool may call tools.
+        tool_use_id: The call's id, which distinguishes the span of another call: a tool may call tools.
     """
     from opentelemetry import trace
 
@@ -90,7 +90,7 @@ def tool_span(planned: PlannedTool, tool_use_id: str) -> Iterator[ToolSpan]:
         yield ToolSpan(span, is_ours=True)
         return
     span.set_attributes({"gen_ai.operation.name": "execute_tool", **call, **told})
-    # What a call raises ends the run and may hold anything; it is told there, and not here.
+    # What a call raises ends the run and may hold anything; the end of the run reports it.
     with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
         yield ToolSpan(span, is_ours=True)
 

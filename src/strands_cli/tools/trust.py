@@ -1,4 +1,4 @@
-"""What counts of what a loaded tool says of itself: everything if somebody vouches for it, else what restricts."""
+"""Which claims of a loaded tool count: all where a manifest or a lock vouches for it, else those that restrict."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from strands_cli.tools.manifest_check import LoadedTool
 
 
 def said_by(tool: LoadedTool, locked: frozenset[str] = frozenset()) -> Said:
-    """Return what policy may be told of a tool.
+    """Return what policy may count of a tool's claims.
 
     What an installed distribution declares without being run counts, and what the program and allowlisted Python say.
     What is known only once code runs, or comes from a server, is a claim; for the code of a locked distribution, and

@@ -113,7 +113,7 @@ async def _agent(agent: PlannedAgent, arguments: Mapping[str, Any], scope: StepS
 
 
 def prompt_of(agent: PlannedAgent, arguments: Mapping[str, Any]) -> str:
-    """Return what an agent is told by a call: the object that its `input_schema` describes, else the text `input`."""
+    """Return the prompt of a call of an agent: the object that its `input_schema` describes, else the text `input`."""
     schema = agent.input_schema
     is_object = schema is not None and (schema.get("type") == "object" or "properties" in schema)
     said = arguments if is_object else arguments["input"]

@@ -1,4 +1,4 @@
-"""Input and output of the terminal: progress, questions, tables, errors."""
+"""What a person sees and types: progress, questions, tables, errors."""
 
 from strands_cli.lazy_face import lazy_face
 

@@ -1,4 +1,4 @@
-"""From each tool name of a workflow to a planned tool."""
+"""What each tool name of a workflow resolves to."""
 
 from strands_cli.lazy_face import lazy_face
 

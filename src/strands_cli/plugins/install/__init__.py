@@ -1,4 +1,4 @@
-"""Installation of plugins: preview, download, verify, list."""
+"""Install plugins: preview, fetch, verify, list."""
 
 from strands_cli.lazy_face import lazy_face
 

@@ -60,7 +60,7 @@ class Link:
             raise ConnectionError("given up")
 
     def give_up(self) -> None:
-        """Break it off, from any thread: whoever waits for an answer is told that there will be none."""
+        """Break it off, from any thread: each pending request gets an error."""
         self._is_given_up = True
         loop, scope = self._loop, self._scope
         if loop is not None and scope is not None:

@@ -216,7 +216,7 @@ class Server:
     async def call(self, name: str, tool_use: Mapping[str, Any], progress: Progress) -> Any:
         """Call a tool by the server's own name for it; a server that has died is started again first.
 
-        A call in which the server dies is an error and is not made again: nobody knows how far it came.
+        A call in which the server dies is an error and is not made again: it may have had effects.
         """
         identity = str(tool_use["toolUseId"])
         try:

@@ -117,7 +117,7 @@ async def _read(process: asyncio.subprocess.Process, to_session: Any, link: Link
 async def _write(process: asyncio.subprocess.Process, from_session: Any) -> None:
     stdin = _pipe(process.stdin)
     async with from_session:
-        with contextlib.suppress(OSError):  # it has closed its stdin; whoever reads from it will notice its end
+        with contextlib.suppress(OSError):  # it has closed its stdin; the reader of its output notices its end
             async for message in from_session:
                 said = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                 stdin.write(said.encode() + b"\n")

@@ -20,7 +20,7 @@ from strands_cli.tools.forms import Closer, RawTool
 from strands_cli.tools.invocation import NO_ANSWERS, Answers, Progress
 from strands_cli.tools.manifest_check import LoadedTool, loaded_tool
 from strands_cli.tools.mcp.server import Server
-from strands_cli.tools.plugin_hooks import told_of_load, wrapped
+from strands_cli.tools.plugin_hooks import load_with_hooks, wrapped
 from strands_cli.unicode_safety import hidden_characters, texts_of
 from strands_cli.workflow import McpServer
 
@@ -63,7 +63,7 @@ async def load_served(
         planned: Servers and tools of servers.
         serving: What they need.
         closers: What stops them is added here before they are started.
-        hooks: The hook plugins: they are told of each start, and give what stands around each call.
+        hooks: The hook plugins: they are notified of each start, and give the wrappers of each call.
 
     Raises:
         NotEquipped: a server does not start, or has not a tool that is named.
@@ -78,7 +78,7 @@ async def load_served(
         for its in groups.values()
     ]  # fmt: skip
     closers.append(("the MCP servers", partial(_stop_all, servers)))
-    starts = [asyncio.create_task(told_of_load(hooks, one.record, one.load)) for one in servers]
+    starts = [asyncio.create_task(load_with_hooks(hooks, one.record, one.load)) for one in servers]
     try:
         await _all_of(starts)
     finally:
@@ -110,7 +110,7 @@ async def definitions_of(servers: Iterable[McpServer], serving: Serving) -> dict
 
 
 async def _all_of(starts: Sequence[asyncio.Task[Any]]) -> None:
-    """Wait for all starts, so that every server that fails is told of.
+    """Wait for all starts, so that every server that fails is reported.
 
     Raises:
         StrandsCliError: the only failure, or one that has each of them as a finding.

@@ -100,7 +100,7 @@ def first_problem(schema: Mapping[str, Any], value: Any, redactor: Redactor = HI
 
 
 def problem_of_text(schema: Mapping[str, Any], text: str) -> str | None:
-    """Return what is wrong with a text that stands for a value, as `first_problem`: JSON where it is JSON, else text.
+    """Return what is wrong with a text that represents a value, as `first_problem`: JSON where it is JSON, else text.
 
     What is JSON by chance (`42`) fits a schema of texts too.
     """

@@ -1,4 +1,4 @@
-"""Checks of a workflow that fits the format."""
+"""What a well-formed workflow can still get wrong."""
 
 from strands_cli.lazy_face import lazy_face
 
