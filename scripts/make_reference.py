@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from architecture_reference import architecture_page
 from examples_reference import examples_page
 from marked_reference import hooks_page, manifest_page
 from workflow_reference import workflow_page
@@ -23,6 +24,7 @@ from strands_cli.workflow.format_schema import schema_text
 
 CLONE = Path(__file__).resolve().parent.parent
 REFERENCE = CLONE / "docs" / "reference"
+ARCHITECTURE = CLONE / "docs" / "explanation" / "architecture.md"
 HELP = CLONE / "src" / "strands_cli" / "cli" / "help.txt"
 MANIFESTS = "packages/strands-tool-*/src/*/strands_tools.json"
 CODES_SOURCE = CLONE / "src" / "strands_cli" / "codes.py"
@@ -173,7 +175,9 @@ def pages() -> dict[Path, str]:
     texts["examples.md"] = examples_page()
     for name, fill in (("hooks.md", hooks_page), ("manifest.md", manifest_page)):
         texts[name] = fill((REFERENCE / name).read_text(encoding="utf-8"))
-    return {**{REFERENCE / name: text for name, text in texts.items()}, HELP: program_help()}
+    architecture = architecture_page(ARCHITECTURE.read_text(encoding="utf-8"))
+    written = {REFERENCE / name: text for name, text in texts.items()}
+    return {**written, ARCHITECTURE: architecture, HELP: program_help()}
 
 
 def main(arguments: list[str]) -> int:

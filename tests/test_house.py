@@ -274,15 +274,15 @@ def test_changelog_fragments_name_their_distribution() -> None:
 
 LINT = "from importlinter.cli import lint_imports_command; lint_imports_command()"
 SPOILED = {
-    "engine/upward.py": ("from strands_cli.cli import main", "floors"),
-    "agent_files/upward.py": ("from strands_cli import api", "floors"),
-    "hooks/upward.py": ("from strands_cli.planning import plan", "floors"),
-    "workflow/sideways.py": ("from strands_cli import catalog", "floors"),
-    "engine/sdk.py": ("def late() -> None:\n    import strands", "walls"),
+    "engine/upward.py": ("from strands_cli.cli import main", "layers"),
+    "agent_files/upward.py": ("from strands_cli import api", "layers"),
+    "hooks/upward.py": ("from strands_cli.planning import plan", "layers"),
+    "workflow/sideways.py": ("from strands_cli import catalog", "layers"),
+    "engine/sdk.py": ("def late() -> None:\n    import strands", "sdk"),
     "catalog/favourite.py": ("import strands_tool_files", "no-tools-inside"),
     "planning/around.py": ("from strands_cli.lock import compare", "face-of-lock"),
     "workflow/base_model.py": ("from strands_cli.workflow import model", "acyclic"),
-    "attic/__init__.py": ("", "floors"),
+    "attic/__init__.py": ("", "layers"),
     "planning/near.py": ("from strands_cli.workflow.model import WorkflowSpec", "face-of-workflow"),
     "engine/around.py": ("from strands_cli.planning.resolve.single_tool import decided", "face-of-planning-resolve"),
 }

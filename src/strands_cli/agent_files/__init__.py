@@ -1,4 +1,4 @@
-"""Reusable agents in files of their own: checked, run once, and tested."""
+"""Agents in files of their own: checks, single runs, and tests."""
 
 from strands_cli.lazy_face import lazy_face
 

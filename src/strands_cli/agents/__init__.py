@@ -1,4 +1,4 @@
-"""Agents of the Strands SDK, their models and conversations, and the replay model."""
+"""Strands agents: models, conversations, structured output, and replay of recordings."""
 
 from strands_cli.lazy_face import lazy_face
 

@@ -1,4 +1,4 @@
-"""Workflows from Python: load or build one, look what it would do, run it, follow it, answer its questions, go on."""
+"""The Python API: load or build a workflow, plan it, run it, follow its events, answer its questions, resume it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tools are installed, from entry points, manifests and source, importing no plugin."""
+"""The installed tools, from entry points, manifests and source; imports no plugin."""
 
 from strands_cli.lazy_face import lazy_face
 

@@ -1,4 +1,4 @@
-"""The commands a person types: parse, call `app`, render text or JSON, map errors to exit codes."""
+"""The command line: parse, call `app`, print text or JSON, turn errors into exit codes."""
 
 from __future__ import annotations
 

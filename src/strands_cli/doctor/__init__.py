@@ -1,4 +1,4 @@
-"""What a person does to an installation: install and verify plugins, and look whether everything is in order."""
+"""Checks of this installation: Python, the SDK, providers, tools, policy, and what the system can enforce."""
 
 from strands_cli.lazy_face import lazy_face
 

@@ -1,4 +1,4 @@
-"""Runs a plan: every effect goes through `run`, keyed by its path and written to the journal."""
+"""Runs a plan: each effect has a key, is written to the journal, and is not repeated."""
 
 from strands_cli.lazy_face import lazy_face
 

@@ -1,4 +1,4 @@
-"""The hooks that plugins may implement: what their authors import, and how the program asks them."""
+"""The hooks that plugins may implement, and the one place that loads and calls them."""
 
 from strands_cli.lazy_face import lazy_face
 

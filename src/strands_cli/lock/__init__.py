@@ -1,4 +1,4 @@
-"""`strands.lock`: what the workflows of a folder may use; written, read, and compared with what is installed."""
+"""`strands.lock`: written, read, and compared with what is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where spec, catalog and policy meet, once: a plan, or every finding at once."""
+"""From a workflow, the catalog and policy to a plan, or to every finding at once."""
 
 from strands_cli.lazy_face import lazy_face
 

@@ -1,1 +1,1 @@
-"""What authors and operators do with plugins: make, check and install them."""
+"""Plugins for authors and operators: scaffold, check, install."""

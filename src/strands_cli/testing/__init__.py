@@ -1,4 +1,4 @@
-"""For tests of what plugs into strands-cli: a model that plays recorded turns, and what tools and journals must do."""
+"""Tests for authors of plugins and journals: a model that plays recorded turns, and standard tests."""
 
 from __future__ import annotations
 

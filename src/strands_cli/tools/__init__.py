@@ -1,4 +1,4 @@
-"""Tools of a run: loaded, checked before each call, called, and their results."""
+"""Tools of a run: load, permission check, call, result."""
 
 from strands_cli.lazy_face import lazy_face
 

@@ -1,4 +1,4 @@
-"""Text to a valid `WorkflowSpec`, remembering line and column of every node."""
+"""From text to a valid `WorkflowSpec`, with line and column of each node."""
 
 from strands_cli.lazy_face import lazy_face
 

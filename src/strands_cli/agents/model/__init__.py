@@ -1,4 +1,4 @@
-"""Models: the SDK's object for each provider, every request of it journaled, retried or played from a recording."""
+"""Models: the SDK's object for each provider; each request is journaled, retried, or played from a recording."""
 
 from strands_cli.lazy_face import lazy_face
 

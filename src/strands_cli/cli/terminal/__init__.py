@@ -1,4 +1,4 @@
-"""What a person sees and types: progress, questions, tables, errors."""
+"""Input and output of the terminal: progress, questions, tables, errors."""
 
 from strands_cli.lazy_face import lazy_face
 

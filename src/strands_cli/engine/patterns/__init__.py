@@ -1,4 +1,4 @@
-"""How each pattern runs: each file is one pattern, and one holds them by name."""
+"""How each pattern runs: one coroutine function per file, and a table of them by name."""
 
 from strands_cli.lazy_face import lazy_face
 

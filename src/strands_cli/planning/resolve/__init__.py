@@ -1,4 +1,4 @@
-"""What each tool name of a workflow resolves to."""
+"""From each tool name of a workflow to a planned tool."""
 
 from strands_cli.lazy_face import lazy_face
 

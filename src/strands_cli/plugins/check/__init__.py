@@ -1,4 +1,4 @@
-"""What authors of plugins make: a new project, its manifest, and the checks of both."""
+"""Checks of a plugin project and its manifest; a plugin is imported only in a child process."""
 
 from strands_cli.lazy_face import lazy_face
 

@@ -1,4 +1,4 @@
-"""Install plugins: preview, fetch, verify, list."""
+"""Installation of plugins: preview, download, verify, list."""
 
 from strands_cli.lazy_face import lazy_face
 

@@ -1,4 +1,4 @@
-"""MCP servers: started once for a run, called, and always stopped."""
+"""MCP servers: started once per run, called, and always stopped."""
 
 from strands_cli.lazy_face import lazy_face
 

@@ -1,4 +1,4 @@
-"""JSON Schemas: values against them, and the form in which a provider accepts them."""
+"""JSON Schemas: validation of values, and references written out."""
 
 from strands_cli.lazy_face import lazy_face
 

@@ -1,4 +1,4 @@
-"""What a well-formed workflow can still get wrong."""
+"""Checks of a workflow that fits the format."""
 
 from strands_cli.lazy_face import lazy_face
 

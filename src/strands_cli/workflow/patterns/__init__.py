@@ -1,4 +1,4 @@
-"""The patterns of the format: each file is one pattern, and one holds them by name."""
+"""The patterns of the format: one model per file, and a table of them by name."""
 
 from strands_cli.lazy_face import lazy_face
 
