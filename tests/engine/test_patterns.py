@@ -17,7 +17,7 @@ from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import InvalidAnswer, RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, PathEnded, RunWarning
 from strands_cli.planning.plan import Plan
-from strands_cli.workflow.graph_paths import onward_from
+from strands_cli.workflow.graph_paths import reach_without_loops
 from strands_cli.workflow.patterns.graph import GraphConfig
 from tests.distributions import sound
 from tests.fakes.plans import plan_of
@@ -569,4 +569,4 @@ def test_edges_back_into_a_loop_do_not_lead_onward() -> None:
             "edges": [{"from": "a", "to": ["b", "a"]}, {"from": "b", "to": ["c"]}, {"from": "c", "to": ["a", "d"]}],
         }
     )
-    assert onward_from(config.followers()) == {"a": {"b", "c", "d"}, "b": {"c", "d"}, "c": {"d"}, "d": set()}
+    assert reach_without_loops(config.followers()) == {"a": {"b", "c", "d"}, "b": {"c", "d"}, "c": {"d"}, "d": set()}

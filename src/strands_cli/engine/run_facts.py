@@ -97,7 +97,7 @@ def require_same(plan: Plan, journal: Journal) -> None:
 
 
 def require_python_tools(journal: Journal, tools: Sequence[ToolRecord], installed: Container[str] = ()) -> None:
-    """Check that the Python objects that a run has as tools are given again.
+    """Check that the Python objects that are tools of a run are there.
 
     Raises:
         NotEquipped: some are missing; the message names them and the file that each came from.

@@ -148,10 +148,10 @@ class StepScope:
     async def turn(self, request: Request) -> None:
         """Wait until a call may begin beside the others of its turn; a call without others begins at once."""
 
-    def model_effect(self, given: Any, *, label: str = "model") -> Effect:
+    def model_effect(self, effect_input: Any, *, label: str = "model") -> Effect:
         """Open the next model call of this step; check the limits where the journal has no result."""
         key = f"{self.key}/{label}.{self._state.tally.turns}"
-        effect = self._run.effect(EffectSpec(key, "model", given))
+        effect = self._run.effect(EffectSpec(key, "model", effect_input))
         if effect.recorded is None:
             self._begin_call("model")
         else:
@@ -206,25 +206,25 @@ class StepScope:
         """Wait, as the run's clock counts."""
         await self._run.clock.sleep(seconds)
 
-    def notes_effect(self, name: str, given: Any) -> Effect:
+    def notes_effect(self, name: str, effect_input: Any) -> Effect:
         """Open the reading (`notes`) or the writing (`note`) of the notes file by this step."""
-        return self._run.effect(EffectSpec(f"{self.key}/{name}", "notes", given))
+        return self._run.effect(EffectSpec(f"{self.key}/{name}", "notes", effect_input))
 
     def expect_tools(self, tool_use_ids: Iterable[str]) -> None:
         """Number the tool uses of a finished turn in the order of the request; they may start in another.
 
-        Some local servers give every tool use the same id; equal ids are told apart by the order of their calls.
+        Some local servers give every tool use the same id; the order of the calls distinguishes equal ids.
         """
         for tool_use_id in tool_use_ids:
             self._state.positions.setdefault(tool_use_id, deque()).append(self._state.tool_uses)
             self._state.tool_uses += 1
 
-    def tool_effect(self, tool_use_id: str, name: str, given: Any, *, repeatable: bool) -> Effect:
+    def tool_effect(self, tool_use_id: str, name: str, effect_input: Any, *, repeatable: bool) -> Effect:
         """Open one tool call; its number is its position among the requests of the step."""
         if not self._state.positions.get(tool_use_id):
             self.expect_tools([tool_use_id])
         key = f"{self.key}/tool.{self._state.positions[tool_use_id].popleft()}.{name}"
-        effect = self._run.effect(EffectSpec(key, "tool", given, repeatable, self.retries_call))
+        effect = self._run.effect(EffectSpec(key, "tool", effect_input, repeatable, self.retries_call))
         if effect.recorded is None:
             self._begin_call("tool")
         for tally in self._tallies:
@@ -262,8 +262,8 @@ class StepScope:
         for budget in self._budgets:
             budget.count_tool_call()
 
-    async def ask(self, question: Question, given: Mapping[str, Any]) -> Answer:
-        """Ask a person as a journaled effect with the input `given`.
+    async def ask(self, question: Question, effect_input: Mapping[str, Any]) -> Answer:
+        """Ask a person as a journaled effect with the input `effect_input`.
 
         Returns:
             The answer. For an approval also the outcome `nobody`, which is not recorded.
@@ -273,7 +273,7 @@ class StepScope:
             RunFailed: A person has rejected the gate.
             StrandsCliError: An earlier call of the same turn has stopped the run.
         """
-        effect = self._run.effect(EffectSpec(question.key, "human", given))
+        effect = self._run.effect(EffectSpec(question.key, "human", effect_input))
         if effect.recorded is not None:
             return _recorded_answer(question, Answer("answered", **effect.recorded.output))
         if self.before_asking is not None:

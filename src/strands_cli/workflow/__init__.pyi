@@ -22,8 +22,8 @@ from strands_cli.workflow.file_source import stored_name as stored_name
 from strands_cli.workflow.format_schema import agent_schema as agent_schema
 from strands_cli.workflow.format_schema import offer_tools as offer_tools
 from strands_cli.workflow.format_schema import workflow_schema as workflow_schema
-from strands_cli.workflow.graph_paths import onward_from as onward_from
 from strands_cli.workflow.graph_paths import reach_of as reach_of
+from strands_cli.workflow.graph_paths import reach_without_loops as reach_without_loops
 from strands_cli.workflow.graph_paths import reached as reached
 from strands_cli.workflow.graph_paths import ready as ready
 from strands_cli.workflow.loaded import Loaded as Loaded

@@ -45,37 +45,37 @@ def cycles(followers: Followers) -> Iterator[list[str]]:
                 stack.append((following, iter(followers[following])))
 
 
-def onward_from(followers: Followers) -> dict[str, set[str]]:
+def reach_without_loops(followers: Followers) -> dict[str, set[str]]:
     """Return which nodes each node leads to, without the edges that lead back into a loop."""
-    onward: dict[str, set[str]] = {}
+    ahead: dict[str, set[str]] = {}
     for root in followers:
-        trail = [] if root in onward else [(root, iter(followers[root]))]
-        onward.setdefault(root, set())
+        trail = [] if root in ahead else [(root, iter(followers[root]))]
+        ahead.setdefault(root, set())
         while trail:
             node, rest = trail[-1]
             target = next(rest, None)
             if target is None:
                 trail.pop()
                 if trail:
-                    onward[trail[-1][0]] |= {node, *onward[node]}
-            elif target not in onward:
-                onward[target] = set()
+                    ahead[trail[-1][0]] |= {node, *ahead[node]}
+            elif target not in ahead:
+                ahead[target] = set()
                 trail.append((target, iter(followers[target])))
             elif all(target != passed for passed, _ in trail):
-                onward[node] |= {target, *onward[target]}
-    return onward
+                ahead[node] |= {target, *ahead[target]}
+    return ahead
 
 
-def ready(nodes: Iterable[str], pending: set[str], onward: Mapping[str, set[str]]) -> list[str]:
+def ready(nodes: Iterable[str], pending: set[str], ahead: Mapping[str, set[str]]) -> list[str]:
     """Return the pending nodes that no other pending node leads to, in the order of `nodes`."""
-    return [node for node in nodes if node in pending and not any(node in onward[other] for other in pending)]
+    return [node for node in nodes if node in pending and not any(node in ahead[other] for other in pending)]
 
 
 def waves_of(followers: Followers) -> Iterator[list[str]]:
     """Yield the nodes that run together, wave after wave from the first node on; the graph has no cycle."""
-    onward = onward_from(followers)
+    ahead = reach_without_loops(followers)
     pending = {next(iter(followers))}
     while pending:
-        wave = ready(followers, pending, onward)
+        wave = ready(followers, pending, ahead)
         yield wave
         pending = (pending - set(wave)) | {target for node in wave for target in followers[node]}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.engine.concurrency import Job, Outcome, combined
 from strands_cli.engine.patterns.graph_waiting import WaitingNodes
 from strands_cli.errors import RunFailed, WaitingForPerson
-from strands_cli.workflow import GateStep, onward_from, ready
+from strands_cli.workflow import GateStep, reach_without_loops, ready
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
@@ -46,9 +46,9 @@ class _Walk:
 
     async def to_the_end(self) -> dict[str, Any]:
         """Run the nodes wave after wave; return the names that artifacts may use."""
-        onward = onward_from(self._config.followers())
+        ahead = reach_without_loops(self._config.followers())
         pending = {next(iter(self._config.nodes))}
-        while wave := self._waiting.free(ready(self._config.nodes, pending, onward)):
+        while wave := self._waiting.free(ready(self._config.nodes, pending, ahead)):
             results = await self._run_wave(wave)
             for node, result in results.items():
                 self._add(node, result)

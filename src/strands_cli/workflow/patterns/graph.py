@@ -12,7 +12,7 @@ from strands_cli.errors import Finding
 from strands_cli.workflow.base_model import FormatModel, Named
 from strands_cli.workflow.document import escape
 from strands_cli.workflow.findings import no_effect, unknown
-from strands_cli.workflow.graph_paths import onward_from, reach_of, reached, waves_of
+from strands_cli.workflow.graph_paths import reach_of, reach_without_loops, reached, waves_of
 from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEdge
 from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, Site, gate_scope
 from strands_cli.workflow.steps import AgentStep, Step
@@ -219,7 +219,7 @@ def _pairs(config: GraphConfig) -> Iterator[tuple[str, str, bool]]:
     if not any(edge.choose for edge in config.edges) and not any(node in reach[node] for node in reach):
         yield from ((one, two, True) for wave in waves_of(followers) for one, two in combinations(wave, 2))
         return
-    onward = onward_from(followers)
+    ahead = reach_without_loops(followers)
     for name in config.nodes:
         edges = [(number, edge) for number, edge in enumerate(config.edges) if edge.from_ == name]
         starts = [(number, edge, node) for number, edge in edges for node in edge.targets() if node in reach]
@@ -228,5 +228,5 @@ def _pairs(config: GraphConfig) -> Iterator[tuple[str, str, bool]]:
                 continue  # one of them at most
             certain = edge.to is not None and other.to is not None
             for one, two in product((first, *reach[first]), (second, *reach[second])):
-                if one != two and two not in onward[one] and one not in onward[two]:
+                if one != two and two not in ahead[one] and one not in ahead[two]:
                     yield one, two, certain and (one, two) == (first, second)
