@@ -46,7 +46,7 @@ class RemoteSecrets:
         if value is None:
             raise SecretFault(f"the secret '{secret.name}' of {name} is not text", "store it as a text")
         if len(value.encode()) > MAX_BYTES:
-            fix = "let it hold the value and nothing else"
+            fix = "store the value and nothing else in it"
             raise SecretFault(f"the secret '{secret.name}' is longer than {MAX_BYTES} bytes", fix)
         return _field(secret, name, value)
 

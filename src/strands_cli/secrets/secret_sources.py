@@ -55,15 +55,15 @@ def require_source(secret: SecretReference, environ: Mapping[str, str]) -> None:
         raise _not_set(secret)
     if secret.source == "file" and not os.access(_file_of(secret), os.R_OK):
         raise SecretFault(
-            f"the file {_file_of(secret)} of the secret '{secret.name}' is not there or cannot be read",
-            "write the value into it, for your eyes alone (chmod 600), or correct `path`",
+            f"the file {_file_of(secret)} of the secret '{secret.name}' does not exist or cannot be read",
+            "write the value into it, readable for you alone (chmod 600), or correct `path`",
         )
     if secret.source == "command":
         _require_program(secret, environ)
     if secret.source == "keyring":
         _require_package(secret, "keyring", "in the keyring")
     if secret.source in REMOTE:
-        _require_package(secret, "boto3", "kept by Amazon Web Services")
+        _require_package(secret, "boto3", "stored at Amazon Web Services")
 
 
 def read_secret(
@@ -96,8 +96,8 @@ def read_secret(
 
 
 def _not_set(secret: SecretReference) -> SecretFault:
-    message = f"the secret '{secret.name}' is not there: the environment variable {secret.key} is not set"
-    return SecretFault(message, f"set it: export {secret.key}=..., or take another `source`")
+    message = f"the secret '{secret.name}' has no value: the environment variable {secret.key} is not set"
+    return SecretFault(message, f"set it: export {secret.key}=..., or choose another `source`")
 
 
 def _file_of(secret: SecretReference) -> Path:
@@ -116,7 +116,7 @@ def _read_file(secret: SecretReference) -> bytes:
 
 
 def _text(secret: SecretReference, raw: bytes) -> str:
-    fix = f"let its {secret.source} hold the value and nothing else"
+    fix = f"store the value and nothing else in its {secret.source}"
     if len(raw) > MAX_BYTES:
         raise SecretFault(f"the secret '{secret.name}' is longer than {MAX_BYTES} bytes", fix)
     try:
@@ -150,8 +150,8 @@ def _require_program(secret: SecretReference, environ: Mapping[str, str]) -> Non
     named = str(secret.folder / program) if os.sep in program else program
     if shutil.which(named, path=environ.get("PATH")) is None:
         raise SecretFault(
-            f"the secret '{secret.name}' comes from the program '{program}', which is not there",
-            "install it, or correct `path`; no shell reads the line, so aliases and pipes do nothing",
+            f"the secret '{secret.name}' comes from the program '{program}', which is not found",
+            "install it, or correct `path`; no shell reads the line, so aliases and pipes do not work",
         )
 
 
@@ -212,7 +212,7 @@ def _from_keyring(secret: SecretReference) -> str:
     try:
         value = importlib.import_module("keyring").get_password(service, secret.key)
     except Exception as error:  # noqa: BLE001 - each back end raises other errors
-        message = f"the keyring does not give the secret '{secret.name}': {type(error).__name__}"
+        message = f"the keyring does not return the secret '{secret.name}': {type(error).__name__}"
         raise SecretFault(message, f"{fix}; a keyring that is locked must be unlocked first") from None
     if value is None:
         raise SecretFault(f"the keyring has no '{secret.key}' of the service '{service}'", fix)
