@@ -129,5 +129,5 @@ def _no_table(path: Path, problems: list[str]) -> NotEquipped:
     return NotEquipped(
         f"{path} is no table of prices: {problems[0]}",
         findings=findings,
-        fix=f"mend it, or unset {VARIABLE}; the shipped table shows the form: {TABLE}",
+        fix=f"correct it, or unset {VARIABLE}; the shipped table shows the form: {TABLE}",
     )

@@ -45,7 +45,7 @@ def _test_fault(atomic: Atomic, index: int, agent: AgentSpec) -> Finding | None:
         return Finding("bad-test", message, atomic.document.where(f"{at}/input"))
     if problem is not None and not wants_refusal:
         message = f"the input of the test {test.name!r} does not fit the input_schema: {problem}"
-        fix = "mend the input, or say `expect: {error: bad_input}`"
+        fix = "correct the input, or say `expect: {error: bad_input}`"
         return Finding("bad-test", message, atomic.document.where(f"{at}/input"), fix)
     if "output" not in test.expect.model_fields_set or agent.output_schema is None:
         return None

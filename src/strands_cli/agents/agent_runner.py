@@ -24,7 +24,7 @@ from strands_cli.secrets import Redactor
 from strands_cli.tools import CheckedTool, Order, PermissionCheck, Toolbox
 from strands_cli.workflow import Recording
 
-# How often a wrong structured answer is given back to be mended.
+# How often a wrong structured answer is given back to be corrected.
 MENDING_TURNS = 1
 # Given the agent's plan and the step's key, returns the model to ask; a recording has other turns for each step.
 ModelSource = Callable[[PlannedAgent, str], Model]
@@ -127,7 +127,7 @@ def _without_secrets(request: AgentRequest, redactor: Redactor) -> AgentRequest:
 
 
 def _answer_model(request: AgentRequest, scope: StepScope) -> type[BaseModel] | None:
-    """Return what the SDK asks the model to fill in; after one answer to mend, the next wrong one ends the step."""
+    """Return what the SDK asks the model to fill in; after one answer to correct, the next wrong one ends the step."""
     if request.output_schema is None:
         return None
     refused: list[str] = []

@@ -29,7 +29,7 @@ class RunChoices(TypedDict, total=False):
         force: Whether artifacts that exist are overwritten.
         record: File that gets the model's turns as a recording.
         runs_dir: Where records of runs are kept.
-        catalog: The installed tools; found anew for each run by default.
+        catalog: The installed tools; found again for each run by default.
         policy: A policy file in place of the project's, which would be beside the workflow.
         locked: Whether a strands.lock is required.
         hooks: Distributions of hook plugins, beside those that the managed and the user's policy file switch on.
@@ -51,7 +51,7 @@ class RunChoices(TypedDict, total=False):
 
 
 class StoredRunChoices(TypedDict, total=False):
-    """What may be chosen anew for a stored run; everything else is as it was when the run began.
+    """What may be chosen again for a stored run; everything else is as it was when the run began.
 
     Attributes:
         tools: The Python objects that the run was given as tools: a record cannot keep them.
@@ -59,7 +59,7 @@ class StoredRunChoices(TypedDict, total=False):
         force: Whether artifacts that exist are overwritten.
         record: File that gets the model's turns as a recording.
         runs_dir: Where records of runs are kept.
-        catalog: The installed tools; found anew by default.
+        catalog: The installed tools; found again by default.
         policy: As for a new run; by default what the run began with.
         locked: As for a new run; by default what the run began with.
         hooks: As for a new run; the run's record does not keep them.

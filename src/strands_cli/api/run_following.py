@@ -59,7 +59,7 @@ class Listener:
 
 @contextlib.contextmanager
 def reasons_in_traceback() -> Iterator[None]:
-    """Let the traceback of an error say what the command would print: its findings, and how to mend it."""
+    """Let the traceback of an error say what the command would print: its findings, and how to correct it."""
     try:
         yield
     except StrandsCliError as error:

@@ -194,7 +194,7 @@ def _lacking(record: ToolRecord, missing: list[str]) -> ToolRecord:
 
 
 def _filled(record: ToolRecord, tool: Mapping[str, Any], manifest: Manifest) -> ToolRecord:
-    # Made anew: `replace` looks at every field, which a thousand tools pay for.
+    # A new object: `replace` looks at every field, which a thousand tools pay for.
     return ToolRecord(
         name=record.name,
         distribution=record.distribution,

@@ -121,7 +121,7 @@ def check_runs(settings: Settings) -> Iterator[Check]:
     place = settings.runs_dir
     while not place.exists() and place != place.parent:
         place = place.parent
-    fix = "mend its permissions, or choose another: STRANDS_RUNS_DIR or --runs-dir"
+    fix = "correct its permissions, or choose another: STRANDS_RUNS_DIR or --runs-dir"
     if not place.is_dir():
         yield Check("runs", "failed", f"{place} is not a directory, so {settings.runs_dir} cannot be", fix)
         return

@@ -81,4 +81,4 @@ def _stands(path: Path) -> bool:
 
 def _nothing_runs(findings: list[Finding]) -> Denied:
     files = sorted({str(finding.where.file) for finding in findings if finding.where})
-    return Denied(f"nothing runs before this is mended: {', '.join(files)}", findings=findings)
+    return Denied(f"nothing runs before this is corrected: {', '.join(files)}", findings=findings)

@@ -165,7 +165,7 @@ def _by_agent(
 
 
 def _played(plugin: Any, config: Mapping[str, Any], prepare: Prepare, play: Play) -> Any:
-    """Load the plugin anew, let `play` use it in a fresh workspace, and close it."""
+    """Load the plugin again, let `play` use it in a fresh workspace, and close it."""
 
     async def work() -> Any:
         alone = await load_alone(plugin, config)

@@ -85,7 +85,7 @@ class Alone:
     config: Mapping[str, Any] = field(default_factory=dict)
 
     async def invoke(self, call: Call, tool_use_id: str, workspace: Path) -> Outcome:
-        """Call a tool directly, within the time it states for itself, with nothing between that mends its answer."""
+        """Call a tool directly, within the time it states for itself, with nothing between that corrects its answer."""
         name, given = call
         limit, over, started = timeout_of(self.tools[name].claims), threading.Event(), time.monotonic()
         contract = _contract(workspace).keywords(self.config, started + limit, over)

@@ -57,8 +57,8 @@ class ToolContract:
     def test_it_loads(self) -> Iterator[str]:
         """It loads and holds at least one tool.
 
-        If it fails: import the module by hand and mend what it raises; the forms a tool may have are in the reference
-        of tools.
+        If it fails: import the module by hand and correct what it raises; the forms of a tool are in the reference of
+        tools.
         """
         rehearsal = self._rehearsal()
         if rehearsal.problem is not None:
@@ -91,7 +91,7 @@ class ToolContract:
     def test_its_input_schemas_compile(self) -> Iterator[str]:
         """Each input schema is a JSON Schema (2020-12) of an object, whose references lead somewhere inside it.
 
-        If it fails: mend the schema at the place named; write `"type": "object"` at its top.
+        If it fails: correct the schema at the place named; write `"type": "object"` at its top.
         """
         for raw in self._loaded().alone.tools.values():
             yield from checks.check_schema(raw)
@@ -109,7 +109,7 @@ class ToolContract:
     def test_its_examples_fit(self) -> Iterator[str]:
         """Each tool has at least one example, and its input schema accepts every one.
 
-        If it fails: mend the example or the schema; `examples` of a plugin with several tools is a mapping from each
+        If it fails: correct the example or the schema; `examples` of a plugin with several tools is a mapping from each
         name to a list.
         """
         tools = self._sound().alone.tools
@@ -215,7 +215,7 @@ class ToolContract:
     def test_an_answer_fits_the_output_schema(self) -> Iterator[str]:
         """A successful answer of a tool with an output schema has a last JSON block that fits it.
 
-        If it fails: mend the answer or the schema; a field that can be absent is not `required`.
+        If it fails: correct the answer or the schema; a field that can be absent is not `required`.
         """
         for scene in self._scenes(shaped=True):
             raw = self._loaded().alone.tools[scene.tool]
@@ -225,7 +225,7 @@ class ToolContract:
     def test_the_examples_give_what_is_expected(self) -> Iterator[str]:
         """Each example comes to the status and to the answer that it says.
 
-        If it fails: mend the tool or the example; an example that shall fail is `Example(..., status="error")`.
+        If it fails: correct the tool or the example; an example that shall fail is `Example(..., status="error")`.
         """
         for scene in self._scenes(shaped=True):
             yield from scene.check_expected()

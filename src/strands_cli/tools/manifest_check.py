@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # The SDK's rule, which it applies only when the model calls (strands.tools.tools.validate_tool_use_name).
 _MODEL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-_MISMATCH_FIX = "do not use it until its author has mended it (for authors: strands plugin manifest --write)"
+_MISMATCH_FIX = "do not use it until its author has corrected it (for authors: strands plugin manifest --write)"
 
 
 @dataclass(frozen=True, slots=True)

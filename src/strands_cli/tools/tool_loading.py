@@ -198,5 +198,5 @@ async def _read_plugin(
         said = Redactor.of_environment(os.environ).text(f"{type(error).__name__}: {error}")
         raise NotEquipped(
             f"the tool {planned.ref} of {planned.distribution} cannot be loaded: {said}",
-            fix=f"try: python -c 'import {module_name}'; then mend or upgrade {planned.distribution}",
+            fix=f"try: python -c 'import {module_name}'; then correct or upgrade {planned.distribution}",
         ) from error

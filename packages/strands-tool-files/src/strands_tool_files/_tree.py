@@ -1,4 +1,4 @@
-"""The files beneath a directory, nearest first, each directory opened anew beneath the top and no link followed."""
+"""The files beneath a directory, nearest first, each directory opened again beneath the top and no link followed."""
 
 from __future__ import annotations
 

@@ -186,7 +186,7 @@ def file_list(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
 
 def _list(found: Found, given: dict[str, Any], context: CallContext) -> _Listing:
-    """Go through the tree level by level, opening each directory anew beneath the one listed."""
+    """Go through the tree level by level, opening each directory again beneath the one listed."""
     listing = _Listing(given["max_entries"])
     place = found.place
     top = place.parent.enter(place.name) if place.name else place.parent

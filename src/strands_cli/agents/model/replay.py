@@ -78,7 +78,7 @@ class ReplayModel(Model):
             raise RunFailed(
                 f"turn {self._played} of {self._key} was recorded for another request:\n"
                 f"{_difference(turn.when, request)}{failures}",
-                fix="mend `when` in the recording, or record again with --record",
+                fix="correct `when` in the recording, or record again with --record",
             )
         return turn
 

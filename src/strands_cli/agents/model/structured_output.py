@@ -66,7 +66,7 @@ def require_input(request: AgentRequest) -> None:
     if problem := problem_of_text(schema, request.prompt):
         raise RunFailed(
             f"the input of the agent '{request.agent.id}' does not fit its input_schema: {problem}",
-            fix="mend the step's `input`; `{{ value | tojson }}` writes a value as JSON",
+            fix="correct the step's `input`; `{{ value | tojson }}` writes a value as JSON",
         )
 
 

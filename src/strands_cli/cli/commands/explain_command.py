@@ -129,7 +129,7 @@ def policy_document(ref: str, spec: str | None, policy_file: Path | None, given:
     except StrandsCliError as error:
         say_findings(error.findings)
         denied = {"effect": "deny", "rule": error.message}
-        broken = {"name": ref, "load": denied, "call": denied, "rules": [], "changes": ["mending the policy file"]}
+        broken = {"name": ref, "load": denied, "call": denied, "rules": [], "changes": ["correcting the policy file"]}
         return {"tools": [broken], "files": places, "findings": [found.as_dict() for found in error.findings]}
     say_findings(policy.findings)
     machine = dataclasses.replace(machine, policy=policy)

@@ -191,7 +191,7 @@ def _replace(file: Path, text: str) -> bool:
         finally:
             draft.unlink(missing_ok=True)
     except OSError as error:
-        raise ArtifactError(f"{file} cannot be written: {error.strerror}", fix="mend its permissions") from error
+        raise ArtifactError(f"{file} cannot be written: {error.strerror}", fix="correct its permissions") from error
     return True
 
 

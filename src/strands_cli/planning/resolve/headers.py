@@ -34,7 +34,7 @@ def check_headers(
         if not _HEADER.fullmatch(name) or name.lower() in _CLOSED:
             yield Finding("bad-value", f"{name!r} is no header that '{owner}' can set", at, "leave it out")
         if not value.isascii() or not value.isprintable():
-            yield Finding("bad-value", f"the header {name!r} of '{owner}' is not printable ASCII", at, "mend it")
+            yield Finding("bad-value", f"the header {name!r} of '{owner}' is not printable ASCII", at, "correct it")
         if name.lower() in _CREDENTIALS and value and not secrets_in(value):
             message = f"the header {name!r} of '{owner}' stands in the workflow as it is"
             fix = "declare the value under `env.secrets` and write ${secrets.NAME}"

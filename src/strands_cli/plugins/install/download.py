@@ -190,7 +190,7 @@ def put_in(fetched: Fetched, installer: Installer, folder: Path, *, lacks: bool)
         installer.install(*alone, "--reinstall-package", fetched.name, file)
         return
     shelf = ["--no-index", "--find-links", str(fetched.wheel.parent), "--require-hashes", "-r", str(by_hash)]
-    # pip takes all dependencies anew, or leaves the files of the same version as they are: so in separate calls. The
+    # pip takes all dependencies again, or leaves the files of the same version as they are: so in separate calls. The
     # first finds out whether they can be had, while nothing has changed.
     if lacks:
         installer.install("--dry-run", file)
