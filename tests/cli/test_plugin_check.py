@@ -118,13 +118,13 @@ SPOILED: dict[str, tuple[Spoil, str]] = {
     "metadata-version": (settings('dynamic = ["version"]', 'version = "one"'), "bad-metadata"),
     "metadata-no-version": (settings('dynamic = ["version"]\n', ""), "bad-metadata"),
     "metadata-python": (settings('requires-python = ">=3.11"', 'requires-python = "3.11 or so"'), "bad-metadata"),
-    "metadata-dependency": (settings("dependencies = []", 'dependencies = ["x y"]'), "bad-metadata"),
+    "metadata-dependency": (settings("dependencies = [", 'dependencies = ["x y", '), "bad-metadata"),
     "point-name": (settings(POINT, f'{POINT}\nFoo-Two = "strands_tool_foo.foo"'), "bad-tool-name"),
     "point-value": (settings(POINT, f'{POINT}\nbar = "strands_tool_foo/bar"'), "bad-entry-point"),
     "point-module": (settings(POINT, f'{POINT}\nbar = "strands_tool_foo.bar"'), "missing-module"),
     "point-package": (settings(POINT, f'{POINT}\nbar = "elsewhere"'), "missing-module"),
     "point-attribute": (settings(POINT, f'{POINT}\nbar = "strands_tool_foo.foo:bar"'), "missing-attribute"),
-    "point-undescribed": (settings(POINT, f'{POINT}\nbar = "strands_tool_foo.foo:_result"'), "manifest-drift"),
+    "point-undescribed": (settings(POINT, f'{POINT}\nbar = "strands_tool_foo.foo:answer"'), "manifest-drift"),
     "no-manifest": (remove(MANIFEST), "manifest-missing"),
     "manifest-not-json": (edit(MANIFEST, "{", "{,"), "bad-manifest"),
     "manifest-field": (manifest(lambda document: document.update(tool=[])), "manifest-field"),
@@ -191,7 +191,7 @@ SPOILED: dict[str, tuple[Spoil, str]] = {
         "manifest-not-packaged",
     ),
     "setuptools": (setuptools, "manifest-not-packaged"),
-    "not-python": (edit(MODULE, "def _result(", "def _result(("), "bad-plugin"),
+    "not-python": (edit(MODULE, "def foo(", "def foo(("), "bad-plugin"),
 }
 WARNINGS = {"plugin-name", "manifest-field", "long-description", "missing-hint", "missing-capabilities", "no-py-typed"}
 
