@@ -201,7 +201,9 @@ def test_other_distributions_import_public_names_of_the_core() -> None:
 
 def test_nothing_of_one_machine_is_in_the_tree() -> None:
     # Written apart, so that this file does not hold what it looks for.
-    private = re.compile("|".join(("/" + "work/", "py" + r"pi\.org", "python" + "hosted", "registry" + r"\.npm")))
+    private = re.compile(
+        "|".join((r"(?<!\w)/" + "work/", "py" + r"pi\.org", "python" + "hosted", "registry" + r"\.npm"))
+    )
     found = [
         f"{name_of(path)}:{number}"
         for path in tracked_files()

@@ -25,6 +25,8 @@ from strands_cli.engine.plan_execution import RunResult
 from strands_cli.errors import StrandsCliError
 from strands_cli.events import Event
 from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.pattern_model import PatternModel
+from strands_cli.workflow.patterns import PATTERNS
 from tests.fakes.model_server import ModelServer, Turn
 
 CLAIMED: set[str] = set()
@@ -189,7 +191,10 @@ def _fields(kind: type[BaseModel], at: str, seen: tuple[type, ...]) -> Iterator[
 
 def _parts(annotation: Any, at: str, seen: tuple[type, ...]) -> Iterator[tuple[str, bool]]:
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+    if annotation is PatternModel:
+        for model in PATTERNS.values():
+            yield from _fields(model, at, seen)
+    elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
         if annotation not in seen:
             yield from _fields(annotation, at, seen)
     elif origin is typing.Annotated:
