@@ -1,4 +1,4 @@
-"""A program that runs a workflow, as whoever is asked: its function gives the answers."""
+"""A program that runs a workflow, as the person who is asked: its function gives the answers."""
 
 from __future__ import annotations
 

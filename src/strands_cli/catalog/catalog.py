@@ -39,7 +39,7 @@ def scan_tools(path: Sequence[str] | None = None) -> tuple[list[ToolRecord], Sca
 
 
 def join_records(records: Iterable[ToolRecord], seen: Scan) -> Catalog:
-    """Make one catalog of records, whoever gave them; two that claim one name are in conflict."""
+    """Make one catalog of records, from whichever source; two that claim one name are in conflict."""
     ordered = sorted(records, key=lambda record: (record.name, record.distribution))
     tools = _with_conflicts(ordered, seen.findings)
     return Catalog(tuple(tools), tuple(seen.findings), seen)

@@ -24,7 +24,7 @@ def hooks_in_force(policy: Policy, options: RunRequest) -> Hooks:
     if options.no_plugins:
         for line in _left_out(policy.hooks):
             options.tell(line)
-    # Whoever shows the run may put its own teller in place of this one.
+    # The program that shows the run may replace this one.
     hooks: Hooks = open_hooks(
         [*(hook.word for hook in wanted), *options.hooks],
         tell=options.tell,

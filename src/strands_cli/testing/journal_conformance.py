@@ -1,4 +1,4 @@
-"""What every journal must do, as checks that whoever writes another backend runs against it.
+"""What every journal must do, as checks for authors of another backend.
 
 As pytest tests: `class TestMyJournal(JournalContract)` with a `make_journal`. Without pytest: `check_journal`.
 """

@@ -116,7 +116,7 @@ def _link_target(here: Directory, name: str) -> str | None:
     try:
         return here.readlink(name)
     except OSError as error:
-        # EINVAL: no link. Anything else is told by whoever uses the name next.
+        # EINVAL: no link. The next use of the name reports anything else.
         if error.errno in (errno.EINVAL, errno.ENOENT, errno.ENOTDIR, errno.EACCES):
             return None
         raise

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from strands_tool_python_exec._sandbox import Sandbox, Settings
 
-# A spare is started when a call is over: at once it would compete with whoever has the answer now, and would be
-# in vain where the run ends with this call.
+# A spare is started when a call is over: at once it would compete with the caller, which has the answer now, and
+# would be in vain where the run ends with this call.
 _PAUSE = 0.02
 _MAX_START = 30.0
 _MAX_END = 1.0

@@ -55,7 +55,7 @@ class Settings:
 
 @dataclass(slots=True, eq=False)
 class Sandbox:
-    """A started sandbox; whoever has it must end it.
+    """A started sandbox; its owner must end it.
 
     Attributes:
         layers: What is in force; None until it has said so, and if it refuses.
@@ -98,7 +98,7 @@ class Sandbox:
         except OSError:
             sandbox.end()
             raise
-        with contextlib.suppress(BrokenPipeError):  # it has died at once; whoever waits for it sees that
+        with contextlib.suppress(BrokenPipeError):  # it has died at once; the caller that waits for it sees that
             ours.sendall(_framed(_program()) + _framed(sandbox._given()))
         return sandbox
 

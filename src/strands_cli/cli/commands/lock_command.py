@@ -105,7 +105,7 @@ def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, keeping: boo
 
     try:
         old = read_lock(lock_file(folder))
-    except Denied:  # whoever reads it next says so
+    except Denied:  # the next reader reports it
         old = None
     known = old.servers if old is not None else {}
     now = {

@@ -111,7 +111,7 @@ def _write_result(text: str) -> None:
 
 
 class ReaderGone(Exception):
-    """Whoever read our stdout has stopped (`| head -1`): there is nothing more to say, and nothing is wrong."""
+    """The reader of stdout has stopped (`| head -1`): there is nothing more to say, and nothing is wrong."""
 
 
 def result_lost(error: BaseException) -> ArtifactError:

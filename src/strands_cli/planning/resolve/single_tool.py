@@ -136,7 +136,7 @@ def denial_of(tool: AnyTool, where: Where | None) -> Finding:
     message = f"{shown} ({tool.describe()}) is denied: {tool.decision.rule}"
     changed = f"have the rule changed; see: strands explain policy {tool.ref}"
     if tool.decision.plugin is not None:
-        changed = f"ask whoever has switched the hook plugin {tool.decision.plugin} on"
+        changed = f"ask the person who has switched the hook plugin {tool.decision.plugin} on"
     return Finding("tool-denied", message, where, f"leave the tool out, or {changed}")
 
 

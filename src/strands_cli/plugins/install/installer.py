@@ -70,7 +70,7 @@ class Installer:
 
 
 def find_installer() -> Installer:
-    """Return what installs into this environment, which must be one that belongs to whoever runs this.
+    """Return what installs into this environment, which must be one that belongs to the user who runs this.
 
     Raises:
         NotEquipped: it is the system's Python, or there is neither pip nor uv.
