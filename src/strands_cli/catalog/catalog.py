@@ -1,4 +1,4 @@
-"""All tools that are installed: records, conflicts between them, and what a reference stands for."""
+"""The catalog of installed tools: their records, conflicts between them, and resolution of references."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def discover_catalog(path: Sequence[str] | None = None) -> Catalog:
 
 
 def scan_tools(path: Sequence[str] | None = None) -> tuple[list[ToolRecord], Scan]:
-    """Read the records of every installed tool distribution, each by itself, and the scan behind them."""
+    """Return the records of every installed tool distribution, without conflicts between them, and the scan."""
     seen = scan_installed(path)
     records: list[ToolRecord] = []
     for distribution in seen.distributions:
@@ -39,7 +39,7 @@ def scan_tools(path: Sequence[str] | None = None) -> tuple[list[ToolRecord], Sca
 
 
 def join_records(records: Iterable[ToolRecord], seen: Scan) -> Catalog:
-    """Make one catalog of records, from whichever source; two that claim one name are in conflict."""
+    """Return a catalog of these records, also of those from hooks; two with one name are in conflict."""
     ordered = sorted(records, key=lambda record: (record.name, record.distribution))
     tools = _with_conflicts(ordered, seen.findings)
     return Catalog(tuple(tools), tuple(seen.findings), seen)
@@ -48,7 +48,7 @@ def join_records(records: Iterable[ToolRecord], seen: Scan) -> Catalog:
 def _records(distribution: Distribution, seen: Scan) -> list[ToolRecord]:
     try:
         return build_records(distribution, seen)
-    except Exception as error:  # noqa: BLE001 - whatever one distribution provokes must not hide the others
+    except Exception as error:  # noqa: BLE001 - a fault of one distribution must not hide the others
         message = f"'{distribution.name}' cannot be read ({type(error).__name__}: {error})"
         seen.findings.append(Finding("bad-entry-points", message, Where(distribution.record)))
         return []
@@ -60,8 +60,8 @@ class Catalog:
 
     Attributes:
         tools: Sorted by name; a class, suite or provider is one record with `members`.
-        findings: What is wrong with what is installed.
-        seen: The scan behind it: directories, and the records of all distributions.
+        findings: The faults of installed distributions.
+        seen: The scan: directories, and the records of all distributions.
     """
 
     tools: tuple[ToolRecord, ...]
@@ -70,7 +70,7 @@ class Catalog:
 
     @cached_property
     def by_name(self) -> dict[str, list[ToolRecord]]:
-        """Return all claimants of each name."""
+        """Return all records that claim each name."""
         names: dict[str, list[ToolRecord]] = {}
         for record in self.tools:
             names.setdefault(record.name, []).append(record)
@@ -78,7 +78,7 @@ class Catalog:
 
     @property
     def allowed_refs(self) -> tuple[str, ...]:
-        """Return every reference that `resolve` answers, as a workflow would write it, sorted."""
+        """Return every reference that `resolve` accepts, as a workflow writes it, sorted."""
         refs = []
         for record in self.tools:
             qualifier = f"{record.distribution}/" if record.status == "conflict" else ""
@@ -88,7 +88,7 @@ class Catalog:
         return tuple(sorted(refs))
 
     def get(self, name: str) -> ToolRecord | None:
-        """Return the tool of that name (`db.query` for a member), None if there is none or more than one claims it."""
+        """Return the tool with this name (`db.query` for a member); None unless exactly one record claims it."""
         tool, _, member = name.partition(".")
         claimants = self._sound(self.by_name.get(tool, []))
         if len(claimants) != 1:
@@ -98,27 +98,27 @@ class Catalog:
         return next((found for found in claimants[0].members or () if found.name == member), None)
 
     def typed(self, name: str) -> str:
-        """Return the reference that a name means outside a workflow: `db.query` is part of a tool there, not Python."""
+        """Return the reference for a name typed outside a workflow: `db.query` is a member there, not Python."""
         tool, dot, member = name.partition(".")
         is_part = dot and tool in self.by_name and "." not in member and ":" not in name
         return f"native:{name}" if is_part else name
 
     def version_of(self, distribution: str) -> str | None:
-        """Return the version of any installed distribution, with tools or without, by its name."""
+        """Return the version of an installed distribution, with or without tools, by its name."""
         return self.seen.version(normalise(distribution))
 
     def lookup(self, ref: ToolRef | str) -> ToolRecord | Finding:
-        """Return what a reference stands for, or the finding that says why it stands for nothing usable."""
-        from strands_cli.catalog.resolution import lookup  # costs a listing nothing
+        """Return the record that a reference names, or the finding that gives the reason why it cannot be used."""
+        from strands_cli.catalog.resolution import lookup  # a listing does not need it
 
         return lookup(self, ref)
 
     def resolve(self, ref: ToolRef | str) -> ToolRecord:
-        """Return what a reference stands for.
+        """Return the record that a reference names.
 
         Raises:
-            InvalidInput: It names nothing, two things or another version; `error.findings` has the one reason.
-            NotEquipped: The tool is installed, but broken, or this machine lacks what it requires.
+            InvalidInput: The name is unknown, ambiguous or of another version; `error.findings` has the reason.
+            NotEquipped: The tool is installed, but broken, or this machine lacks one of its requirements.
         """
         from strands_cli.catalog.resolution import require
 

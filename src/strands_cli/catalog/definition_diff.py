@@ -1,4 +1,4 @@
-"""Where two documents differ: JSON pointers and both values, tools compared by what they are."""
+"""Differences between two documents: JSON pointers and both values; tools are matched by entry and name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def drift(committed: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Yield where two manifests differ; tools are compared by what they are, not by their order in the file."""
+    """Yield the differences between two manifests; tools are matched by entry and name, not by their order."""
     for key in dict.fromkeys([*committed, *wanted]):
         if key != "tools":
             yield from differences(committed.get(key, ...), wanted.get(key, ...), f"/{key}")
@@ -21,7 +21,7 @@ def drift(committed: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[t
 
 
 def differences(old: Any, new: Any, pointer: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield the JSON pointer and both values of each place in which two documents differ; absent is `...`."""
+    """Yield the JSON pointer and both values of each difference between two documents; an absent value is `...`."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in dict.fromkeys([*old, *new]):
             escaped = key.replace("~", "~0").replace("/", "~1")

@@ -1,7 +1,7 @@
-"""What a `.dist-info` directory says: recorded files with hashes, origin (PEP 610), entry points and requirements.
+"""Read a `.dist-info` directory: recorded files with hashes, origin (PEP 610), entry points and requirements.
 
 RECORD and `direct_url.json` are read without `importlib_metadata`, because `plan` and `list-tools` need them and
-importing it takes 15 ms. A test holds the answers equal to those of the library. A damaged file raises nothing here.
+importing it takes 15 ms. A test compares the answers with those of the library. A damaged file does not raise here.
 """
 
 # Strings and os.path: a check of a lock handles many names, and Path costs it several times more.
@@ -45,7 +45,7 @@ class Origin(NamedTuple):
 
 
 def read_record(dist_info: str) -> list[RecordedFile] | None:
-    """Return the rows of RECORD; None if no RECORD can be read, as for an egg-info."""
+    """Return the rows of RECORD; None if it cannot be read, as for an egg-info."""
     try:
         raw = read_start(os.path.join(dist_info, "RECORD"), MAX_RECORD_BYTES)
     except OSError:
@@ -57,7 +57,7 @@ def read_origin(dist_info: str) -> Origin:
     """Return the origin that `direct_url.json` records; a distribution without that file is a wheel from an index."""
     text = read_text(dist_info, "direct_url.json", MAX_ORIGIN_BYTES)
     if text is None:
-        # An egg-info beside its package is what `setup.py develop` leaves.
+        # `setup.py develop` leaves an egg-info beside its package.
         return Origin("editable" if dist_info.endswith(".egg-info") else "wheel")
     try:
         document = json.loads(text)
@@ -82,7 +82,7 @@ def open_distribution(dist_info: str) -> Distribution:
         def read_text(self, filename: str | os.PathLike[str]) -> str | None:
             name = os.fspath(filename)
             if not name:
-                return ""  # asked for last when METADATA is missing; None makes some versions of the library raise
+                return ""  # read last when METADATA is missing; None makes some versions of the library raise
             text = read_text(dist_info, name, MAX_METADATA_BYTES)
             return _parsable_lines(text) if text and name == "entry_points.txt" else text
 
@@ -112,7 +112,7 @@ def _rows(text: str) -> list[list[str]]:
 
 
 def _recorded(row: list[str]) -> RecordedFile:
-    # A comma too many is one of the path that the writer did not quote.
+    # An additional comma belongs to the path, which the writer did not quote.
     path = ",".join(row[:-2]) if len(row) > 2 else row[0]
     return RecordedFile(path.replace("\\", "/") if os.name == "nt" else path, *row[1:][-2:])
 

@@ -1,4 +1,4 @@
-"""What a scan finds: distributions, their lines of our group, and the version a record names."""
+"""The results of a scan: distributions, their entry points of the tool group, and versions from their records."""
 
 # Strings and os.path: a listing handles thousands of names, and Path costs it several times more.
 # ruff: noqa: PTH118, PTH119, PTH122
@@ -20,7 +20,7 @@ _SEPARATORS = re.compile(r"[-_.]+")
 
 @dataclass(frozen=True, slots=True)
 class EntryPoint:
-    """One line of the group: `name = value`, and its 1-based line."""
+    """One entry point: `name = value`, and its 1-based line."""
 
     name: str
     value: str
@@ -33,10 +33,10 @@ class Distribution:
 
     Attributes:
         name: Normalised as in PEP 503 (`strands-tool-foo`).
-        version: As installed, or None where no record says it.
+        version: The installed version; None if its record does not state one.
         directory: The entry of `sys.path` it was found in.
         record: Its `*.dist-info` or `*.egg-info`.
-        entry_points: Its lines of the group, in file order.
+        entry_points: Its entry points of the group, in file order.
     """
 
     name: str
@@ -48,13 +48,13 @@ class Distribution:
 
 @dataclass(slots=True)
 class Scan:
-    """Everything one pass over the directories has seen.
+    """Everything that one pass over the directories finds.
 
     Attributes:
-        listings: Directory -> names in it, in path order; what `locate` searches without touching the disk again.
+        listings: Directory -> names in it, in path order, so that later searches do not read the disk again.
         distributions: Those that declare tools; of equal names only the first on the path.
-        records: Normalised name -> (directory, record) of every copy, first the one that counts.
-        findings: What is wrong with distributions that declare tools, or may.
+        records: Normalised name -> (directory, record) of every copy; Python imports the first.
+        findings: The faults of distributions that declare tools, or may declare them.
     """
 
     listings: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -69,12 +69,12 @@ class Scan:
 
 
 def normalise(name: str) -> str:
-    """Return a distribution's name as PEP 503 compares it."""
+    """Return a distribution's name in the normalised form of PEP 503."""
     return _SEPARATORS.sub("-", name).lower()
 
 
 def record_version(record: str) -> str | None:
-    """Return a distribution's version from its record's name, or its METADATA where the name has none."""
+    """Return a distribution's version from its record's name, or from METADATA if the name has no version."""
     stem, suffix = os.path.splitext(os.path.basename(record))
     version = stem.partition("-")[2] if suffix else ""
     if record.endswith(".egg-info"):
@@ -82,8 +82,8 @@ def record_version(record: str) -> str | None:
     return version or read_header(record, "Version")
 
 
-def read_header(record: str, word: str) -> str | None:
-    """Return one header of a record's METADATA or PKG-INFO, None if it has none."""
+def read_header(record: str, header: str) -> str | None:
+    """Return one header of a record's METADATA or PKG-INFO; None if it is missing."""
     for file in ("METADATA", "PKG-INFO"):
         try:
             head = read_start(os.path.join(record, file), MAX_METADATA_BYTES)
@@ -91,20 +91,20 @@ def read_header(record: str, word: str) -> str | None:
             continue
         for line in head.decode("utf-8", "replace").split("\n\n")[0].splitlines():
             key, colon, value = line.partition(":")
-            if colon and key.strip().lower() == word.lower():
+            if colon and key.strip().lower() == header.lower():
                 return value.strip()
     return None
 
 
 def read_entry_points(record: str, name: str, seen: Scan, group: str = GROUP) -> tuple[EntryPoint, ...]:
-    """Read a group's lines of a record's `entry_points.txt`; what is wrong with it goes to `seen.findings`."""
+    """Return a group's entry points from a record's `entry_points.txt`; faults go to `seen.findings`."""
     file = f"{record}{os.sep}entry_points.txt"
     try:
         raw = read_start(file, MAX_ENTRY_POINTS_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return ()
     except OSError as error:
-        message = f"what '{name}' declares cannot be read ({error.strerror})"
+        message = f"the entry_points.txt of '{name}' cannot be read ({error.strerror})"
         seen.findings.append(Finding("unreadable-directory", message, Where(file), severity="warning"))
         return ()
     return parse_entry_points(raw, name, file, seen.findings, group)
@@ -113,7 +113,7 @@ def read_entry_points(record: str, name: str, seen: Scan, group: str = GROUP) ->
 def parse_entry_points(
     raw: bytes, name: str, file: str, findings: list[Finding], group: str = GROUP
 ) -> tuple[EntryPoint, ...]:
-    """Read the lines of a group of ours; a stranger's file that does not name it is never looked at more closely."""
+    """Return the entry points of the group; a file that does not contain the group's name is not parsed."""
     wanted = group.encode()
     if wanted not in raw and wanted not in raw.replace(b"\0", b""):
         return ()
@@ -130,7 +130,7 @@ def parse_entry_points(
         )
         return ()
     if text.startswith("\ufeff"):
-        message = f"the entry_points.txt of '{name}' begins with a byte order mark, so Python's own reader misses tools"
+        message = f"the entry_points.txt of '{name}' begins with a byte order mark, so Python itself misses tools"
         findings.append(Finding("bad-entry-points", message, Where(file, 1)))
     return tuple(_group_lines(text, name, file, findings, group))
 

@@ -1,4 +1,4 @@
-"""What a docstring says to a model, as the SDK's `@tool` makes a description of it."""
+"""The description that the SDK's `@tool` makes of a docstring."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _ARGUMENTS = ("args:", "arguments:", "parameters:", "param:", "params:")
 
 
 def docstring_of(node: Documented | ast.Module) -> str:
-    """Return the docstring of a node, "" where it has none; half characters as escapes."""
+    """Return the docstring of a node, "" if it has none; lone surrogates become escapes."""
     return (ast.get_docstring(node) or "").encode("utf-8", "backslashreplace").decode().strip()
 
 
 def description_of(node: Documented) -> str | None:
-    """Return the docstring less its arguments section, as the SDK's `@tool` makes a description of it."""
-    kept = []
+    """Return the docstring without its arguments section, as the SDK's `@tool` does."""
+    described = []
     in_arguments = False
     for line in docstring_of(node).split("\n"):
-        word = line.strip().lower()
-        if word.startswith(_ARGUMENTS):
+        heading = line.strip().lower()
+        if heading.startswith(_ARGUMENTS):
             in_arguments = True
-        elif word.startswith(_SECTIONS):
+        elif heading.startswith(_SECTIONS):
             in_arguments = False
         if not in_arguments:
-            kept.append(line)
-    return "\n".join(kept).strip() or None
+            described.append(line)
+    return "\n".join(described).strip() or None

@@ -1,4 +1,4 @@
-"""A record's fields from the tool's source, where no manifest says them."""
+"""Fill a record from the tool's source, for a tool without a manifest."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from strands_cli.errors import Finding, Where
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-KNOWN_AFTER_LOAD = "what it is is known after load: it has no manifest, and its source does not say"
+KNOWN_AFTER_LOAD = "its definition is known only after loading: it has no manifest, and its source does not show it"
 
 
 def describe(record: ToolRecord, package: Package, seen: Scan) -> ToolRecord:
     """Fill a record from source; a module that is not Python makes it broken, with a finding."""
     try:
-        told = read_record(record, package)
+        found = read_record(record, package)
     except SourceError as error:
         where = Where(module_file(package, record.module) or record.path, error.line)
         message = f"the tool '{record.name}' of '{record.distribution}' cannot be read: {error}"
         seen.findings.append(Finding("unreadable-source", message, where))
         return replace(record, status="broken", reason=message)
-    if told.name not in (None, record.name) and told.kind in ("module", "function"):
-        where = Where(told.file, told.line)
-        message = f"the entry point is called '{record.name}', but the tool in it calls itself '{told.name}'"
+    if found.name not in (None, record.name) and found.kind in ("module", "function"):
+        where = Where(found.file, found.line)
+        message = f"the entry point is named '{record.name}', but its tool is named '{found.name}'"
         seen.findings.append(Finding("manifest-untrue", message, where, "give both the same name"))
         return replace(record, status="broken", reason=message)
-    return filled(record, told)
+    return filled(record, found)
 
 
 def read_record(record: ToolRecord, package: Package) -> SourceTool:
-    """Read the source behind a record.
+    """Read the source of a record's tool.
 
     Raises:
-        SourceError: When it is not Python.
+        SourceError: The source is not Python.
     """
 
     def read_module(module: str) -> tuple[str, bytes] | None:
@@ -53,40 +53,40 @@ def read_record(record: ToolRecord, package: Package) -> SourceTool:
 
 
 def find_definition(record: ToolRecord, listings: Mapping[str, frozenset[str]]) -> tuple[str | None, int | None]:
-    """Return the file and the 1-based line that define a tool, as far as source tells."""
+    """Return the file and the 1-based line that define a tool; None for what the source does not show."""
     package = find_package(record.module.partition(".")[0], listings, record.path)
     if package is None:
         return None, None
     file = module_file(package, record.module)
     try:
-        told = read_record(record, package)
+        found = read_record(record, package)
     except SourceError as error:
         return file, error.line
-    if record.parent and told.members:
-        told = next((member for member in told.members if member.name == record.name), told)
-    return told.file or file, told.line
+    if record.parent and found.members:
+        found = next((member for member in found.members if member.name == record.name), found)
+    return found.file or file, found.line
 
 
-def filled(record: ToolRecord, told: SourceTool) -> ToolRecord:
-    """Return the record with what the source says, and the status that follows."""
-    nothing_known = told.kind == "unknown" or (told.kind == "provider" and told.members is None)
-    members = None if told.members is None else tuple(_member(record, member) for member in told.members)
-    description = told.description
+def filled(record: ToolRecord, found: SourceTool) -> ToolRecord:
+    """Return the record with the fields from its source, and the status that follows from them."""
+    nothing_known = found.kind == "unknown" or (found.kind == "provider" and found.members is None)
+    members = None if found.members is None else tuple(_member(record, member) for member in found.members)
+    description = found.description
     if description is None and members:
         description = summarise(members)
     return replace(
         record,
-        kind=told.kind,
+        kind=found.kind,
         status="unknown" if nothing_known else "available",
         reason=KNOWN_AFTER_LOAD if nothing_known else None,
         description=description,
-        input_schema=told.input_schema,
-        output_schema=told.output_schema,
-        annotations=told.annotations,
-        strands_cli=told.strands_cli,
+        input_schema=found.input_schema,
+        output_schema=found.output_schema,
+        annotations=found.annotations,
+        strands_cli=found.strands_cli,
         members=members,
     )
 
 
-def _member(record: ToolRecord, told: SourceTool) -> ToolRecord:
-    return replace(filled(record, replace(told, members=())), name=told.name or "?", parent=record.name)
+def _member(record: ToolRecord, found: SourceTool) -> ToolRecord:
+    return replace(filled(record, replace(found, members=())), name=found.name or "?", parent=record.name)

@@ -24,8 +24,7 @@ def files_of(site: str, dist_info: str, locations: Iterable[str]) -> tuple[dict[
     """Return the digests of a distribution's files by path, and whether it is editable.
 
     Paths are relative to `site`; those of its `.dist-info` begin with `dist-info/`. Files outside `site` are left out:
-    scripts, which name the interpreter of one machine, and data. A file that RECORD does not list is found
-    too.
+    scripts, which name the interpreter of one machine, and data. A file that RECORD does not list is included.
 
     Args:
         site: The directory or zip archive of `sys.path` that contains it.
@@ -72,15 +71,15 @@ def _is_below(path: str, directory: str) -> bool:
 
 def _recorded(site: str, dist_info: str) -> dict[str, str]:
     folder = os.path.basename(dist_info) + "/"
-    names = [row.path for row in read_record(dist_info) or () if _counts(row.path, folder)]
-    return {_shown(name, folder): f"{site}{os.sep}{name}" for name in names}
+    names = [row.path for row in read_record(dist_info) or () if _is_locked(row.path, folder)]
+    return {_lock_path(name, folder): f"{site}{os.sep}{name}" for name in names}
 
 
-def _shown(name: str, folder: str) -> str:
+def _lock_path(name: str, folder: str) -> str:
     return f"dist-info/{name[len(folder) :]}" if name.startswith(folder) else name
 
 
-def _counts(name: str, dist_info: str) -> bool:
+def _is_locked(name: str, dist_info: str) -> bool:
     parts = name.split("/")
     if os.path.isabs(name) or ".." in parts or CACHE in parts:
         return False
@@ -109,10 +108,10 @@ def _package(location: str) -> Iterator[tuple[str, str]]:
 
 
 def _walk(folder: str, name: str) -> Iterator[tuple[str, str]]:
-    """Yield the files below a folder, links followed as an import follows them."""
+    """Yield the files below a folder by their relative path; links are followed, as an import follows them."""
     waiting, seen = [(folder, name)], set()
     while waiting:
-        path, shown = waiting.pop()
+        path, relative = waiting.pop()
         real = os.path.realpath(path)
         if real in seen:
             continue
@@ -120,13 +119,13 @@ def _walk(folder: str, name: str) -> Iterator[tuple[str, str]]:
         try:
             entries = list(os.scandir(path))
         except OSError:
-            yield shown, path  # reading it as a file fails too, so it is shown as unreadable
+            yield relative, path  # reading it as a file fails too, so it is reported as unreadable
             continue
         for entry in entries:
             if entry.is_dir():
-                waiting += [] if entry.name == CACHE else [(entry.path, f"{shown}/{entry.name}")]
+                waiting += [] if entry.name == CACHE else [(entry.path, f"{relative}/{entry.name}")]
             else:
-                yield f"{shown}/{entry.name}", entry.path
+                yield f"{relative}/{entry.name}", entry.path
 
 
 def _zipped(archive: str, locations: Iterable[str]) -> dict[str, str]:

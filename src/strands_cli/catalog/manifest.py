@@ -1,4 +1,4 @@
-"""Reads and checks `strands_tools.json`, the data that lets a tool be listed without importing it."""
+"""Read and check `strands_tools.json`, the manifest that describes tools without an import."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from strands_cli.catalog.distributions import normalise
-from strands_cli.errors import Finding, Where, did_you_mean, suggest
+from strands_cli.errors import Finding, Where, suggest
 
 FILE_NAME = "strands_tools.json"
 MANIFEST_VERSION = 1
-# The calling contract this program speaks: `api` of a manifest must include it.
+# The calling contract of this program; the `api` of a manifest must include it.
 CONTRACT = 1
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 64
 
 KINDS = ("module", "function", "agent_tool", "class", "suite", "provider")
-# Kinds that yield several tools from one entry point.
+# Kinds that provide several tools from one entry point.
 MANY = frozenset({"class", "suite", "provider"})
 TOOL_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 MEMBER_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -41,7 +41,7 @@ _TOOL_FIELDS: dict[str, type | tuple[type, ...]] = {
     "category": (str, type(None)),
     "deprecated": (dict, type(None)),
 }
-_NEEDED = ("name", "entry", "kind")
+_REQUIRED = ("name", "entry", "kind")
 _REQUIRES = {"distributions": list, "modules": list, "python": str, "os": list, "env": list}
 _DEPRECATED = {"since": str, "replacement": str}
 _STRANDS_CLI: dict[str, type | tuple[type, ...]] = {
@@ -60,12 +60,12 @@ _HINTS: dict[str, type | tuple[type, ...]] = {
     "idempotentHint": bool,
     "openWorldHint": bool,
 }
-_WORDS = {str: "a string", int: "an integer", bool: "true or false", dict: "an object", list: "an array"}
+_TYPE_NAMES = {str: "a string", int: "an integer", bool: "true or false", dict: "an object", list: "an array"}
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A manifest that may be used: `tools` are its checked objects, `low` to `high` its calling contracts."""
+    """A valid manifest: `tools` are its checked objects, `low` to `high` its calling contracts."""
 
     file: str
     tools: tuple[Mapping[str, Any], ...]
@@ -74,20 +74,20 @@ class Manifest:
 
     @property
     def contracts(self) -> str:
-        """Return the window as text, `2` or `2 to 3`."""
+        """Return the range as text, `2` or `2 to 3`."""
         return str(self.low) if self.low == self.high else f"{self.low} to {self.high}"
 
 
 def parse_manifest(raw: bytes, file: str, distribution: str) -> tuple[Manifest | None, list[Finding]]:
-    """Read a manifest and check everything that can be known without the code.
+    """Read a manifest and check everything that does not need the code.
 
     Args:
         raw: The file's bytes.
         file: Its path, for findings.
-        distribution: Normalised name of the distribution it must speak for.
+        distribution: Normalised name of the distribution that contains it.
 
     Returns:
-        The manifest, or None where an error makes it unusable, and all findings.
+        The manifest, or None if it has an error, and all findings.
     """
     try:
         document = _load(raw)
@@ -99,7 +99,7 @@ def parse_manifest(raw: bytes, file: str, distribution: str) -> tuple[Manifest |
         return None, check.findings
     version = document.get("manifest_version")
     if isinstance(version, int) and version > MANIFEST_VERSION:
-        message = f"the manifest is of version {version}; this strands-cli reads version {MANIFEST_VERSION}"
+        message = f"the manifest has version {version}; this strands-cli reads version {MANIFEST_VERSION}"
         return None, [Finding("manifest-version", message, Where(file, pointer="/manifest_version"))]
     low, high = _check_top(document, distribution, check)
     tools = document.get("tools")
@@ -130,11 +130,11 @@ def _load(raw: bytes) -> Any:
         raise _Unreadable(f"is not JSON: {error.msg}", error.lineno, error.colno) from None
     except RecursionError:
         raise _Unreadable(f"nests deeper than {MAX_DEPTH} levels") from None
-    except ValueError as error:  # a number of thousands of digits
+    except ValueError as error:  # a number with thousands of digits
         raise _Unreadable(f"cannot be read: {error}") from None
     if b"\\u" in raw and _has_half_characters(document):
         raise _Unreadable("escapes half a character (a lone surrogate), which is not text")
-    # Most manifests have fewer brackets than levels are allowed, so that no walk is needed.
+    # Most manifests have fewer brackets than allowed levels, and need no walk.
     if raw.count(b"{") + raw.count(b"[") > MAX_DEPTH and _too_deep(document):
         raise _Unreadable(f"nests deeper than {MAX_DEPTH} levels")
     return document
@@ -154,7 +154,7 @@ def _has_half_characters(document: Any) -> bool:
     except UnicodeEncodeError:
         return True
     except RecursionError:
-        return False  # the depth is reported as such
+        return False  # the depth has its own finding
     return False
 
 
@@ -190,34 +190,32 @@ class _Check:
         known: Mapping[str, Any],
         pointer: str,
     ) -> None:
-        """Check that each field is known (else a warning) and of its type (else an error)."""
+        """Check that each field is known (a warning if not) and has its type (an error if not)."""
         for key, value in node.items():
             kind = known.get(key)
             if kind is type(value):
-                continue  # nearly every field; what follows is for the others
+                continue  # nearly every field
             if kind is None:
-                close = did_you_mean(key, known)
                 where = Where(self.file, pointer=f"{pointer}/{key}")
-                fix = f"did you mean {close!r}?" if close else None
-                message = f"the manifest's field {key!r} means nothing"
-                self.findings.append(Finding("manifest-field", message, where, fix, severity="warning"))
+                message = f"the manifest's field {key!r} is unknown"
+                self.findings.append(Finding("manifest-field", message, where, suggest(key, known), "warning"))
             elif not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-                self.fault(f"{pointer}/{key}", f"{key} must be {_type_words(kind)}, not {_type_of(value)}")
+                self.fault(f"{pointer}/{key}", f"{key} must be {_type_names(kind)}, not {_type_of(value)}")
 
     def strings(self, node: Mapping[str, Any], keys: tuple[str, ...], pointer: str) -> None:
         for key in keys:
-            words = node.get(key)
-            if isinstance(words, list) and not all(isinstance(word, str) for word in words):
+            values = node.get(key)
+            if isinstance(values, list) and not all(isinstance(value, str) for value in values):
                 self.fault(f"{pointer}/{key}", f"{key} must be an array of strings")
 
 
-def _type_words(kind: type | tuple[type, ...]) -> str:
+def _type_names(kind: type | tuple[type, ...]) -> str:
     kinds = kind if isinstance(kind, tuple) else (kind,)
-    return " or ".join(_WORDS.get(one, "null" if one is type(None) else "a number") for one in kinds)
+    return " or ".join(_TYPE_NAMES.get(one, "null" if one is type(None) else "a number") for one in kinds)
 
 
 def _type_of(value: object) -> str:
-    return "null" if value is None else _WORDS.get(type(value), "a number")
+    return "null" if value is None else _TYPE_NAMES.get(type(value), "a number")
 
 
 def _check_top(document: Mapping[str, Any], distribution: str, check: _Check) -> tuple[int, int]:
@@ -228,16 +226,16 @@ def _check_top(document: Mapping[str, Any], distribution: str, check: _Check) ->
     version = document.get("manifest_version", MANIFEST_VERSION)
     if isinstance(version, int) and version < 1:
         check.fault("/manifest_version", f"manifest_version must be {MANIFEST_VERSION}, not {version}")
-    said = document.get("distribution")
-    if isinstance(said, str) and normalise(said) != distribution:
-        message = f"the manifest speaks for {said!r}, but it lies in the distribution '{distribution}'"
+    named = document.get("distribution")
+    if isinstance(named, str) and normalise(named) != distribution:
+        message = f"the manifest names the distribution {named!r}, but belongs to '{distribution}'"
         check.fault("/distribution", message, "manifest-untrue", "correct 'distribution', or reinstall the package")
     return _check_api(document.get("api"), check)
 
 
 def _check_api(api: Any, check: _Check) -> tuple[int, int]:
     if not isinstance(api, dict):
-        return CONTRACT, CONTRACT  # absent: the first contract; of another type: already reported
+        return CONTRACT, CONTRACT  # absent means the first contract; another type is already reported
     check.fields(api, {"min": int, "max": int}, "/api")
     low, high = (api.get(key, CONTRACT) for key in ("min", "max"))
     if not (isinstance(low, int) and isinstance(high, int)):
@@ -252,7 +250,7 @@ def _check_tool(tool: Any, pointer: str, check: _Check) -> None:
         check.fault(pointer, f"a tool must be an object, not {_type_of(tool)}")
         return
     check.fields(tool, _TOOL_FIELDS, pointer)
-    for key in _NEEDED:
+    for key in _REQUIRED:
         if key not in tool:
             check.fault(pointer, f"the tool has no {key!r}")
     kind, name = tool.get("kind"), tool.get("name")

@@ -1,4 +1,4 @@
-"""Where a module's files are, found without importing anything, not even its parents."""
+"""Find a module's files without importing anything, not even its parents."""
 
 # Strings and os.path: a listing handles thousands of names, and Path costs it several times more.
 # ruff: noqa: PTH113, PTH116, PTH118
@@ -34,16 +34,16 @@ class Package:
 
 
 def find_package(name: str, listings: Mapping[str, frozenset[str]], home: str | None = None) -> Package | None:
-    """Find a top-level package as the import system would, on these directories alone.
+    """Find a top-level package as the import system does, in these directories.
 
     Args:
         name: Without dots: a dotted name would import the parent.
         listings: Directory -> names in it, in path order.
-        home: The directory whose part of a namespace package is wanted.
+        home: The directory whose part of a namespace package is preferred.
 
     Returns:
-        The first regular package or module on the path, else the namespace package, else what other finders (those
-        of editable installs) say, else None.
+        The first regular package or module on the path, else the namespace package, else the result of other finders
+        (those of editable installs), else None.
     """
     namespace: str | None = None
     for directory, names in listings.items():
@@ -63,10 +63,10 @@ def find_package(name: str, listings: Mapping[str, frozenset[str]], home: str | 
 def _ask_finders(name: str) -> Package | None:
     for finder in sys.meta_path:
         if finder in (BuiltinImporter, FrozenImporter, PathFinder):
-            continue  # these look where the listings do, or worse, in the current directory
+            continue  # these search the same directories, or worse, the current directory
         try:
             spec = finder.find_spec(name, None)
-        except Exception:  # noqa: BLE001, S112 - a stranger's finder that raises has not found it
+        except Exception:  # noqa: BLE001, S112 - another package's finder that raises has not found it
             continue
         if spec is None:
             continue
@@ -78,20 +78,20 @@ def _ask_finders(name: str) -> Package | None:
 
 
 def module_file(package: Package, module: str) -> str | None:
-    """Return the file of a dotted module inside its package, None if there is none."""
+    """Return the file of a dotted module inside its package; None if it does not exist."""
     parts = module.split(".")[1:]
     if not parts:
         return package.file
     if package.directory is None:
         return None
     stem = os.sep.join((package.directory, *parts))
-    # A package wins over a module of its name, but most modules have no folder: one look saves many.
+    # A package takes precedence over a module with the same name; most modules have no folder, so one check saves many.
     init = _first_file(os.path.join(stem, "__init__")) if is_directory(stem) else None
     return init or _first_file(stem)
 
 
 def manifest_directory(package: Package, module: str) -> str | None:
-    """Return the folder where the module's manifest belongs: its first regular package, going down."""
+    """Return the folder of the module's manifest: its outermost regular package."""
     folder = package.directory
     if folder is None or package.file is not None:
         return folder
@@ -106,7 +106,7 @@ def read_file(path: str, limit: int) -> bytes | None:
     """Return up to `limit + 1` bytes of a file, also of one inside a zip archive; None if it does not exist.
 
     Raises:
-        OSError: When it exists and cannot be read.
+        OSError: It exists and cannot be read.
     """
     try:
         return read_start(path, limit + 1)
@@ -117,10 +117,10 @@ def read_file(path: str, limit: int) -> bytes | None:
 def read_start(path: str, count: int) -> bytes:
     """Return the first `count` bytes of a file on disk.
 
-    Small reads through the descriptor: a buffered file, or one large read, costs several times as much.
+    It reads small blocks from the descriptor: a buffered file, or one large read, takes several times as long.
 
     Raises:
-        OSError: When it cannot be read.
+        OSError: It cannot be read.
     """
     descriptor = os.open(path, READ_FLAGS)
     try:
@@ -134,7 +134,7 @@ def read_start(path: str, count: int) -> bytes:
 
 
 def is_directory(path: str) -> bool:
-    """Return whether this is a folder, on disk or in a zip archive."""
+    """Return whether the path is a folder, on disk or in a zip archive."""
     try:
         return stat.S_ISDIR(os.stat(path).st_mode)
     except _ABSENT as error:
@@ -144,7 +144,7 @@ def is_directory(path: str) -> bool:
 
 
 def is_file(path: str) -> bool:
-    """Return whether this is a file, on disk or in a zip archive."""
+    """Return whether the path is a file, on disk or in a zip archive."""
     try:
         return stat.S_ISREG(os.stat(path).st_mode)
     except _ABSENT as error:
@@ -154,7 +154,7 @@ def is_file(path: str) -> bool:
 
 
 def _may_be_zipped(error: OSError) -> bool:
-    # "Not a directory" says that a parent is a file; Windows does not tell the two apart.
+    # "Not a directory" means that a parent is a file; Windows does not distinguish the two errors.
     return isinstance(error, NotADirectoryError) or os.name == "nt"
 
 

@@ -1,4 +1,4 @@
-"""Distributions that are no directories: zip archives and foreign finders, read through `importlib.metadata`."""
+"""Distributions outside directories: in zip archives and from other finders, read with `importlib.metadata`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from strands_cli.errors import Finding, Where
 
 
 def scan_archive(archive: str, seen: Scan) -> None:
-    """Scan one path entry that is a file; a file that is no zip archive holds nothing."""
+    """Scan a path entry that is a file; a file that is not a zip archive is ignored."""
     try:
         if not zipfile.is_zipfile(archive):
             return
@@ -25,27 +25,27 @@ def scan_archive(archive: str, seen: Scan) -> None:
         message = f"{archive} cannot be read ({error})"
         seen.findings.append(Finding("unreadable-directory", message, Where(archive), severity="warning"))
         return
-    _take_all(found, archive, seen)
+    _add_all(found, archive, seen)
 
 
 def scan_finders(seen: Scan) -> None:
-    """Ask the finders on `sys.meta_path` that other packages installed; the standard library's own is left out."""
+    """Scan with the finders on `sys.meta_path` that other packages installed, not with the standard library's."""
     for finder in sys.meta_path:
         find = getattr(finder, "find_distributions", None)
         if find is None or _reads_the_path(finder):
             continue
         try:
             found = list(find(DistributionFinder.Context()))
-        except Exception as error:  # noqa: BLE001 - a stranger's finder may raise anything
+        except Exception as error:  # noqa: BLE001 - another package's finder may raise anything
             message = f"the finder {_label(finder)} cannot list distributions ({error})"
             seen.findings.append(Finding("unreadable-directory", message, severity="warning"))
             continue
-        _take_all(found, _label(finder), seen)
+        _add_all(found, _label(finder), seen)
 
 
 def _reads_the_path(finder: object) -> bool:
     module = getattr(finder, "__module__", "") or ""
-    # The backport registers itself and walks the same directories as we do.
+    # The backport registers itself and searches the same directories again.
     return module.startswith(("importlib_metadata", "_frozen_importlib", "importlib.", "zipimport"))
 
 
@@ -54,16 +54,16 @@ def _label(finder: object) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _take_all(found: Iterable[InstalledDistribution], place: str, seen: Scan) -> None:
+def _add_all(found: Iterable[InstalledDistribution], place: str, seen: Scan) -> None:
     for installed in found:
         try:
-            _take(installed, place, seen)
+            _add(installed, place, seen)
         except Exception as error:  # noqa: BLE001 - one damaged record must not hide the others
             message = f"a distribution in {place} cannot be read ({error})"
             seen.findings.append(Finding("bad-entry-points", message, Where(place)))
 
 
-def _take(installed: InstalledDistribution, place: str, seen: Scan) -> None:
+def _add(installed: InstalledDistribution, place: str, seen: Scan) -> None:
     name = normalise(installed.metadata["Name"])
     file = f"{place}{os.sep}{name}{os.sep}entry_points.txt"
     copies = seen.records.setdefault(name, [])

@@ -1,4 +1,4 @@
-"""Where an installed tool comes from: how it was installed, into which directory, from which file and line."""
+"""The origin of an installed tool: how it was installed, into which directory, and its file and line."""
 
 # Entries of sys.path are strings and are compared as such.
 # ruff: noqa: PTH113
@@ -21,18 +21,18 @@ Place = Literal["site", "user-site", "PYTHONPATH", "path"]
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a tool comes from.
+    """The origin of a tool.
 
     Attributes:
-        install: How its distribution was installed: a wheel from an index, or what its `direct_url.json` (PEP 610)
-            says; `zip` for an archive on the path; `unknown` where that record is damaged.
-        place: What made its directory importable.
+        install: How its distribution was installed: a wheel from an index, or the kind that its `direct_url.json`
+            (PEP 610) states; `zip` for an archive on the path; `unknown` if that file is damaged.
+        place: Why its directory is importable.
         site: That directory.
-        url: What it was installed from, without credentials; None for an index.
+        url: The URL it was installed from, without credentials; None for an index.
         commit: The exact VCS commit.
-        installer: The program that installed it, as its INSTALLER file says.
+        installer: The program that installed it, from its INSTALLER file.
         file: The file that defines the tool.
-        line: 1-based line of the definition, as far as source tells.
+        line: 1-based line of the definition; None if the source does not show it.
         shadowed: Records of other copies of the distribution further down the path.
     """
 
@@ -47,12 +47,12 @@ class Provenance:
     shadowed: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the JSON shape that `list-tools --json --source` shows."""
+        """Return the JSON shape of `list-tools --json --source`."""
         return asdict(self)
 
 
 def find_provenance(record: ToolRecord, catalog: Catalog) -> Provenance:
-    """Read where a tool comes from; costs a few files and one syntax tree, so only for those who ask."""
+    """Return the origin of a tool; it reads a few files and parses one, so a plain listing does without."""
     copies = catalog.seen.records[record.distribution]
     dist_info = copies[0][1]
     origin = _origin(dist_info, record.path)
@@ -71,19 +71,19 @@ def find_provenance(record: ToolRecord, catalog: Catalog) -> Provenance:
 
 
 def find_sources(record: ToolRecord, catalog: Catalog) -> frozenset[str]:
-    """Return how and where a tool is installed in the words of a policy rule; costs one small file.
+    """Return how and where a tool is installed, as the sources of a policy rule; it reads one small file.
 
-    A wheel without a record of its origin came from an `index`; `unknown` is among the words where that is not told.
+    A wheel without a recorded origin has the source `index`; a tool with an unreadable origin has `unknown`.
     """
     copies = catalog.seen.records.get(record.distribution)
     if not copies:
         return frozenset({"unknown"})
     install = _origin(copies[0][1], record.path).install
     place = _place(record.path)
-    words: set[str] = {"index" if install == "wheel" else install}
+    sources: set[str] = {"index" if install == "wheel" else install}
     if record.registered_by is not None:
-        words.add("hook")
-    return frozenset(words | ({place} if place in ("user-site", "PYTHONPATH") else set()))
+        sources.add("hook")
+    return frozenset(sources | ({place} if place in ("user-site", "PYTHONPATH") else set()))
 
 
 def _origin(dist_info: str, directory: str) -> Origin:
@@ -94,7 +94,7 @@ def _place(directory: str) -> Place:
     real = os.path.realpath(directory)
     if real == os.path.realpath(site.getusersitepackages()):
         return "user-site"
-    # Site directories first: naming one in PYTHONPATH again does not change where it comes from.
+    # Site directories first: PYTHONPATH may name one of them again.
     if real in {os.path.realpath(known) for known in site.getsitepackages()}:
         return "site"
     entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)

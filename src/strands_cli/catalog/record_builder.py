@@ -1,4 +1,4 @@
-"""One record for each declared tool, from its manifest, else its source, else only its name."""
+"""Build the record of each declared tool from its manifest, else its source, else only its name."""
 
 # Strings and os.path: a listing handles thousands of names, and Path costs it several times more.
 # ruff: noqa: PTH110, PTH118
@@ -14,7 +14,7 @@ from strands_cli.catalog.distributions import Distribution, EntryPoint, Scan
 from strands_cli.catalog.manifest import CONTRACT, FILE_NAME, MANY, MAX_BYTES, TOOL_NAME, Manifest, parse_manifest
 from strands_cli.catalog.module_files import Package, find_package, manifest_directory, module_file, read_file
 from strands_cli.catalog.tool_record import ToolRecord, summarise
-from strands_cli.errors import Finding, Where, did_you_mean
+from strands_cli.errors import Finding, Where, suggest
 
 _VALUE = re.compile(r"([\w.]+)\s*(?::\s*([\w.]+)\s*)?(?:\[.*\]\s*)?")
 
@@ -22,7 +22,7 @@ Manifests = dict[str, "tuple[Manifest | None, str | None]"]
 
 
 def build_records(distribution: Distribution, seen: Scan) -> list[ToolRecord]:
-    """Make the records of one distribution; what is wrong with it goes to `seen.findings`."""
+    """Return the records of one distribution; its faults go to `seen.findings`."""
     manifests: Manifests = {}
     builder = _Builder(distribution, seen, manifests)
     records = [builder.record(entry_point) for entry_point in distribution.entry_points]
@@ -31,17 +31,17 @@ def build_records(distribution: Distribution, seen: Scan) -> list[ToolRecord]:
 
 
 class _Builder:
-    """The state of reading one distribution: its manifests, each read once."""
+    """Build the records of one distribution, reading each of its manifests once."""
 
     def __init__(self, distribution: Distribution, seen: Scan, manifests: Manifests) -> None:
         self.distribution = distribution
         self.seen = seen
         self.manifests = manifests
-        # (entry, name) of each entry point; of a class, suite or provider the entry alone, its members have own names.
+        # (entry, name) of each entry point, and (entry, None): the members of a class or suite have other names.
         self.declared: set[tuple[str, str | None]] = set()
 
     def record(self, entry_point: EntryPoint) -> ToolRecord:
-        """Make the record of one entry point."""
+        """Return the record of one entry point."""
         value = _VALUE.fullmatch(entry_point.value)
         module, attribute = (value[1], value[2]) if value else ("", None)
         entry = _plain(f"{module}:{attribute}" if attribute else module) or entry_point.value
@@ -62,7 +62,7 @@ class _Builder:
         return self._described(bare, package)
 
     def check_leftovers(self) -> None:
-        """Report tools that a manifest lists and no entry point declares: nothing would ever load them."""
+        """Report tools that a manifest lists and no entry point declares: they are never loaded."""
         for manifest, _ in self.manifests.values():
             for index, tool in enumerate(manifest.tools if manifest else ()):
                 identity = (_plain(tool["entry"]), None if tool["kind"] in MANY else tool["name"])
@@ -101,16 +101,16 @@ class _Builder:
         return self._broken(record, "bad-tool-name", message, where, fix)
 
     def _moduleless(self, record: ToolRecord, where: Where) -> ToolRecord:
-        message = f"the tool '{record.name}' of '{record.distribution}' names the module '{record.module}', which is "
+        message = f"the tool '{record.name}' of '{record.distribution}' names the module '{record.module}', which "
         top = record.module.partition(".")[0]
         if os.path.exists(top) or os.path.exists(f"{top}.py"):
-            message += "only found in the current directory, which is never searched"
+            message += "is only in the current directory, which is never searched"
             return self._broken(record, "missing-module", message, where, "run from another directory")
         fix = f"reinstall it: pip install --force-reinstall {record.distribution}"
-        return self._broken(record, "missing-module", message + "not there", where, fix)
+        return self._broken(record, "missing-module", message + "does not exist", where, fix)
 
     def _has_module(self, package: Package, module: str) -> bool:
-        # A namespace package is a folder and no file; it is there if it was found.
+        # A namespace package is a folder without a file.
         return module_file(package, module) is not None or (package.file is None and module == package.name)
 
     def _described(self, record: ToolRecord, package: Package) -> ToolRecord:
@@ -152,11 +152,11 @@ class _Builder:
         return manifest, fault if manifest is None else None
 
     def _other_contract(self, record: ToolRecord, manifest: Manifest) -> ToolRecord:
-        message = f"'{record.distribution}' speaks calling contract {manifest.contracts}, this strands-cli {CONTRACT}"
+        message = f"'{record.distribution}' has calling contract {manifest.contracts}, this strands-cli {CONTRACT}"
         finding = Finding("manifest-version", message, Where(manifest.file, pointer="/api"))
         if finding not in self.seen.findings:
             self.seen.findings.append(finding)
-        lacking = _lacking(record, [f"a strands-cli that speaks calling contract {manifest.contracts}"])
+        lacking = _lacking(record, [f"a strands-cli with calling contract {manifest.contracts}"])
         return replace(lacking, manifest=manifest.file, members=None)
 
     def _undescribed(self, record: ToolRecord, package: Package, manifest: Manifest, renamed: bool) -> ToolRecord:
@@ -164,16 +164,15 @@ class _Builder:
         if renamed:
             message = f"the manifest gives the entry of '{record.name}' another name"
             return self._broken(record, "manifest-untrue", message, where)
-        close = did_you_mean(record.entry, [tool["entry"] for tool in manifest.tools])
         message = f"the manifest does not describe '{record.name}' ({record.entry})"
-        fix = f"its nearest entry is {close!r}" if close else None
+        fix = suggest(record.entry, [tool["entry"] for tool in manifest.tools])
         self.seen.findings.append(Finding("manifest-untrue", message, where, fix, severity="warning"))
         return _from_source(record, package, self.seen)
 
     def _required(self, record: ToolRecord) -> ToolRecord:
         if not record.requires:
             return record
-        from strands_cli.catalog.requirements import unmet  # most tools require nothing
+        from strands_cli.catalog.requirements import unmet  # most tools have no requirements
 
         return _lacking(record, unmet(record.requires, self.seen))
 
@@ -194,7 +193,7 @@ def _lacking(record: ToolRecord, missing: list[str]) -> ToolRecord:
 
 
 def _filled(record: ToolRecord, tool: Mapping[str, Any], manifest: Manifest) -> ToolRecord:
-    # A new object: `replace` looks at every field, which a thousand tools pay for.
+    # Not `replace`: it reads every field of the old record, which a listing of a thousand tools notices.
     return ToolRecord(
         name=record.name,
         distribution=record.distribution,
@@ -222,7 +221,7 @@ def _filled(record: ToolRecord, tool: Mapping[str, Any], manifest: Manifest) -> 
 
 
 def _joined(record: ToolRecord, tools: list[Mapping[str, Any]], manifest: Manifest) -> ToolRecord:
-    """Make one record of a class, suite or provider from what the manifest says of each member."""
+    """Return one record for a class, suite or provider from the manifest's tool objects, one for each member."""
     members = tuple(replace(_filled(record, tool, manifest), name=tool["name"], parent=record.name) for tool in tools)
     first = tools[0]
     return replace(
@@ -239,18 +238,18 @@ def _joined(record: ToolRecord, tools: list[Mapping[str, Any]], manifest: Manife
 
 
 def _merged_requires(tools: list[Mapping[str, Any]]) -> dict[str, Any]:
-    # One entry point is loaded as a whole, so it needs what any of its members needs.
+    # One entry point is loaded as a whole, so it needs the requirements of all its members.
     merged: dict[str, Any] = {}
     for tool in tools:
-        for word, wanted in tool.get("requires", {}).items():
+        for key, wanted in tool.get("requires", {}).items():
             if isinstance(wanted, list):
-                merged[word] = list(dict.fromkeys([*merged.get(word, ()), *wanted]))
+                merged[key] = list(dict.fromkeys([*merged.get(key, ()), *wanted]))
             else:
-                merged[word] = ",".join(dict.fromkeys([*merged.get(word, "").split(","), wanted])).strip(",")
+                merged[key] = ",".join(dict.fromkeys([*merged.get(key, "").split(","), wanted])).strip(",")
     return merged
 
 
 def _from_source(record: ToolRecord, package: Package, seen: Scan) -> ToolRecord:
-    from strands_cli.catalog.from_source import describe  # parses Python; tools with a manifest need none of it
+    from strands_cli.catalog.from_source import describe  # parses Python; tools with a manifest do not need it
 
     return describe(record, package, seen)

@@ -1,4 +1,4 @@
-"""Whether this machine has what a tool requires; imports neither the tool nor what it asks for."""
+"""Check a tool's requirements on this machine without importing the tool or its requirements."""
 
 # Strings and os.path: a listing handles thousands of names, and Path costs it several times more.
 # ruff: noqa: PTH112, PTH118
@@ -19,7 +19,7 @@ _SIMPLE_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])
 
 
 def unmet(requires: Mapping[str, Any], seen: Scan) -> list[str]:
-    """Return what is missing, each as a phrase after "needs"; nothing missing is an empty list."""
+    """Return the missing requirements, each as a phrase that follows "needs"; empty if all are met."""
     missing = [_python(requires["python"])] if "python" in requires else []
     if systems := requires.get("os"):
         missing.append(_system(systems))
@@ -32,7 +32,7 @@ def unmet(requires: Mapping[str, Any], seen: Scan) -> list[str]:
 def _python(specifier: str) -> str | None:
     running = ".".join(str(part) for part in sys.version_info[:3])
     if sys.version_info.releaselevel != "final":
-        import platform  # only pre-releases of Python have more to their version
+        import platform  # only the version of a pre-release has more parts
 
         running = platform.python_version().rstrip("+")
     return _judge(running, specifier, f"Python {specifier} (this is {running})")
@@ -87,7 +87,7 @@ def _full_requirement(text: str, seen: Scan) -> str | None:
 
 
 def _extra(name: str, extra: str, text: str, seen: Scan) -> str | None:
-    """Return what an extra of an installed distribution lacks; what its dependencies need in turn is not followed."""
+    """Return the missing part of an installed distribution's extra; only direct dependencies are checked."""
     from packaging.requirements import InvalidRequirement, Requirement
 
     from strands_cli.catalog.dist_info import open_distribution
@@ -113,7 +113,7 @@ def _extra(name: str, extra: str, text: str, seen: Scan) -> str | None:
 
 def _module(name: str, seen: Scan) -> str | None:
     if not all(part.isidentifier() for part in name.split(".")):
-        return f"the module {name!r}, which cannot be one"
+        return f"the module {name!r}, which is not a module name"
     top = name.partition(".")[0]
     if top in sys.builtin_module_names:
         return None

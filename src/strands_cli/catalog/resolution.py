@@ -1,4 +1,4 @@
-"""From a reference to the record it stands for, or the one finding that says why it stands for none."""
+"""Resolve a tool reference to its record, or to the finding with the reason why it has none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from strands_cli.catalog.distributions import Scan, normalise
 from strands_cli.catalog.module_files import Package, find_package, module_file
 from strands_cli.catalog.source_reader import SourceError
 from strands_cli.catalog.tool_record import ToolRecord
-from strands_cli.errors import Finding, InvalidInput, NotEquipped, did_you_mean
+from strands_cli.errors import Finding, InvalidInput, NotEquipped, did_you_mean, suggest
 from strands_cli.toolref import LEGACY_PACKAGE, ToolRef, ToolRefError
 from strands_cli.versions import satisfies
 
@@ -27,7 +27,7 @@ _NOT_EQUIPPED = frozenset({"tool-broken", "tool-unmet"})
 
 
 class Installed(Protocol):
-    """What resolving needs to know of the installed tools."""
+    """The part of a catalog that resolution needs."""
 
     @property
     def tools(self) -> tuple[ToolRecord, ...]:
@@ -39,18 +39,18 @@ class Installed(Protocol):
 
     @property
     def by_name(self) -> dict[str, list[ToolRecord]]:
-        """All claimants of each name."""
+        """All records that claim each name."""
 
     def version_of(self, distribution: str) -> str | None:
         """The version of any installed distribution."""
 
 
 def require(catalog: Installed, ref: ToolRef | str) -> ToolRecord:
-    """Return what a reference stands for, or raise the finding of `lookup`.
+    """Return the record that a reference names, or raise the finding of `lookup`.
 
     Raises:
-        InvalidInput: The reference has to change.
-        NotEquipped: This machine has to.
+        InvalidInput: The reference must be corrected.
+        NotEquipped: The tool cannot be used on this machine.
     """
     found = lookup(catalog, ref)
     if isinstance(found, ToolRecord):
@@ -60,7 +60,7 @@ def require(catalog: Installed, ref: ToolRef | str) -> ToolRecord:
 
 
 def lookup(catalog: Installed, ref: ToolRef | str) -> ToolRecord | Finding:
-    """Return the record that a reference stands for, or why there is none."""
+    """Return the record that a reference names, or the finding with the reason why it has none."""
     if isinstance(ref, str):
         try:
             ref = ToolRef.parse(ref)
@@ -93,7 +93,7 @@ def _checked(ref: ToolRef, record: ToolRecord) -> ToolRecord | Finding:
 
 
 def _met(ref: ToolRef, record: ToolRecord) -> ToolRecord | Finding:
-    # Not the status: a conflict that the reference has settled by naming the distribution may hide what is missing.
+    # Not the status: that is `conflict` also where the reference names the distribution and something is missing.
     if record.missing:
         return Finding("tool-unmet", f"'{ref}' cannot work on this machine: it needs {'; '.join(record.missing)}")
     return record
@@ -107,17 +107,16 @@ def _in_version(version: str | None, specifier: str) -> bool:
 
 
 def _member(ref: ToolRef, record: ToolRecord) -> ToolRecord | Finding:
-    if record.members is None:  # only loading tells which members there are
+    if record.members is None:  # the members are known only after loading
         return replace(record, name=ref.member or "", parent=record.name, members=(), kind="unknown")
     found = next((member for member in record.members if member.name == ref.member), None)
     if found is not None:
-        standing = _met(ref, record)
-        return found if isinstance(standing, ToolRecord) else standing
+        met = _met(ref, record)
+        return found if isinstance(met, ToolRecord) else met
     if not record.members:
-        return Finding("unknown-tool", f"'{ref}' names a part of '{record.name}', which is a single tool")
-    close = did_you_mean(ref.member or "", [member.name for member in record.members])
-    known = ", ".join(member.name for member in record.members)
-    fix = f"did you mean 'native:{record.name}.{close}'?" if close else f"it has: {known}"
+        return Finding("unknown-tool", f"'{ref}' names a member of '{record.name}', which is a single tool")
+    names = [member.name for member in record.members]
+    fix = suggest(ref.member or "", names, _its_tools(names), form=f"'native:{record.name}.{{}}'")
     return Finding("unknown-tool", f"'{ref}' names a tool that '{record.name}' does not have", None, fix)
 
 
@@ -129,7 +128,7 @@ def _ambiguous(ref: ToolRef, claimants: list[ToolRecord]) -> Finding:
     tail = f".{ref.member}" if ref.member else ""
     choices = " or ".join(f"'native:{owner}/{ref.name}{tail}'" for owner in owners)
     message = f"'{ref}' is provided by {' and '.join(owners)}"
-    return Finding("tool-conflict", message, None, f"name the one you mean: {choices}")
+    return Finding("tool-conflict", message, None, f"write one of them: {choices}")
 
 
 def _unknown(catalog: Installed, ref: ToolRef) -> Finding:
@@ -139,8 +138,7 @@ def _unknown(catalog: Installed, ref: ToolRef) -> Finding:
         if owner not in catalog.seen.records:
             return Finding("unknown-tool", f"{message}: it is not installed", None, f"pip install {owner}")
         names = [record.name for record in catalog.tools if record.distribution == owner]
-        close = did_you_mean(ref.name, names)
-        fix = f"did you mean 'native:{owner}/{close}'?" if close else _its_tools(names)
+        fix = suggest(ref.name, names, _its_tools(names), form=f"'native:{owner}/{{}}'")
         return Finding("unknown-tool", message, None, fix)
     message = f"'{ref}' names a tool that no installed distribution provides"
     return Finding("unknown-tool", message, None, _suggestion(catalog, ref))
@@ -160,9 +158,9 @@ def _suggestion(catalog: Installed, ref: ToolRef) -> str:
     if owner:
         return f"did you mean 'native:{owner.name}.{ref.name}'?"
     usual = f"{CONVENTION}{folded.replace('_', '-')}"
-    # Several first-party tools share a distribution whose name no convention tells, and the core keeps no list of them.
+    # Several first-party tools share a distribution with another name, and the core has no list of them.
     return (
-        f"where names follow the convention it comes with: pip install {usual}; "
+        f"by convention it comes with: pip install {usual}; "
         "first-party tools come with: pip install 'strands-cli[tools]'"
     )
 
@@ -182,7 +180,7 @@ def _elsewhere(catalog: Installed, ref: ToolRef) -> Finding:
 
 
 def _legacy(catalog: Installed, ref: ToolRef) -> ToolRecord | Finding:
-    """Take the module of an installed `strands-agents-tools`, which declares no entry points."""
+    """Return the record of a module of `strands-agents-tools`, which declares no entry points."""
     copies = catalog.seen.records.get(LEGACY_DISTRIBUTION)
     if not copies:
         message = f"'{ref}' names a tool of {LEGACY_DISTRIBUTION}, which is not installed, and the catalog has none"
@@ -211,11 +209,11 @@ def _described_legacy(ref: ToolRef, bare: ToolRecord, package: Package) -> ToolR
 
     named = replace(bare, entry=f"{bare.module}:{ref.attribute}", attribute=ref.attribute)
     try:
-        # A module with a TOOL_SPEC is the tool; of a `@tool` function or class the attribute is.
+        # The tool is the module if it has a TOOL_SPEC, else its attribute (a `@tool` function or a class).
         for record in (bare, named):
-            told = read_record(record, package)
-            if told.name == ref.name:
-                return filled(record, told)
+            found = read_record(record, package)
+            if found.name == ref.name:
+                return filled(record, found)
     except SourceError as error:
         return Finding("tool-broken", f"'{ref}' is installed but cannot be used: {error}")
-    return filled(named, told)
+    return filled(named, found)

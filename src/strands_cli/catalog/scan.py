@@ -1,4 +1,4 @@
-"""Which distributions declare tools: directories and their `entry_points.txt`, read by hand, importing nothing."""
+"""Find the distributions that declare tools: read directories and each `entry_points.txt`, importing nothing."""
 
 # Strings and os.path: a listing handles thousands of names, and Path costs it several times more.
 # ruff: noqa: PTH100, PTH109, PTH117, PTH119, PTH120, PTH208
@@ -24,25 +24,24 @@ _OWN = (BuiltinImporter, FrozenImporter, PathFinder)
 
 
 def search_path(path: Iterable[str] | None = None) -> list[str]:
-    """Return the directories that may hold plugins, in order and without repetition.
+    """Return the directories that may contain plugins, in order and without repetition.
 
-    Without an argument this is `sys.path` less the current directory, the script's directory and every relative
-    entry: a folder a person merely stands in must not become a source of plugins. A path that is given is taken as
-    it is, but for `""`.
+    By default this is `sys.path` without the current directory, the script's directory and every relative entry:
+    plugins must not come from the folder in which a person happens to work. Of an explicit path only `""` is left out.
     """
     entries = list(sys.path) if path is None else [os.fspath(entry) for entry in path]
-    kept = dict.fromkeys(entry for entry in entries if entry)
+    unique = dict.fromkeys(entry for entry in entries if entry)
     if path is not None:
-        return list(kept)
+        return list(unique)
     barred = _barred()
-    return [entry for entry in kept if os.path.isabs(entry) and _real(entry) not in barred]
+    return [entry for entry in unique if os.path.isabs(entry) and _real(entry) not in barred]
 
 
 def scan(path: Sequence[str]) -> Scan:
-    """Read what the distributions in these directories declare under the group `strands_cli.tools`.
+    """Return the distributions in these directories that declare tools in the group `strands_cli.tools`.
 
-    The rules for names, precedence and line syntax are those of `importlib_metadata`, which a test holds equal; what
-    makes that library raise is a finding here.
+    The rules for names, precedence and line syntax are those of `importlib_metadata`, which a test verifies; input
+    that makes that library raise is a finding here.
     """
     seen = Scan()
     for directory in path:
@@ -51,9 +50,9 @@ def scan(path: Sequence[str]) -> Scan:
 
 
 def scan_installed(path: Sequence[str] | None = None) -> Scan:
-    """Scan the given directories, or everything this interpreter can import from, foreign finders included."""
+    """Scan these directories, or by default everything this interpreter imports from, also with other finders."""
     seen = scan(search_path(path))
-    # The three finders of a plain interpreter find nothing that the directories do not have.
+    # The three finders of a plain interpreter only search the same directories.
     if path is None and any(hasattr(finder, "find_distributions") for finder in sys.meta_path if finder not in _OWN):
         from strands_cli.catalog.other_finders import scan_finders  # imports importlib.metadata
 
@@ -63,12 +62,12 @@ def scan_installed(path: Sequence[str] | None = None) -> Scan:
 
 def _barred() -> set[str]:
     barred = set()
-    with suppress(OSError):  # a current directory that was deleted holds no plugins
+    with suppress(OSError):  # the current directory was deleted
         barred.add(_real(os.getcwd()))
     script = sys.argv[0] if sys.argv else ""
     first = sys.path[0] if sys.path else ""
     if script and first and not sys.flags.safe_path:
-        # Python puts the script's directory first; a later entry of the same name was put there on purpose.
+        # Python puts the script's directory first; a later entry of the same name is there on purpose.
         with suppress(OSError):
             folder = _real(os.path.dirname(os.path.abspath(script)))
             if folder == _real(first) and first not in sys.path[1:]:
@@ -125,12 +124,12 @@ def _record_name(directory: str, child: str, record: str) -> str | None:
         return normalise(stem.partition("-")[0])
     if child.lower() == "egg-info" and not directory.lower().endswith(".egg"):
         return None
-    # Neither suffix tells the name (`EGG-INFO`, `Foo.DIST-INFO`), so the record has to.
-    told = read_header(record, "Name")
-    return normalise(told) if told else None
+    # These forms (`EGG-INFO`, `Foo.DIST-INFO`) do not contain the name, so it comes from the metadata.
+    stated = read_header(record, "Name")
+    return normalise(stated) if stated else None
 
 
 def _duplicate(name: str, first: str, second: str) -> Finding:
     message = f"'{name}' is installed twice in one directory; {os.path.basename(first)} is used"
-    fix = f"uninstall {name} until it is gone, then install it once"
+    fix = f"uninstall every version of {name}, then install one"
     return Finding("duplicate-distribution", message, Where(second), fix)

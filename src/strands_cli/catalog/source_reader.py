@@ -1,4 +1,4 @@
-"""What a tool's source says of it, read as a syntax tree; nothing is executed and nothing is guessed."""
+"""Read a tool's definition from the syntax tree of its source, executing and guessing nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from strands_cli.catalog.docstrings import description_of, docstring_of
-from strands_cli.catalog.settled import is_plain_suite, is_settled
+from strands_cli.catalog.fixed_names import is_fixed, is_plain_suite
 from strands_cli.catalog.static_values import UNKNOWN, Bindings, Foreign, Unknown, exported_names, is_from_python
 from strands_cli.metadata import HINTS
 
@@ -20,7 +20,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class SourceError(Exception):
-    """The source cannot be read as Python; `line` is where, if that is known."""
+    """The source is not valid Python; `line` is the place, if known."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
@@ -29,14 +29,14 @@ class SourceError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SourceTool:
-    """What source says of one tool; `None` and `"unknown"` mean that only loading tells.
+    """A tool's definition in its source; `None` and `"unknown"` mean that it is known only after loading.
 
     Attributes:
         name: The name the model sees.
-        kind: A word of `manifest.KINDS`, or `unknown`.
+        kind: One of `manifest.KINDS`, or `unknown`.
         file: The file that defines it.
         line: 1-based line of the definition.
-        certain: Whether the code, once run, can hardly say anything else.
+        certain: Whether running the code practically cannot change the definition.
         members: As in `ToolRecord`.
     """
 
@@ -54,7 +54,7 @@ class SourceTool:
 
     @property
     def complete(self) -> bool:
-        """Return whether nothing that a model needs is left to loading: all of it is literal, and stays so."""
+        """Return whether the source shows everything that a model needs: it is literal and nothing changes it."""
         if not self.certain:
             return False
         if self.kind in ("class", "suite", "provider"):
@@ -62,7 +62,7 @@ class SourceTool:
         return None not in (self.name, self.description, self.input_schema)
 
 
-# Gives a module's file and source by its dotted name, or None.
+# Returns a module's file and source by its dotted name, or None.
 ReadModule = Callable[[str], "tuple[str, bytes] | None"]
 
 
@@ -72,13 +72,13 @@ def read_tool(module: str, attribute: str | None, read_module: ReadModule) -> So
     Args:
         module: Dotted name.
         attribute: As in the entry point; None for the whole module.
-        read_module: How to get a module's source; names it does not know are unknown, not wrong.
+        read_module: Returns a module's source; for a name without source the result is unknown, not an error.
 
     Returns:
-        What the source says; a name that is imported from the same package is followed a few modules far.
+        The definition; a name that is imported from the same package is followed through a few modules.
 
     Raises:
-        SourceError: When a module's source is not Python.
+        SourceError: A module's source is not Python.
     """
     if attribute is None:
         return _read_module_tool(module, read_module)
@@ -107,7 +107,7 @@ def _read_module_tool(module: str, read_module: ReadModule) -> SourceTool:
 
 
 def _from_specs(source: _Source) -> SourceTool:
-    """Read `TOOL_SPECS`; a member without a literal name leaves all of them to loading."""
+    """Read `TOOL_SPECS`; if a member has no literal name, all members are unknown."""
     node = source.value("TOOL_SPECS")
     listed = node.elts if isinstance(node, (ast.List, ast.Tuple)) else []
     members = tuple(_from_spec(one, source, "TOOL_SPECS") for one in listed)
@@ -167,7 +167,7 @@ class _Source:
         self.file = file
         self.tree = tree
         self.doc = docstring_of(tree).split("\n\n")[0].replace("\n", " ") or None
-        self.tool_words = {"tool"} | {
+        self.tool_names = {"tool"} | {
             alias.asname or alias.name
             for node in tree.body
             if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "strands"
@@ -198,13 +198,13 @@ class _Source:
             return node.module, original
         is_package = self.file.endswith("__init__.py")
         parts = self.module.split(".")
-        kept = parts[: len(parts) - node.level + is_package]
-        return ".".join([*kept, *([node.module] if node.module else [])]) or None, original
+        parents = parts[: len(parts) - node.level + is_package]
+        return ".".join([*parents, *([node.module] if node.module else [])]) or None, original
 
     def tools(self, read_module: ReadModule) -> list[SourceTool] | None:
-        """Return what loading takes as this module's tools, or None where the source leaves that open.
+        """Return the tools that loading finds in this module, or None if the source does not show them.
 
-        Those are the tools that `__all__` names, imported ones too; without it, those defined here.
+        These are the tools that `__all__` names, also imported ones; without `__all__`, those defined here.
         """
         bindings = Bindings(self.tree.body, self._decorated)
         names: list[str] | None = list(bindings.names)
@@ -230,28 +230,28 @@ class _Source:
         return None if decorator is None else self.from_function(node, decorator)
 
     def _imported_tool(self, node: ast.ImportFrom, name: str, read_module: ReadModule) -> SourceTool | Unknown | None:
-        """Return the tool behind an imported name; what another distribution has is not looked at."""
+        """Return the tool with an imported name; other distributions are not read."""
         if is_from_python(node):
             return None
         target, original = self.imported(node, name)
         if target is None or target.partition(".")[0] != self.module.partition(".")[0]:
             return UNKNOWN
-        told = _follow(target, original, read_module, MAX_HOPS)
-        return told if told.kind == "function" else UNKNOWN
+        found = _follow(target, original, read_module, MAX_HOPS)
+        return found if found.kind == "function" else UNKNOWN
 
     def tool_decorator(self, node: Function) -> ast.expr | None:
         for decorator in node.decorator_list:
-            if _decorator_name(decorator) in self.tool_words:
+            if _decorator_name(decorator) in self.tool_names:
                 return decorator
         return None
 
     def from_function(self, node: Function, decorator: ast.expr) -> SourceTool:
-        words = _keywords(decorator)
-        # A keyword that is there but not literal makes its field unknown; one that is absent has the SDK's default.
-        name = words.get("name", node.name)
-        description = words.get("description", description_of(node) or node.name)
+        keywords = _keywords(decorator)
+        # A keyword that is not literal makes its field unknown; an absent one has the SDK's default.
+        name = keywords.get("name", node.name)
+        description = keywords.get("description", description_of(node) or node.name)
         annotations, ours = _metadata(node)
-        known = all(_decorator_name(one) in {*self.tool_words, "tool_metadata"} for one in node.decorator_list)
+        known = all(_decorator_name(one) in {*self.tool_names, "tool_metadata"} for one in node.decorator_list)
         return SourceTool(
             certain=known and _has_literal_metadata(node),
             name=name if isinstance(name, str) else None,
@@ -259,13 +259,13 @@ class _Source:
             file=self.file,
             line=node.lineno,
             description=description if isinstance(description, str) else None,
-            input_schema=_schema(words.get("inputSchema")),
+            input_schema=_schema(keywords.get("inputSchema")),
             annotations=annotations,
             strands_cli=ours,
         )
 
 
-def _from_spec(node: ast.expr, source: _Source, word: str) -> SourceTool:
+def _from_spec(node: ast.expr, source: _Source, variable: str) -> SourceTool:
     spec = _literal(node)
     last = source.module.rpartition(".")[2]
     if not isinstance(spec, dict):
@@ -273,19 +273,19 @@ def _from_spec(node: ast.expr, source: _Source, word: str) -> SourceTool:
     names = (str(spec.get("name")), last)
     functions = [name for name in names if source.definition(name)]
     function = source.function(functions[0]) if functions else None
-    said, ours = _metadata(function) if function else ({}, {})
+    hints, ours = _metadata(function) if function else ({}, {})
     return replace(
         from_tool_spec(spec, "module"),
-        certain=is_settled(source.tree, word) and function is not None and _has_literal_metadata(function),
+        certain=is_fixed(source.tree, variable) and function is not None and _has_literal_metadata(function),
         file=source.file,
         line=(function or node).lineno,
-        annotations={**said, **_mapping(spec.get("annotations"))},
+        annotations={**hints, **_mapping(spec.get("annotations"))},
         strands_cli={**ours, **_mapping(spec.get("strands_cli"))},
     )
 
 
 def from_tool_spec(spec: Mapping[str, Any], kind: str) -> SourceTool:
-    """Read a Strands `ToolSpec`, whose schemas may stand bare or under `json`."""
+    """Read a Strands `ToolSpec`, whose schemas may be under the key `json`."""
     name, description = spec.get("name"), spec.get("description")
     return SourceTool(
         name=name if isinstance(name, str) else None,
@@ -307,7 +307,7 @@ def _from_class(node: ast.ClassDef, source: _Source) -> SourceTool:
         and (decorator := source.tool_decorator(part)) is not None
     ]
     if methods:
-        # Bases and decorators may add tools of their own; only a class without any is wholly known.
+        # Bases and decorators may add other tools, so only a class without them is certain.
         certain = not node.decorator_list and all(getattr(base, "id", "") == "object" for base in node.bases)
         return replace(found, kind="class", members=tuple(methods), certain=certain)
     bases = {base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "") for base in node.bases}
@@ -318,12 +318,12 @@ def _from_class(node: ast.ClassDef, source: _Source) -> SourceTool:
 
 
 def _metadata(node: Function | ast.ClassDef) -> tuple[dict[str, Any], dict[str, Any]]:
-    words: dict[str, Any] = {}
-    for decorator in reversed(node.decorator_list):  # the outer one, which is written first, wins
+    fields: dict[str, Any] = {}
+    for decorator in reversed(node.decorator_list):  # the outer one, which is written first, takes precedence
         if _decorator_name(decorator) == "tool_metadata":
-            words.update({word: value for word, value in _keywords(decorator).items() if value is not None})
-    annotations = {hint: words.pop(word) for word, hint in {**HINTS, "title": "title"}.items() if word in words}
-    return annotations, words
+            fields.update({key: value for key, value in _keywords(decorator).items() if value is not None})
+    annotations = {hint: fields.pop(key) for key, hint in {**HINTS, "title": "title"}.items() if key in fields}
+    return annotations, fields
 
 
 def _has_literal_metadata(node: Function) -> bool:
@@ -360,7 +360,7 @@ def _literal(node: ast.expr | None) -> Any:
         return None
     try:
         value = ast.literal_eval(node)
-        # A literal may still be no data: bytes, sets, infinities and half characters have no place in a listing.
+        # Not every literal is JSON: bytes, sets, infinities and lone surrogates are not.
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None

@@ -1,4 +1,4 @@
-"""What the names of a module are bound to when it has run: a tool, no tool, or what only loading tells."""
+"""Determine what each name of a module is bound to after its import: a tool, another value, or unknown."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Unknown:
-    """Only loading tells whether it is a tool."""
+    """A value that may be a tool; only loading decides it."""
 
 
 class Foreign(Unknown):
-    """Only loading tells, but another module made it: it is no tool of this one."""
+    """An unknown value that another module made, so that it is not a tool of this one."""
 
 
 class Plain:
-    """It is no tool."""
+    """A value that is not a tool."""
 
 
 UNKNOWN, FOREIGN, PLAIN = Unknown(), Foreign(), Plain()
-# A value that is written down, or made by an operator, is no tool.
+# The value of a literal or of an operator is not a tool.
 _VALUES = (
     ast.Constant, ast.Dict, ast.List, ast.Set, ast.Tuple, ast.JoinedStr, ast.Lambda, ast.ListComp, ast.DictComp,
     ast.SetComp, ast.GeneratorExp, ast.Compare, ast.UnaryOp,
@@ -39,7 +39,7 @@ class Bindings(Generic[Tool]):
     Attributes:
         names: What each name is bound to at the end: the tool itself, `PLAIN` or `UNKNOWN`; imported names are
             their statement.
-        open_ended: Whether the module may bind names that it does not write (`from x import *`).
+        open_ended: Whether the module may bind names that are not in its source (`from x import *`).
     """
 
     def __init__(self, body: Iterable[ast.stmt], tool_of: Callable[[Function], Tool | None]) -> None:
@@ -81,7 +81,7 @@ class Bindings(Generic[Tool]):
             self.names.update(dict.fromkeys(_stored(node), UNKNOWN))
 
     def _follow_block(self, node: ast.stmt) -> None:
-        """Look at statements of which only running tells whether they do: what may bind a tool is unknown then."""
+        """Follow statements that may or may not run: a name to which they may bind a tool becomes unknown."""
         inner: Bindings[Tool] = Bindings((), self._tool_of)
         inner.names, inner._modules, inner._imported = dict(self.names), self._modules, self._imported
         for statement in _statements(node):
@@ -105,18 +105,18 @@ class Bindings(Generic[Tool]):
         return FOREIGN if self._is_foreign(node) else UNKNOWN
 
     def _is_foreign(self, node: ast.expr) -> bool:
-        """Tell whether something imported made it, and not of a function that is defined here (`tool(function)`)."""
+        """Return whether an imported callable makes the value, and not from a function of this module."""
         root = node
         while isinstance(root, (ast.Attribute, ast.Call)):
             root = root.value if isinstance(root, ast.Attribute) else root.func
         if not isinstance(root, ast.Name):
             return False
         imported = root.id in self._imported or isinstance(self.names.get(root.id), ast.ImportFrom)
-        given = [part for part in ast.walk(node) if isinstance(part, (ast.Name, ast.Lambda)) and part is not root]
-        return imported and not any(isinstance(part, ast.Lambda) or part.id in self.names for part in given)
+        arguments = [part for part in ast.walk(node) if isinstance(part, (ast.Name, ast.Lambda)) and part is not root]
+        return imported and not any(isinstance(part, ast.Lambda) or part.id in self.names for part in arguments)
 
     def _is_standard(self, node: ast.expr) -> bool:
-        """Tell whether it comes with Python, which makes no tools: `functools.cache`, `Path`, `print`."""
+        """Return whether the callable comes with Python, which makes no tools: `functools.cache`, `Path`, `print`."""
         while isinstance(node, (ast.Attribute, ast.Call)):
             node = node.value if isinstance(node, ast.Attribute) else node.func
         if not isinstance(node, ast.Name):
@@ -128,15 +128,15 @@ class Bindings(Generic[Tool]):
 
 
 def is_from_python(node: ast.ImportFrom) -> bool:
-    """Tell whether a name is imported from Python's own library, which has no tools."""
+    """Return whether a name is imported from the standard library, which has no tools."""
     return not node.level and _is_of_python(node.module or "")
 
 
 def exported_names(body: Iterable[ast.stmt], literal: object) -> list[str] | None:
-    """Return the names in `__all__` in its order, or None where it is computed.
+    """Return the names in `__all__` in its order, or None if it is computed.
 
     Args:
-        body: The statements of the module, which bind `__all__` in some way.
+        body: The statements of the module, which bind `__all__`.
         literal: The value of the assignment that binds it.
     """
     written = [node for one in body for node in ast.walk(one) if isinstance(node, ast.Name) and node.id == "__all__"]
@@ -158,7 +158,7 @@ def _statements(node: ast.AST) -> Iterator[ast.stmt]:
 
 
 def _heads(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what a compound statement has besides statements: targets of loops, `as` names, tests."""
+    """Yield the parts of a compound statement that are not statements: targets of loops, `as` names, tests."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, (ast.ExceptHandler, ast.match_case)):
             yield from _heads(child)

@@ -1,4 +1,4 @@
-"""What the catalog knows of one tool: `ToolRecord`, plain data that no import stands behind."""
+"""`ToolRecord`: the catalog's data about one tool, without an import of the tool."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ class ToolRecord:
     Attributes:
         name: What a workflow calls it: the entry point's name, or a member's own.
         distribution: Normalised name of the distribution.
-        version: The distribution's version, None where no record says it.
+        version: The distribution's version; None if its record does not state one.
         entry: The object reference as the entry point has it (`package.module:attribute`).
         entry_name: The entry point's name; for a member its parent's.
         module: The module of `entry`.
         attribute: The attribute of `entry`; None for a whole module.
-        path: The entry of `sys.path` that holds the distribution.
-        location: The top-level package's folder, or the single module's file; None where it is missing.
-        kind: A word of `manifest.KINDS`, `legacy`, or `unknown`.
-        status: `available`; `unknown` (usable, but only loading tells what it is); `unmet` (this machine lacks
-            something it requires); `conflict` (two distributions claim the name); `broken` (cannot be used).
+        path: The entry of `sys.path` that contains the distribution.
+        location: The top-level package's folder, or the single module's file; None if it is missing.
+        kind: One of `manifest.KINDS`, `legacy`, or `unknown`.
+        status: `available`; `unknown` (usable, but its definition is known only after loading); `unmet` (a requirement
+            is missing on this machine); `conflict` (two distributions claim the name); `broken` (cannot be used).
         reason: Why the status is not `available`.
-        missing: What this machine lacks, each a phrase after "needs"; a conflict can hide it from `status`.
-        description: What the model reads; None is unknown.
+        missing: The unmet requirements, each a phrase after "needs"; `status` does not show them for a conflict.
+        description: The description for the model; None is unknown.
         input_schema: JSON Schema of the input; None is unknown.
-        output_schema: JSON Schema of the result; None is not promised.
-        annotations: The MCP words (`readOnlyHint`, ...); an absent one is unknown, never safe.
-        strands_cli: Our own words (`requires_confirmation`, `capabilities`, ...).
-        requires: What must be there for it to work: `distributions`, `modules`, `python`, `os`, `env`.
-        config_schema: JSON Schema of the `config` a workflow may give it.
+        output_schema: JSON Schema of the result; None means that the tool does not promise one.
+        annotations: The MCP hints (`readOnlyHint`, ...); an absent one is unknown, never safe.
+        strands_cli: The fields of this program (`requires_confirmation`, `capabilities`, ...).
+        requires: The tool's requirements: `distributions`, `modules`, `python`, `os`, `env`.
+        config_schema: JSON Schema of the tool's `config` in a workflow.
         examples: Example inputs, with or without results, for people.
         family: A group name chosen by authors (`files`).
-        category: A second, coarser one (`data`).
+        category: A second, coarser group name (`data`).
         deprecated: `since` and `replacement`, or None.
-        manifest: Path of the manifest that said all this; None if it was read from source.
-        members: The tools of a class, suite or provider; None where only loading tells; empty for a single tool.
-        parent: For a member, the name its distribution declares it under.
-        registered_by: The hook plugin that gave the record; None for what the distribution itself declares.
+        manifest: Path of the manifest that describes the tool; None if the source does.
+        members: The tools of a class, suite or provider; None if known only after loading; empty for a single tool.
+        parent: For a member, the name of the entry point that provides it.
+        registered_by: The hook plugin that returned the record; None for a tool that the distribution declares.
     """
 
     name: str
@@ -81,11 +81,11 @@ class ToolRecord:
 
     @property
     def usable(self) -> bool:
-        """Return whether a workflow may name it without a qualifier on this machine."""
+        """Return whether a workflow on this machine may name the tool without a qualifier."""
         return self.status in ("available", "unknown")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything a person may want to know as one JSON object; members as objects of the same shape."""
+        """Return the record as a JSON object; members are objects of the same shape."""
         return {
             "name": self.ref_name,
             "status": self.status,
@@ -110,11 +110,11 @@ class ToolRecord:
 
     @property
     def source(self) -> dict[str, Any]:
-        """Return what is known without looking further than the listing did."""
+        """Return the tool's place as the listing knows it, without reading more files."""
         return {"entry": self.entry, "path": self.path, "location": self.location, "manifest": self.manifest}
 
 
 def summarise(members: Sequence[ToolRecord]) -> str:
-    """Return the description of a class, suite or provider that has none of its own: what is in it."""
-    word = "tool" if len(members) == 1 else "tools"
-    return f"{len(members)} {word}: " + ", ".join(member.name for member in members)
+    """Return a description of a class, suite or provider from the names of its members."""
+    noun = "tool" if len(members) == 1 else "tools"
+    return f"{len(members)} {noun}: " + ", ".join(member.name for member in members)

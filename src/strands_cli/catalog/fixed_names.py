@@ -1,4 +1,4 @@
-"""Whether a module, once run, can still say something else than its source shows; in doubt it can."""
+"""Whether running a module can change the definitions that its source shows; in doubt it can."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Iterator
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
-def is_settled(tree: ast.Module, name: str) -> bool:
-    """Return whether a module-level name is bound once, by a plain statement, and never spoken of again.
+def is_fixed(tree: ast.Module, name: str) -> bool:
+    """Return whether a module-level name is bound once, by a plain statement, and never used again.
 
-    Functions may read it; code that runs while the module is imported may not even do that, for it could change it.
+    Functions may read it; code that runs during the import may not, because it could change the value.
     """
     at_top = sum(isinstance(node, (ast.Assign, ast.AnnAssign)) and name in _targets(node) for node in tree.body)
     mentions = sum(isinstance(node, ast.Name) and node.id == name for node in _run_at_import(tree))
@@ -20,7 +20,7 @@ def is_settled(tree: ast.Module, name: str) -> bool:
 
 
 def is_plain_suite(tree: ast.Module) -> bool:
-    """Return whether the tools of a module are those that its top-level statements define, and no others."""
+    """Return whether the tools of a module are exactly those that its top-level statements define."""
     try:
         exported = _exported(tree)
     except (ValueError, TypeError):
@@ -38,7 +38,7 @@ def is_plain_suite(tree: ast.Module) -> bool:
 
 
 def _bound(node: ast.AST) -> list[str]:
-    """Return the names that a node binds or deletes, wherever it stands."""
+    """Return the names that a node binds or deletes."""
     if isinstance(node, (*_FUNCTIONS[:2], ast.ClassDef)):
         return [node.name]
     if isinstance(node, ast.alias):
@@ -47,15 +47,15 @@ def _bound(node: ast.AST) -> list[str]:
 
 
 def _exported(tree: ast.Module) -> list[str] | None:
-    """Return the names in `__all__`, None where there is none.
+    """Return the names in `__all__`; None without an `__all__`.
 
     Raises:
         ValueError: It is not literal, or may be changed.
-        TypeError: It is no list.
+        TypeError: It is not a list.
     """
     for node in tree.body:
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and "__all__" in _targets(node) and node.value is not None:
-            if not is_settled(tree, "__all__"):
+            if not is_fixed(tree, "__all__"):
                 raise ValueError("__all__ may be changed")
             return list(ast.literal_eval(node.value))
     return None
@@ -84,7 +84,7 @@ def _as_list(body: list[ast.stmt] | ast.expr) -> list[ast.stmt]:
 
 
 def _changes(node: ast.AST, name: str) -> bool:
-    """Return whether a node writes into what the name stands for, or makes it another thing from a function."""
+    """Return whether a node changes the name's value in place, or declares the name global in a function."""
     if isinstance(node, ast.Global):
         return name in node.names
     stores = isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, (ast.Store, ast.Del))
