@@ -116,10 +116,10 @@ def _parts() -> dict[str, Mapping[str, Any]]:
 
 
 def _field_rows(name: str, fields: Mapping[str, Any]) -> Iterator[list[str]]:
-    needed = {"tool": manifest._NEEDED, "manifest": ("manifest_version", "distribution", "tools")}.get(name, ())
+    needed = {"tool": manifest._REQUIRED, "manifest": ("manifest_version", "distribution", "tools")}.get(name, ())
     for field, kind in fields.items():
         is_number = isinstance(kind, tuple) and float in kind
-        words = "a number" if is_number else manifest._type_words(kind)
+        words = "a number" if is_number else manifest._type_names(kind)
         yield [f"`{field}`", f"{words}{', required' if field in needed else ''}", MEANINGS[name][field]]
 
 

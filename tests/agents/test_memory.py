@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.agents.memory import kept, restored
+from strands_cli.agents.memory import journal_messages, restored
 from strands_cli.errors import InvalidInput, RunFailed, RunRecordError
 from strands_cli.planning.run_request import RunRequest
 from tests.agents.kit import Site
@@ -186,7 +186,7 @@ BYTES: list[Any] = [
 
 
 def test_bytes_survive_the_way_through_json_and_random_ids_do_not() -> None:
-    stored = json.loads(json.dumps(kept(BYTES, "", structured=False)))
+    stored = json.loads(json.dumps(journal_messages(BYTES, "", structured=False)))
     assert restored(stored) == [{"role": "user", "content": BYTES[0]["content"]}]
 
 
@@ -201,4 +201,4 @@ def test_all_attempts_at_a_structured_answer_give_way_to_the_answer() -> None:
     answer = {"role": "assistant", "content": [{"text": "{}"}]}
     echo = call("echo", "success")
     tried = [task, *echo, *call("final_answer", "error"), *call("final_answer", "success")]
-    assert list(kept(tried, "{}", structured=True)) == [task, *echo, answer]
+    assert list(journal_messages(tried, "{}", structured=True)) == [task, *echo, answer]

@@ -19,7 +19,7 @@ from strands.types.exceptions import ContextWindowOverflowException, ModelThrott
 
 from strands_cli.agents.model.journaled_model import JournaledModel
 from strands_cli.agents.model.models import build_model, close_model
-from strands_cli.agents.model.retry import Retries, passes_by_itself, retry_after
+from strands_cli.agents.model.retry import Retries, is_temporary, retry_after
 from strands_cli.engine.budget import StepLimits
 from strands_cli.engine.ports import Row
 from strands_cli.engine.scope import StepScope
@@ -350,7 +350,7 @@ def boto(name: str, **given: Any) -> BaseException:
     ids=repr,
 )  # fmt: skip
 def test_errors_of_the_real_clients_that_pass(error: BaseException) -> None:
-    assert passes_by_itself(error)
+    assert is_temporary(error)
 
 
 @pytest.mark.parametrize(
@@ -367,13 +367,13 @@ def test_errors_of_the_real_clients_that_pass(error: BaseException) -> None:
     ids=repr,
 )  # fmt: skip
 def test_errors_of_the_real_clients_that_last(error: BaseException) -> None:
-    assert not passes_by_itself(error)
+    assert not is_temporary(error)
 
 
 def test_errors_that_lead_to_each_other_end() -> None:
     one, two = ValueError(), ValueError()
     one.__cause__, two.__cause__ = two, one
-    assert not passes_by_itself(one)
+    assert not is_temporary(one)
     assert retry_after(one, 0.0) is None
 
 

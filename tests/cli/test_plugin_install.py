@@ -288,7 +288,7 @@ def test_the_folder_one_stands_in_chooses_neither_pip_nor_index(person: Person, 
 SWAP = """
 import pathlib, sys
 from strands_cli.errors import NotEquipped
-from strands_cli.plugins.install.download import fetch, put_in
+from strands_cli.plugins.install.download import fetch, install_fetched
 from strands_cli.plugins.install.installer import find_installer
 from strands_cli.plugins.install.requirement import read_wanted
 
@@ -297,7 +297,7 @@ installer = find_installer()
 shown = fetch(read_wanted(str(wheel)), installer, folder, lambda reason: False)
 wheel.write_bytes(other.read_bytes())
 try:
-    put_in(shown, installer, folder, lacks=False)
+    install_fetched(shown, installer, folder, lacks=False)
 except NotEquipped as error:
     print(error.message)
 """

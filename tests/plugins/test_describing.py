@@ -186,7 +186,7 @@ def test_what_is_described_is_what_a_run_would_load(form: str) -> None:
 def test_the_process_that_imports_a_plugin_writes_what_the_reader_read(form: str, tmp_path: Path) -> None:
     source, attribute, kind, names = FORMS[form]
     (tmp_path / "foo.py").write_text(source)
-    found = load_apart(tmp_path, "foo", attribute or None).told
+    found = load_apart(tmp_path, "foo", attribute or None).tool
     single = kind in ("module", "function", "agent_tool")
     assert (found.kind, [tool.name for tool in ([found] if single else found.members or ())]) == (kind, names)
     _, described = imported(run(source), attribute)

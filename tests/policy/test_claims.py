@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strands_cli.policy import CAPABILITIES, Request, Rule, decide
-from strands_cli.policy.tool_claims import NOTHING_SAID, Said, tightened
+from strands_cli.policy.tool_claims import NO_CLAIMS, Claims, tightened
 from tests.policy.test_decide import requests, rules, strength
 from tests.wordings import Wording
 
@@ -22,28 +22,28 @@ garbage: st.SearchStrategy[Any] = st.sampled_from(
 words = st.dictionaries(st.sampled_from(HINTS), garbage)
 abilities = st.none() | garbage | st.dictionaries(st.sampled_from([*CAPABILITIES, "flying"]), garbage)
 claimed = st.builds(
-    lambda hints, confirms, when, able: Said(
+    lambda hints, confirms, when, able: Claims(
         hints, {"requires_confirmation": confirms, "read_only_when": when, "capabilities": able}
     ),
     words, garbage, garbage, abilities,
 )  # fmt: skip
 
 
-def told(request: Request, said: Said) -> Request:
+def told(request: Request, said: Claims) -> Request:
     return replace(request, annotations=said.annotations, claims=said.claims)
 
 
 @settings(deadline=None, max_examples=300)
 @given(st.lists(rules, max_size=5), requests, claimed)
-def test_a_claim_of_somebody_nobody_vouches_for_only_tightens(some: list[Rule], request: Request, said: Said) -> None:
-    known = Said(request.annotations, request.claims)
+def test_a_claim_of_somebody_nobody_vouches_for_only_tightens(some: list[Rule], request: Request, said: Claims) -> None:
+    known = Claims(request.annotations, request.claims)
     assert strength(some, told(request, tightened(known, said))) >= strength(some, request)
 
 
 @settings(deadline=None)
 @given(requests, claimed)
-def test_a_claim_alone_is_never_the_reason_for_a_yes(request: Request, said: Said) -> None:
-    unknown = replace(told(request, tightened(NOTHING_SAID, said)), read_only_now=False)
+def test_a_claim_alone_is_never_the_reason_for_a_yes(request: Request, said: Claims) -> None:
+    unknown = replace(told(request, tightened(NO_CLAIMS, said)), read_only_now=False)
     assert decide([], unknown).effect == "ask"
 
 
@@ -75,15 +75,15 @@ def test_only_a_tool_that_is_known_to_leave_the_network_alone_passes_where_the_n
     ],
 )
 def test_a_claim_is_weighed_beside_what_is_known(known: Any, said: Any, effect: str, wording: Wording) -> None:
-    both = tightened(Said(known, {}), Said(said, {}))
+    both = tightened(Claims(known, {}), Claims(said, {}))
     decision = decide([], Request(("x",), both.annotations, both.claims))
     assert decision.effect == effect
     wording(decision.rule)
 
 
 def test_a_claimed_ability_adds_to_the_known_ones_and_takes_none_away() -> None:
-    known = Said({}, {"capabilities": {"network": ["a.example"], "subprocess": False}})
-    both = tightened(known, Said({}, {"capabilities": {"network": [], "subprocess": True}}))
+    known = Claims({}, {"capabilities": {"network": ["a.example"], "subprocess": False}})
+    both = tightened(known, Claims({}, {"capabilities": {"network": [], "subprocess": True}}))
     assert both.claims["capabilities"] == {"network": ["a.example"], "subprocess": True}
 
 

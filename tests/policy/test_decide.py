@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 from strands_cli.policy import (
     CAPABILITIES,
-    LEVELS,
     SOURCES,
     Decision,
     Request,
     Rule,
     decide,
     grant_of,
-    own_decision,
     strongest,
 )
+from strands_cli.policy.decision import own_decision
+from strands_cli.policy.rule import LEVELS
 
 STRENGTH = {"allow": 0, "ask": 1, "deny": 2}
 NAMES = ("file_read", "file_write", "shell")

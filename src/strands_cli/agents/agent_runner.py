@@ -14,7 +14,7 @@ from strands.tools.executors import ConcurrentToolExecutor
 from strands.types.exceptions import EventLoopException, StructuredOutputException
 
 from strands_cli.agents.compaction import CompactedHistory, Context
-from strands_cli.agents.memory import kept, restored
+from strands_cli.agents.memory import journal_messages, restored
 from strands_cli.agents.model import JournaledModel, ReplayModel, answer_class, explain_error, require_input, unwrap
 from strands_cli.agents.window import WindowedHistory
 from strands_cli.engine import AgentAnswer, AgentRequest, StepScope
@@ -24,9 +24,9 @@ from strands_cli.secrets import Redactor
 from strands_cli.tools import CheckedTool, Order, PermissionCheck, Toolbox
 from strands_cli.workflow import Recording
 
-# How often a wrong structured answer is given back to be corrected.
-MENDING_TURNS = 1
-# Given the agent's plan and the step's key, returns the model to ask; a recording has other turns for each step.
+# How often the model may correct a wrong structured answer.
+CORRECTION_TURNS = 1
+# Returns the model for an agent's plan and a step's key; a recording has other turns for each step.
 ModelSource = Callable[[PlannedAgent, str], Model]
 
 
@@ -42,10 +42,10 @@ class SdkAgentRunner:
         self._context = context or Context()
 
     async def run_agent(self, request: AgentRequest, scope: StepScope) -> AgentAnswer:
-        """Run the agent to its end.
+        """Run the agent until it answers.
 
         Raises:
-            StrandsCliError: why it stopped; a provider's own error becomes `RunFailed`.
+            StrandsCliError: The agent stopped without an answer; a provider's own error becomes `RunFailed`.
         """
         request = _without_secrets(request, self._check.redactor)
         require_input(request)
@@ -65,7 +65,7 @@ class SdkAgentRunner:
             conversation_manager=history,
             # The SDK's default sleeps up to two minutes in silence.
             retry_strategy=None,
-            # It starts all calls of a turn at once; which of them wait for which is decided before that.
+            # It starts all calls of a turn at once; `Order` decides which call waits for which.
             tool_executor=ConcurrentToolExecutor(),
         )
         scope.cancel = agent.cancel
@@ -77,10 +77,11 @@ class SdkAgentRunner:
             return answer
         restated = isinstance(history, (CompactedHistory, WindowedHistory)) and history.changed
         added = agent.messages if restated else agent.messages[len(request.history) :]
-        return replace(answer, messages=kept(added, answer.text, structured=schema is not None), restated=restated)
+        messages = journal_messages(added, answer.text, structured=schema is not None)
+        return replace(answer, messages=messages, restated=restated)
 
     async def _answer(self, request: AgentRequest, result: Any, scope: StepScope) -> AgentAnswer:
-        """Return what the agent said, which also goes to the notes."""
+        """Return the agent's answer, and append it to the notes."""
         schema = request.output_schema
         text, output = response_text(result), None
         if schema is not None:
@@ -114,27 +115,27 @@ class SdkAgentRunner:
             )
         if not response_text(result).strip():
             raise RunFailed(
-                f"the agent '{request.agent.id}' ended without a word: the model answered nothing",
-                fix="say in its prompt what it shall answer, or choose another model",
+                f"the agent '{request.agent.id}' ended without text: the model's answer is empty",
+                fix="describe the answer in its prompt, or choose another model",
             )
         return result
 
 
 def _without_secrets(request: AgentRequest, redactor: Redactor) -> AgentRequest:
-    """Return the request as a model may see it, whatever a file or a person has put into its prompts."""
+    """Return the request with secrets redacted from its prompts, also those from files and persons."""
     prompt, system_prompt = redactor.text(request.prompt), redactor.text(request.system_prompt)
     return replace(request, prompt=prompt, system_prompt=system_prompt)
 
 
 def _answer_model(request: AgentRequest, scope: StepScope) -> type[BaseModel] | None:
-    """Return what the SDK asks the model to fill in; after one answer to correct, the next wrong one ends the step."""
+    """Return the class for the SDK's structured output; after `CORRECTION_TURNS` a wrong answer ends the step."""
     if request.output_schema is None:
         return None
     refused: list[str] = []
 
     def refuse(problem: str) -> None:
         refused.append(problem)
-        if len(refused) > MENDING_TURNS:
+        if len(refused) > CORRECTION_TURNS:
             scope.stop(_no_answer(request, problem))
 
     return answer_class(request.output_schema, refuse)
@@ -142,7 +143,7 @@ def _answer_model(request: AgentRequest, scope: StepScope) -> type[BaseModel] | 
 
 def _no_answer(request: AgentRequest, problem: str) -> InvalidAnswer:
     return InvalidAnswer(
-        f"invalid_output: the agent '{request.agent.id}' gave no answer in the form asked for: {problem}",
+        f"invalid_output: the agent '{request.agent.id}' did not answer in the required form: {problem}",
         fix="describe the form in its prompt, or choose a model that can call tools",
     )
 
@@ -155,9 +156,9 @@ def response_text(result: Any) -> str:
 def model_source(
     models: Mapping[str, Model], recordings: Mapping[str, Recording], *, below: bool = False
 ) -> ModelSource:
-    """Return where models come from: one per agent for the whole run, or the turns that a recording has for a step.
+    """Return the source of models: one for each agent of the run, or a replay of a recording's turns for a step.
 
-    With `below` the recordings are of a workflow that is a tool: they know its keys without those of the call.
+    With `below` the workflow is a tool, and its recordings have its keys without the prefix of the call.
     """
 
     def source(agent: PlannedAgent, key: str) -> Model:

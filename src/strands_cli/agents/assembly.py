@@ -1,4 +1,4 @@
-"""Put together what a run needs: loaded tools, the permission check before them, models, and the two ports."""
+"""Assemble the tools, permission checks, models and ports of a run."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """The two ports of the engine that this room implements, and what they hold; `redactor` hides the run's secrets.
+    """The engine's two ports for agents and tools, and their resources; `redactor` hides the run's secrets.
 
-    `inner` are those of the workflows that are tools of this one.
+    `inner` are the workers of workflows that are tools of this one.
     """
 
     agents: SdkAgentRunner
@@ -67,17 +67,17 @@ class Workers:
 
     @property
     def warnings(self) -> list[str]:
-        """What a person should know before the run begins."""
+        """The warnings for a person before the run begins."""
         return [*(line for workers in self.inner for line in workers.warnings), *self.toolbox.warnings]
 
     async def close(self) -> list[str]:
-        """Close tools that have state and the models' connections; return what went wrong, one line each."""
+        """Close tools with state and the models' connections; return the failures, one line each."""
         problems = [problem for workers in self.inner for problem in await workers.close()]
         problems += await self.toolbox.close()
         for name, model in self.models.items():
             try:
                 await close_model(model)
-            except Exception as error:  # noqa: BLE001 - a provider's client; the run's result stands
+            except Exception as error:  # noqa: BLE001 - a provider's client may raise anything; the run's result is valid
                 problems.append(f"closing the model of '{name}' failed: {type(error).__name__}: {error}")
         return problems
 
@@ -88,14 +88,14 @@ async def assemble(
     given: GivenTools | None = None,
     tell: Tell | None = None,
 ) -> Workers:
-    """Load every tool and model of a plan before its first effect; `tell` hears which plugin's import takes long.
+    """Load every tool and model of a plan before its first effect; `tell` is called for a slow import of a plugin.
 
     Raises:
-        NotEquipped: a tool or a provider's client cannot be loaded.
-        Denied: a tool is not what its manifest says.
-        InvalidInput: the value of a secret is written where the record would keep it.
+        NotEquipped: A tool or a provider's client cannot be loaded.
+        Denied: A tool differs from its manifest.
+        InvalidInput: The value of a secret is written in a place that the journal stores.
     """
-    # In a thread: a program that prints a secret may take its time.
+    # In a thread: a program that prints a secret may be slow.
     plans = list({one.file: one for one in (*all_workflows_in(plan), plan)}.values())
     values = {one.file: await asyncio.to_thread(all_secrets, one) for one in plans}
     for own in values.values():
@@ -109,7 +109,7 @@ async def assemble(
 
 @dataclass(frozen=True, slots=True)
 class _Assembly:
-    """What a workflow and those that are its tools share: the values of secrets by file, and how tools are loaded."""
+    """The state that a workflow shares with the workflows that are its tools: secrets by file, and loading."""
 
     values: Mapping[str, Mapping[str, str]] = field(repr=False)
     redactor: Redactor
@@ -117,7 +117,7 @@ class _Assembly:
     tell: Tell | None
 
     async def workers(self, plan: Plan, workspace: Mapping[str, Any], *, below: bool = False) -> Workers:
-        """Load one workflow, and those that are its tools; `below` tells that it is one itself."""
+        """Return the workers of a workflow and of the workflows that are its tools; `below` if it is a tool itself."""
         inner: dict[str, Workers] = {}
         try:
             for own in workflows_in(plan.called()).values():
@@ -130,7 +130,7 @@ class _Assembly:
             raise
 
     def _serving(self, plan: Plan) -> Serving | None:
-        """Return what the plan's MCP servers need, if it has any."""
+        """Return the settings for the plan's MCP servers; None without servers."""
         if not plan.spec.tools.mcp:
             return None
         from strands_cli.tools.mcp import Serving  # half a second, for workflows with servers only
@@ -176,7 +176,7 @@ def _joined(
     }  # fmt: skip
     live = [agent for agent in plan.agents.values() if agent.model.provider != "replay"]
     models = {agent.id: model_of(agent.model, plan.hooks) for agent in live}
-    # A recording of its own knows nothing of the call; one of the workflow around it has the whole keys.
+    # A tool's own recording has keys without the call's prefix; one of the outer workflow has the whole keys.
     source = model_source(models, recordings, below=below and plan.spec.runtime.recording is not None)
     models |= {f"{name}, summaries": model for name, model in context.summarizers.items()}
     runner, caller = (
@@ -187,16 +187,16 @@ def _joined(
 
 
 def _workspace_of(plan: Plan, around: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the file tools of a workflow may touch that is a tool: the directory of the run, its own mounts."""
+    """Return the workspace of a workflow that is a tool: the run's directory, and the mounts of that workflow."""
     mounts = {name: str((plan.base_dir / path).absolute()) for name, path in plan.spec.env.mounts.items()}
     return {**around, "mounts": mounts}
 
 
 def context_of(plan: Plan, workspace: Mapping[str, Any]) -> Context:
-    """Return what keeps the agents' conversations small: models for summaries, and the notes file.
+    """Return the context policy of a plan, with its models for summaries and its notes file.
 
     Raises:
-        ArtifactError: the notes file is not inside the workspace's `root`.
+        ArtifactError: The notes file is not inside the workspace's `root`.
     """
     policy = plan.spec.context_policy
     notes = None
@@ -214,10 +214,10 @@ def context_of(plan: Plan, workspace: Mapping[str, Any]) -> Context:
 
 
 def require_callable(plan: Plan, toolbox: Toolbox) -> None:
-    """Check, now that all tools are known, that each step has what it needs.
+    """Check, with all tools loaded, that each step can call its tools.
 
     Raises:
-        InvalidInput: two tools of a step's agent have one name, or a tool-call step names several tools.
+        InvalidInput: Two tools of a step's agent have the same name, or a tool-call step names several tools.
     """
     for step in (placed.step for placed in plan.spec.pattern.steps()):
         if isinstance(step, AgentStep):
@@ -233,10 +233,10 @@ def require_callable(plan: Plan, toolbox: Toolbox) -> None:
 
 
 def redactor_of(plan: Plan) -> Redactor:
-    """Return what hides the providers' keys, also those written in options, and personal data if the workflow asks."""
+    """Return the redactor for providers' keys, also those in options, and for personal data if the workflow sets it."""
     written = set()
     for agent in plan.agents.values():
-        provider = PROVIDERS.get(agent.model.provider)  # what a plugin's options hold, only it knows
+        provider = PROVIDERS.get(agent.model.provider)  # only a plugin knows its own options
         place = provider.key_place if provider else None
         written.add(value_at(agent.model.options, place) if place else None)
     personal = plan.spec.security.guardrails.pii_redaction
@@ -251,8 +251,8 @@ async def toolbox_caller(
     tell: Tell | None = None,
     hooks: Hooks | None = None,
 ) -> CheckedToolCaller:
-    """Load tools that a person calls by hand and return what calls them through the permission check."""
-    # No workflow says where they are: the environment variables of their names.
+    """Load tools that a person calls directly, and return their caller with the permission check."""
+    # Without a workflow, secrets come from the environment variables with their names.
     values = {name: os.environ[name] for tool in tools for name in secrets_declared(tool) if os.environ.get(name)}
     redactor = Redactor.of_environment(os.environ).union(Redactor(values.values()))
     hide_in_output(redactor)
@@ -261,7 +261,7 @@ async def toolbox_caller(
 
 
 def tools_of_plan(plan: Plan) -> list[PlannedTool]:
-    """Return every tool that an agent or a step of the plan may call, and those that its composites call."""
+    """Return every tool that an agent or a step of the plan may call, and the tools that composites call."""
     return list(with_parts(plan.called(), of_others=False))
 
 

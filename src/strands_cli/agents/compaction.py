@@ -1,4 +1,4 @@
-"""Keeps the conversations of agents small: summaries of their oldest messages, and notes that steps leave behind."""
+"""Limit the conversations of agents: summaries of their oldest messages, and notes from steps."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from strands_cli.workflow import Compaction, Window
 if TYPE_CHECKING:
     from strands.agent import Agent
 
-# About as many UTF-8 bytes make a token of the common vocabularies; what an image costs depends on its size.
+# The approximate number of UTF-8 bytes in a token of the common vocabularies; an image's tokens depend on its size.
 BYTES_PER_TOKEN = 4
 BLOB_TOKENS = 1500
 MESSAGE_TOKENS = 4
-# Of a model whose window is known, and where the workflow sets no limit: the rest is for prompt, tools and answer.
+# The default limit of the conversation for a model with a known window: the rest is for prompt, tools and answer.
 SHARE_OF_WINDOW = 0.7
 # A summary must save at least this share of the limit, or each further message would cost another one.
 WORTH_IT = 0.1
@@ -52,7 +52,7 @@ Summarize = Callable[[Sequence[Any]], Awaitable[str]]
 
 
 def tokens_in(value: Any) -> int:
-    """Estimate the tokens of messages, or of any part of one, without a tokenizer."""
+    """Return an estimate of the tokens in messages, or in any part of one, without a tokenizer."""
     if isinstance(value, str):
         size = len(value) if value.isascii() else len(value.encode("utf-8", "replace"))
         return -(-size // BYTES_PER_TOKEN)
@@ -67,14 +67,14 @@ def tokens_in(value: Any) -> int:
 
 
 def split_point(messages: Sequence[Any], policy: Compaction, limit: int | None) -> int:
-    """Return how many of the oldest messages a summary shall replace; 0 where none can be spared.
+    """Return how many of the oldest messages a summary replaces; 0 if none can be replaced.
 
-    A tool's result is never parted from its call, and the latest message always stays.
+    A tool's result is never separated from its call, and the latest message always remains.
 
     Args:
         messages: The conversation.
-        policy: How many of the latest messages stay, and which share is summarised at least.
-        limit: The estimate that the rest should fit; without one all that may be summarised is.
+        policy: The number of latest messages that remain, and the minimum share to summarize.
+        limit: The maximum estimate for the remaining messages; None summarizes as many as possible.
     """
     most = min(len(messages) - policy.preserve_recent_messages, len(messages) - 1)
     points = [point for point in range(2, most + 1) if not holds(messages[point], "toolResult")]
@@ -90,8 +90,8 @@ def split_point(messages: Sequence[Any], policy: Compaction, limit: int | None) 
 def with_summary(messages: Sequence[Any], point: int, summary: str) -> list[Any]:
     """Return the conversation with a summary in place of its first `point` messages.
 
-    Where the rest begins with the user's words, the summary goes in front of them: some providers refuse two messages
-    of the user in a row.
+    If the rest begins with a user message, the summary becomes part of it, because some providers refuse two user
+    messages in a row.
     """
     block = {"text": SUMMARY + summary}
     rest = list(messages[point:])
@@ -124,10 +124,10 @@ def _json(value: Any) -> str:
 
 
 class CompactedHistory(ConversationManager):
-    """Puts a summary in place of the oldest messages before a request that would be too long, or that was.
+    """Replaces the oldest messages by a summary before a request over the limit, and after one that was too long.
 
-    The SDK's own summarising manager calls its model in a loop of its own and swallows errors; here each summary is
-    one journaled model call of the step, and a failing one ends the step.
+    The SDK's own summarizing manager calls its model in its own loop and swallows errors; here each summary is one
+    journaled model call of the step, and a failing one ends the step.
 
     Attributes:
         changed: Whether a summary has replaced messages.
@@ -142,20 +142,20 @@ class CompactedHistory(ConversationManager):
         self.changed = False
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
-        """Look at the conversation before each model call."""
+        """Check the conversation before each model call."""
         super().register_hooks(registry, **kwargs)
         registry.add_callback(BeforeModelCallEvent, self._before_call)
 
     def apply_management(self, agent: Agent, **kwargs: Any) -> None:
-        """Leave the conversation as it is: it is looked at before the next request."""
+        """Do nothing: the conversation is checked before the next request."""
 
     def reduce_context(self, agent: Agent, e: Exception | None = None, **kwargs: Any) -> None:
-        """Note that a request was too long, so that the next one is preceded by a summary.
+        """Remember that a request was too long, so that a summary precedes the next one.
 
-        That one sums up all it may, so that after it nothing is left to sum up and the next overflow is raised.
+        That summary replaces as many messages as possible, so a second overflow raises.
         """
         if split_point(agent.messages, self._policy, None) == 0:
-            raise e or RunFailed("the conversation is too long, and nothing of it may be summarised")
+            raise e or RunFailed("the conversation is too long, and none of its messages may be summarized")
         self._overflowed = True
 
     async def _before_call(self, event: BeforeModelCallEvent) -> None:
@@ -167,16 +167,16 @@ class CompactedHistory(ConversationManager):
             point = split_point(messages, self._policy, self._limit)
         self._overflowed = False
         if point:
-            # In place: the list is the agent's own.
+            # In place, because the list belongs to the agent.
             messages[:] = with_summary(messages, point, await self._summarize(messages[:point]))
             self.changed = True
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The `context_policy` of a workflow: how conversations are cut or summarised, and where notes go.
+    """The `context_policy` of a workflow: the window or the compaction of conversations, and the notes file.
 
-    `summarizers` are models by agent; an agent without one sums up with its own model.
+    `summarizers` are models by agent; an agent without one summarizes with its own model.
     """
 
     compaction: Compaction | None = None
@@ -188,16 +188,16 @@ class Context:
     def history(
         self, agent: PlannedAgent, model: Model, scope: StepScope, redactor: Redactor, earlier: int = 0
     ) -> ConversationManager | None:
-        """Return what keeps one step's conversation, which begins with so many messages of earlier steps.
+        """Return the manager of one step's conversation, which begins with `earlier` messages of earlier steps.
 
-        None where the provider keeps it on its server.
+        None if the provider stores the conversation on its server.
         """
         if model.stateful:
             return None
         if self.window is not None:
             return WindowedHistory(self.window, earlier)
         if self.compaction is None or not self.compaction.enabled:
-            # The history is sent as it is: what is cut, and when, must be the workflow's decision.
+            # The whole history is sent: only the workflow may limit it.
             return NullConversationManager()
         summarizer = self.summarizers.get(agent.id, model)
 
@@ -207,7 +207,7 @@ class Context:
         return CompactedHistory(self.compaction, summarize, model.context_window_limit)
 
     async def noted(self, system_prompt: str, scope: StepScope) -> str:
-        """Return the system prompt with the latest notes; a resumed step sees those that it saw when it began."""
+        """Return the system prompt with the latest notes; a resumed step gets the notes of its first start."""
         if self.notes is None or not self.include_last:
             return system_prompt
         effect = scope.notes_effect("notes", {"file": self.notes.path.name, "include_last": self.include_last})
@@ -220,7 +220,7 @@ class Context:
         return system_prompt + NOTES.format(notes="\n\n".join(texts)) if texts else system_prompt
 
     async def leave_note(self, agent: PlannedAgent, text: str, scope: StepScope, redactor: Redactor) -> None:
-        """Append what a step answered to the notes, once, however often the step is resumed."""
+        """Append a step's answer to the notes, once even if the step is resumed."""
         if self.notes is None:
             return
         text = redactor.text(text)
@@ -236,10 +236,10 @@ class Context:
 async def _summary(
     messages: Sequence[Any], agent: PlannedAgent, model: Model, scope: StepScope, redactor: Redactor
 ) -> str:
-    """Return a summary of messages by one journaled model call.
+    """Return a summary of messages from one journaled model call.
 
     Raises:
-        StrandsCliError: the call failed, or the answer is empty or cut off.
+        StrandsCliError: The call fails, or the answer is empty or cut off.
     """
     settings = agent.summarizer or agent.model
     journaled = JournaledModel(model, settings, scope, redactor, label="summary")

@@ -1,4 +1,4 @@
-"""What the MCP servers of workflows say of their tools: each server is started for it, asked, and stopped."""
+"""Read the tool definitions of workflows' MCP servers: start each server, list its tools, and stop it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from strands_cli.planning import Plan
     from strands_cli.workflow import McpServer
 
-# Where a finding stands that keeps a server from being started; others are about running the workflow.
+# The places of findings that prevent the start of a server; others concern only a run of the workflow.
 _OF_SERVERS = ("/tools/mcp", "/env/secrets")
 Definitions = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
@@ -29,10 +29,10 @@ async def ask_servers(plan: Plan) -> Definitions:
     """Return the definitions of all tools of a workflow's servers, by the server's id and the tool's name.
 
     Raises:
-        StrandsCliError: one cannot be started, or must not be.
+        StrandsCliError: A server cannot be started, or must not be.
     """
-    standing = [found for found in plan.findings if found.where and found.where.pointer.startswith(_OF_SERVERS)]
-    require_runnable(replace(plan, findings=tuple(standing)))
+    relevant = [found for found in plan.findings if found.where and found.where.pointer.startswith(_OF_SERVERS)]
+    require_runnable(replace(plan, findings=tuple(relevant)))
     return await _asked(plan, plan.spec.tools.mcp)
 
 
@@ -44,13 +44,13 @@ async def _asked(plan: Plan, servers: Iterable[McpServer]) -> Definitions:
 
 
 async def lock_servers(plans: Sequence[Plan]) -> dict[str, LockedServer]:
-    """Return the servers that workflows use, those of workflows in them too, as a lock has them.
+    """Return the servers that workflows and their nested workflows use, as values of a lock.
 
     Raises:
-        InvalidInput: two workflows mean different servers by one name.
-        StrandsCliError: one cannot be started, or must not be.
+        InvalidInput: Two workflows use the same name for different servers.
+        StrandsCliError: A server cannot be started, or must not be.
     """
-    require_one_meaning(plans)
+    require_unique_servers(plans)
     locked: dict[str, LockedServer] = {}
     for plan in _all(plans):
         wanted = [one for one in _used(plan) if f"mcp:{one.id}" not in locked]
@@ -64,25 +64,25 @@ async def lock_servers(plans: Sequence[Plan]) -> dict[str, LockedServer]:
 
 
 def unasked_servers(plans: Sequence[Plan]) -> dict[str, LockedServer]:
-    """Return the same without starting any: their tools are not known."""
-    require_one_meaning(plans)
+    """Return the same values without starting a server, so that the tools are unknown."""
+    require_unique_servers(plans)
     servers = [one for plan in _all(plans) for one in _used(plan)]
     return {f"mcp:{one.id}": LockedServer(f"mcp:{one.id}", reached_by(one)) for one in servers}
 
 
-def require_one_meaning(plans: Sequence[Plan]) -> None:
-    """Check that a lock can have one server of each name.
+def require_unique_servers(plans: Sequence[Plan]) -> None:
+    """Check that each name stands for one server, as a lock requires.
 
     Raises:
-        InvalidInput: it cannot.
+        InvalidInput: Two workflows use the same name for different servers.
     """
     found: dict[str, tuple[str, str]] = {}
     for plan in _all(plans):
         for server in _used(plan):
-            meant = canonical_json([reached_by(server), dict(server.env), dict(server.headers)])
-            other, file = found.setdefault(server.id, (meant, plan.file))
-            if other != meant:
-                message = f"{plan.file} and {file} mean different MCP servers by '{server.id}'"
+            definition = canonical_json([reached_by(server), dict(server.env), dict(server.headers)])
+            other, file = found.setdefault(server.id, (definition, plan.file))
+            if other != definition:
+                message = f"{plan.file} and {file} use the name '{server.id}' for different MCP servers"
                 raise InvalidInput(message, findings=[Finding("duplicate-id", message, fix="rename one of them")])
 
 

@@ -1,4 +1,4 @@
-"""Secrets that Amazon Web Services keep: a value of Secrets Manager, or a parameter of Systems Manager."""
+"""Secrets from Amazon Web Services: a value of Secrets Manager, or a parameter of Systems Manager."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _DENIED = ("AccessDeniedException", "AccessDenied", "UnrecognizedClientException
 
 
 class RemoteSecrets:
-    """Reads the secrets of one run; each service is opened when a secret of it is first asked for.
+    """Reads the secrets of one run; it connects to a service with its first secret.
 
     Args:
-        region: Where they are if neither the environment, the profile nor the secret's own name says so.
+        region: The region if neither the environment, the profile nor the secret's own name has one.
     """
 
     def __init__(self, region: str | None = None) -> None:
@@ -32,7 +32,7 @@ class RemoteSecrets:
         """Return a secret's value.
 
         Raises:
-            SecretFault: it has none here. No message holds anything of a value, nor what a service said of itself.
+            SecretFault: It cannot be read. The message contains neither a part of a value nor the service's own text.
         """
         name = secret.path or secret.key
         # The clients raise errors of many packages: botocore, urllib3, ssl, and ValueError for an endpoint.
@@ -46,7 +46,7 @@ class RemoteSecrets:
         if value is None:
             raise SecretFault(f"the secret '{secret.name}' of {name} is not text", "store it as a text")
         if len(value.encode()) > MAX_BYTES:
-            fix = "store the value and nothing else in it"
+            fix = "store only the value"
             raise SecretFault(f"the secret '{secret.name}' is longer than {MAX_BYTES} bytes", fix)
         return _field(secret, name, value)
 
@@ -90,9 +90,9 @@ _ASK: dict[str, Callable[[Any, str], str | None]] = {
 
 
 def _field(secret: SecretReference, name: str, value: str) -> str:
-    """Return the field `key` of a JSON object at `path`, else the value as it is.
+    """Return the field `key` of a JSON object at `path`, else the whole value.
 
-    Secrets Manager keeps several values of one service as an object; without `path` the object itself is meant.
+    Secrets Manager stores several values of one service as an object; without `path` the value is the object itself.
     """
     if secret.source != "secrets_manager" or not secret.path:
         return value
@@ -104,13 +104,13 @@ def _field(secret: SecretReference, name: str, value: str) -> str:
         return value
     found = fields.get(secret.key)
     if isinstance(found, bool) or not isinstance(found, (str, int, float)):
-        message = f"the secret '{secret.name}' is not there: {name} is a JSON object that has no text '{secret.key}'"
-        raise SecretFault(message, "let `key` name one of its fields")
+        message = f"the secret '{secret.name}' is missing: {name} is a JSON object without a text '{secret.key}'"
+        raise SecretFault(message, "set `key` to one of its fields")
     return str(found)
 
 
 def _region_of(name: str) -> str | None:
-    """Return the region that an Amazon resource name holds (arn:aws:ssm:REGION:...)."""
+    """Return the region in an Amazon resource name (arn:aws:ssm:REGION:...)."""
     parts = name.split(":")
     return parts[3] or None if len(parts) > 4 and parts[0] == "arn" else None
 
@@ -120,18 +120,18 @@ def _explained(secret: SecretReference, name: str, error: Exception) -> SecretFa
     code = str((response or {}).get("Error", {}).get("Code", "")) or type(error).__name__
     what = f"the secret '{secret.name}' cannot be read from {secret.source} ({name})"
     if code in _NOT_THERE:
-        fix = "correct `path` (or `key`, where there is none), or the region: AWS_REGION"
-        return SecretFault(f"{what}: there is none of this name", fix)
+        fix = "correct `path` (or `key`, without a `path`), or the region: AWS_REGION"
+        return SecretFault(f"{what}: no secret has this name", fix)
     if code in _DENIED or code in ("NoCredentialsError", "PartialCredentialsError", "TokenRetrievalError"):
         fix = "check with: aws sts get-caller-identity; set AWS_PROFILE or the keys of a user who may read it"
         return SecretFault(f"{what}: {code}", fix)
     if code == "NoRegionError":
-        return SecretFault(f"{what}: no region is known", "set AWS_REGION, or runtime.region")
+        return SecretFault(f"{what}: the region is unknown", "set AWS_REGION, or runtime.region")
     return SecretFault(f"{what}: {code}", "try it by hand with the aws command line")
 
 
 def all_secrets(plan: Plan) -> dict[str, str]:
-    """Return the value of every secret of a run, those of services too. Raises as `read_secrets` does."""
+    """Return the value of every secret of a run, also those from services; it raises like `read_secrets`."""
     remote = RemoteSecrets(plan.spec.runtime.region)
     try:
         return read_secrets(plan, remote=remote.read)

@@ -4,7 +4,7 @@ from strands_cli.catalog.catalog import join_records as join_records
 from strands_cli.catalog.catalog import scan_tools as scan_tools
 from strands_cli.catalog.definition_diff import by_identity as by_identity
 from strands_cli.catalog.definition_diff import differences as differences
-from strands_cli.catalog.definition_diff import drift as drift
+from strands_cli.catalog.definition_diff import manifest_differences as manifest_differences
 from strands_cli.catalog.definition_diff import shortened as shortened
 from strands_cli.catalog.dist_info import RecordedFile as RecordedFile
 from strands_cli.catalog.dist_info import open_distribution as open_distribution

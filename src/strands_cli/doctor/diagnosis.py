@@ -22,12 +22,12 @@ CORE = "core checks"
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """All that the doctor has found.
+    """The results of `strands doctor`.
 
     Attributes:
-        lines: Every line with the plugin it comes from, the core's first.
-        layers: The walls of the operating system, as they are here.
-        engines: The engines of installed tools that were tested.
+        lines: Every check with the plugin it comes from, the core's first.
+        layers: The protection layers of this operating system.
+        engines: The tested engines of installed tools.
     """
 
     lines: tuple[tuple[str, Check], ...]
@@ -36,7 +36,7 @@ class Examination:
 
 
 class CoreChecks:
-    """The lines of the core; what one check provokes is a line of its own and hides no other."""
+    """The core's checks; a check that raises becomes a line of its own and does not hide the others."""
 
     def __init__(self, settings: Settings, folder: Path, hooks: Hooks, not_tested: str | None) -> None:
         self._settings = settings
@@ -46,10 +46,10 @@ class CoreChecks:
         self.engines: tuple[Engine, ...] = ()
 
     def check(self, context: HookContext) -> list[Check]:
-        """Look at the machine and at what is set up."""
+        """Return the checks of the machine and of the setup."""
         catalog = self._hooks.discover(context)
         environ, settings, folder = os.environ, self._settings, self._folder
-        looks: list[tuple[str, Callable[[], Iterable[Check]]]] = [
+        checks: list[tuple[str, Callable[[], Iterable[Check]]]] = [
             ("python", machine.check_python),
             ("strands-cli", lambda: machine.check_program(catalog.seen, environ)),
             ("dependencies", lambda: machine.check_dependencies(catalog.seen)),
@@ -64,7 +64,7 @@ class CoreChecks:
             ("terminal", lambda: machine.check_terminal(environ)),
             ("environment", lambda: machine.check_variables(environ)),
         ]
-        return [check for name, look in looks for check in _looked(name, look)]
+        return [line for name, check in checks for line in _run_check(name, check)]
 
     def _test_engines(self, catalog: Catalog, rules: Sequence[Rule]) -> list[Check]:
         if self._not_tested is not None:
@@ -74,20 +74,20 @@ class CoreChecks:
         return lines
 
 
-def _looked(name: str, look: Callable[[], Iterable[Check]]) -> list[Check]:
+def _run_check(name: str, check: Callable[[], Iterable[Check]]) -> list[Check]:
     try:
-        return list(look())
-    except Exception as error:  # noqa: BLE001 - a doctor that dies of what it finds helps nobody
-        return [Check(name, "failed", f"it cannot be looked at: {type(error).__name__}: {error}", None)]
+        return list(check())
+    except Exception as error:  # noqa: BLE001 - a check that raises must not hide the others
+        return [Check(name, "failed", f"the check failed: {type(error).__name__}: {error}", None)]
 
 
 def examine(settings: Settings, folder: Path, *, with_engines: bool = True) -> Examination:
-    """Look at everything.
+    """Run every check.
 
     Args:
         settings: This machine's settings.
-        folder: Where one stands: its project policy, lock and workflows are looked at.
-        with_engines: Whether tools may test their engines, in processes of their own.
+        folder: The folder whose project policy, lock and workflows are checked.
+        with_engines: Whether tools may test their engines, in child processes.
     """
     from strands_cli.planning import load_policy
 
@@ -95,9 +95,9 @@ def examine(settings: Settings, folder: Path, *, with_engines: bool = True) -> E
     try:
         policy = load_policy(settings, folder)
         if policy.locked:
-            not_tested = "policy lets nothing run that no lock vouches for"
-    except StrandsCliError:  # a line says so
-        policy, not_tested = Policy(), "no rule is known while a policy file is wrong"
+            not_tested = "policy requires a lock"
+    except StrandsCliError:  # a check reports it
+        policy, not_tested = Policy(), "the rules are unknown while a policy file is not valid"
     hooks = open_hooks(hook.word for hook in policy.hooks)
     checks = CoreChecks(settings, folder, hooks, not_tested)
     context = HookContext(rules=policy.rules)

@@ -1,4 +1,4 @@
-"""Who else can change what a run obeys, or read what it must not show: owners and modes of files (POSIX only)."""
+"""Check the owners and modes of files (POSIX only): whether other users can change or read files of a run."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ from strands_cli.errors import StrandsCliError
 from strands_cli.hooks import Check
 
 NAME = "permissions"
-# A folder of data may hold thousands of files that could be workflows, and large ones.
+# A folder of data may contain thousands of files that could be workflows, and large ones.
 _MOST, _LARGEST = 200, 1_000_000
 
 
 def check_modes(settings: Settings, folder: Path, path: list[str], platform: str = sys.platform) -> Iterator[Check]:
-    """Look at the owner and the mode of everything that a run obeys or keeps.
+    """Check the owner and the mode of everything that a run reads or stores.
 
-    The policy files of the operator and the person are not among them: reading them says the same, before each run.
+    The policy files of the operator and the person are left out: reading them before each run checks the same.
 
     Args:
         settings: This machine's settings.
-        folder: Where one stands: its workflows, policy and lock.
+        folder: The folder whose workflows, policy and lock are checked.
         path: The directories that plugins are imported from.
-        platform: As `sys.platform`; on Windows there are no such modes, and one line says so.
+        platform: As `sys.platform`; Windows has no such modes, and one line reports that.
     """
     if platform == "win32":
-        yield Check(NAME, "ok", "not looked at: this system has no modes of files")
+        yield Check(NAME, "ok", "not checked: this system has no modes of files")
         return
-    looked, bad = 0, []
+    checked, bad = 0, []
     for what, place, private in _places(settings, folder, path):
         problem = _problem(place, private=private)
-        looked += problem is not None
+        checked += problem is not None
         if problem:
             bad.append(Check(NAME, "warning", f"{what} {place}: {problem}", _fix(place, private=private)))
     yield from bad
     if not bad:
-        yield Check(NAME, "ok", f"{looked} files and folders looked at; no other user can change them")
+        yield Check(NAME, "ok", f"{checked} files and folders checked; no other user can change them")
 
 
 def _places(settings: Settings, folder: Path, path: list[str]) -> Iterator[tuple[str, Path, bool]]:
-    """Yield what is looked at: what it is, where, and whether others must not even read it."""
+    """Yield a description, a path, and whether others must not read it."""
     from strands_cli.lock import lock_file
 
-    yield "the records of runs in", settings.runs_dir, False
+    yield "the journals of runs in", settings.runs_dir, False
     yield "the folder", folder, False
     yield "the policy file", folder / PROJECT_POLICY, False
     yield "the lock", lock_file(folder), False
@@ -59,9 +59,9 @@ def _places(settings: Settings, folder: Path, path: list[str]) -> Iterator[tuple
 
 
 def _workflows(folder: Path) -> Iterator[tuple[Path, list[tuple[str, Path]]]]:
-    """Yield the workflows of a folder with the files of their secrets; what is no sound workflow is left out.
+    """Yield the workflows of a folder with the files of their secrets; other and invalid files are left out.
 
-    Only the first 200 files by name are looked at, and none larger than 1 MB.
+    Only the first 200 files by name are read, and none larger than 1 MB.
     """
     from strands_cli.planning import SUFFIXES, is_workflow
     from strands_cli.workflow import load_spec, read_document
@@ -78,12 +78,12 @@ def _workflows(folder: Path) -> Iterator[tuple[Path, list[tuple[str, Path]]]]:
         except StrandsCliError:
             continue
         if spec is not None:
-            kept = [secret for secret in spec.env.secrets if secret.source == "file"]
-            yield file, [(one.name or one.key, folder / Path(one.path or "").expanduser()) for one in kept]
+            secrets = [secret for secret in spec.env.secrets if secret.source == "file"]
+            yield file, [(one.name or one.key, folder / Path(one.path or "").expanduser()) for one in secrets]
 
 
 def _problem(place: Path, *, private: bool) -> str | None:
-    """Return who else can do what to a place: empty if nobody, None if there is nothing."""
+    """Return what other users can do to a file; empty if nothing, None if the file does not exist."""
     try:
         found = place.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""What `strands doctor` looks at of the machine: Python, the program, the SDK, disk, terminal, environment."""
+"""The checks of the machine: Python, the program, the SDK, disk, terminal, environment."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 
 from strands_cli.catalog import Scan
 from strands_cli.config import Settings
-from strands_cli.errors import did_you_mean
+from strands_cli.errors import suggest
 from strands_cli.hooks import Check
 from strands_cli.versions import satisfies
 
 PROGRAM = "strands"
 OURS = "strands-cli"
-# Every variable of that prefix that this program or the SDK reads.
+# Every variable with this prefix that this program or the SDK reads.
 VARIABLES = (
     "STRANDS_CUSTOM_TOOL_ALLOWLIST",
     "STRANDS_DEBUG",
@@ -25,13 +25,13 @@ VARIABLES = (
     "STRANDS_RUNS_DIR",
     "STRANDS_USER_AGENT_EXTRA",
 )
-# Locks of SQLite are not kept there, or not by all machines that mount it.
+# Locks of SQLite do not work there, or not between all machines that mount it.
 _SHARED = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "afs", "ceph", "lustre", "gfs")
 _LOW, _FULL = 500_000_000, 20_000_000
 
 
 def check_python() -> Iterator[Check]:
-    """Say which Python this is, and on what."""
+    """Report the Python version and the platform."""
     import platform
 
     where = f"{platform.python_implementation()} {platform.python_version()} on {platform.platform()}"
@@ -39,7 +39,7 @@ def check_python() -> Iterator[Check]:
 
 
 def check_program(seen: Scan, environ: Mapping[str, str]) -> Iterator[Check]:
-    """Say which strands-cli this is, and whether another one is found first on PATH."""
+    """Report the strands-cli version, and whether another program comes first on PATH."""
     import strands_cli
 
     home = Path(strands_cli.__file__).parent
@@ -50,13 +50,13 @@ def check_program(seen: Scan, environ: Mapping[str, str]) -> Iterator[Check]:
     if not found:
         yield Check("PATH", "warning", f"no '{PROGRAM}' is on PATH; this one is in {mine}", f"add {mine} to PATH")
     elif found[0] in others:
-        message = f"'{PROGRAM}' is {found[0]}{_whose(found[0])}, another one than this, which is in {mine}"
+        message = f"'{PROGRAM}' is {found[0]}{_origin(found[0])}, not this one, which is in {mine}"
         yield Check("PATH", "warning", message, f"put {mine} first on PATH, or remove the other")
-    elif whose := _whose(found[0]):
-        message = f"'{PROGRAM}' is {found[0]}{whose}: it has taken the place of this one"
+    elif origin := _origin(found[0]):
+        message = f"'{PROGRAM}' is {found[0]}{origin}: it has replaced this one"
         yield Check("PATH", "warning", message, f"uninstall the other and reinstall {OURS}, or: python -m strands_cli")
     elif others:
-        message = f"this '{PROGRAM}' is found first; there is another: {others[0]}{_whose(others[0])}"
+        message = f"this '{PROGRAM}' is found first; there is another: {others[0]}{_origin(others[0])}"
         yield Check("PATH", "ok", message)
     else:
         yield Check("PATH", "ok", f"'{PROGRAM}' is {found[0]}")
@@ -71,10 +71,10 @@ def _program_in(entry: str) -> Path | None:
     return Path(found).absolute() if found else None
 
 
-def _whose(program: Path) -> str:
-    """Return whose a program of our name is, ` (...)`, as far as its place or its first lines tell; else nothing.
+def _origin(program: Path) -> str:
+    """Return the package of another program named `strands`, as ` (...)`, or empty if its path and text do not show it.
 
-    Known to have one: npm's @strands-agents/cli, and strands-agents-builder, which puts its own over ours.
+    npm's @strands-agents/cli has such a program, and strands-agents-builder, which overwrites this one.
     """
     parts = program.resolve().parts
     if "node_modules" in parts:
@@ -91,7 +91,7 @@ def _whose(program: Path) -> str:
 
 
 def check_dependencies(seen: Scan) -> Iterator[Check]:
-    """Say whether the SDK, and all that strands-cli needs, is installed in a version that it supports."""
+    """Check that the SDK and the other dependencies are installed in supported versions."""
     from packaging.requirements import Requirement
 
     from strands_cli.catalog import open_distribution
@@ -111,29 +111,29 @@ def check_dependencies(seen: Scan) -> Iterator[Check]:
         elif not fits:
             bad.append(f"{requirement.name}{requirement.specifier} ({version or 'not installed'})")
     if bad:
-        yield Check("dependencies", "failed", f"needed and not there: {', '.join(bad)}", f"pip install '{OURS}'")
+        yield Check("dependencies", "failed", f"missing or not supported: {', '.join(bad)}", f"pip install '{OURS}'")
     else:
-        yield Check("dependencies", "ok", "all are installed in versions that are supported")
+        yield Check("dependencies", "ok", "all are installed in supported versions")
 
 
 def check_runs(settings: Settings) -> Iterator[Check]:
-    """Say whether records of runs can be kept: the directory, its filesystem, free space."""
+    """Check that runs can be stored: the directory, its filesystem, free space."""
     place = settings.runs_dir
     while not place.exists() and place != place.parent:
         place = place.parent
     fix = "correct its permissions, or choose another: STRANDS_RUNS_DIR or --runs-dir"
     if not place.is_dir():
-        yield Check("runs", "failed", f"{place} is not a directory, so {settings.runs_dir} cannot be", fix)
+        yield Check("runs", "failed", f"{place} is not a directory, so {settings.runs_dir} cannot be created", fix)
         return
     if not os.access(place, os.W_OK | os.X_OK):
         yield Check("runs", "failed", f"{place} cannot be written to", fix)
         return
     kind = filesystem_of(place)
     if kind is not None and kind.startswith(_SHARED):
-        message = f"{settings.runs_dir} is on a network filesystem ({kind}), which may not keep locks"
+        message = f"{settings.runs_dir} is on a network filesystem ({kind}), where locks may not work"
         yield Check("runs", "warning", message, "choose a local directory: STRANDS_RUNS_DIR")
     else:
-        yield Check("runs", "ok", f"{settings.runs_dir} ({kind or 'filesystem not known'})")
+        yield Check("runs", "ok", f"{settings.runs_dir} ({kind or 'unknown filesystem'})")
     yield _free(place)
 
 
@@ -141,45 +141,44 @@ def _free(place: Path) -> Check:
     free = shutil.disk_usage(place).free
     message = f"{free / 1e9:.1f} GB free in {place}"
     if free < _FULL:
-        return Check("disk", "failed", message, "make room")
-    return Check("disk", "warning" if free < _LOW else "ok", message, "make room" if free < _LOW else None)
+        return Check("disk", "failed", message, "free some space")
+    return Check("disk", "warning" if free < _LOW else "ok", message, "free some space" if free < _LOW else None)
 
 
 def filesystem_of(place: Path, mounts: Path = Path("/proc/self/mounts")) -> str | None:
-    """Return the kind of filesystem that a directory is on, None where this system does not tell (Linux does)."""
+    """Return the kind of a directory's filesystem; None if this system does not report it (Linux does)."""
     try:
         lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
         return None
     real, best, kind = os.path.realpath(place), "", None
     for line in lines:
-        words = line.split(" ")
-        if len(words) < 3:
+        fields = line.split(" ")
+        if len(fields) < 3:
             continue
-        point = words[1].replace("\\040", " ")
+        point = fields[1].replace("\\040", " ")
         if (real == point or real.startswith(point.rstrip("/") + "/")) and len(point) >= len(best):
-            best, kind = point, words[2]
+            best, kind = point, fields[2]
     return kind
 
 
 def check_terminal(environ: Mapping[str, str]) -> Iterator[Check]:
-    """Say whether text of any language can be shown, and whether somebody can be asked."""
+    """Check that the terminal shows text of every language, and report whether it can ask questions."""
     encoding = (getattr(sys.stdout, "encoding", None) or "none").lower()
-    talks = sys.stdin.isatty() and sys.stderr.isatty()
-    asked = "questions are put here" if talks else "nobody can be asked here"
-    message = f"{encoding}, {asked}, TERM={environ.get('TERM', '')}"
+    is_interactive = sys.stdin.isatty() and sys.stderr.isatty()
+    mode = "interactive" if is_interactive else "not interactive"
+    message = f"{encoding}, {mode}, TERM={environ.get('TERM', '')}"
     if encoding.replace("-", "") == "utf8":
         yield Check("terminal", "ok", message)
     else:
-        yield Check("terminal", "warning", f"{message}: other letters are shown escaped", "export LANG=C.UTF-8")
+        yield Check("terminal", "warning", f"{message}: other letters appear escaped", "export LANG=C.UTF-8")
 
 
 def check_variables(environ: Mapping[str, str]) -> Iterator[Check]:
-    """Say which variables that look like ours are none of ours: they do nothing."""
+    """Report variables with our prefix that have no effect."""
     named = sorted(name for name in environ if name.startswith("STRANDS_"))
     for name in (name for name in named if name not in VARIABLES):
-        guess = did_you_mean(name, VARIABLES)
-        yield Check("environment", "warning", f"nothing reads {name}", f"did you mean {guess}?" if guess else None)
+        yield Check("environment", "warning", f"{name} has no effect", suggest(name, VARIABLES, form="{}"))
     known = [name for name in named if name in VARIABLES]
     if known == named:
-        yield Check("environment", "ok", f"set: {', '.join(known)}" if known else "no variable of ours is set")
+        yield Check("environment", "ok", f"set: {', '.join(known)}" if known else "no STRANDS_ variable is set")

@@ -1,4 +1,4 @@
-"""The walls that an operating system offers: what each platform has, and what a probe finds of it here."""
+"""The protection layers of operating systems: those of each platform, and those that a probe finds on this machine."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Word = Literal["enforced", "best effort", "not available"]
+Strength = Literal["enforced", "best effort", "not available"]
 PROBE_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One wall and how far it holds on each platform, before anybody has looked at this machine.
+    """One protection layer and its strength on each platform, without a probe of this machine.
 
-    `keeps` is what it keeps whom from; `probe` its name in what the probe answers.
+    `keeps` completes the sentence "it keeps ..."; `probe` is its name in the answer of the probe.
     """
 
     name: str
     keeps: str
-    linux: Word
-    macos: Word
-    windows: Word
+    linux: Strength
+    macos: Strength
+    windows: Strength
     probe: str
 
-    def on(self, platform: str) -> Word:
-        """Return the word for a platform, as `sys.platform` names it."""
-        words: dict[str, Word] = {"linux": self.linux, "darwin": self.macos, "win32": self.windows}
-        return words.get(platform, "not available")
+    def on(self, platform: str) -> Strength:
+        """Return the strength on a platform, named as in `sys.platform`."""
+        strengths: dict[str, Strength] = {"linux": self.linux, "darwin": self.macos, "win32": self.windows}
+        return strengths.get(platform, "not available")
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A layer as it was found here: the word that holds, and what there is to say of it."""
+    """A layer as it is on this machine: its strength, and details from the probe."""
 
     layer: Layer
-    here: Word
+    here: Strength
     detail: str = ""
 
 
@@ -86,7 +86,7 @@ print(json.dumps(found))
 
 
 def find_layers(platform: str = sys.platform) -> list[Found]:
-    """Return every layer as it is on this machine; where only Linux can be asked, the platform's own word stands."""
+    """Return every layer as it is on this machine; only Linux is probed, other platforms use the table."""
     if platform != "linux":
         return [Found(layer, layer.on(platform)) for layer in LAYERS]
     answers = _probe()
@@ -94,16 +94,16 @@ def find_layers(platform: str = sys.platform) -> list[Found]:
 
 
 def _found(layer: Layer, answers: Mapping[str, Any] | str) -> Found:
-    if layer.probe in ("walk", "groups", "modes"):  # since long before any kernel that we run on
+    if layer.probe in ("walk", "groups", "modes"):  # every supported kernel has these
         return Found(layer, layer.linux)
     if isinstance(answers, str):
         return Found(layer, "not available", answers)
-    holds, detail = answers.get(layer.probe, (False, "the probe did not answer"))
-    return Found(layer, "enforced" if holds else "not available", detail)
+    works, detail = answers.get(layer.probe, (False, "the probe did not answer"))
+    return Found(layer, "enforced" if works else "not available", detail)
 
 
 def _probe() -> Mapping[str, Any] | str:
-    """Ask the kernel in a child process, or return why that did not work."""
+    """Return the answers of the kernel to a probe in a child process, or the reason why the probe failed."""
     try:
         ran = subprocess.run(  # noqa: S603 - our own program
             [sys.executable, "-I", "-S", "-c", _PROBE], stdin=subprocess.DEVNULL, capture_output=True,

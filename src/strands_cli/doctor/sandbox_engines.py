@@ -1,4 +1,4 @@
-"""Which engines of installed tools work here: each tool's own self-test, run in a process of its own."""
+"""Test the engines of installed tools: run each tool's own self-test in a child process."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from strands_cli.subprocesses import run_within
 
 SECONDS = 30.0
 MAX_ANSWER = 64 * 1024
-WORDS = ("enforced", "best effort", "not available")
+STRENGTHS = ("enforced", "best effort", "not available")
 _REFERENCE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)")
-# What the plugin prints goes where nobody reads it; only the answer itself reaches the file. Its threads end with it.
+# The plugin's output is discarded; only the answer reaches the file. The plugin's threads end with the process.
 _PROGRAM = """
 import json, os, sys
 answer = os.dup(1)
@@ -34,7 +34,7 @@ os._exit(0)
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """One engine of a tool, as its self-test found it just now; `reason` says why it is not available."""
+    """One engine of a tool, as its self-test reports it; `reason` is why it is not available."""
 
     tool: str
     name: str
@@ -44,7 +44,7 @@ class Engine:
 
 
 class EngineFault(Exception):
-    """A tool's self-test gave no answer; the message is one line."""
+    """A tool's self-test did not answer; the message is one line."""
 
 
 def find_engines(catalog: Catalog, denied: Container[tuple[str, str]] = ()) -> tuple[list[Engine], list[Check]]:
@@ -52,10 +52,10 @@ def find_engines(catalog: Catalog, denied: Container[tuple[str, str]] = ()) -> t
 
     Args:
         catalog: The installed tools.
-        denied: Tools, as distribution and name, that policy keeps from being imported; theirs is not run.
+        denied: Tools, as distribution and name, that policy denies; their self-tests do not run.
 
     Returns:
-        The engines, in the order in which each tool would choose, and a line for each tool.
+        The engines, in each tool's order of preference, and a line for each tool.
     """
     engines: list[Engine] = []
     lines: list[Check] = []
@@ -67,7 +67,9 @@ def find_engines(catalog: Catalog, denied: Container[tuple[str, str]] = ()) -> t
         try:
             found = _ask(record)
         except EngineFault as fault:
-            lines.append(Check(name, "failed", f"{record.distribution}: {fault}", "reinstall it, or tell its author"))
+            lines.append(
+                Check(name, "failed", f"{record.distribution}: {fault}", "reinstall it, or report it to its author")
+            )
             continue
         engines += found
         lines.append(_line(name, found))
@@ -88,18 +90,20 @@ def _line(name: str, found: list[Engine]) -> Check:
     chosen = next((engine for engine in found if engine.available), None)
     others = [f"{engine.name} not available: {engine.reason}" for engine in found if not engine.available]
     if chosen is None:
-        said = "; ".join(others) or "it has none"
-        return Check(name, "warning", f"the tool runs nothing here; {said}", "leave the tool out on this machine")
-    weak = [f"{layer} {words}" for layer, words in chosen.layers if words != "enforced"]
-    told = [f"{chosen.name} passed its self-test" + (f" ({', '.join(weak)})" if weak else ""), *others]
-    return Check(name, "ok", "; ".join(told))
+        reasons = "; ".join(others) or "it has no engine"
+        return Check(
+            name, "warning", f"the tool cannot run code here; {reasons}", "do not use the tool on this machine"
+        )
+    weak = [f"{layer} {strength}" for layer, strength in chosen.layers if strength != "enforced"]
+    results = [f"{chosen.name} passed its self-test" + (f" ({', '.join(weak)})" if weak else ""), *others]
+    return Check(name, "ok", "; ".join(results))
 
 
 def _ask(record: ToolRecord) -> list[Engine]:
-    """Run one tool's self-test.
+    """Return the engines that one tool's self-test reports.
 
     Raises:
-        EngineFault: It raises, exits, hangs, or answers with something else.
+        EngineFault: The self-test raises, exits, hangs, or returns another value.
     """
     reference = _REFERENCE.fullmatch(record.strands_cli["engines"])
     if reference is None:
@@ -119,13 +123,13 @@ def _ask(record: ToolRecord) -> list[Engine]:
     try:
         return [_engine(record.name, part) for part in json.loads(raw)]
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise EngineFault("its self-test answered something else than a list of engines") from None
+        raise EngineFault("its self-test did not return a list of engines") from None
 
 
 def _engine(tool: str, part: Any) -> Engine:
     name, available, reason, layers = part["engine"], part["available"], part["reason"], part["layers"]
     sound = isinstance(name, str) and isinstance(reason, str) and type(available) is bool
-    if not sound or not all(words in WORDS for words in layers.values()):
+    if not sound or not all(strength in STRENGTHS for strength in layers.values()):
         raise ValueError(part)
     return Engine(tool, name, available, reason, tuple(layers.items()))
 
@@ -133,4 +137,4 @@ def _engine(tool: str, part: Any) -> Engine:
 def _last_line(err: IO[bytes]) -> str:
     err.seek(0)
     lines = err.read(MAX_ANSWER).decode("utf-8", "replace").strip().splitlines()
-    return lines[-1][:300] if lines else "it said nothing"
+    return lines[-1][:300] if lines else "it printed nothing"

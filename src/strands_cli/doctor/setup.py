@@ -1,4 +1,4 @@
-"""What `strands doctor` looks at of what is set up: providers, tools, policy, lock, hook plugins."""
+"""The checks of the setup: providers, tools, policy, lock, hook plugins."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from strands_cli.hooks import Check
 from strands_cli.policy import Rule
 from strands_cli.providers import PROVIDERS, ModelSettings, Provider, check_extra, check_provider, has_key
 
-_SHOWN = 5
+_MOST_DIFFERENCES = 5
 
 
 def check_providers(environ: Mapping[str, str]) -> Iterator[Check]:
-    """Say of each provider whether its client is installed and its key is there; never the key."""
+    """Report for each provider whether its client is installed and its key is set; the key itself is never shown."""
     absent: list[str] = []
     ready = False
     for provider in PROVIDERS.values():
@@ -25,11 +25,11 @@ def check_providers(environ: Mapping[str, str]) -> Iterator[Check]:
         missing = list(check_extra(provider))
         keyed = has_key(provider, ModelSettings(provider.name), environ)
         if missing and keyed:
-            yield Check(f"provider {provider.name}", "warning", f"a key is there; {missing[0].message}", missing[0].fix)
+            yield Check(f"provider {provider.name}", "warning", f"its key is set; {missing[0].message}", missing[0].fix)
         elif missing:
             absent.append(provider.name)
         else:
-            check = _equipped(provider, environ)
+            check = _check_provider(provider, environ)
             ready = ready or check.message.endswith("ready")
             yield check
     if absent:
@@ -39,32 +39,32 @@ def check_providers(environ: Mapping[str, str]) -> Iterator[Check]:
         yield Check("providers", "warning", "no model provider with a key is ready", fix)
 
 
-def _equipped(provider: Provider, environ: Mapping[str, str]) -> Check:
+def _check_provider(provider: Provider, environ: Mapping[str, str]) -> Check:
     if not provider.keys and not provider.aws:
-        return _in_order(provider, "client installed; no key is looked for")
+        return _ok(provider, "client installed; it needs no key")
     found = check_provider(ModelSettings(provider.name), environ)
     lacking = [finding for finding in found if finding.code == "missing-api-key"]
     if not lacking:
-        return _in_order(provider, "client installed, key there: ready")
-    return _in_order(provider, f"client installed, no key ({' or '.join(provider.keys) or 'AWS credentials'})")
+        return _ok(provider, "client installed, key set: ready")
+    return _ok(provider, f"client installed, no key ({' or '.join(provider.keys) or 'AWS credentials'})")
 
 
-def _in_order(provider: Provider, message: str) -> Check:
+def _ok(provider: Provider, message: str) -> Check:
     return Check(f"provider {provider.name}", "ok", message)
 
 
 def check_tools(catalog: Catalog) -> Iterator[Check]:
-    """Say which installed tools cannot be used, and why."""
+    """Report the installed tools that cannot be used, with the reasons."""
     bad = [record for record in catalog.tools if not record.usable]
     for record in bad:
         message = f"'{record.name}' of {record.distribution}: {record.status}, {record.reason}"
         yield Check("tools", "failed" if record.status == "broken" else "warning", message)
     if len(bad) < len(catalog.tools):
         yield Check("tools", "ok", f"{len(catalog.tools) - len(bad)} can be used (strands list-tools)")
-        if needed := sorted({words for record in catalog.tools if record.usable for words in _conditions(record)}):
-            yield Check("tools", "ok", f"what they require is there: {', '.join(needed)}")
+        if needed := sorted({one for record in catalog.tools if record.usable for one in _conditions(record)}):
+            yield Check("tools", "ok", f"their requirements are met: {', '.join(needed)}")
     elif not bad:
-        yield Check("tools", "warning", "none is installed", "pip install 'strands-cli[tools]'")
+        yield Check("tools", "warning", "no tool is installed", "pip install 'strands-cli[tools]'")
     reasons = {record.reason for record in bad}
     for finding in catalog.findings:
         if finding.code not in ("tool-conflict",) and finding.message not in reasons:
@@ -72,7 +72,7 @@ def check_tools(catalog: Catalog) -> Iterator[Check]:
 
 
 def _conditions(record: ToolRecord) -> Iterator[str]:
-    """Yield what a tool requires of a machine, in its manifest's words."""
+    """Yield a tool's requirements of the machine, from its manifest."""
     requires = record.requires or {}
     if "python" in requires:
         yield f"Python {requires['python']}"
@@ -84,7 +84,7 @@ def _conditions(record: ToolRecord) -> Iterator[str]:
 
 
 def denied_tools(catalog: Catalog, rules: Sequence[Rule]) -> set[tuple[str, str]]:
-    """Return the tools, as distribution and name, that policy keeps from being imported."""
+    """Return the tools, as distribution and name, that policy denies, so that they must not be imported."""
     from strands_cli.planning.resolve import decided, installed_tool, is_denied_by_policy
 
     denied = set()
@@ -96,24 +96,24 @@ def denied_tools(catalog: Catalog, rules: Sequence[Rule]) -> set[tuple[str, str]
 
 
 def check_policies(settings: Settings, folder: Path) -> Iterator[Check]:
-    """Say which policy files are in force, and what is wrong with them."""
+    """Report the policy files in force, and their faults."""
     from strands_cli.planning import load_policy, policy_places
 
-    stands = [(level, path) for level, path in policy_places(settings, folder) if _is_there(path)]
+    existing = [(level, path) for level, path in policy_places(settings, folder) if _exists(path)]
     try:
         policy = load_policy(settings, folder)
     except StrandsCliError as error:
         yield from (_found("policy", finding) for finding in error.findings)
         return
-    for level, path in stands:
+    for level, path in existing:
         count = sum(rule.level == level for rule in policy.rules)
         yield Check("policy", "ok", f"{level}: {path}, {count} rule{'' if count == 1 else 's'}")
     yield from (_found("policy", finding) for finding in policy.findings)
-    if not stands:
-        yield Check("policy", "ok", "no policy file: what is installed may be used, and asks by what it says of itself")
+    if not existing:
+        yield Check("policy", "ok", "no policy file: installed tools may be used, and ask as their hints require")
 
 
-def _is_there(path: Path) -> bool:
+def _exists(path: Path) -> bool:
     try:
         return path.exists() or path.is_symlink()
     except OSError:
@@ -121,7 +121,7 @@ def _is_there(path: Path) -> bool:
 
 
 def check_lock(folder: Path, catalog: Catalog, settings: Settings) -> Iterator[Check]:
-    """Say whether the lock of a folder is what is installed."""
+    """Compare the lock of a folder with the installed distributions."""
     from strands_cli.lock import lock_file, read_lock
 
     file = lock_file(folder)
@@ -139,17 +139,17 @@ def check_lock(folder: Path, catalog: Catalog, settings: Settings) -> Iterator[C
         yield Check("lock", "failed", f"{file}: {reason}", error.fix)
         return
     found = compare_locks(lock, now)
-    for difference in found[:_SHOWN]:
+    for difference in found[:_MOST_DIFFERENCES]:
         yield Check("lock", "failed", difference.message, "strands lock --diff")
     if not found:
-        yield Check("lock", "ok", f"{file.name}: nothing differs")
+        yield Check("lock", "ok", f"{file.name}: no differences")
 
 
 def check_hooks(findings: Sequence[Finding], plugins: Sequence[str]) -> Iterator[Check]:
-    """Say which hook plugins are switched on, and which of them cannot be used."""
+    """Report the enabled hook plugins, and those that cannot be used."""
     yield from (_found("hook plugins", finding) for finding in findings)
     if not findings:
-        yield Check("hook plugins", "ok", ", ".join(plugins) if plugins else "none is switched on")
+        yield Check("hook plugins", "ok", ", ".join(plugins) if plugins else "none is enabled")
 
 
 def _found(name: str, finding: Finding) -> Check:

@@ -20,8 +20,8 @@ from strands_cli.policy.rule import Request as Request
 from strands_cli.policy.rule import Rule as Rule
 from strands_cli.policy.rule import named as named
 from strands_cli.policy.rule import names_custom as names_custom
-from strands_cli.policy.tool_claims import NOTHING_SAID as NOTHING_SAID
-from strands_cli.policy.tool_claims import Said as Said
+from strands_cli.policy.tool_claims import NO_CLAIMS as NO_CLAIMS
+from strands_cli.policy.tool_claims import Claims as Claims
 from strands_cli.policy.tool_claims import tightened as tightened
 from strands_cli.policy.tool_patterns import PatternError as PatternError
 from strands_cli.policy.tool_patterns import make_rule as make_rule

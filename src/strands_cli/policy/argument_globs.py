@@ -1,4 +1,4 @@
-"""Whether the arguments of a call fit a rule's globs: strictly for an allow, generously for an ask or a deny."""
+"""Match the arguments of a call with a rule's globs: strictly for an allow, loosely for an ask or a deny."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from typing import Any
 from strands_cli.canonical_json import canonical_json
 
 _MAX_DECODINGS = 5
-# A separator, a dot, a percent sign or a NUL that a tool may decode after we have looked.
+# A separator, a dot, a percent sign or a NUL that a tool may decode after the permission check.
 _ENCODED = ("%2f", "%5c", "%2e", "%25", "%00")
 
 
 def fits_every(value: Any, path: str, glob: str) -> bool:
-    """Return whether an argument is there and all of it fits, in a spelling that leaves no doubt.
+    """Return whether an argument is present and every value of it matches, in an unambiguous spelling.
 
     Args:
         value: The arguments of the call.
-        path: The argument's name, dotted where it is nested.
-        glob: What it may be; `*` stays within a path segment, `**` crosses.
+        path: The argument's name, dotted if it is nested.
+        glob: The glob; `*` matches within a path segment, `**` across segments.
     """
     found = list(_values(value, path.split(".")))
     return bool(found) and all(item is not _ABSENT and _fits_plainly(item, glob) for item in found)
 
 
 def fits_any(value: Any, path: str, glob: str) -> bool:
-    """Return whether anything of an argument fits, in whatever spelling; a lone `*` fits every value."""
+    """Return whether any value of an argument matches, in any spelling; a single `*` matches every value."""
     found = [item for item in _values(value, path.split(".")) if item is not _ABSENT]
     if glob in ("*", "**"):
         return bool(found)
@@ -38,14 +38,14 @@ def fits_any(value: Any, path: str, glob: str) -> bool:
 
 
 class _Absent:
-    """Stands for an argument, or an element of it, that the call does not give."""
+    """The value of an argument, or of an element of it, that the call does not contain."""
 
 
 _ABSENT = _Absent()
 
 
 def _values(value: Any, path: list[str]) -> Iterator[Any]:
-    """Yield what stands at a dotted path; lists are looked into at every level, an empty one yields nothing."""
+    """Yield the values at a dotted path; lists are searched at every level, an empty one yields nothing."""
     if isinstance(value, (list, tuple)):
         for item in value:
             yield from _values(item, path)
@@ -58,7 +58,7 @@ def _values(value: Any, path: list[str]) -> Iterator[Any]:
 
 
 def _below(value: Mapping[Any, Any], path: list[str]) -> Iterator[Any]:
-    # A key may hold dots itself, so every beginning of the path is tried as one.
+    # A key may contain dots, so every beginning of the path is tried as a key.
     ends = [end for end in range(1, len(path) + 1) if ".".join(path[:end]) in value]
     for end in ends:
         yield from _values(value[".".join(path[:end])], path[end:])
@@ -72,7 +72,7 @@ def _fits_plainly(value: Any, glob: str) -> bool:
 
 
 def _is_doubtful(text: str) -> bool:
-    """Return whether a text may mean another place than it shows."""
+    """Return whether a text may mean another path or URL than it shows."""
     for form in (text, unicodedata.normalize("NFKC", text)):
         if "\\" in form or ".." in form.split("/") or any(unicodedata.category(char)[0] == "C" for char in form):
             return True
@@ -86,7 +86,7 @@ def _is_doubtful(text: str) -> bool:
 
 
 def _spellings(value: Any) -> set[str]:
-    """Return how a value may be meant: as written, decoded, with plain separators, without detours; all casefolded."""
+    """Return the possible readings of a value, casefolded: as written, decoded, with plain separators, normalised."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     text = value if isinstance(value, str) else canonical_json(value)
@@ -119,9 +119,9 @@ def _direct(text: str) -> str:
 
 
 def matches_glob(text: str, glob: str) -> bool:
-    """Return whether the whole text fits: `?` and `*` stay within a path segment, `**` crosses; the rest is literal.
+    """Return whether the whole text matches: `?` and `*` within a path segment, `**` across; the rest is literal.
 
-    Takes time in proportion to the text, whatever the glob, since the text may come from a model.
+    The time is proportional to the text for every glob, because the text may come from a model.
     """
     machine = _machine(glob)
     states = machine.closed(1)
@@ -134,7 +134,7 @@ def matches_glob(text: str, glob: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Machine:
-    """The automaton of a glob; each number holds one bit a token, and `end` is the bit after the last."""
+    """The automaton of a glob; each number has one bit for each token, and `end` is the bit after the last."""
 
     letters: Mapping[str, int]
     anything: int
@@ -151,10 +151,10 @@ class _Machine:
         return self.closed((states & fitting) << 1 | states & loops)
 
     def closed(self, states: int) -> int:
-        """Return the states with those that are reached without a character."""
+        """Return the states and those that are reachable without a character."""
         skippable = self.within | self.across | self.optional
         while True:
-            # What is optional is itself, a star and a separator: three tokens.
+            # An optional part has three tokens: `optional`, a star and a separator.
             more = states | (states & skippable) << 1 | (states & self.optional) << 3
             if more == states:
                 return states
@@ -173,7 +173,7 @@ def _machine(glob: str) -> _Machine:
 
 
 def _tokens(glob: str) -> list[str]:
-    """Return a glob's tokens: `?`, `*`, `**`, `=x` for the letter x, `optional` before a `**/` that may be nothing."""
+    """Return a glob's tokens: `?`, `*`, `**`, `=x` for the letter x, `optional` before a `**/` that may be empty."""
     tokens: list[str] = []
     place = 0
     while place < len(glob):

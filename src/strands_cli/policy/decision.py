@@ -1,4 +1,4 @@
-"""Pure `decide(rules, request) -> Decision`: allow, ask or deny, each with the deciding rule in words."""
+"""The pure function `decide(rules, request) -> Decision`: allow, ask or deny, with the text of the deciding rule."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _STRENGTH: dict[Effect, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Policy's answer: the effect, the deciding rule in words, and that rule, or the hook plugin, where one decided."""
+    """Policy's decision: the effect, its reason as text, and the deciding rule or hook plugin, if there is one."""
 
     effect: Effect
     rule: str
@@ -21,11 +21,11 @@ class Decision:
 
 
 def decide(rules: Sequence[Rule], request: Request) -> Decision:
-    """Answer for one call, or for a tool before there is one.
+    """Return the decision for one call, or for a tool before its calls.
 
-    Deny is stronger than ask and ask than allow, over all levels. A rule that asks is answered by the command line
-    alone, one of the managed file by a person alone. What the tool itself asks becomes a yes by any rule that allows,
-    unless it is the workflow's own.
+    Deny is stronger than ask, and ask is stronger than allow, across all levels. Only the command line overrides a rule
+    that asks, and only a person one of the managed file. If the tool's own hints ask, any rule that allows overrides
+    them, except a rule of the workflow.
 
     Args:
         rules: Every rule in force, in any order.
@@ -49,17 +49,17 @@ def decide(rules: Sequence[Rule], request: Request) -> Decision:
 
 
 def speaking_rules(rules: Iterable[Rule], request: Request) -> list[Rule]:
-    """Return the rules that speak of a request, deny before ask before allow, the highest level first in each."""
+    """Return the rules that match a request: deny, then ask, then allow, each from the highest level on."""
     return in_order(rule for rule in rules if rule.matches(request))
 
 
 def conditional_rules(rules: Iterable[Rule], request: Request) -> list[Rule]:
-    """Return the rules that speak of some calls of a tool, depending on their arguments; in the same order."""
+    """Return the rules that match some calls of a tool, depending on their arguments; in the same order."""
     return in_order(rule for rule in rules if rule.standing(request) == "depends")
 
 
 def in_order(rules: Iterable[Rule]) -> list[Rule]:
-    """Return rules as they are weighed: deny before ask before allow, the highest level first in each."""
+    """Return rules by precedence: deny, then ask, then allow, each from the highest level on."""
     return sorted(rules, key=lambda rule: (-_STRENGTH[rule.effect], LEVELS.index(rule.level)))
 
 
@@ -69,9 +69,9 @@ def decided_by(rule: Rule) -> Decision:
 
 
 def grant_of(rules: Iterable[Rule], request: Request) -> Rule | None:
-    """Return the rule of a policy file that lets custom Python be imported, or None.
+    """Return the rule of a policy file that allows the import of custom Python, or None.
 
-    Only one that names it does; what is typed for one run, or written in the workflow, does not.
+    The rule must name the Python; a rule of the command line or of the workflow does not allow it.
     """
     if request.custom is None:
         return None
@@ -89,22 +89,22 @@ def strongest(decisions: Iterable[Decision]) -> Decision:
 
 
 def own_decision(request: Request) -> Decision:
-    """Decide from what the tool says of itself; what it does not say is unknown, and unknown asks."""
+    """Return the decision that follows from the tool's own hints; a missing hint is unknown, and unknown asks."""
     hints, claims = request.annotations, request.claims
     if request.composed:
-        return Decision("allow", "it is made of tools, each call of which is decided by itself")
+        return Decision("allow", "it consists of other tools, and each of their calls has its own decision")
     if claims.get("requires_confirmation") not in (None, False):
         return Decision("ask", "the tool requires confirmation")
-    says_read_only = hints.get("readOnlyHint") is True
-    if says_read_only and hints.get("destructiveHint") not in (None, False):
-        return Decision("ask", "the tool says both read-only and destructive")
+    is_read_only = hints.get("readOnlyHint") is True
+    if is_read_only and hints.get("destructiveHint") not in (None, False):
+        return Decision("ask", "the tool declares both read-only and destructive")
     if request.read_only_now:
         return Decision("allow", "read-only for these arguments (read_only_when)")
-    if says_read_only and claims.get("read_only_when") is None:
+    if is_read_only and claims.get("read_only_when") is None:
         return Decision("allow", "the tool is read-only")
     if hints.get("destructiveHint") is True:
         return Decision("ask", "the tool is destructive")
-    if says_read_only:
+    if is_read_only:
         return Decision("ask", "the tool is read-only for some arguments only (read_only_when)")
     if hints.get("readOnlyHint") is False:
         return Decision("ask", "the tool is not read-only")

@@ -1,4 +1,4 @@
-"""`PermissionQuestion`: a call that nobody has decided yet, as the program that answers for it gets to see it."""
+"""`PermissionQuestion`: an undecided call, as the program that decides it sees it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class PermissionQuestion:
-    """What a permission policy asks about one call.
+    """The question of a permission policy about one call.
 
     Attributes:
         tool: The tool's name, as the model calls it.
-        arguments: Those of the call, with defaults filled in; a copy, which may be changed without effect.
-        reason: The rule that asks, or what the tool says of itself.
+        arguments: The call's arguments, with defaults filled in; a copy, so that changes have no effect.
+        reason: The rule that asks, or the tool's own hints.
         agent: The agent's name.
-        digest: Of the arguments; a yes holds for these alone.
+        digest: The digest of the arguments; an approval is valid only for these.
     """
 
     tool: str

@@ -1,4 +1,4 @@
-"""`Policy`: what all policy files of a command say together."""
+"""`Policy`: the content of all policy files of a command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from strands_cli.policy.rule import Level, Rule
 
 @dataclass(frozen=True, slots=True)
 class SwitchedOn:
-    """A word of a policy file that is no rule, and where it is written: a hook plugin's distribution, or `locked`."""
+    """A setting of a policy file that is not a rule, and its place: a hook plugin's distribution, or `locked`."""
 
     word: str
     level: Level
@@ -19,9 +19,9 @@ class SwitchedOn:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The rules of all files, the hook plugins they switch on, and whether a lock is required.
+    """The rules of all files, the hook plugins they enable, and whether a lock is required.
 
-    `files` are those that were read, by level; `findings` are warnings about them.
+    `files` are the paths of these files with their levels; `findings` are warnings about them.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -31,14 +31,14 @@ class Policy:
     findings: tuple[Finding, ...] = ()
 
     def lock_required_by(self, *, asked: bool) -> str | None:
-        """Return what asks for a lock, for people: the command line (`asked`), a file of these, or nobody."""
+        """Return the place that requires a lock: the option (`asked`) or a policy file; None if nothing does."""
         if asked:
             return "--locked"
         return self.locked.origin if self.locked else None
 
 
 def joined(*policies: Policy) -> Policy:
-    """Return several policies as one; a hook or a lock that one of them wants is wanted."""
+    """Return several policies as one, with the hooks and the lock requirement of each."""
     return Policy(
         rules=tuple(rule for policy in policies for rule in policy.rules),
         hooks=tuple({hook.word: hook for policy in reversed(policies) for hook in policy.hooks}.values()),

@@ -1,4 +1,4 @@
-"""What a call touches, as its tool declares it: of two calls that touch one thing, one of them writing, one waits."""
+"""The resources that a call reads and writes, as its tool declares them, which decide the order of calls."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from typing import Any
 
 from strands_cli.policy.rule import Request
 
-# How many resources one entry may stand for before it is taken for all of its kind.
+# An entry with more resources than this counts as all resources of its kind.
 MAX_NAMES = 64
 _ENTRY = re.compile(r"([a-z][a-z0-9_.-]*)(?::(.*))?", re.DOTALL)
 _FIELD = re.compile(r"\{([A-Za-z_]\w*)\}")
-# Names that may be another name of what a plain one stands for: absolute, a home directory, a mount.
+# Names that may be another name of a relative path: absolute, a home directory, a mount.
 _ELSEWHERE = re.compile(r"[/~@]|[a-z]:/|\.\.(/|$)")
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A thing by its kind and the parts of its name; without parts it is all of its kind, without a kind everything."""
+    """A resource by its kind and the parts of its name; no parts mean all of the kind, no kind means everything."""
 
     kind: str = ""
     parts: tuple[str, ...] = ()
 
     def overlaps(self, other: Resource) -> bool:
-        """Return whether two are the same, or one lies in the other."""
+        """Return whether the resources are the same, or one contains the other."""
         if not self.kind or not other.kind:
             return True
         common = min(len(self.parts), len(other.parts))
@@ -40,7 +40,7 @@ EVERYTHING = Resource()
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """What a call reads and what it writes."""
+    """The resources that a call reads and writes."""
 
     reads: tuple[Resource, ...] = ()
     writes: tuple[Resource, ...] = ()
@@ -55,29 +55,30 @@ def _meet(ours: Iterable[Resource], theirs: Sequence[Resource]) -> bool:
 
 
 def touched(request: Request) -> Touched:
-    """Return what a call touches; what its tool does not say is unknown, and unknown is everything.
+    """Return the resources of a call; what its tool does not declare is unknown, and unknown means everything.
 
     Args:
-        request: The call as policy sees it, its arguments with defaults filled in.
+        request: The call for the permission check, its arguments with defaults filled in.
     """
     declared = request.claims.get("resources")
     declared = declared if isinstance(declared, Mapping) else {}
     arguments = request.arguments or {}
-    reads, writes = (_resources(declared.get(word), arguments) for word in ("reads", "writes"))
+    reads, writes = (_resources(declared.get(key), arguments) for key in ("reads", "writes"))
     if not _reads_only(request):
         return Touched(reads, writes)
     if "writes" not in declared:
         return Touched(reads)
-    # What it says it writes it only reads this time; who says that it only reads, and what it writes, writes that.
+    # A call that is read-only for its arguments only reads the declared writes; a read-only tool that declares writes
+    # contradicts itself, so the writes count.
     return Touched((*reads, *writes)) if request.read_only_now else Touched(reads, writes)
 
 
 def _reads_only(request: Request) -> bool:
     hints, conditional = request.annotations, request.claims.get("read_only_when") is not None
-    says_so = hints.get("readOnlyHint") is True
-    if says_so and hints.get("destructiveHint") not in (None, False):
+    is_read_only = hints.get("readOnlyHint") is True
+    if is_read_only and hints.get("destructiveHint") not in (None, False):
         return False
-    return request.read_only_now or (says_so and not conditional)
+    return request.read_only_now or (is_read_only and not conditional)
 
 
 def _resources(entries: Any, arguments: Mapping[str, Any]) -> tuple[Resource, ...]:
@@ -90,7 +91,7 @@ def fields_of(entry: str) -> tuple[str, ...]:
     """Return the fields of the input that an entry such as `file:{path}` names.
 
     Raises:
-        ValueError: it is no entry, and would stand for everything.
+        ValueError: It is not a valid entry, and would mean everything.
     """
     found = _ENTRY.fullmatch(entry)
     if entry != "*" and (found is None or set("{}") & set("".join(_FIELD.split(found[2] or "")[::2]))):
@@ -99,7 +100,7 @@ def fields_of(entry: str) -> tuple[str, ...]:
 
 
 def _of_entry(entry: Any, arguments: Mapping[str, Any]) -> list[Resource]:
-    """Return the resources of an entry for these arguments."""
+    """Return the resources of an entry with these arguments."""
     found = _ENTRY.fullmatch(entry) if isinstance(entry, str) else None
     if found is None:
         return [EVERYTHING]
@@ -115,7 +116,7 @@ def _of_entry(entry: Any, arguments: Mapping[str, Any]) -> list[Resource]:
 
 
 def _names(value: Any) -> list[str] | None:
-    """Return the names that an argument gives, or None where it gives none that could be compared."""
+    """Return the names in an argument, or None if it has none that can be compared."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, int):
@@ -126,7 +127,7 @@ def _names(value: Any) -> list[str] | None:
 
 
 def _parts(name: str) -> tuple[str, ...]:
-    """Return the parts of a name; spellings that some machine takes for the same are the same."""
+    """Return the parts of a name; spellings that some platform treats as equal are equal."""
     plain = unicodedata.normalize("NFC", name).casefold().replace("\\", "/").strip()
     if not plain or _ELSEWHERE.match(path := posixpath.normpath(plain)):
         return ()

@@ -1,4 +1,4 @@
-"""What policy is made of: `Rule`, one line of it, and `Request`, one tool or call that it speaks of."""
+"""`Rule`, one rule of policy, and `Request`, the tool or call to which rules apply."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ Source = Literal[
     "mcp",
 ]  # fmt: skip
 Capability = Literal["network", "filesystem", "subprocess", "env", "secrets"]
-# How a rule stands to a request: it speaks of it, does not, or does for some arguments, which are not known yet.
+# Whether a rule matches a request: yes, no, or depending on arguments that are not known yet.
 Standing = Literal["yes", "no", "depends"]
 
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
-# From the strongest to the weakest; the levels above the command line are files that stay.
+# From the strongest to the weakest; the levels above the command line are files.
 LEVELS: tuple[Level, ...] = get_args(Level)
 SOURCES: tuple[Source, ...] = get_args(Source)
 CAPABILITIES: tuple[Capability, ...] = get_args(Capability)
-# Among the sources of a tool: how it was installed cannot be told.
+# A source of a tool if its origin is unknown.
 UNKNOWN_SOURCE = "unknown"
 
 _PATH = re.compile(r"(?:strands_cli\.tools|strands_tools)[.:]([^.:/]+)(?:[.:]\1)?")
@@ -35,20 +35,20 @@ _TYPED: frozenset[Level] = frozenset({"command line", "workflow"})
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One tool, or one call of it, as policy sees it.
+    """One tool, or one call of it, in the form for the permission check.
 
     Attributes:
-        names: All names the tool goes by (`file_write`, `native:file_write`, `strands-tool-files/file_write`).
+        names: All names of the tool (`file_write`, `native:file_write`, `strands-tool-files/file_write`).
         annotations: The MCP hints of the tool; a missing key means unknown.
         claims: Its `strands_cli` object; a missing key means unknown.
-        read_only_now: Whether `read_only_when` matched these very arguments.
-        distribution: Normalised name of the distribution; None where none ships it.
+        read_only_now: Whether `read_only_when` matches these arguments.
+        distribution: Normalised name of the distribution; None without a distribution.
         version: The distribution's version; None is unknown.
-        sources: Words of `SOURCES`, all that apply, and perhaps `UNKNOWN_SOURCE`; nothing is unknown.
-        arguments: The call's arguments with defaults filled in; None before there is a call.
-        custom: The canonical reference (`module:attr`) of Python that no distribution ships; else None.
-        aliases: Names that the workflow, or code once loaded, chose. They never loosen a rule of a file.
-        composed: Whether a workflow made it of other tools, each call of which is asked about by itself.
+        sources: All of `SOURCES` that apply, and perhaps `UNKNOWN_SOURCE`; an empty set means unknown.
+        arguments: The call's arguments with defaults filled in; None for a tool before its calls.
+        custom: The canonical reference (`module:attr`) of Python outside distributions; else None.
+        aliases: Names that the workflow or loaded code chooses. They never loosen a rule of a file.
+        composed: Whether the workflow composes it of other tools, each call of which has its own decision.
     """
 
     names: tuple[str, ...]
@@ -65,29 +65,29 @@ class Request:
 
     @property
     def capabilities(self) -> Mapping[str, bool | None]:
-        """What the tool says it can do, by every word of `CAPABILITIES`; None where it does not say."""
-        said = self.claims.get("capabilities")
-        if not isinstance(said, Mapping):
+        """Whether the tool has each of `CAPABILITIES`; None if it does not declare it."""
+        declared = self.claims.get("capabilities")
+        if not isinstance(declared, Mapping):
             return dict.fromkeys(CAPABILITIES)
-        return {word: _is_able(said.get(word)) for word in CAPABILITIES}
+        return {name: _is_able(declared.get(name)) for name in CAPABILITIES}
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One line of policy; every field beyond the tools narrows what it speaks of.
+    """One rule of policy; every field after `tools` restricts the calls that it matches.
 
     Attributes:
-        effect: What it says.
+        effect: The decision.
         tools: A name or a glob of names, in any form that a workflow can write.
-        level: Who says it.
-        origin: Where it is written, for people (`strands-policy.yaml:4`).
-        unless: Names or globs of tools that it does not speak of.
-        arguments: Pairs of an argument's dotted path and a glob, all of which must fit.
-        distribution: Globs of distributions, one of which must fit.
+        level: The level of the file, command line or workflow with the rule.
+        origin: The place of the rule (`strands-policy.yaml:4`).
+        unless: Names or globs of tools that it does not match.
+        arguments: Pairs of an argument's dotted path and a glob, all of which must match.
+        distribution: Globs of distributions, one of which must match.
         version: PEP 440 specifier of the distribution's version.
-        sources: Where the tool may come from, one of these.
-        capabilities: What the tool can do, one of these.
-        reason: What people are told with the decision.
+        sources: The tool must have one of these sources.
+        capabilities: The tool must have one of these capabilities.
+        reason: The reason that people see with the decision.
     """
 
     effect: Effect
@@ -104,24 +104,24 @@ class Rule:
 
     @property
     def words(self) -> str:
-        """Where it is written and why, as a decision quotes it."""
+        """The place and the reason of the rule, as a decision quotes them."""
         return f"{self.origin}: {self.reason}" if self.reason else self.origin
 
     @property
     def pattern(self) -> str:
-        """The tools and arguments it speaks of, as a file has them."""
+        """The tools and arguments that it matches, as a file writes them."""
         if not self.arguments:
             return self.tools
         return f"{self.tools}({', '.join(f'{path}={glob}' for path, glob in self.arguments)})"
 
     def matches(self, request: Request) -> bool:
-        """Return whether the rule speaks of this request; one on arguments does not speak of a tool as such."""
+        """Return whether the rule matches the request; a rule on arguments does not match a tool before its calls."""
         return self.standing(request) == "yes"
 
     def standing(self, request: Request) -> Standing:
-        """Return how the rule stands to a request.
+        """Return whether the rule matches a request.
 
-        What is not known of a tool fits every rule that asks or denies, and none that allows.
+        An unknown property of a tool matches every rule that asks or denies, and no rule that allows.
         """
         loosens = self.effect == "allow"
         if not self._names(request, loosens):
@@ -170,25 +170,25 @@ class Rule:
     def _by_capability(self, request: Request, loosens: bool) -> bool | None:
         if not self.capabilities:
             return True
-        said = request.capabilities
-        if loosens:  # what else it can do, the rule does not allow
-            can = {word for word, able in said.items() if able is not False}
-            return None not in said.values() and bool(can) and can <= set(self.capabilities)
-        able = [said[word] for word in self.capabilities]
+        known = request.capabilities
+        if loosens:  # the rule must allow all of the tool's capabilities
+            present = {name for name, able in known.items() if able is not False}
+            return None not in known.values() and bool(present) and present <= set(self.capabilities)
+        able = [known[name] for name in self.capabilities]
         return True if True in able else None if None in able else False
 
 
-def _is_able(said: Any) -> bool | None:
-    """Return whether a tool says that it can; only `false` and an empty list say that it cannot."""
-    if said is False or (isinstance(said, (list, tuple)) and not said):
+def _is_able(declared: Any) -> bool | None:
+    """Return whether a tool declares a capability; only `false` and an empty list declare that it has none."""
+    if declared is False or (isinstance(declared, (list, tuple)) and not declared):
         return False
-    return True if said else None
+    return True if declared else None
 
 
 def named(pattern: str, names: tuple[str, ...]) -> bool:
-    """Return whether a name or glob fits one of some names; a distribution in it may be spelt in any way.
+    """Return whether a name or glob matches one of the names; a distribution in it may have any spelling.
 
-    The older paths (`strands_cli.tools.foo`, `strands_tools.foo`) mean `native:foo`, as they do where tools are named.
+    The older paths (`strands_cli.tools.foo`, `strands_tools.foo`) mean `native:foo`, as in tool refs.
     """
     if (path := _PATH.fullmatch(pattern)) and named(f"native:{path[1]}", names):
         return True
@@ -200,23 +200,23 @@ def named(pattern: str, names: tuple[str, ...]) -> bool:
 
 
 def named_any(patterns: tuple[str, ...], distribution: str) -> bool:
-    """Return whether one of some globs fits a distribution's name, however either is spelt."""
+    """Return whether one of the globs matches a distribution's name, in any spelling of both."""
     return any(fnmatch.fnmatchcase(normalised(distribution), normalised(pattern)) for pattern in patterns)
 
 
 def normalised(distribution: str) -> str:
-    """Return the one spelling of a distribution's name, or of a glob of names."""
+    """Return the normalised spelling of a distribution's name, or of a glob of names."""
     return re.sub(r"[-_.]+", "-", distribution).lower()
 
 
 def names_custom(pattern: str, reference: str) -> bool:
-    """Return whether a pattern names `pkg.module:attr` itself or a package that holds it (`pkg.*`); no other glob does.
+    """Return whether a pattern names `pkg.module:attr` itself or a package of it (`pkg.*`); no other glob matches.
 
     Args:
-        pattern: A word of the allowlist, or the tools of a rule.
+        pattern: An entry of the allowlist, or the tools of a rule.
         reference: Custom Python, with `:` or `.` before the attribute.
     """
     dotted, pattern = reference.replace(":", "."), pattern.replace(":", ".")
-    # The dot before the star stays in the comparison: `pkg.*` must not allow `pkgs.evil`.
+    # The comparison includes the dot before the star: `pkg.*` must not allow `pkgs.evil`.
     package = pattern[:-1] if pattern.endswith(".*") and len(pattern) > 2 else None
     return dotted == pattern or (package is not None and dotted.startswith(package))

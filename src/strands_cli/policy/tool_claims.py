@@ -1,4 +1,4 @@
-"""What somebody who is not vouched for says of a tool: it may ask for more care, and never for less."""
+"""Combine what is known of a tool with claims from an untrusted source, which can only tighten it."""
 
 from __future__ import annotations
 
@@ -6,44 +6,44 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 
-class Said(NamedTuple):
-    """What is said of a tool: the MCP hints, and the words under `strands_cli`."""
+class Claims(NamedTuple):
+    """The claims about a tool: the MCP hints, and the fields under `strands_cli`."""
 
     annotations: Mapping[str, Any]
     claims: Mapping[str, Any]
 
 
-NOTHING_SAID = Said({}, {})
+NO_CLAIMS = Claims({}, {})
 
 
-def tightened(known: Said, claimed: Said) -> Said:
-    """Return what is known of a tool with what is merely claimed of it, where that asks for more care.
+def tightened(known: Claims, claimed: Claims) -> Claims:
+    """Return the known claims with those untrusted claims that make decisions stricter.
 
     Args:
-        known: What somebody vouches for.
-        claimed: What anybody says: an MCP server, or code that is known only once it runs.
+        known: Claims from a trusted source.
+        claimed: Claims from an untrusted source: an MCP server, or code that is known only after loading.
 
     Returns:
-        What no rule, and no decision without rules, answers less strictly than what is known alone.
+        Claims that no rule, and no decision without rules, treats less strictly than `known`.
     """
-    return Said(
+    return Claims(
         {**known.annotations, **_careful_hints(claimed.annotations)},
-        {**known.claims, **_careful_words(known.claims, claimed.claims)},
+        {**known.claims, **_careful_claims(known.claims, claimed.claims)},
     )
 
 
 def _careful_hints(hints: Mapping[str, Any]) -> dict[str, Any]:
     careful = {name: False for name in ("readOnlyHint", "idempotentHint") if hints.get(name) is False}
-    # A destructive hint that is neither true nor false is no excuse.
+    # A destructive hint that is neither true nor false counts as true.
     risky = {name: hints[name] for name in ("destructiveHint", "openWorldHint") if hints.get(name) not in (None, False)}
     return {**careful, **risky}
 
 
-def _careful_words(known: Mapping[str, Any], claimed: Mapping[str, Any]) -> dict[str, Any]:
-    words: dict[str, Any] = {}
+def _careful_claims(known: Mapping[str, Any], claimed: Mapping[str, Any]) -> dict[str, Any]:
+    careful: dict[str, Any] = {}
     if (confirmation := claimed.get("requires_confirmation")) not in (None, False):
-        words["requires_confirmation"] = confirmation
-    able, said = claimed.get("capabilities"), known.get("capabilities")
-    if isinstance(able, Mapping) and (more := {word: value for word, value in able.items() if value}):
-        words["capabilities"] = {**(said if isinstance(said, Mapping) else {}), **more}
-    return words
+        careful["requires_confirmation"] = confirmation
+    added, declared = claimed.get("capabilities"), known.get("capabilities")
+    if isinstance(added, Mapping) and (more := {name: value for name, value in added.items() if value}):
+        careful["capabilities"] = {**(declared if isinstance(declared, Mapping) else {}), **more}
+    return careful

@@ -1,4 +1,4 @@
-"""Patterns as people write them: `file_write`, `native:http_*`, `file_write(path=docs/**, mode=create)`."""
+"""Parse the patterns of rules: `file_write`, `native:http_*`, `file_write(path=docs/**, mode=create)`."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ MAX_LENGTH = 1000
 
 _PATTERN = re.compile(r"([^()\s=,]+)(?:\((.*)\))?", re.DOTALL)
 _PATH = re.compile(r"[^\s()=,*?.]+(?:\.[^\s()=,*?.]+)*")
-# A comma ends an argument only where another `name=` follows, so that globs may hold commas.
+# A comma ends an argument only if another `name=` follows, so that globs may contain commas.
 _NEXT = re.compile(r",(?=\s*[^\s()=,*?]+\s*=)")
 
 
 class PatternError(ValueError):
-    """A text that is no pattern; the message says why."""
+    """A text is not a pattern; the message gives the reason."""
 
 
 def parse_pattern(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Read a pattern into the tools it names and the arguments it asks for.
+    """Return the tools that a pattern names, and its pairs of argument and glob.
 
     Raises:
-        PatternError: it is none.
+        PatternError: The text is not a pattern.
     """
     if len(text) > MAX_LENGTH:
         raise PatternError(f"is {len(text)} characters long; at most {MAX_LENGTH} are read")
@@ -32,7 +32,7 @@ def parse_pattern(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
         raise PatternError("is not a tool's name, a glob, or name(argument=glob)")
     tools, arguments = found.groups()
     if "@" in tools:
-        raise PatternError("asks for a version, which a policy file says with the key `version`")
+        raise PatternError("has a version, which a policy file sets with the key `version`")
     if arguments is None:
         return tools, ()
     return tools, tuple(_argument(part) for part in _NEXT.split(arguments))
@@ -43,15 +43,15 @@ def _argument(text: str) -> tuple[str, str]:
     if not equals or not _PATH.fullmatch(path.strip()):
         raise PatternError(f"has {text.strip()!r} between its brackets, which is not argument=glob")
     if not glob.strip():
-        raise PatternError(f"says nothing about the argument {path.strip()!r}; write '**' for every value")
+        raise PatternError(f"has no glob for the argument {path.strip()!r}; write '**' for every value")
     return path.strip(), glob.strip()
 
 
 def make_rule(effect: Effect, pattern: str, level: Level, origin: str, **narrowing: Any) -> Rule:
-    """Return the rule that a pattern stands for; `narrowing` are further fields of `Rule`.
+    """Return the rule for a pattern; `narrowing` are further fields of `Rule`.
 
     Raises:
-        PatternError: the pattern is none.
+        PatternError: The text is not a pattern.
     """
     tools, arguments = parse_pattern(pattern)
     return Rule(effect, tools, level, origin, arguments=arguments, **narrowing)

@@ -13,7 +13,7 @@ from strands.types.tools import AgentTool
 
 from strands_cli.catalog import ToolRecord
 from strands_cli.errors import UsageError
-from strands_cli.policy import NOTHING_SAID, Said, tightened
+from strands_cli.policy import NO_CLAIMS, Claims, tightened
 from strands_cli.tools.forms import Closer, NotAToolError, RawTool, close_all, read_tools
 
 # What stands where an installed tool has its distribution, in questions and in the record of a run.
@@ -78,9 +78,9 @@ async def _read(thing: Any, closers: list[Closer]) -> list[RawTool]:
 
 
 def _record(raw: RawTool) -> ToolRecord:
-    said = Said(raw.spec.get("annotations") or {}, raw.spec.get("strands_cli") or {})
+    said = Claims(raw.spec.get("annotations") or {}, raw.spec.get("strands_cli") or {})
     if raw.is_remote:
-        said = tightened(NOTHING_SAID, said)
+        said = tightened(NO_CLAIMS, said)
     return ToolRecord(
         name=raw.name,
         distribution=OWNER,

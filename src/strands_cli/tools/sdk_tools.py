@@ -14,7 +14,7 @@ from strands_cli.catalog import Catalog, ToolRecord
 from strands_cli.metadata import ToolMetadata, metadata_of
 from strands_cli.planning import request_of
 from strands_cli.planning.resolve import installed_tool
-from strands_cli.policy import NOTHING_SAID, Request, Said, tightened
+from strands_cli.policy import NO_CLAIMS, Claims, Request, tightened
 from strands_cli.tools.call_arguments import reads_only_now
 from strands_cli.tools.forms import RawTool
 
@@ -35,11 +35,11 @@ def request_about(tool: AgentTool, raw: RawTool, arguments: Mapping[str, Any], c
     said = _said(raw, metadata_of(function) if function is not None else None)
     module = str(getattr(function or tool, "__module__", None) or type(tool).__module__)
     if raw.is_remote:
-        known = tightened(NOTHING_SAID, said)
+        known = tightened(NO_CLAIMS, said)
         original = getattr(getattr(tool, "mcp_tool", None), "name", raw.name)
         request = Request((f"mcp:{raw.name}",), aliases=tuple(dict.fromkeys((raw.name, str(original)))))
     elif (record := _record_of(raw.name, module, catalog)) is not None:
-        known = tightened(Said(record.annotations, record.strands_cli), said)
+        known = tightened(Claims(record.annotations, record.strands_cli), said)
         request = request_of(installed_tool(record, catalog, f"native:{record.ref_name}", raw.name))
     else:
         known = said
@@ -49,12 +49,12 @@ def request_about(tool: AgentTool, raw: RawTool, arguments: Mapping[str, Any], c
     return replace(request, annotations=known.annotations, claims=known.claims, arguments=arguments, read_only_now=now)
 
 
-def _said(raw: RawTool, below: ToolMetadata | None) -> Said:
+def _said(raw: RawTool, below: ToolMetadata | None) -> Claims:
     """Return what a tool says, with what `@tool_metadata` says on the function of a module tool."""
-    said = Said(raw.spec.get("annotations") or {}, raw.spec.get("strands_cli") or {})
+    said = Claims(raw.spec.get("annotations") or {}, raw.spec.get("strands_cli") or {})
     if below is None:
         return said
-    return Said({**below.annotations, **said.annotations}, {**below.strands_cli, **said.claims})
+    return Claims({**below.annotations, **said.annotations}, {**below.strands_cli, **said.claims})
 
 
 def _record_of(name: str, module: str, catalog: Catalog) -> ToolRecord | None:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from strands_cli.planning import InstalledTool, McpTool, ObjectTool, PlannedTool, PythonTool, WorkflowTool
-from strands_cli.policy import NOTHING_SAID, Said, tightened
+from strands_cli.policy import NO_CLAIMS, Claims, tightened
 from strands_cli.tools.manifest_check import LoadedTool
 
 
-def said_by(tool: LoadedTool, locked: frozenset[str] = frozenset()) -> Said:
+def said_by(tool: LoadedTool, locked: frozenset[str] = frozenset()) -> Claims:
     """Return what policy may count of a tool's claims.
 
     What an installed distribution declares without being run counts, and what the program and allowlisted Python say.
@@ -21,7 +21,7 @@ def said_by(tool: LoadedTool, locked: frozenset[str] = frozenset()) -> Said:
         tool: The tool as loaded.
         locked: What a lock vouches for: distributions, and servers as `mcp:ID`.
     """
-    said = Said(_words(tool.spec.get("annotations")), tool.claims)
+    said = Claims(_words(tool.spec.get("annotations")), tool.claims)
     is_vouched_for = _is_pinned if tool.raw.is_remote else _is_vouched_for
     if is_vouched_for(tool.planned, locked):
         return said
@@ -40,12 +40,12 @@ def _is_vouched_for(tool: PlannedTool, locked: frozenset[str]) -> bool:
     return record.manifest is not None and record.members is not None
 
 
-def _declared(tool: PlannedTool) -> Said:
+def _declared(tool: PlannedTool) -> Claims:
     record = tool.record
     # A holder whose tools were found when it was loaded declares nothing of any of them; a program's object is itself.
     if not isinstance(tool, (InstalledTool, WorkflowTool)) or record.members is None:
-        return NOTHING_SAID
-    return Said(_words(record.annotations), _words(record.strands_cli))
+        return NO_CLAIMS
+    return Claims(_words(record.annotations), _words(record.strands_cli))
 
 
 def _words(value: Any) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""The HTTP connections to providers: one client for each event loop, however many models and runs use it."""
+"""The HTTP connections to providers: one client for each event loop, shared by all models and runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from strands_cli.tools import tls_context_for
 
 @dataclass(slots=True)
 class _Shared:
-    """A loop's HTTP client, and how many models use it."""
+    """A loop's HTTP client, and the number of models that use it."""
 
     client: Any
     users: int = 0
@@ -23,10 +23,10 @@ _shared: WeakKeyDictionary[asyncio.AbstractEventLoop, _Shared] = WeakKeyDictiona
 
 
 class LoopClients:
-    """The client that `OpenAIModel` is given: its own settings, over the connections that all models share.
+    """The client for `OpenAIModel`: the model's own settings over the connections that all models share.
 
-    The SDK's class makes a client for each request. One cannot move between event loops, and the SDK opens loops of its
-    own for synchronous calls, so this one stands for one client in each loop.
+    The SDK's class creates a client for each request. A client cannot move between event loops, and the SDK opens its
+    own loops for synchronous calls, so this object has one client for each loop.
     """
 
     def __init__(self, client_class: Callable[..., Any], http_class: type, arguments: Any) -> None:
@@ -37,7 +37,7 @@ class LoopClients:
 
     @property
     def chat(self) -> Any:
-        """Return the running loop's `chat` interface, which is all that the SDK's class uses of a client."""
+        """Return the running loop's `chat` interface, the only one that the SDK's class uses."""
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
             shared = _shared.setdefault(loop, _Shared(None))
@@ -47,7 +47,7 @@ class LoopClients:
         return self._clients[loop].chat
 
     async def aclose(self) -> None:
-        """Give up the running loop's client; its connections are closed when no other model uses them."""
+        """Release the running loop's client; its connections close when no other model uses them."""
         loop = asyncio.get_running_loop()
         if self._clients.pop(loop, None) is None:
             return

@@ -1,4 +1,4 @@
-"""A model whose every request is one journaled effect: recorded answers are played, new ones are written down."""
+"""A model whose every request is one journaled effect: recorded answers are replayed, new ones are recorded."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MAX_REASON = 1000
 
 
 class JournaledModel(Model):
-    """Wraps one model for one step; what the SDK asks of a model goes through to the wrapped one.
+    """Wraps one model for one step and passes the SDK's requests to it.
 
     Attributes:
         label: Provider and model for people.
@@ -61,7 +61,7 @@ class JournaledModel(Model):
 
     @property
     def stateful(self) -> bool:
-        """Whether the wrapped model keeps the conversation on its server."""
+        """Whether the wrapped model stores the conversation on its server."""
         return self._inner.stateful
 
     @property
@@ -78,19 +78,19 @@ class JournaledModel(Model):
         self._inner.update_config(**model_config)
 
     async def count_tokens(self, *args: Any, **kwargs: Any) -> int:
-        """Let the wrapped model count."""
+        """Return the wrapped model's count."""
         return await self._inner.count_tokens(*args, **kwargs)
 
     def structured_output(self, *args: Any, **kwargs: Any) -> Any:
-        """Refuse: this older way around `stream` would leave no record; agents use the tool-based one."""
+        """Raise: this older method bypasses `stream` and the journal; agents use the tool-based one."""
         raise NotImplementedError("structured output goes through stream()")
 
     async def stream(
         self, messages: Any, tool_specs: Any = None, system_prompt: str | None = None, **kwargs: Any
     ) -> AsyncIterator[Any]:
-        """Answer from the journal, or ask the wrapped model and write down what it streams."""
+        """Yield the answer from the journal, or ask the wrapped model and record its answer."""
         messages = in_request_order(messages)
-        effect = self._scope.model_effect(self._given(messages, tool_specs, system_prompt, kwargs), label=self._name)
+        effect = self._scope.model_effect(self._inputs(messages, tool_specs, system_prompt, kwargs), label=self._name)
         if effect.recorded is not None:
             stream = self._play(effect, kwargs.get("model_state"))
         else:
@@ -100,8 +100,8 @@ class JournaledModel(Model):
         async for event in stream:
             yield event
 
-    def _given(self, messages: Any, tool_specs: Any, system_prompt: str | None, kwargs: Mapping[str, Any]) -> Any:
-        """Return what decides the answer: the request as the model receives it, and the model's settings."""
+    def _inputs(self, messages: Any, tool_specs: Any, system_prompt: str | None, kwargs: Mapping[str, Any]) -> Any:
+        """Return everything that determines the answer: the request that the model receives, and its settings."""
         settings = self._settings
         return {
             "messages": messages,
@@ -113,7 +113,7 @@ class JournaledModel(Model):
 
     async def _play(self, effect: Effect, model_state: Any) -> AsyncIterator[Any]:
         recorded = effect.recorded
-        assert recorded is not None  # noqa: S101 - the caller looked
+        assert recorded is not None  # noqa: S101 - the caller has checked it
         if isinstance(self._inner, ReplayModel):
             self._inner.skip()
         events = recorded.output["events"]
@@ -156,7 +156,7 @@ class JournaledModel(Model):
         await effect.finish(output, usage=usage, cost=cost, detail=detail)
         scope.count_model_call(usage, cost)
         self._expect_tools(events)
-        # Passed on when the turn is whole and written down: an attempt that breaks off leaves nothing with the SDK.
+        # Only after the whole turn is recorded, so that the SDK never sees an incomplete attempt.
         for event in events:
             yield decode(event)
         self._emit_finished(effect.key, events, usage, seconds=scope.monotonic() - started, replayed=False)
@@ -169,14 +169,14 @@ class JournaledModel(Model):
         state: Any,
         failures: list[str],
     ) -> list[Any]:
-        """Return the events of a whole turn, trying again what the failure policy lets try again.
+        """Return the events of a whole turn; retry as the failure policy allows.
 
         Args:
-            effect: The call; each further attempt is noted on it.
+            effect: The call; it counts each further attempt.
             ask: Sends the request.
             messages: The request's messages.
-            state: A stateful model's state, which a broken attempt must not leave changed.
-            failures: Gets the reason of each failed attempt.
+            state: A stateful model's state, which is restored after a failed attempt.
+            failures: Receives the reason of each failed attempt.
         """
         scope = self._scope
         retries = Retries(scope.limits.retries)
@@ -199,20 +199,20 @@ class JournaledModel(Model):
             effect.again()
 
     async def _turn(self, effect: Effect, stream: AsyncIterable[Any], messages: Any) -> list[Any]:
-        """Return the events of one attempt as the journal holds them; listeners hear its text as it comes."""
+        """Return the events of one attempt in the journal's form; emit its text as it arrives."""
         events: list[Any] = []
         ids = ToolUseIds(messages)
-        aloud = self._redactor.stream()
+        redacted = self._redactor.stream()
         async for event in stream:
             plain = encode(ids.repaired(event))
             events.append(plain)
             if text := text_in(plain):
-                self._say(effect, aloud.feed(text))
-        self._say(effect, aloud.rest())
+                self._emit_text(effect, redacted.feed(text))
+        self._emit_text(effect, redacted.rest())
         return without_secrets(events, self._redactor)
 
-    def _say(self, effect: Effect, text: str) -> None:
-        # A summary is said to nobody.
+    def _emit_text(self, effect: Effect, text: str) -> None:
+        # The text of a summary is not emitted.
         if self._name == "model" and text:
             self._scope.emit(ModelText(self._scope.now(), effect.key, text))
 

@@ -1,4 +1,4 @@
-"""Why a model call failed, in words that say what to do."""
+"""Explain why a model call failed, with a fix."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools import shortened
 
 # A provider may answer with a whole page.
-MAX_SAID = 1000
+MAX_MESSAGE = 1000
 
-# What helps against the errors of the providers' clients, judged by the names of their types: importing all clients
-# to ask `isinstance` would cost seconds. The first that fits counts.
+# The fixes for errors of the providers' clients, by the names of their types: importing all clients for `isinstance`
+# would take seconds. The first match counts.
 _ADVICE: tuple[tuple[frozenset[str], str], ...] = (
     (
         frozenset(
@@ -27,7 +27,7 @@ _ADVICE: tuple[tuple[frozenset[str], str], ...] = (
     ),
     (
         frozenset({"RemoteProtocolError", "ReadError", "ReadTimeout", "IncompleteRead", "ResponseStreamingError"}),
-        "run again: the connection broke off before the answer was complete",
+        "run again: the connection ended before the answer was complete",
     ),
     (
         frozenset({"APIConnectionError", "ConnectError", "ConnectionError", "EndpointConnectionError"}),
@@ -35,29 +35,29 @@ _ADVICE: tuple[tuple[frozenset[str], str], ...] = (
     ),
     (frozenset({"NotFoundError"}), "check the model's name '{model}'{setting}"),
     (frozenset({"InternalServerError", "ServiceUnavailableError"}), "run again later: the provider's server failed"),
-    (frozenset({"JSONDecodeError"}), "check that {host} speaks the interface of '{provider}'{setting}"),
+    (frozenset({"JSONDecodeError"}), "check that {host} has the interface of '{provider}'{setting}"),
 )
 
 
 def explain_error(error: BaseException, agent: PlannedAgent, redactor: Redactor = HIDE_NOTHING) -> StrandsCliError:
-    """Return the reason of a failed model call, without secrets; our own errors as they are."""
+    """Return the error for a failed model call, without secrets; a `StrandsCliError` is returned unchanged."""
     if isinstance(error, StrandsCliError):
         return error
     model = f"{agent.model.provider}/{agent.model.model_id}" if agent.model.model_id else agent.model.provider
     subject = f"the model {model} of agent '{agent.id}'"
-    # Redacted before it is cut: half a secret at the edge would not be found.
-    said = shortened(redactor.text(str(error)), MAX_SAID)
+    # Redacted before it is shortened, because a partial secret at the end would not be found.
+    reason = shortened(redactor.text(str(error)), MAX_MESSAGE)
     if isinstance(error, MaxTokensReachedException):
         return RunFailed(f"{subject} reached its max_tokens before it finished", fix="raise max_tokens")
     if isinstance(error, ContextWindowOverflowException):
         return RunFailed(
-            f"the request is too long for {subject}: {said}",
-            fix="shorten the input or the tools' outputs; context_policy.compaction sums up what came before, "
-            "context_policy.window leaves it out",
+            f"the request is too long for {subject}: {reason}",
+            fix="shorten the input or the tools' outputs; context_policy.compaction summarizes earlier messages, "
+            "context_policy.window leaves them out",
         )
     if isinstance(error, ModelThrottledException):
-        return RunFailed(f"{subject} is throttled: {said}", fix="run again later, or lower runtime.max_parallel")
-    return RunFailed(f"{subject} failed: {type(error).__name__}: {said}", fix=_advice(error, agent))
+        return RunFailed(f"{subject} is throttled: {reason}", fix="run again later, or lower runtime.max_parallel")
+    return RunFailed(f"{subject} failed: {type(error).__name__}: {reason}", fix=_advice(error, agent))
 
 
 def _advice(error: BaseException, agent: PlannedAgent) -> str | None:

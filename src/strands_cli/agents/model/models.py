@@ -1,4 +1,4 @@
-"""Build the SDK's model object for one set of model settings, so that every setting really arrives."""
+"""Build the SDK's model object for one set of model settings, so that every setting reaches the provider."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from strands_cli.providers import (
 if TYPE_CHECKING:
     from strands.models import Model
 
-# Clients of OpenAI-compatible servers raise without any key, also where the server asks for none.
+# Clients of OpenAI-compatible servers raise without a key, even if the server needs none.
 STAND_IN_KEY = "not-needed"
 
 
 def build_model(settings: ModelSettings, environ: Mapping[str, str] | None = None) -> Model:
-    """Build the model through the SDK's own class, importing that provider's module only.
+    """Return the model of the SDK's own class, importing only that provider's module.
 
-    The client's own retries are switched off unless `options` says otherwise: the engine retries, so that each
-    attempt is counted, shown and journaled.
+    The client's own retries are disabled unless `options` sets them: the engine retries, so that each attempt is
+    counted, shown and journaled.
 
     Args:
         settings: Settings that `check_provider` has passed.
@@ -40,7 +40,7 @@ def build_model(settings: ModelSettings, environ: Mapping[str, str] | None = Non
     Raises:
         NotEquipped: The provider's client is not installed or cannot be imported.
         InvalidInput: The class or its client refuses a setting.
-        ValueError: The provider is `replay`, whose model is made from a recording, or is unknown.
+        ValueError: The provider is unknown, or is `replay`, whose models come from a recording.
     """
     provider = PROVIDERS.get(settings.provider)
     if provider is None or provider.model_class is None:
@@ -72,8 +72,8 @@ def build_model(settings: ModelSettings, environ: Mapping[str, str] | None = Non
 async def close_model(model: Model) -> None:
     """Close the connections of a model, in the event loop that used it.
 
-    Several of the SDK's classes (llama.cpp, Anthropic, Writer, those of AWS) open one client for their life and have
-    no way to close it; OpenAI's has ours; the others open one for each request.
+    Several of the SDK's classes (llama.cpp, Anthropic, Writer, those of AWS) open one client for their lifetime and
+    cannot close it; OpenAI's uses ours; the others open one for each request.
     """
     from inspect import isawaitable
 
@@ -85,9 +85,9 @@ async def close_model(model: Model) -> None:
 
 
 def model_arguments(settings: ModelSettings, environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return the keywords of the provider's constructor, as plain values.
+    """Return the keyword arguments of the provider's constructor, as plain values.
 
-    A field of its own wins over the same thing in `options`; `options` wins over our presets.
+    A field of the settings takes precedence over `options`, and `options` over the presets of the table.
     """
     provider = PROVIDERS[settings.provider]
     arguments: dict[str, Any] = copied(settings.options)
@@ -104,7 +104,7 @@ def model_arguments(settings: ModelSettings, environ: Mapping[str, str]) -> dict
 
 
 def _completed(provider: Provider, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Add the keywords that a constructor has no default for."""
+    """Add the keyword arguments that have no default in the constructor."""
     if provider.name == "ollama":
         arguments.setdefault("host", None)
     elif provider.name == "sagemaker":
@@ -114,7 +114,7 @@ def _completed(provider: Provider, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def copied(node: Any) -> Any:
-    """Copy mappings and lists, since the SDK's classes write into what they are given."""
+    """Return a copy of mappings and lists, because the SDK's classes modify their arguments."""
     if isinstance(node, Mapping):
         return {key: copied(value) for key, value in node.items()}
     return [copied(value) for value in node] if isinstance(node, list) else node
@@ -130,19 +130,19 @@ def _put(arguments: dict[str, Any], place: Place, value: Any) -> None:
 
 
 def _load(provider: Provider, path: str) -> Callable[..., Any]:
-    """Import `module:name`, which the table gives."""
+    """Return the object that the table names as `module:name`."""
     from importlib import import_module
 
     if provider.name == "litellm":
-        # Otherwise it fetches a price map over the network while it is imported, with retries.
+        # Otherwise its import downloads a price map, with retries.
         os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     module, _, name = path.partition(":")
     try:
         found: Callable[..., Any] = getattr(import_module(module), name)
         if provider.name == "litellm":
-            # It prints advice to standard output on every failed request, where results belong.
+            # It prints advice to standard output on every failed request, among the results.
             vars(import_module("litellm"))["suppress_debug_info"] = True
-    # Importing a third-party client runs its code; a half-installed one raises anything.
+    # Importing a client runs its code; an incomplete installation raises anything.
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         fix = f"pip install --upgrade 'strands-cli[{provider.extra}]'" if provider.extra else None
@@ -151,14 +151,14 @@ def _load(provider: Provider, path: str) -> Callable[..., Any]:
 
 
 def _require_client_arguments(provider: Provider, arguments: Mapping[str, Any]) -> None:
-    """Refuse unknown `client_args` now; several SDK classes make their client only when a request is sent."""
+    """Refuse unknown `client_args` now, because several SDK classes create their client only for a request."""
     written = arguments.get("client_args")
     if provider.client_class is None or not written:
         return
     from inspect import Parameter, signature
 
     parameters = signature(_load(provider, provider.client_class)).parameters
-    # A client wrapped by an instrumentation may take any keyword and hand it on.
+    # A client wrapped by an instrumentation may accept any keyword and pass it on.
     open_ended = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
     known = [name for name in parameters if not name.startswith("_")]
     for key in written:
@@ -168,7 +168,7 @@ def _require_client_arguments(provider: Provider, arguments: Mapping[str, Any]) 
 
 
 def _make_objects(provider: Provider, arguments: dict[str, Any]) -> None:
-    """Turn the options whose Python form a file cannot hold into that form, in place."""
+    """Replace options by the Python objects that a file cannot contain, in place."""
     for holder in (arguments, arguments.get("endpoint_config")):
         if isinstance(holder, dict) and isinstance(holder.get("cache_config"), dict):
             from strands.models import CacheConfig
@@ -181,12 +181,12 @@ def _make_objects(provider: Provider, arguments: dict[str, Any]) -> None:
         tool_class = _load(provider, "google.genai.types:Tool")
         arguments["gemini_tools"] = [tool_class(**tool) for tool in arguments["gemini_tools"]]
     if isinstance(arguments.get("timeout"), list):
-        # llama.cpp's class takes (connect, read) seconds as a tuple and nothing else.
+        # llama.cpp's class accepts (connect, read) seconds only as a tuple.
         arguments["timeout"] = tuple(arguments["timeout"])
 
 
 def _share_tls_context(provider: Provider, arguments: dict[str, Any]) -> None:
-    """Give the process's TLS context to another class whose client takes one; each of the others reads its own."""
+    """Pass the process's TLS context to Anthropic's client; the other clients load their own."""
     if provider.name == "anthropic":
         from strands_cli.tools import tls_context_for
 

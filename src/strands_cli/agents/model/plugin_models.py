@@ -1,4 +1,4 @@
-"""Models of providers that hook plugins register, beside those of the SDK's own classes."""
+"""Models of providers from hook plugins, in addition to those of the SDK's own classes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _FIX = "upgrade it, or take another provider"
 
 
 def model_of(settings: ModelSettings, hooks: Hooks | None) -> Model:
-    """Build the model for one set of settings: by the SDK's own class, or by what a hook plugin registers.
+    """Return the model for one set of settings, from the SDK's own class or from a hook plugin's function.
 
     Raises:
-        NotEquipped: the plugin's code cannot be imported, raises, or gives no model of the SDK.
-        InvalidInput: it does not take one of the settings.
+        NotEquipped: The plugin's code cannot be imported, raises, or does not return a model of the SDK.
+        InvalidInput: The function does not accept one of the settings.
     """
     found = None if settings.provider in PROVIDERS or hooks is None else hooks.providers().get(settings.provider)
     if found is None:
@@ -37,15 +37,15 @@ def model_of(settings: ModelSettings, hooks: Hooks | None) -> Model:
     except BaseException as error:  # a plugin may raise anything, SystemExit too
         raise NotEquipped(f"{who} ({reference}) failed: {type(error).__name__}: {error}", fix=_FIX) from error
     if not isinstance(model, Model):
-        raise NotEquipped(f"{who} ({reference}) gave {type(model).__name__}, not a model of the SDK", fix=_FIX)
+        raise NotEquipped(f"{who} ({reference}) returned {type(model).__name__}, not a model of the SDK", fix=_FIX)
     return model
 
 
 def arguments_for(make: Callable[..., Any], settings: ModelSettings, who: str) -> dict[str, Any]:
-    """Return the keywords for a plugin's function: every setting of the workflow, so that none is lost silently.
+    """Return the keyword arguments for a plugin's function: every setting of the workflow, so that none is ignored.
 
     Raises:
-        InvalidInput: it has no such parameter.
+        InvalidInput: The function has no such parameter, or a setting is written twice.
     """
     written = {name: getattr(settings, name) for name in SETTING_FIELDS if getattr(settings, name) is not None}
     options: Mapping[str, Any] = copied(settings.options)
@@ -55,7 +55,7 @@ def arguments_for(make: Callable[..., Any], settings: ModelSettings, who: str) -
     takes_all = any(one.kind is one.VAR_KEYWORD for one in parameters)
     unknown = [] if takes_all else sorted((written.keys() | options.keys()) - set(names))
     if twice:
-        raise InvalidInput(f"{who}: '{twice[0]}' stands twice", fix=f"remove it from `options`: {twice[0]}")
+        raise InvalidInput(f"{who}: '{twice[0]}' is written twice", fix=f"remove it from `options`: {twice[0]}")
     if unknown:
-        raise InvalidInput(f"{who} takes no '{unknown[0]}'", fix=f"remove it; it takes: {', '.join(names) or 'none'}")
+        raise InvalidInput(f"{who} has no option '{unknown[0]}'", fix=f"remove it; known: {', '.join(names) or 'none'}")
     return {**options, **written}

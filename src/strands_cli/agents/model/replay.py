@@ -1,4 +1,4 @@
-"""The provider `replay`: a model that plays the turns of a recording while tools run for real."""
+"""The provider `replay`: a model that replays the turns of a recording while the tools run normally."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 
 from strands.models import Model
 
-from strands_cli.errors import RunFailed, did_you_mean
+from strands_cli.errors import RunFailed, suggest
 from strands_cli.tools import request_text
 from strands_cli.workflow import RecordedTurn, same_request
 
 
 class ReplayModel(Model):
-    """Plays the turns of one step key in order; a turn that does not fit its request is an error with the difference.
+    """Replays the turns of one step key in order; a turn for another request raises with the difference.
 
     Args:
-        turns: What the model said at this step, in order.
+        turns: The model's recorded turns for this step, in order.
         key: The step's key, for messages.
     """
 
@@ -28,7 +28,7 @@ class ReplayModel(Model):
         self._played = 0
 
     def update_config(self, **model_config: Any) -> None:
-        """Accept nothing: a recording has no settings."""
+        """Raise: a recording has no settings."""
         raise RunFailed(f"the replay model has no settings to change: {sorted(model_config)}")
 
     def get_config(self) -> dict[str, Any]:
@@ -36,33 +36,33 @@ class ReplayModel(Model):
         return {}
 
     def structured_output(self, *args: Any, **kwargs: Any) -> Any:
-        """Refuse: agents ask for structured output through `stream`."""
+        """Raise: agents get structured output through `stream`."""
         raise NotImplementedError("structured output goes through stream()")
 
     async def stream(
         self, messages: Any, tool_specs: Any = None, system_prompt: str | None = None, **kwargs: Any
     ) -> AsyncIterator[Any]:
-        """Play the next turn."""
-        turn = self._next_turn(request_text(messages), failures_told(messages))
+        """Yield the events of the next turn."""
+        turn = self._next_turn(request_text(messages), tool_failures(messages))
         self._require_offered(turn, [spec["name"] for spec in tool_specs or []])
         for event in stream_events(turn, f"{self._key}.{self._played}"):
             yield event
 
     def skip(self) -> None:
-        """Pass over one turn: the journal has the answer that this model gave in an earlier process."""
+        """Skip one turn, whose answer the journal has from an earlier process."""
         self._played += 1
 
     def require_played(self) -> None:
         """Check that the step used every turn.
 
         Raises:
-            RunFailed: turns are left over, so the run took another way than the recorded one.
+            RunFailed: Turns remain, so the run differs from the recorded one.
         """
         left = len(self._turns) - self._played
         if left:
             raise RunFailed(
                 f"the recording has {len(self._turns)} turns for {self._key}, and the run needed {self._played}",
-                fix="remove the turns that are left over, or record again with --record",
+                fix="remove the remaining turns, or record again with --record",
             )
 
     def _next_turn(self, request: str, failures: str) -> RecordedTurn:
@@ -85,16 +85,15 @@ class ReplayModel(Model):
     def _require_offered(self, turn: RecordedTurn, offered: list[str]) -> None:
         for call in turn.calls:
             if call.tool not in offered:
-                guess = did_you_mean(call.tool, offered)
                 raise RunFailed(
                     f"turn {self._played} of {self._key} calls '{call.tool}', which the request does not offer; "
                     f"it offers: {', '.join(offered) or 'no tools'}",
-                    fix=f"did you mean '{guess}'?" if guess else "give the agent the tool, or record again",
+                    fix=suggest(call.tool, offered, "give the agent the tool, or record again"),
                 )
 
 
 def stream_events(turn: RecordedTurn, identity: str) -> list[dict[str, Any]]:
-    """Return the SDK's stream events of one turn; its tool-use ids follow from `identity`."""
+    """Return the SDK's stream events of one turn; its tool-use ids begin with `identity`."""
     events: list[dict[str, Any]] = [{"messageStart": {"role": "assistant"}}]
     if turn.text is not None:
         events.append({"contentBlockStart": {"start": {}}})
@@ -113,15 +112,15 @@ def stream_events(turn: RecordedTurn, identity: str) -> list[dict[str, Any]]:
     return events
 
 
-def failures_told(messages: Any) -> str:
-    """Return what the failed tool results of a request say, a line each: `tool: status` alone tells no reason."""
+def tool_failures(messages: Any) -> str:
+    """Return the messages of a request's failed tool results, one line each."""
     results = [block["toolResult"] for block in (messages[-1]["content"] if messages else ()) if "toolResult" in block]
-    said = [
+    texts = [
         next((part["text"] for part in result["content"] if "text" in part), "")
         for result in results
         if result["status"] == "error"
     ]
-    return "".join(f"\n    a tool said: {_shorten(text)}" for text in said)
+    return "".join(f"\n    a tool failed: {_shorten(text)}" for text in texts)
 
 
 def _difference(recorded: str, actual: str) -> str:

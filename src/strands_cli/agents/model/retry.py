@@ -1,4 +1,4 @@
-"""Which failures of a model's client pass by themselves, and how long to wait before the next attempt."""
+"""Decide which failures of a model's client are temporary, and how long to wait before the next attempt."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from strands.types.exceptions import ContextWindowOverflowException, ModelThrott
 from strands_cli.errors import StrandsCliError
 from strands_cli.workflow import FailurePolicy
 
-# 408, 409, 429 and 5xx are what the clients of OpenAI and Anthropic retry themselves where they are let;
-# 425 says "too early" (RFC 8470). 501 will be the same a minute later.
+# The clients of OpenAI and Anthropic themselves retry 408, 409, 429 and 5xx by default; 425 means "too early"
+# (RFC 8470). 501 is permanent.
 _STATUSES = frozenset({408, 409, 425, 429})
 _NOT_IMPLEMENTED = 501
-# An account without money answers 429 until somebody pays. https://platform.openai.com/docs/guides/error-codes
+# An account without credit gets 429 until it is paid. https://platform.openai.com/docs/guides/error-codes
 _SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
-# Codes and types that say it where no status does: in a stream that began with 200, and in AWS event streams.
+# Codes and types of temporary failures without a status: in a stream that began with 200, and in AWS event streams.
 # https://platform.claude.com/docs/en/api/errors
 # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html
-_PASSING_WORDS = frozenset(
+_TEMPORARY_CODES = frozenset(
     {
         "rate_limit_error", "rate_limit_exceeded", "overloaded_error", "api_error", "server_error", "timeout_error",
         "service_unavailable", "throttlingexception", "toomanyrequestsexception", "serviceunavailableexception",
@@ -29,8 +29,8 @@ _PASSING_WORDS = frozenset(
     }
 )  # fmt: skip
 # Connection errors by the names of their types (openai, anthropic, httpx, botocore, aiohttp, urllib3, Python itself):
-# importing all clients to ask `isinstance` would cost seconds.
-_PASSING_TYPES = frozenset(
+# importing all clients for `isinstance` would take seconds.
+_TEMPORARY_TYPES = frozenset(
     {
         "APIConnectionError", "APITimeoutError", "NetworkError", "TimeoutException", "RemoteProtocolError",
         "HTTPClientError", "ConnectionClosedError", "EndpointConnectionError", "ReadTimeoutError",
@@ -38,18 +38,18 @@ _PASSING_TYPES = frozenset(
         "ProtocolError", "IncompleteRead", "ConnectionError", "TimeoutError",
     }
 )  # fmt: skip
-# A wrong certificate, host or proxy stays wrong.
-_LASTING_TYPES = frozenset(
+# A wrong certificate, host or proxy does not correct itself.
+_PERMANENT_TYPES = frozenset(
     {"SSLCertVerificationError", "SSLError", "ProxyError", "UnsupportedProtocol", "LocalProtocolError"}
 )
 
 
 class Retries:
-    """Counts the attempts of one model call and says how long to wait before the next.
+    """Counts the attempts of one model call and computes the wait before the next.
 
     Args:
-        policy: How often, and how patiently.
-        uniform: Draws a number between two; for `jittered`.
+        policy: The number of retries and the waits.
+        uniform: Returns a random number between two limits; for `jittered`.
     """
 
     def __init__(self, policy: FailurePolicy, uniform: Callable[[float, float], float] = random.uniform) -> None:
@@ -58,16 +58,16 @@ class Retries:
         self.failed = 0
 
     def wait_after(self, error: BaseException, now: float) -> float | None:
-        """Return the seconds to wait after a failed attempt, or None where none shall follow.
+        """Return the seconds to wait after a failed attempt, or None if there is no further attempt.
 
-        What the server asks for with `Retry-After` takes the place of our own wait, within `wait_min` and `wait_max`.
+        The server's `Retry-After` replaces our own wait, within `wait_min` and `wait_max`.
 
         Args:
-            error: What the client raised.
+            error: The client's exception.
             now: Seconds since the epoch, for a `Retry-After` that is a date.
         """
         self.failed += 1
-        if self.failed > self._policy.retries or not passes_by_itself(error):
+        if self.failed > self._policy.retries or not is_temporary(error):
             return None
         asked = retry_after(error, now)
         wait = self._own_wait() if asked is None else max(asked, self._policy.wait_min)
@@ -82,25 +82,27 @@ class Retries:
         return self._uniform(policy.wait_min, longest) if policy.backoff == "jittered" else longest
 
 
-def passes_by_itself(error: BaseException) -> bool:
-    """Return whether the same request may well succeed a moment later: throttling, 5xx, timeouts, lost connections."""
+def is_temporary(error: BaseException) -> bool:
+    """Return whether the same request may soon succeed: throttling, 5xx, timeouts, lost connections."""
     chain = list(_causes(error))
     names = {kind.__name__ for one in chain for kind in type(one).__mro__}
-    words = {word for one in chain for word in _words_of(one)}
-    if isinstance(error, (StrandsCliError, ContextWindowOverflowException)) or names & _LASTING_TYPES:
+    codes = {code for one in chain for code in _codes_of(one)}
+    if isinstance(error, (StrandsCliError, ContextWindowOverflowException)) or names & _PERMANENT_TYPES:
         return False
-    if words & _SPENT:
+    if codes & _SPENT:
         return False
-    # The status stands above the SDK's own judgement: two of its classes take any message with "rate" in it
-    # ("temperature") for throttling.
+    # The status takes precedence over the SDK's classification: two of its classes treat any message with "rate" in it
+    # ("temperature") as throttling.
     status = next((status for one in chain if (status := status_of(one)) is not None and status >= 400), None)
     if status is not None:
         return status in _STATUSES or (status >= 500 and status != _NOT_IMPLEMENTED)
-    return isinstance(error, ModelThrottledException) or bool(words & _PASSING_WORDS) or bool(names & _PASSING_TYPES)
+    return (
+        isinstance(error, ModelThrottledException) or bool(codes & _TEMPORARY_CODES) or bool(names & _TEMPORARY_TYPES)
+    )
 
 
 def status_of(error: BaseException) -> int | None:
-    """Return the HTTP status that a client's exception carries, or None."""
+    """Return the HTTP status of a client's exception, or None."""
     response = getattr(error, "response", None)
     places = [
         getattr(error, "status_code", None),  # openai, anthropic, writer, ollama, mistral, litellm
@@ -112,21 +114,21 @@ def status_of(error: BaseException) -> int | None:
 
 
 def retry_after(error: BaseException, now: float) -> float | None:
-    """Return the seconds that a server asks to wait, or None (RFC 9110, 10.2.3; `retry-after-ms` is OpenAI's)."""
+    """Return the seconds of a server's Retry-After, or None (RFC 9110, 10.2.3; `retry-after-ms` is OpenAI's)."""
     for one in _causes(error):
         response = getattr(one, "response", None)
         found = getattr(response, "headers", None) or getattr(one, "headers", None)
-        headers = found or _aws(response, "ResponseMetadata", "HTTPHeaders")
-        if headers is None or not hasattr(headers, "items"):
+        found = found or _aws(response, "ResponseMetadata", "HTTPHeaders")
+        if found is None or not hasattr(found, "items"):
             continue
-        said = {str(name).lower(): str(value).strip() for name, value in headers.items()}
-        milliseconds, seconds = _number(said.get("retry-after-ms")), _number(said.get("retry-after"))
+        headers = {str(name).lower(): str(value).strip() for name, value in found.items()}
+        milliseconds, seconds = _number(headers.get("retry-after-ms")), _number(headers.get("retry-after"))
         if milliseconds is not None:
             return milliseconds / 1000
         if seconds is not None:
             return seconds
-        if "retry-after" in said:
-            return _seconds_until(said["retry-after"], now)
+        if "retry-after" in headers:
+            return _seconds_until(headers["retry-after"], now)
     return None
 
 
@@ -146,7 +148,7 @@ def _seconds_until(date: str, now: float) -> float | None:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield the exception and what led to it, each once."""
+    """Yield the exception and its causes, each once."""
     seen: set[int] = set()
     following: BaseException | None = error
     while following is not None and id(following) not in seen:
@@ -155,15 +157,15 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         following = following.__cause__ or (None if following.__suppress_context__ else following.__context__)
 
 
-def _words_of(error: BaseException) -> Iterator[str]:
-    """Yield the codes and types that a client's exception says the reason with, in lower case."""
+def _codes_of(error: BaseException) -> Iterator[str]:
+    """Yield the codes and types in a client's exception, in lower case."""
     body = getattr(error, "body", None)
     inner = body.get("error", body) if isinstance(body, Mapping) else None
     inner = inner if isinstance(inner, Mapping) else {}
     response = getattr(error, "response", None)
-    said = (getattr(error, "code", None), getattr(error, "type", None), inner.get("code"), inner.get("type"),
-            _aws(response, "Error", "Code"))  # fmt: skip
-    yield from (word.lower() for word in said if isinstance(word, str))
+    own = (getattr(error, "code", None), getattr(error, "type", None))
+    found = (*own, inner.get("code"), inner.get("type"), _aws(response, "Error", "Code"))
+    yield from (code.lower() for code in found if isinstance(code, str))
 
 
 def _aws(response: Any, section: str, name: str) -> Any:

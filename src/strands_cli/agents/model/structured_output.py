@@ -1,4 +1,4 @@
-"""Structured answers: a JSON Schema as the class the SDK wants, and text that is the answer already."""
+"""Structured answers: the SDK's class for a JSON Schema, and answers in text."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from strands_cli.errors import RunFailed
 from strands_cli.tools import offered_schema, text_in
 from strands_cli.tools.schema import first_problem, problem_of_text
 
-# The key under which an answer that is no object is given, and the name of the tool that takes answers.
+# The key for an answer that is not an object, and the name of the tool that takes answers.
 ANSWER = "answer"
 TOOL = "final_answer"
 _FENCED = re.compile(r"```(?:json)?\s*\n(.*?)\n?\s*```", re.DOTALL)
 
 
 def answer_class(schema: Mapping[str, Any], refused: Callable[[str], None]) -> type[BaseModel]:
-    """Return a pydantic class that stands for a JSON Schema: the SDK takes nothing else.
+    """Return a pydantic class for a JSON Schema, because the SDK accepts only classes.
 
-    A schema that is no object (a list of tasks) is wrapped under the key `answer`, since a tool's input is an object.
+    A schema of another type (a list of tasks) is wrapped under the key `answer`, because a tool's input is an object.
 
     Args:
-        schema: What an answer must satisfy.
-        refused: Called with the problem of each answer that does not.
+        schema: The schema that an answer must satisfy.
+        refused: Called with the problem of each answer that does not satisfy it.
     """
     wrapped = wrap(schema)
-    # Neither pydantic nor the SDK follows references that are not its own; what a provider gets is made elsewhere.
+    # Neither pydantic nor the SDK resolves references of others; the provider's schema is built elsewhere.
     shown = offered_schema(wrapped, "")[0] if "$ref" in json.dumps(wrapped) else dict(wrapped)
 
     class Answer(BaseModel):
@@ -55,10 +55,10 @@ def answer_class(schema: Mapping[str, Any], refused: Callable[[str], None]) -> t
 
 
 def require_input(request: AgentRequest) -> None:
-    """Check what a step says to its agent against the agent's `input_schema`, as JSON where it is JSON, else as text.
+    """Check a step's input against the agent's `input_schema`, as JSON if it is JSON, else as text.
 
     Raises:
-        RunFailed: it does not fit.
+        RunFailed: The input does not fit the schema.
     """
     schema = request.agent.input_schema
     if schema is None:
@@ -71,14 +71,14 @@ def require_input(request: AgentRequest) -> None:
 
 
 def wrap(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the schema itself if it describes an object, else an object that holds it under `answer`."""
+    """Return the schema itself if it describes an object, else an object with the schema under `answer`."""
     if schema.get("type") == "object" or "properties" in schema:
         return schema
     return {"type": "object", "properties": {ANSWER: dict(schema)}, "required": [ANSWER]}
 
 
 def as_written(spec: Any, schema: Mapping[str, Any] | None) -> Any:
-    """Return a tool spec as the SDK has it, that of the answer tool with its whole schema: the SDK loses most of it."""
+    """Return a tool spec; that of the answer tool gets its whole schema back, most of which the SDK loses."""
     if schema is None or spec["name"] != TOOL:
         return spec
     return {**spec, "inputSchema": {"json": wrap(schema)}}
@@ -90,7 +90,7 @@ def unwrap(schema: Mapping[str, Any], answer: Any) -> Any:
 
 
 def answer_in(text: str, schema: Mapping[str, Any]) -> Any:
-    """Return the answer that a text is (bare or fenced JSON) in wrapped form, or None where it does not fit."""
+    """Return the answer in a text (plain or fenced JSON) in wrapped form, or None if it does not fit the schema."""
     for candidate in (text.strip(), *(match.strip() for match in _FENCED.findall(text))):
         try:
             value = json.loads(candidate)
@@ -103,9 +103,9 @@ def answer_in(text: str, schema: Mapping[str, Any]) -> Any:
 
 
 async def answered_in_text(events: AsyncIterator[Any], schema: Mapping[str, Any], key: str) -> AsyncIterator[Any]:
-    """Pass a turn's stream events on; a text that is the answer becomes a call of the answer tool.
+    """Yield a turn's stream events; a text that is the answer becomes a call of the answer tool.
 
-    Many local models have no tool calling, and for the others this saves the SDK's second request.
+    Many local models cannot call tools, and for the others this saves the SDK's second request.
     """
     text, calls_tools = "", False
     async for event in events:
@@ -115,7 +115,7 @@ async def answered_in_text(events: AsyncIterator[Any], schema: Mapping[str, Any]
         if answer is None:
             yield event
             continue
-        # Some providers take only letters, digits, `_` and `-` in an id that comes back to them.
+        # Some providers accept only letters, digits, `_` and `-` in an id.
         start = {"toolUse": {"name": TOOL, "toolUseId": re.sub(r"[^A-Za-z0-9_-]", "_", f"{key}_answer")}}
         yield {"contentBlockStart": {"start": start}}
         yield {"contentBlockDelta": {"delta": {"toolUse": {"input": json.dumps(answer)}}}}

@@ -59,7 +59,14 @@ def _put_in(wanted: Wanted, *, yes: bool, force: bool, anew: bool) -> int:
     from strands_cli.config import load_settings
     from strands_cli.hooks import open_hooks
     from strands_cli.planning import load_policy
-    from strands_cli.plugins.install import fetch, find_installer, propose, put_in, require_allowed, require_same
+    from strands_cli.plugins.install import (
+        fetch,
+        find_installer,
+        install_fetched,
+        propose,
+        require_allowed,
+        require_same,
+    )
 
     settings, catalog = load_settings(), discover_catalog()
     if wanted.name is not None:
@@ -89,7 +96,7 @@ def _put_in(wanted: Wanted, *, yes: bool, force: bool, anew: bool) -> int:
             say(line)
         _require_fit(proposal, force=force)
         _agree(f"install {fetched.name} {fetched.version} with {installer.kind}?", yes=yes)
-        put_in(fetched, installer, Path(folder), lacks=bool(proposal.requires))
+        install_fetched(fetched, installer, Path(folder), lacks=bool(proposal.requires))
         require_same(fetched, installer)
     print_result(f"installed {fetched.name} {fetched.version}")
     _say_what_is_next(fetched.name, hooks_too=bool(proposal.hooks))
@@ -122,14 +129,14 @@ def _require_installed(name: str, catalog: Catalog) -> None:
 
 def _shown(proposal: Proposal) -> Iterator[str]:
     """Yield what a person should know; foreign text stands on one line each, so that it cannot look like ours."""
-    from strands_cli.plugins.install import asked_for
+    from strands_cli.plugins.install import describe_permissions
 
     fetched = proposal.fetched
     before = f" (installed is {proposal.installed})" if proposal.installed else ""
     yield f"{fetched.name} {fetched.version}{before}: {_line(proposal.summary)}"
     for tool in proposal.tools:
         yield f"  tool {tool.record.ref_name}: {_line(tool.record.description or 'known after load')}"
-        yield f"    {_line(asked_for(tool.record), 300)}"
+        yield f"    {_line(describe_permissions(tool.record), 300)}"
         if tool.record.requires:
             needs = "; ".join(f"{word} {_words(value)}" for word, value in tool.record.requires.items())
             yield f"    requires {_line(needs, 300)}"

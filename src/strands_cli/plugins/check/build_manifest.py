@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog import drift, normalise, parse_manifest
+from strands_cli.catalog import manifest_differences, normalise, parse_manifest
 from strands_cli.errors import Finding, InvalidInput, Where
 from strands_cli.plugins.check.manifest_writer import AUTHORED, drifted, make_manifests, read_manifest, render
 from strands_cli.plugins.check.project import PluginProject, read_project
@@ -20,11 +20,11 @@ class BuildManifest:
     """One manifest of a build.
 
     Attributes:
-        file: Where it belongs in the source tree.
+        file: Its path in the source tree.
         path: The same, relative to the directory that the packages are imported from.
-        text: What the code says, as the text of the file.
-        is_committed: Whether the source tree has the file.
-        problems: Why it may not go into the build: the file is malformed or differs from the code.
+        text: The text of the file, generated from the code.
+        is_committed: Whether the source tree contains the file.
+        problems: Reasons why the build cannot use it: the file is malformed or differs from the code.
     """
 
     file: Path
@@ -37,17 +37,17 @@ class BuildManifest:
 def build_manifests(
     directory: Path, *, imports: bool = False, import_fix: str | None = None, authored: Authored | None = None
 ) -> list[BuildManifest]:
-    """Make the manifests of a plugin project and compare those that are committed with the code.
+    """Generate the manifests of a plugin project and compare those that are committed with the code.
 
     Args:
         directory: The project, with its `pyproject.toml`.
         imports: Whether code that is not literal may be imported, in a child process.
-        import_fix: What to propose where code must be imported and `imports` is false.
-        authored: Fields of each tool that no code states, for packages without a committed manifest.
+        import_fix: The fix to suggest if code must be imported and `imports` is false.
+        authored: Fields of each tool that the code does not state, for packages without a committed manifest.
 
     Raises:
-        InvalidInput: A module is missing, does not import, must be imported without `imports`, or holds no tool; or
-            `authored` has an unknown tool, or a field that code states.
+        InvalidInput: A module is missing, does not import, must be imported without `imports`, or defines no tool; or
+            `authored` has an unknown tool, or a field that the code states.
     """
     project = read_project(directory)
     documents = make_manifests(project, imports=imports, import_fix=import_fix)
@@ -63,7 +63,7 @@ def _manifest(project: PluginProject, file: Path, document: Mapping[str, Any], a
     raw = file.read_bytes() if is_committed else text.encode()
     problems = list(parse_manifest(raw, str(file), normalise(project.name))[1])
     if is_committed:
-        problems += [drifted(file, *difference) for difference in drift(read_manifest(file), document)]
+        problems += [drifted(file, *difference) for difference in manifest_differences(read_manifest(file), document)]
     return BuildManifest(file, file.relative_to(project.source), text, is_committed, tuple(map(str, problems)))
 
 
@@ -77,10 +77,10 @@ def _require_known(authored: Authored, documents: Mapping[Path, Mapping[str, Any
 
 
 def _unknown(authored: Authored, names: set[str]) -> Iterator[str]:
-    """Yield what `authored` says about unknown tools, and the fields that only code states."""
+    """Yield a problem for each unknown tool of `authored`, and for each field that only the code states."""
     for name, fields in authored.items():
         if name not in names:
-            yield f"tools.{name}: there is no such tool; there are: {', '.join(sorted(names))}"
+            yield f"tools.{name}: unknown tool; known: {', '.join(sorted(names))}"
         for field in fields if isinstance(fields, Mapping) else ():
             if field not in AUTHORED:
-                yield f"tools.{name}.{field}: only the code says that; to be written here: {', '.join(AUTHORED)}"
+                yield f"tools.{name}.{field}: this field comes from the code; allowed here: {', '.join(AUTHORED)}"

@@ -1,4 +1,4 @@
-"""Checks what a plugin does when it is imported, in a process of its own."""
+"""Check the effects of importing a plugin, in a child process."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ SLOW_SECONDS = 1.0
 def check_import(
     project: PluginProject, module: str, attribute: str | None, seconds: float
 ) -> tuple[LoadedApart | None, list[Finding]]:
-    """Import one entry point and return what it is (None where that failed), and what is wrong with the import.
+    """Import one entry point and return its tools (None if the import fails) and the findings about the import.
 
     Args:
-        project: Whose entry point it is.
+        project: The plugin.
         module: Dotted name.
         attribute: As in the entry point.
-        seconds: Time allowed, the SDK's own import included.
+        seconds: The time limit, including the SDK's own import.
     """
     where = Where(str(project.source))
     try:

@@ -1,4 +1,4 @@
-"""Checks what surrounds a plugin's code: its metadata, and whether the manifest gets into the wheel."""
+"""Check a plugin's metadata, and that its wheel contains the manifest."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ BUILD_HOOK = "strands-tools"
 
 
 def check_metadata(project: PluginProject) -> Iterator[Finding]:
-    """Yield what installers would stumble over, and a name that nobody would guess."""
+    """Yield the metadata that installers reject, and a name that does not follow the convention."""
     for place, message in _faults(project) if project.installed is None else _installed_faults(project):
         where = Where(str(project.directory / ("pyproject.toml" if project.installed is None else "METADATA")))
         yield Finding("bad-metadata", f"{place}: {message}", where)
     if not normalise(project.name).startswith(_CONVENTION):
-        message = f"the distribution is called '{project.name}'; by convention it is strands-tool-..."
+        message = f"the distribution is named '{project.name}'; by convention its name begins with strands-tool-"
         yield Finding("plugin-name", message, Where(str(project.declared_in)), severity="warning")
 
 
 def _faults(project: PluginProject) -> Iterator[tuple[str, str]]:
     metadata = project.settings["project"]
     if not _NAME.fullmatch(project.name):
-        yield "project.name", f"{project.name!r} is no name of a distribution"
+        yield "project.name", f"{project.name!r} is not a valid name of a distribution"
     if "version" not in metadata and "version" not in metadata.get("dynamic", ()):
         yield "project", "there is no version, and 'version' is not in `dynamic`"
     elif isinstance(version := metadata.get("version"), str) and (fault := _version_fault(version)):
@@ -49,9 +49,9 @@ def _installed_faults(project: PluginProject) -> Iterator[tuple[str, str]]:
     record = str(project.directory)
     name, version = read_header(record, "Name"), read_header(record, "Version")
     if name is None or normalise(name) != project.name:
-        yield "Name", f"the record of '{project.name}' speaks of {name!r}"
+        yield "Name", f"the metadata of '{project.name}' states the name {name!r}"
     if version is None or _version_fault(version):
-        yield "Version", f"{version!r} is no version"
+        yield "Version", f"{version!r} is not a version"
 
 
 def _version_fault(text: str) -> str | None:
@@ -65,17 +65,17 @@ def _version_fault(text: str) -> str | None:
 
 
 def has_build_hook(project: PluginProject) -> bool:
-    """Return whether the build makes the manifest, so that none need be committed."""
+    """Return whether the build generates the manifest, so that it need not be committed."""
     hatch = _at(project.settings, "tool", "hatch", "build")
     targets = [hatch, *(_at(hatch, "targets", name) for name in ("wheel", "sdist"))]
     return any(BUILD_HOOK in _at(target, "hooks") for target in targets)
 
 
 def check_packaged(project: PluginProject, manifest: Path) -> Iterator[Finding]:
-    """Yield why the build would leave the manifest out of the wheel, as far as its configuration tells.
+    """Yield the reason, from the build's configuration, why the wheel will not contain the manifest.
 
     Args:
-        project: A source tree; for an installed distribution there is nothing to say.
+        project: A source tree; for an installed distribution nothing is checked.
         manifest: The committed manifest.
     """
     if project.installed is not None or has_build_hook(project):
@@ -85,7 +85,7 @@ def check_packaged(project: PluginProject, manifest: Path) -> Iterator[Finding]:
     fault = {"hatchling": _hatch_fault, "setuptools": _setuptools_fault}.get(backend.partition(".")[0])
     found = fault(project, path) if fault else None
     if found is None and backend.partition(".")[0] != "setuptools" and _ignored(project.directory, path):
-        found = ".gitignore names it, and the build leaves out what git ignores", "take it out of .gitignore"
+        found = ".gitignore names it, and the build leaves out what git ignores", "remove it from .gitignore"
     if found is not None:
         message = f"{FILE_NAME} would not be in the wheel: {found[0]}"
         yield Finding("manifest-not-packaged", message, Where(str(project.declared_in)), found[1])
@@ -101,7 +101,7 @@ def _hatch_fault(project: PluginProject, path: str) -> tuple[str, str] | None:
         return None
     chosen = [place for key in ("packages", "only-include", "include") for place in _texts(wheel, key)]
     if chosen and not any(_matches(path, pattern) for pattern in chosen):
-        return f"the wheel holds {', '.join(chosen)}", f'packages = ["{Path(path).parent.as_posix()}"]'
+        return f"the wheel contains only {', '.join(chosen)}", f'packages = ["{Path(path).parent.as_posix()}"]'
     return None
 
 
@@ -114,7 +114,7 @@ def _setuptools_fault(project: PluginProject, path: str) -> tuple[str, str] | No
         return None
     manifest_in = project.directory / "MANIFEST.in"
     named = manifest_in.is_file() and any(
-        word in manifest_in.read_text(encoding="utf-8", errors="replace") for word in (FILE_NAME, "*.json", "graft")
+        text in manifest_in.read_text(encoding="utf-8", errors="replace") for text in (FILE_NAME, "*.json", "graft")
     )
     if named and settings.get("include-package-data", True):
         return None
@@ -125,13 +125,13 @@ def _ignored(directory: Path, path: str) -> bool:
     file = directory / ".gitignore"
     lines = file.read_text(encoding="utf-8", errors="replace").splitlines() if file.is_file() else []
     patterns = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
-    # The last line that speaks of it counts, as with git.
+    # The last matching line decides, as with git.
     verdicts = [not line.startswith("!") for line in patterns if _matches(path, line.removeprefix("!"))]
     return bool(verdicts) and verdicts[-1]
 
 
 def _matches(path: str, pattern: str) -> bool:
-    """Return whether a pattern in the manner of git names a file or a folder above it."""
+    """Return whether a pattern with git's rules matches a file or one of its parent folders."""
     anchored, plain = "/" in pattern.rstrip("/"), pattern.strip("/")
     above = [path, *(parent.as_posix() for parent in Path(path).parents if parent.name)]
     return any(fnmatch(one if anchored else Path(one).name, plain) for one in above)

@@ -1,11 +1,11 @@
-"""Checks what a manifest says of each tool: schemas, words for models and people, safety, requirements, examples."""
+"""Check each tool of a manifest: schemas, texts for models and people, safety, requirements, examples."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from strands_cli.errors import Finding, Severity, Where, did_you_mean
+from strands_cli.errors import Finding, Severity, Where, suggest
 from strands_cli.policy import fields_of
 from strands_cli.unicode_safety import hidden_characters, texts_of
 
@@ -24,14 +24,14 @@ SYSTEMS = ("linux", "macos", "windows", "darwin", "win32", "cygwin")
 
 
 def check_tool(tool: Mapping[str, Any], file: str, pointer: str) -> Iterator[Finding]:
-    """Yield what is wrong with one tool of a manifest whose fields have the right types.
+    """Yield the faults of one tool of a manifest whose fields have the right types.
 
     Args:
         tool: As in the manifest.
         file: The manifest, for findings.
-        pointer: Where in it the tool stands.
+        pointer: The tool's JSON pointer in it.
     """
-    for part in (_words, _schemas, _hints, _capabilities, _resources, _engines, _requires, _examples):
+    for part in (_texts, _schemas, _hints, _capabilities, _resources, _engines, _requires, _examples):
         for code, message, inner, severity in part(tool):
             yield Finding(
                 code, f"the tool '{tool['name']}' {message}", Where(file, pointer=pointer + inner), None, severity
@@ -41,7 +41,7 @@ def check_tool(tool: Mapping[str, Any], file: str, pointer: str) -> Iterator[Fin
 Fault = tuple[str, str, str, Severity]
 
 
-def _words(tool: Mapping[str, Any]) -> Iterator[Fault]:
+def _texts(tool: Mapping[str, Any]) -> Iterator[Fault]:
     description = tool.get("description") or ""
     if not description.strip():
         yield "no-description", "has no description", "/description", "error"
@@ -54,17 +54,17 @@ def _words(tool: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def _schemas(tool: Mapping[str, Any]) -> Iterator[Fault]:
-    schemas = {f"/{word}": tool.get(word) for word in SCHEMAS}
+    schemas = {f"/{key}": tool.get(key) for key in SCHEMAS}
     schemas["/strands_cli/read_only_when"] = tool.get("strands_cli", {}).get("read_only_when")
     for inner, schema in schemas.items():
         if schema is not None and (fault := schema_fault(schema)):
-            yield "bad-schema", f"has a schema that is none: {fault[1]}", inner + fault[0], "error"
+            yield "bad-schema", f"has a schema that is not valid: {fault[1]}", inner + fault[0], "error"
     if tool.get("input_schema") is None:
         yield "bad-schema", "has no input schema", "", "error"
 
 
 def schema_fault(schema: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return the pointer and the message of the first place where a Draft 2020-12 schema is none."""
+    """Return the pointer and the message of the first fault of a Draft 2020-12 schema."""
     from jsonschema import Draft202012Validator, SchemaError
 
     try:
@@ -77,50 +77,49 @@ def schema_fault(schema: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _hints(tool: Mapping[str, Any]) -> Iterator[Fault]:
-    said = tool.get("annotations", {})
-    reads, destroys = said.get("readOnlyHint"), said.get("destructiveHint")
+    hints = tool.get("annotations", {})
+    reads, destroys = hints.get("readOnlyHint"), hints.get("destructiveHint")
     if reads and destroys:
-        yield "contradicting-hints", "says both readOnlyHint and destructiveHint", "/annotations", "error"
+        yield "contradicting-hints", "declares both readOnlyHint and destructiveHint", "/annotations", "error"
     if reads is None:
-        yield "missing-hint", "does not say readOnlyHint: every call asks", "/annotations", "warning"
+        yield "missing-hint", "does not declare readOnlyHint: every call asks", "/annotations", "warning"
     elif not reads and destroys is None:
-        yield "missing-hint", "does not say destructiveHint: every call asks", "/annotations", "warning"
+        yield "missing-hint", "does not declare destructiveHint: every call asks", "/annotations", "warning"
 
 
 def _capabilities(tool: Mapping[str, Any]) -> Iterator[Fault]:
     place = "/strands_cli/capabilities"
-    told = tool.get("strands_cli", {}).get("capabilities")
-    if told is None:
-        yield "missing-capabilities", "does not say what it touches (capabilities)", "/strands_cli", "warning"
+    declared = tool.get("strands_cli", {}).get("capabilities")
+    if declared is None:
+        yield "missing-capabilities", "does not declare its capabilities", "/strands_cli", "warning"
         return
-    for word, value in told.items():
-        if word not in CAPABILITIES:
-            close = did_you_mean(word, CAPABILITIES)
-            hint = f"; did you mean {close!r}?" if close else ""
-            yield "bad-capabilities", f"names a capability that is none: {word!r}{hint}", f"{place}/{word}", "error"
-        elif not isinstance(value, CAPABILITIES[word]):
-            kind = "true or false" if CAPABILITIES[word] is bool else "a list"
-            yield "bad-capabilities", f"has a capability {word!r} that is not {kind}", f"{place}/{word}", "error"
+    for name, value in declared.items():
+        if name not in CAPABILITIES:
+            hint = suggest(name, CAPABILITIES, f"known: {', '.join(CAPABILITIES)}")
+            yield "bad-capabilities", f"has an unknown capability {name!r}; {hint}", f"{place}/{name}", "error"
+        elif not isinstance(value, CAPABILITIES[name]):
+            kind = "true or false" if CAPABILITIES[name] is bool else "a list"
+            yield "bad-capabilities", f"has a capability {name!r} that is not {kind}", f"{place}/{name}", "error"
         elif isinstance(value, list):
-            fits = _is_place if word == "filesystem" else lambda one: isinstance(one, str) and bool(one)
+            fits = _is_place if name == "filesystem" else lambda one: isinstance(one, str) and bool(one)
             for index, one in enumerate(value):
                 if not fits(one):
-                    form = "{path, mode}" if word == "filesystem" else "text"
-                    message = f"has an entry under {word!r} that is not {form}"
-                    yield "bad-capabilities", message, f"{place}/{word}/{index}", "error"
+                    form = "{path, mode}" if name == "filesystem" else "text"
+                    message = f"has an entry under {name!r} that is not {form}"
+                    yield "bad-capabilities", message, f"{place}/{name}/{index}", "error"
 
 
 def _resources(tool: Mapping[str, Any]) -> Iterator[Fault]:
-    for word, entries in tool.get("strands_cli", {}).get("resources", {}).items():
-        place = f"/strands_cli/resources/{word}"
-        if word not in RESOURCES:
-            yield "bad-resources", f"has resources that it neither reads nor writes: {word!r}", place, "error"
+    for key, entries in tool.get("strands_cli", {}).get("resources", {}).items():
+        place = f"/strands_cli/resources/{key}"
+        if key not in RESOURCES:
+            yield "bad-resources", f"has resources under {key!r}, not under 'reads' or 'writes'", place, "error"
         elif not isinstance(entries, list):
-            yield "bad-resources", f"has resources {word!r} that are not a list", place, "error"
+            yield "bad-resources", f"has resources {key!r} that are not a list", place, "error"
         else:
             for index, entry in enumerate(entries):
                 if fault := _entry_fault(entry, tool):
-                    yield "bad-resources", f"has a resource that is none: {fault}", f"{place}/{index}", "error"
+                    yield "bad-resources", f"has a resource that is not valid: {fault}", f"{place}/{index}", "error"
 
 
 def _entry_fault(entry: Any, tool: Mapping[str, Any]) -> str | None:
@@ -131,7 +130,7 @@ def _entry_fault(entry: Any, tool: Mapping[str, Any]) -> str | None:
     known = (tool.get("input_schema") or {}).get("properties") or {}
     unknown = [field for field in fields if field not in known]
     if unknown:
-        return f"{entry!r} names {unknown[0]!r}, which is no field of the input"
+        return f"{entry!r} names {unknown[0]!r}, which is not a field of the input"
     return None if isinstance(entry, str) else f"{entry!r} is not text"
 
 
@@ -164,7 +163,12 @@ def _requires(tool: Mapping[str, Any]) -> Iterator[Fault]:
         yield "bad-requirement", f"requires Python {wanted['python']!r}: {fault}", "/requires/python", "error"
     for index, name in enumerate(wanted.get("modules", ())):
         if not all(part.isidentifier() for part in name.split(".")):
-            yield "bad-requirement", f"requires {name!r}, which is no module", f"/requires/modules/{index}", "error"
+            yield (
+                "bad-requirement",
+                f"requires {name!r}, which is not a module name",
+                f"/requires/modules/{index}",
+                "error",
+            )
     for index, name in enumerate(wanted.get("os", ())):
         if name.lower() not in SYSTEMS:
             message = f"requires the operating system {name!r}; known are linux, macos and windows"
@@ -172,7 +176,7 @@ def _requires(tool: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def requirement_fault(text: str) -> str | None:
-    """Return why a text is no PEP 508 requirement, None if it is one."""
+    """Return why a text is not a PEP 508 requirement; None if it is."""
     from packaging.requirements import InvalidRequirement, Requirement
 
     try:
@@ -183,7 +187,7 @@ def requirement_fault(text: str) -> str | None:
 
 
 def specifier_fault(text: str) -> str | None:
-    """Return why a text is no version specifier, None if it is one."""
+    """Return why a text is not a version specifier; None if it is."""
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
     try:
@@ -196,7 +200,7 @@ def specifier_fault(text: str) -> str | None:
 def _examples(tool: Mapping[str, Any]) -> Iterator[Fault]:
     schema = tool.get("input_schema")
     if schema is None or schema_fault(schema):
-        return  # already said
+        return  # already reported
     from jsonschema import Draft202012Validator
 
     validator = Draft202012Validator(schema)

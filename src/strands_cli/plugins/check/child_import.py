@@ -1,4 +1,4 @@
-"""Loads a plugin in a process of its own, which can neither hang, nor print into ours, nor leave anything behind."""
+"""Load a plugin in a child process, so that it cannot hang, print into or change this process."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ MAX_PRINTED = 2_000
 
 @dataclass(frozen=True, slots=True)
 class LoadedApart:
-    """What a plugin turned out to be, and what its import did.
+    """The tools of a plugin and the effects of its import.
 
     Attributes:
-        told: Its kind and its tools, as `source_reader` tells them.
-        seconds: What the import took, without the SDK's own.
-        printed: The start of what it wrote to stdout.
-        threads: Names of the threads that it left; those that keep a process from ending have `blocking` set.
-        changed: What it changed of the process: `the current directory`, `sys.path`, `the environment variable X`.
+        tool: Its kind and its tools, in the form of `source_reader`.
+        seconds: The duration of the import, without the SDK's own import.
+        printed: The start of its output to stdout.
+        threads: Names of the threads that it left running; `blocking` if one of them keeps the process from ending.
+        changed: Changes of the process: `the current directory`, `sys.path`, `the environment variable X`.
     """
 
-    told: SourceTool
+    tool: SourceTool
     seconds: float
     printed: str
     threads: tuple[str, ...]
@@ -38,7 +38,7 @@ class LoadedApart:
 
 
 class LoadFailure(Exception):
-    """The plugin could not be loaded; `timed_out` where it was ended because it took too long."""
+    """The plugin cannot be loaded; `timed_out` if it reached the time limit."""
 
     def __init__(self, message: str, timed_out: bool = False) -> None:
         super().__init__(message)
@@ -52,10 +52,10 @@ def load_apart(source: Path, module: str, attribute: str | None, seconds: float 
         source: Put first on the child's `sys.path`.
         module: Dotted name.
         attribute: As in the entry point; None for the whole module.
-        seconds: Time allowed for everything.
+        seconds: The time limit for everything.
 
     Raises:
-        LoadFailure: It raises, exits, hangs, or holds no tool; the message is one line.
+        LoadFailure: It raises, exits, hangs, or defines no tool; the message is one line.
     """
     with tempfile.TemporaryDirectory() as folder:
         result, printed, errors = (Path(folder) / name for name in ("described.json", "stdout", "stderr"))
@@ -70,8 +70,8 @@ def load_apart(source: Path, module: str, attribute: str | None, seconds: float 
             raise LoadFailure(f"'{module}' cannot be loaded: {_last_line(errors, code)}")
         document = json.loads(result.read_text(encoding="utf-8"))
         with printed.open("rb") as out:
-            said = out.read(MAX_PRINTED).decode("utf-8", "replace")
-    return _loaded(document, said)
+            text = out.read(MAX_PRINTED).decode("utf-8", "replace")
+    return _loaded(document, text)
 
 
 def _last_line(errors: Path, code: int) -> str:
@@ -83,7 +83,7 @@ def _loaded(document: Mapping[str, Any], printed: str) -> LoadedApart:
     tools = tuple(from_tool_spec(spec, document["kind"]) for spec in document["tools"])
     single = document["kind"] in ("module", "function", "agent_tool") and len(tools) == 1
     return LoadedApart(
-        told=tools[0] if single else SourceTool(kind=document["kind"], members=tools),
+        tool=tools[0] if single else SourceTool(kind=document["kind"], members=tools),
         seconds=document["seconds"],
         printed=printed,
         threads=tuple(name for name, _ in document["threads"]),

@@ -1,4 +1,4 @@
-"""Makes a plugin project's `strands_tools.json` from its code, and says where a committed one has drifted."""
+"""Generate a plugin project's `strands_tools.json` from its code, and compare it with the committed file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from strands_cli.catalog import (
     Package,
     SourceError,
     SourceTool,
-    drift,
+    manifest_differences,
     manifest_directory,
     module_file,
     normalise,
@@ -29,21 +29,20 @@ from strands_cli.errors import Finding, Where
 from strands_cli.plugins.check.child_import import LoadFailure, load_apart
 from strands_cli.plugins.check.project import PluginProject, package_of, split_reference, unusable
 
-# What no code says; kept from the manifest that is there.
+# The code does not state these; they are taken from the existing manifest.
 AUTHORED = ("requires", "config_schema", "examples", "family", "category", "deprecated")
 
 
 def make_manifests(
     project: PluginProject, *, imports: bool = True, import_fix: str | None = None
 ) -> dict[Path, dict[str, Any]]:
-    """Make the manifest of each top-level package of a project.
+    """Generate the manifest of each top-level package of a project.
 
-    Literal source is read; what is not literal is imported, in a child process. Fields that no code says
-    (`AUTHORED`, `api`) are kept from the manifest that is there. Without `imports` what is not literal is refused, with
-    `import_fix` as the fix.
+    Literal source is read; other code is imported, in a child process, and without `imports` it is refused, with
+    `import_fix` as the fix. Fields that the code does not state (`AUTHORED`, `api`) come from the existing manifest.
 
     Raises:
-        InvalidInput: A module is missing, does not import, or holds no tool.
+        InvalidInput: A module is missing, does not import, or defines no tool.
     """
     tools: dict[Path, list[dict[str, Any]]] = {}
     for name, value in sorted(project.entry_points.items()):
@@ -52,7 +51,7 @@ def make_manifests(
         described = read_entry(project, package, module, attribute)
         if not described.complete:
             if not imports:
-                message = f"what '{name}' is cannot be read from its source: it must be imported"
+                message = f"the definition of '{name}' cannot be read from its source: it must be imported"
                 file = Path(module_file(package, module) or project.directory)
                 raise unusable(message, file, import_fix)
             described = _imported(project, module, attribute)
@@ -69,17 +68,17 @@ def check_manifests(project: PluginProject) -> list[Finding]:
             findings.append(_drift("there is no manifest yet", file, ""))
             continue
         findings += parse_manifest(file.read_bytes(), str(file), normalise(project.name))[1]
-        findings += [drifted(file, *difference) for difference in drift(read_manifest(file), wanted)]
+        findings += [drifted(file, *difference) for difference in manifest_differences(read_manifest(file), wanted)]
     return findings
 
 
 def drifted(file: Path, pointer: str, old: Any, new: Any) -> Finding:
     """Return the finding for one field in which a committed manifest differs from the code."""
-    return _drift(f"the manifest says {shortened(old)}, the code says {shortened(new)}", file, pointer)
+    return _drift(f"the manifest has {shortened(old)}, the code has {shortened(new)}", file, pointer)
 
 
 def write_manifests(project: PluginProject) -> list[Path]:
-    """Write the manifests of a project and return their paths; a file is replaced whole or not at all."""
+    """Write the manifests of a project and return their paths; each file is replaced atomically."""
     written = []
     for file, document in make_manifests(project).items():
         draft = file.with_name(f"{file.name}.{os.getpid()}.tmp")
@@ -90,12 +89,12 @@ def write_manifests(project: PluginProject) -> list[Path]:
 
 
 def render(document: Mapping[str, Any]) -> str:
-    """Return a manifest as it is committed: two spaces, readable text, one newline at the end."""
+    """Return the text of a manifest: indented by two spaces, not escaped, one newline at the end."""
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
 def read_manifest(file: Path) -> dict[str, Any]:
-    """Return a committed manifest, or `{}` where there is none that can be read."""
+    """Return a committed manifest, or `{}` if it is missing or cannot be read."""
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -117,7 +116,7 @@ def require_reference(project: PluginProject, name: str, value: str) -> tuple[st
 
 
 def manifest_file(package: Package, module: str) -> Path:
-    """Return where the manifest of a module's package belongs."""
+    """Return the path of the manifest of a module's package."""
     return Path(manifest_directory(package, module) or "") / FILE_NAME
 
 
@@ -141,39 +140,39 @@ def read_entry(project: PluginProject, package: Package, module: str, attribute:
 
 def _imported(project: PluginProject, module: str, attribute: str | None) -> SourceTool:
     try:
-        return load_apart(project.source, module, attribute).told
+        return load_apart(project.source, module, attribute).tool
     except LoadFailure as failure:
         raise unusable(str(failure), project.directory) from None
 
 
-def manifest_entries(name: str, value: str, told: SourceTool, project: PluginProject) -> list[dict[str, Any]]:
-    """Return the tools of one entry point as a manifest has them.
+def manifest_entries(name: str, value: str, found: SourceTool, project: PluginProject) -> list[dict[str, Any]]:
+    """Return the tools of one entry point in the form of the manifest.
 
     Raises:
-        InvalidInput: There is no tool, or it has another name than the entry point.
+        InvalidInput: The entry point has no tool, or its tool has another name.
     """
     reference = "".join(value.split()).partition("[")[0]
-    if told.kind in MANY:
-        members = told.members or ()
+    if found.kind in MANY:
+        members = found.members or ()
         if not members:
-            raise unusable(f"the entry point '{name}' ({reference}) holds no tool", project.directory)
-        return [_entry(member.name or "?", reference, replace(member, kind=told.kind)) for member in members]
-    if told.name != name:
+            raise unusable(f"the entry point '{name}' ({reference}) defines no tool", project.directory)
+        return [_entry(member.name or "?", reference, replace(member, kind=found.kind)) for member in members]
+    if found.name != name:
         fix = "give the entry point and the tool the same name"
-        raise unusable(f"the entry point '{name}' loads a tool that calls itself '{told.name}'", project.directory, fix)
-    return [_entry(name, reference, told)]
+        raise unusable(f"the entry point '{name}' loads a tool named '{found.name}'", project.directory, fix)
+    return [_entry(name, reference, found)]
 
 
-def _entry(name: str, reference: str, told: SourceTool) -> dict[str, Any]:
+def _entry(name: str, reference: str, found: SourceTool) -> dict[str, Any]:
     entry = {
         "name": name,
         "entry": reference,
-        "kind": told.kind,
-        "description": told.description,
-        "input_schema": told.input_schema,
-        "output_schema": told.output_schema,
-        "annotations": dict(told.annotations),
-        "strands_cli": dict(told.strands_cli),
+        "kind": found.kind,
+        "description": found.description,
+        "input_schema": found.input_schema,
+        "output_schema": found.output_schema,
+        "annotations": dict(found.annotations),
+        "strands_cli": dict(found.strands_cli),
     }
     return {key: value for key, value in entry.items() if value is not None}
 
@@ -191,7 +190,7 @@ def _document(project: PluginProject, tools: list[dict[str, Any]], committed: Ma
         "distribution": project.name,
         "tools": [{**tool, **authored.get((tool["entry"], tool["name"]), {})} for tool in tools],
     }
-    # Through JSON, so that tuples and the like compare as what they become.
+    # Through JSON, so that tuples compare as lists.
     return dict(json.loads(json.dumps(document)))
 
 

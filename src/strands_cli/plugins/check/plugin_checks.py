@@ -1,4 +1,4 @@
-"""Checks a plugin as a whole, from its source tree or as it is installed; nothing is imported unless asked for."""
+"""Check a whole plugin, as a source tree or installed; it is imported only on request."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from strands_cli.plugins.check.project import PluginProject, package_of
 
 @dataclass(slots=True)
 class PluginCheck:
-    """One check: what was found so far, and each manifest, read once."""
+    """The state of one check: the findings, and each manifest, read once."""
 
     project: PluginProject
     seconds: float | None
@@ -47,16 +47,16 @@ class PluginCheck:
 
     @property
     def tools(self) -> list[str]:
-        """The names of the tools in sound manifests, sorted."""
+        """The names of the tools in valid manifests, sorted."""
         return sorted({tool["name"] for manifest in self.manifests.values() if manifest for tool in manifest.tools})
 
 
 def check_plugin(project: PluginProject, seconds: float | None = None) -> PluginCheck:
-    """Check everything an author should know before others install a plugin.
+    """Check everything that an author should correct before others install the plugin.
 
     Args:
         project: A source tree or an installed distribution.
-        seconds: Import each entry point, too, in a process of its own, for at most so long; None imports nothing.
+        seconds: The time limit for importing each entry point in a child process; None imports nothing.
     """
     check = PluginCheck(project, seconds)
     check.findings += check_metadata(project)
@@ -81,7 +81,7 @@ def _check_entry_point(check: PluginCheck, name: str, value: str) -> Iterator[Fi
     package = package_of(project, module)
     source = module_file(package, module)
     if source is None:
-        yield Finding("missing-module", f"the entry point '{name}' names '{module}', which is not there", declared_in)
+        yield Finding("missing-module", f"the entry point '{name}' names '{module}', which does not exist", declared_in)
         return
     if attribute and not defines(source, attribute.partition(".")[0]):
         message = f"the entry point '{name}' names '{attribute}', which {source} does not define"
@@ -90,16 +90,16 @@ def _check_entry_point(check: PluginCheck, name: str, value: str) -> Iterator[Fi
     file = manifest_file(package, module)
     if file not in check.manifests:
         yield from _check_manifest(check, package, file)
-    told = read_entry(project, package, module, attribute)
+    found = read_entry(project, package, module, attribute)
     if check.seconds is not None:
         loaded, findings = check_import(project, module, attribute, check.seconds)
         yield from findings
-        told = loaded.told if loaded else told
-    yield from _check_fresh(check, file, (name, value), told)
+        found = loaded.tool if loaded else found
+    yield from _check_fresh(check, file, (name, value), found)
 
 
 def defines(source: str, name: str) -> bool:
-    """Return whether a module may define a name; one that is compiled or makes names as it likes may."""
+    """Return whether a module may define a name; a compiled module may, and so may one with dynamic names."""
     if not source.endswith(".py"):
         return True
     try:
@@ -135,20 +135,20 @@ def _check_manifest(check: PluginCheck, package: Package, file: Path) -> Iterato
     if manifest is None:
         return
     if not manifest.low <= CONTRACT <= manifest.high:
-        message = f"the plugin speaks calling contract {manifest.contracts}, this strands-cli {CONTRACT}"
+        message = f"the plugin has calling contract {manifest.contracts}, this strands-cli {CONTRACT}"
         yield Finding("manifest-version", message, Where(str(file), pointer="/api"))
     for index, tool in enumerate(manifest.tools):
         yield from check_tool(tool, str(file), f"/tools/{index}")
 
 
-def _check_fresh(check: PluginCheck, file: Path, entry_point: tuple[str, str], told: SourceTool) -> Iterator[Finding]:
-    """Yield where the manifest differs from what is known of the code."""
+def _check_fresh(check: PluginCheck, file: Path, entry_point: tuple[str, str], found: SourceTool) -> Iterator[Finding]:
+    """Yield the differences between the manifest and what is certain from the code."""
     name, value = entry_point
     manifest = check.manifests[file]
     committed = by_identity({"tools": list(manifest.tools)}) if manifest else {}
     entry = _plain(value)
-    mine = {identity: found for identity, found in committed.items() if found[1]["entry"] == entry}
-    known = _known(name, value, told, check.project)
+    mine = {identity: indexed for identity, indexed in committed.items() if indexed[1]["entry"] == entry}
+    known = _known(name, value, found, check.project)
     if manifest is None:
         return
     if not mine and known is None:
@@ -157,31 +157,31 @@ def _check_fresh(check: PluginCheck, file: Path, entry_point: tuple[str, str], t
         if identity not in mine:
             yield _drift(file, "/tools", f"the manifest does not describe '{tool['name']}' ({entry})")
             continue
-        index, said = mine[identity]
-        compared = {key: said[key] for key in said if key not in AUTHORED and (told.complete or key in tool)}
+        index, old_tool = mine[identity]
+        compared = {key: old_tool[key] for key in old_tool if key not in AUTHORED and (found.complete or key in tool)}
         for pointer, old, new in differences(_filled(compared), _filled(tool), f"/tools/{index}"):
-            yield _drift(file, pointer, f"the manifest says {shortened(old)}, the code says {shortened(new)}")
-    if told.complete:
+            yield _drift(file, pointer, f"the manifest has {shortened(old)}, the code has {shortened(new)}")
+    if found.complete:
         for identity, (index, tool) in mine.items():
             if identity not in (known or {}):
                 yield _drift(file, f"/tools/{index}", f"the code has no tool '{tool['name']}'")
 
 
 def _filled(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a manifest's tool with the objects that may be left out."""
+    """Return a manifest's tool with its optional objects."""
     return {"annotations": {}, "strands_cli": {}, **tool}
 
 
-def _known(name: str, value: str, told: SourceTool, project: PluginProject) -> dict[str, dict[str, Any]] | None:
-    """Return what the code certainly says, as manifest entries; None where only loading tells."""
-    members = told.members if told.kind in MANY else (told,)
-    if told.kind == "unknown" or not told.certain or not members:
-        if told.complete or (told.kind in MANY and members == ()):
-            manifest_entries(name, value, told, project)  # raises: it holds no tool
+def _known(name: str, value: str, found: SourceTool, project: PluginProject) -> dict[str, dict[str, Any]] | None:
+    """Return the tools that are certain from the code, as manifest entries; None if known only after loading."""
+    members = found.members if found.kind in MANY else (found,)
+    if found.kind == "unknown" or not found.certain or not members:
+        if found.complete or (found.kind in MANY and members == ()):
+            manifest_entries(name, value, found, project)  # raises: it has no tool
         return None
     if not all(one.certain and one.name for one in members):
         return None
-    entries = manifest_entries(name, value, told, project)
+    entries = manifest_entries(name, value, found, project)
     return {f"{entry['entry']}#{entry['name']}": entry for entry in entries}
 
 
@@ -202,7 +202,7 @@ def _drift(file: Path, pointer: str, message: str) -> Finding:
 
 
 def check_twins(project: PluginProject) -> Iterator[Finding]:
-    """Yield a warning for each entry point whose name another installed distribution has, whatever its case."""
+    """Yield a warning for each entry point whose name, ignoring case, another installed distribution has."""
     from strands_cli.catalog import scan_installed
 
     own = {name.lower().replace("-", "_"): name for name in project.entry_points}
@@ -210,6 +210,6 @@ def check_twins(project: PluginProject) -> Iterator[Finding]:
         for point in other.entry_points:
             name = own.get(point.name.lower().replace("-", "_"))
             if name is not None and other.name != normalise(project.name):
-                message = f"the tool '{name}' has the name of the tool '{point.name}' of '{other.name}', installed here"
-                fix = f"who has both must write native:{normalise(project.name)}/{name}"
+                message = f"the tool '{name}' has the name of the installed tool '{point.name}' of '{other.name}'"
+                fix = f"with both installed, a workflow must write native:{normalise(project.name)}/{name}"
                 yield Finding("tool-conflict", message, Where(str(project.declared_in)), fix, severity="warning")

@@ -1,4 +1,4 @@
-"""A plugin as its author sees it: a source tree or an installed distribution, its entry points and its packages."""
+"""A plugin project: a source tree or an installed distribution, with its entry points and packages."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.catalog import GROUP, Package, find_package, normalise
-from strands_cli.errors import Finding, InvalidInput, Where, did_you_mean
+from strands_cli.errors import Finding, InvalidInput, Where, suggest
 
 _VALUE = re.compile(r"([\w.]+)(?::([\w.]+))?(?:\[.*\])?")
 
 
 @dataclass(frozen=True, slots=True)
 class PluginProject:
-    """A plugin: its name, its entry points (name -> value) and where its packages lie.
+    """A plugin: its name, its entry points (name -> value) and the directory of its packages.
 
     Attributes:
         directory: The source tree, or the `*.dist-info` of an installed distribution.
-        name: As its metadata has it.
+        name: The name in its metadata.
         entry_points: Name -> value of the group `strands_cli.tools`.
         source: The directory its packages are imported from.
         settings: The whole `pyproject.toml`; empty for an installed distribution.
-        installed: What every directory of the path holds, for an installed distribution; else None.
+        installed: The names in every directory of the path, for an installed distribution; else None.
     """
 
     directory: Path
@@ -71,7 +71,7 @@ def find_installed(name: str) -> PluginProject:
     """Find an installed distribution that declares tools.
 
     Raises:
-        InvalidInput: There is none of that name.
+        InvalidInput: No installed distribution has this name.
     """
     from strands_cli.catalog import scan_installed
 
@@ -84,16 +84,14 @@ def find_installed(name: str) -> PluginProject:
     if normalise(name) in seen.records:
         message = f"the distribution '{name}' is installed, but declares no tool (entry points of {GROUP!r})"
         raise InvalidInput(message, findings=[Finding("unknown-distribution", message)])
-    close = did_you_mean(normalise(name), [found.name for found in seen.distributions])
-    fix = (
-        f"did you mean '{close}'?" if close else "name an installed distribution, or a directory with a pyproject.toml"
-    )
-    message = f"no distribution '{name}' is installed here, and there is no such directory"
+    otherwise = "name an installed distribution, or a directory with a pyproject.toml"
+    fix = suggest(normalise(name), [found.name for found in seen.distributions], otherwise)
+    message = f"no distribution '{name}' is installed, and there is no such directory"
     raise InvalidInput(message, findings=[Finding("unknown-distribution", message, fix=fix)])
 
 
 def split_reference(value: str) -> tuple[str, str | None] | None:
-    """Return the module and the attribute that an entry point's value names, None where it is not of that form."""
+    """Return the module and the attribute that an entry point's value names; None if the value is malformed."""
     found = _VALUE.fullmatch("".join(value.split()))
     if found is None:
         return None
@@ -105,7 +103,7 @@ def package_of(project: PluginProject, module: str) -> Package:
     """Find the top-level package of a module.
 
     Raises:
-        InvalidInput: It is not there, or is a single file, which cannot carry a manifest.
+        InvalidInput: It does not exist, or is a single file, which cannot contain a manifest.
     """
     listings = project.installed or {str(project.source): frozenset(os.listdir(project.source))}  # noqa: PTH208 - names
     package = find_package(module.partition(".")[0], listings, str(project.source))
@@ -114,14 +112,14 @@ def package_of(project: PluginProject, module: str) -> Package:
         raise unusable(f"the module '{module}' is not in {project.source}", project.declared_in, code="missing-module")
     if package.directory is None:
         fix = f"make it a package: {package.name}/__init__.py"
-        raise unusable(f"'{module}' is a single file, which cannot carry a manifest", Path(place), fix)
+        raise unusable(f"'{module}' is a single file, which cannot contain a manifest", Path(place), fix)
     return package
 
 
 def unusable(
     message: str, file: Path, fix: str | None = None, line: int | None = None, code: str = "bad-plugin"
 ) -> InvalidInput:
-    """Return the error for a plugin that cannot be read as it is."""
+    """Return the error for a plugin that cannot be read."""
     finding = Finding(code, message, Where(str(file), line), fix)
     return InvalidInput("the plugin's manifest cannot be made", findings=[finding])
 

@@ -1,5 +1,5 @@
 from strands_cli.plugins.install.download import fetch as fetch
-from strands_cli.plugins.install.download import put_in as put_in
+from strands_cli.plugins.install.download import install_fetched as install_fetched
 from strands_cli.plugins.install.download import require_same as require_same
 from strands_cli.plugins.install.installer import Installer as Installer
 from strands_cli.plugins.install.installer import find_installer as find_installer
@@ -7,7 +7,7 @@ from strands_cli.plugins.install.installer import owned_by_a_program as owned_by
 from strands_cli.plugins.install.listing import Plugin as Plugin
 from strands_cli.plugins.install.listing import list_plugins as list_plugins
 from strands_cli.plugins.install.preview import Proposal as Proposal
-from strands_cli.plugins.install.preview import asked_for as asked_for
+from strands_cli.plugins.install.preview import describe_permissions as describe_permissions
 from strands_cli.plugins.install.preview import propose as propose
 from strands_cli.plugins.install.preview import require_allowed as require_allowed
 from strands_cli.plugins.install.preview import require_one_allowed as require_one_allowed

@@ -1,4 +1,4 @@
-"""What a distribution would replace or hide that belongs to another distribution, strands-cli included."""
+"""Find the files of other distributions, strands-cli included, that a new one would replace or hide."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from strands_cli.plugins.install.download import Fetched
 
 _INITS = ("__init__.py", "__init__.pyc")
 _PROGRAMS = ("console_scripts", "gui_scripts")
-_FIX = "do not install it; tell its author"
+_FIX = "do not install it; report it to its author"
 
 
 def find_collisions(fetched: Fetched, installed: Catalog) -> list[Finding]:
-    """Return what keeps a distribution from being installed here: files and programs that are not its own."""
+    """Return a finding for each file, program or package of others that the distribution would replace or hide."""
     site = sysconfig.get_path("purelib")
     own = _recorded_paths(installed.seen.records.get(fetched.name, ()))
     replaced = [*_files(fetched, site), *_programs(fetched)]
     taken = [path for path in replaced if path not in own and os.path.lexists(path)]
     findings = [_replaces(fetched, path, _owner_of(path, installed)) for path in taken[:5]]
     if not findings:
-        findings += [_hides(fetched, name, place_) for name, place_ in _hidden(fetched, installed, own, site)]
+        findings += [_hides(fetched, name, place) for name, place in _hidden(fetched, installed, own, site)]
     return findings
 
 
 def programs_of(fetched: Fetched) -> list[str]:
-    """Return the names of the programs that a distribution brings."""
+    """Return the names of the programs that a distribution installs."""
     points = open_distribution(str(fetched.dist_info)).entry_points
     return sorted({*(point.name for point in points if point.group in _PROGRAMS), *fetched.scripts})
 
@@ -43,11 +43,11 @@ def top_names(tree: Path) -> list[str]:
 
 def _recorded_paths(copies: Iterable[tuple[str, str]]) -> set[str]:
     rows = ((site, row) for site, dist_info in copies for row in read_record(dist_info) or ())
-    return {_place(site, row.path) for site, row in rows}
+    return {_normal_path(site, row.path) for site, row in rows}
 
 
-def _place(site: str, path: str) -> str:
-    """Return a path as an absolute one, in one spelling."""
+def _normal_path(site: str, path: str) -> str:
+    """Return the absolute, normalised form of a path."""
     return os.path.normcase(os.path.normpath(Path(site) / path))
 
 
@@ -60,27 +60,32 @@ def _files(fetched: Fetched, site: str) -> Iterator[str]:
     for path in fetched.tree.rglob("*"):
         inside = path.relative_to(fetched.tree)
         if path.is_file() and inside.parts[0] not in (fetched.dist_info.name, ".lock"):
-            yield _place(site, inside.as_posix())
+            yield _normal_path(site, inside.as_posix())
 
 
 def _programs(fetched: Fetched) -> Iterator[str]:
     folder = sysconfig.get_path("scripts")
     for name in programs_of(fetched):
-        yield _place(folder, name)
+        yield _normal_path(folder, name)
         if os.name == "nt":
-            yield _place(folder, f"{name}.exe")
+            yield _normal_path(folder, f"{name}.exe")
 
 
 def _hidden(fetched: Fetched, installed: Catalog, own: set[str], site: str) -> Iterator[tuple[str, str]]:
-    """Yield packages of the tree that are importable from elsewhere: an editable strands-cli has no file in `site`."""
+    """Yield packages of the tree that are importable from another place, such as an editable strands-cli."""
     mine = {record.location for record in installed.tools if record.distribution == fetched.name}
     for name in top_names(fetched.tree):
         folder = fetched.tree / name
         if folder.is_dir() and not any((folder / init).exists() for init in _INITS):
-            continue  # a namespace package shares its name
+            continue  # distributions share a namespace package
         package = find_package(name, installed.seen.listings)
         found = (package.directory or package.file) if package else None
-        if package is None or found is None or found in mine or (package.file and _place(site, package.file) in own):
+        if (
+            package is None
+            or found is None
+            or found in mine
+            or (package.file and _normal_path(site, package.file) in own)
+        ):
             continue
         if name in ("strands_cli", "strands") or Path(found).parent != Path(site):
             yield name, found

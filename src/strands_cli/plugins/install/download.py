@@ -1,4 +1,4 @@
-"""Bring a distribution here to look at before it is installed: as files in a folder of our own, nothing imported."""
+"""Fetch a distribution into a temporary folder, for the preview before its installation, importing nothing."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Fetched:
 
     Attributes:
         name: Normalised.
-        version: As its metadata has it.
-        tree: Its files as they would lie on `sys.path`.
-        dist_info: Its record in there.
-        scripts: Names of the files that it brings for the folder of programs, besides those of its entry points.
-        wheel: The wheel; None where the installer keeps it to itself (uv, by name).
-        hashes: What the installer is to check what it installs against.
-        is_indexed: Whether it came from an index, so that nothing of this machine is its origin.
-        extras: `[a,b]` or nothing.
+        version: The version in its metadata.
+        tree: A folder with its files, laid out as on `sys.path`.
+        dist_info: Its `*.dist-info` in the tree.
+        scripts: Names of its files for the folder of programs, besides those of its entry points.
+        wheel: The wheel; None if the installer does not provide it (uv, by name).
+        hashes: The hashes that the installed wheel must have.
+        is_indexed: Whether it came from an index, not from a file of this machine.
+        extras: `[a,b]` or empty.
     """
 
     name: str
@@ -50,18 +50,18 @@ class Fetched:
 
 
 def fetch(wanted: Wanted, installer: Installer, folder: Path, may_build: Callable[[str], bool]) -> Fetched:
-    """Download, build or copy what is wanted into a folder, and unpack it there.
+    """Download, build or copy a distribution into a folder, and unpack it there.
 
     Args:
-        wanted: What a person named.
-        installer: What downloads and builds.
-        folder: An empty one.
-        may_build: Asked, with the reason, before a wheel is built: that runs code of its author, shown to nobody yet.
+        wanted: The requested distribution.
+        installer: The program that downloads and builds.
+        folder: An empty folder.
+        may_build: Called with the reason before a wheel is built, because a build runs code that nobody has reviewed.
 
     Raises:
-        NotEquipped: the installer fails, or there is no wheel and none may be built.
-        UsageError: a folder or an archive must not be built.
-        InvalidInput: it is no wheel, or another distribution's.
+        NotEquipped: The installer fails, or there is no wheel and a build is not allowed.
+        UsageError: Building a folder or an archive is not allowed.
+        InvalidInput: The file is not a wheel, or belongs to another distribution.
     """
     if wanted.path is None:
         try:
@@ -72,8 +72,8 @@ def fetch(wanted: Wanted, installer: Installer, folder: Path, may_build: Callabl
             return _by_name(wanted, installer, folder / "built", build=True)
     wheel = wanted.path
     if wheel.suffix != ".whl":
-        if not may_build(f"{wheel} is no wheel"):
-            raise UsageError(f"building {wheel} runs code of its author, so it was not done", fix="pass --yes")
+        if not may_build(f"{wheel} is not a wheel"):
+            raise UsageError(f"{wheel} was not built, because a build runs code of its author", fix="pass --yes")
         installer.wheel(str(wheel), _new(folder / "wheels"), build=True)
         wheel = _only_wheel(folder / "wheels")
     return _unpacked(wheel, _new(folder / "tree"), wanted)
@@ -95,12 +95,12 @@ def _new(folder: Path) -> Path:
 def _only_wheel(folder: Path) -> Path:
     found = list(folder.glob("*.whl"))
     if len(found) != 1:
-        raise NotEquipped(f"the installer left {len(found)} wheels, not one")
+        raise NotEquipped(f"the installer created {len(found)} wheels, not one")
     return found[0]
 
 
 def _unpacked(wheel: Path, tree: Path, wanted: Wanted) -> Fetched:
-    # Read once: what is looked at, hashed and installed must be the same bytes.
+    # Read once: the preview, the hash and the installation must use the same bytes.
     raw = wheel.read_bytes()
     digest = hashlib.sha256(raw).hexdigest()
     try:
@@ -113,7 +113,7 @@ def _unpacked(wheel: Path, tree: Path, wanted: Wanted) -> Fetched:
 
 
 def _extract(opened: zipfile.ZipFile, tree: Path) -> list[str]:
-    """Write what would be importable into `tree`; return the names of the programs it brings beside that."""
+    """Write the importable files into `tree`; return the names of the wheel's other programs."""
     if sum(member.file_size for member in opened.infolist()) > MAX_UNPACKED_BYTES:
         raise InvalidInput("the wheel unpacks to more than 2 GB")
     scripts = []
@@ -137,14 +137,14 @@ def _extract(opened: zipfile.ZipFile, tree: Path) -> list[str]:
 
 
 def _fetched_by_uv(wanted: Wanted, installer: Installer, folder: Path, tree: Path, rules: list[str]) -> Fetched:
-    """Let uv choose the version and say its hashes, and put it into a folder that nothing is imported from."""
+    """Have uv choose the version, list its hashes, and install it into a folder that is never imported from."""
     asked, chosen = folder / "asked.txt", folder / "chosen.txt"
     asked.write_text(f"{wanted.requirement}\n", encoding="utf-8")
     plain = ["--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links", "--generate-hashes"]
     here = ["--python", sys.executable, "--no-deps", *rules]
     installer.run("pip", "compile", *here, *plain, "--quiet", "-o", str(chosen), str(asked))
     installer.run("pip", "install", *here, "--target", str(tree), "-r", str(chosen))
-    hashes = [word.partition("=")[2] for word in chosen.read_text(encoding="utf-8").split() if word[:7] == "--hash="]
+    hashes = [part.partition("=")[2] for part in chosen.read_text(encoding="utf-8").split() if part[:7] == "--hash="]
     found = _described(tree, _programs(tree), wanted)
     return Fetched(*found, None, tuple(hashes), True, wanted.extras)
 
@@ -159,28 +159,28 @@ def _described(tree: Path, scripts: tuple[str, ...], wanted: Wanted) -> tuple[st
     name = read_header(str(records[0]), "Name") if len(records) == 1 else None
     version = record_version(str(records[0])) if len(records) == 1 else None
     if name is None or version is None:
-        raise InvalidInput("the wheel has no record of one name and version", fix="build it again")
+        raise InvalidInput("the wheel does not state one name and version", fix="build it again")
     if wanted.name is not None and normalise(name) != normalise(wanted.name):
         raise UsageError(f"the wheel is of '{name}', not of '{wanted.name}'")
     return normalise(name), version, tree, records[0], scripts
 
 
-def put_in(fetched: Fetched, installer: Installer, folder: Path, *, lacks: bool) -> None:
-    """Install what was looked at, by its hash.
+def install_fetched(fetched: Fetched, installer: Installer, folder: Path, *, lacks: bool) -> None:
+    """Install the fetched distribution, by its hash.
 
     Args:
-        fetched: What was looked at.
-        installer: What installs.
-        folder: Where files may be put meanwhile.
-        lacks: Whether it depends on something that is not here yet, which is then installed, too.
+        fetched: The distribution of the preview.
+        installer: The program that installs.
+        folder: A folder for temporary files.
+        lacks: Whether a dependency is missing, which is then installed, too.
 
     Raises:
-        NotEquipped: the installer fails.
+        NotEquipped: The installer fails.
     """
     named = f"{fetched.name}{fetched.extras}"
     by_hash = folder / "exact.txt"
-    words = [f"{named}=={fetched.version}", *(f"--hash={one}" for one in fetched.hashes)]
-    by_hash.write_text(" ".join(words) + "\n", encoding="utf-8")
+    line = [f"{named}=={fetched.version}", *(f"--hash={one}" for one in fetched.hashes)]
+    by_hash.write_text(" ".join(line) + "\n", encoding="utf-8")
     alone = [] if lacks else ["--no-deps"]
     if fetched.wheel is None:
         installer.install(*alone, "--reinstall-package", fetched.name, "-r", str(by_hash))
@@ -189,21 +189,21 @@ def put_in(fetched: Fetched, installer: Installer, folder: Path, *, lacks: bool)
     if installer.kind == "uv":
         installer.install(*alone, "--reinstall-package", fetched.name, file)
         return
-    shelf = ["--no-index", "--find-links", str(fetched.wheel.parent), "--require-hashes", "-r", str(by_hash)]
-    # pip takes all dependencies again, or leaves the files of the same version as they are: so in separate calls. The
-    # first finds out whether they can be had, while nothing has changed.
+    from_wheel = ["--no-index", "--find-links", str(fetched.wheel.parent), "--require-hashes", "-r", str(by_hash)]
+    # In one call pip either reinstalls all dependencies, or does not replace files of the same version: so in separate
+    # calls. The first one only checks that the dependencies are available, and changes nothing.
     if lacks:
         installer.install("--dry-run", file)
-    installer.install("--force-reinstall", "--no-deps", *(shelf if fetched.is_indexed else [file]))
+    installer.install("--force-reinstall", "--no-deps", *(from_wheel if fetched.is_indexed else [file]))
     if lacks:
         installer.install(f"{named}=={fetched.version}")
 
 
 def require_same(fetched: Fetched, installer: Installer) -> None:
-    """Check that the files that are now installed are those that were looked at; else take them out again.
+    """Check that the installed files are those of the preview, and uninstall them if they are not.
 
     Raises:
-        NotEquipped: they are not.
+        NotEquipped: The files differ.
     """
     sites = {sysconfig.get_path(scheme) for scheme in _IMPORTED}
     for path in fetched.tree.rglob("*"):
@@ -214,6 +214,6 @@ def require_same(fetched: Fetched, installer: Installer) -> None:
         if not any(digest_of_file(str(Path(site) / inside)) == wanted for site in sites):
             installer.uninstall(fetched.name)
             raise NotEquipped(
-                f"{installer.kind} installed something else than was shown ({inside}), so it was uninstalled again",
+                f"{installer.kind} installed other files than the preview showed ({inside}), so they were uninstalled",
                 fix=f"strands plugin install {fetched.name}=={fetched.version}",
             )

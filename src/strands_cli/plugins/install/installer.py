@@ -1,4 +1,4 @@
-"""The program that changes this environment: its own pip, or uv where it has none."""
+"""The program that installs into this environment: its own pip, or uv if there is no pip."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ from typing import Literal
 from strands_cli.errors import NotEquipped
 
 _LAST_LINES = 8
-_VENV = "make an environment of your own: python3 -m venv .venv && .venv/bin/pip install strands-cli"
+_VENV = "create a virtual environment: python3 -m venv .venv && .venv/bin/pip install strands-cli"
 
 
 @dataclass(frozen=True, slots=True)
 class Installer:
-    """How to call it; every call speaks of this interpreter's environment."""
+    """The command line of pip or uv; every call concerns this interpreter's environment."""
 
     kind: Literal["pip", "uv"]
     program: tuple[str, ...]
 
     def run(self, *arguments: str) -> str:
-        """Run one command of it and return what it printed.
+        """Run one of its commands and return the output.
 
         Raises:
-            NotEquipped: it failed; the message has its last lines.
+            NotEquipped: The command fails; the message has its last lines.
         """
-        ran = subprocess.run(  # noqa: S603 - our interpreter or uv; what a person typed was parsed before
+        ran = subprocess.run(  # noqa: S603 - our interpreter or uv; the person's input was parsed before
             [*self.program, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
             errors="replace",
-            # uv reads settings of the folder it runs in and of those above; not a stranger's folder chooses the index.
+            # uv reads settings from its current folder and the parents; a downloaded folder must not choose the index.
             cwd=sys.prefix,
             env={**os.environ, "PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
             check=False,
         )
         if ran.returncode:
-            said = "\n".join(f"  | {line}" for line in ran.stdout.strip().splitlines()[-_LAST_LINES:])
-            raise NotEquipped(f"{self.kind} failed (exit code {ran.returncode}); its last lines:\n{said}")
+            lines = "\n".join(f"  | {line}" for line in ran.stdout.strip().splitlines()[-_LAST_LINES:])
+            raise NotEquipped(f"{self.kind} failed (exit code {ran.returncode}); its last lines:\n{lines}")
         return ran.stdout
 
     def wheel(self, wanted: str, folder: Path, *, build: bool) -> None:
-        """Put the wheel of a folder, an archive or (pip) a requirement into `folder`, building it only if allowed."""
+        """Write the wheel of a folder, an archive or (pip) a requirement to `folder`; build it only if allowed."""
         if self.kind == "pip":
             binary = [] if build else ["--only-binary", ":all:"]
             self.run("wheel", "--no-deps", *binary, "--wheel-dir", str(folder), "--", wanted)
@@ -61,7 +61,7 @@ class Installer:
         self._pip("install", *arguments)
 
     def uninstall(self, name: str) -> None:
-        """Take a distribution out of this environment."""
+        """Uninstall a distribution from this environment."""
         self._pip("uninstall", *(["--yes"] if self.kind == "pip" else []), name)
 
     def _pip(self, verb: str, *arguments: str) -> None:
@@ -70,15 +70,15 @@ class Installer:
 
 
 def find_installer() -> Installer:
-    """Return what installs into this environment, which must be one that belongs to the user who runs this.
+    """Return the program that installs into this environment, which must be a virtual one.
 
     Raises:
-        NotEquipped: it is the system's Python, or there is neither pip nor uv.
+        NotEquipped: This is the system's Python, or there is neither pip nor uv.
     """
     if reason := why_not_here():
         raise NotEquipped(reason, fix=_VENV)
     if find_spec("pip") is not None:
-        # -P: else a file pip.py in the folder it runs in would be run.
+        # -P: otherwise a file pip.py in the current folder would run.
         return Installer("pip", (sys.executable, "-P", "-m", "pip"))
     if uv := _find_uv():
         return Installer("uv", (uv,))
@@ -89,16 +89,16 @@ def find_installer() -> Installer:
 
 
 def why_not_here() -> str | None:
-    """Return why nothing must be installed into this interpreter's environment, None where it may be."""
+    """Return why installing into this interpreter's environment is not allowed; None if it is."""
     if sys.prefix != sys.base_prefix or (Path(sys.prefix) / "conda-meta").is_dir():
         return None
     if (Path(sysconfig.get_path("stdlib")) / "EXTERNALLY-MANAGED").exists():  # PEP 668
-        return f"this Python belongs to the operating system ({sys.prefix}), whose own programs it would break"
-    return f"this Python is not in a virtual environment ({sys.prefix}): what is installed here, everybody gets"
+        return f"this Python belongs to the operating system ({sys.prefix}), whose programs might break"
+    return f"this Python is not in a virtual environment ({sys.prefix}): an installation would concern every user"
 
 
 def owned_by_a_program() -> str | None:
-    """Return the program that made this environment for strands-cli alone, and would not keep what others add."""
+    """Return the program that made this environment for strands-cli only, and removes what others add; else None."""
     receipts = {"uv-receipt.toml": "uv tool", "pipx_metadata.json": "pipx"}
     return next((name for file, name in receipts.items() if (Path(sys.prefix) / file).is_file()), None)
 
@@ -106,6 +106,6 @@ def owned_by_a_program() -> str | None:
 def _find_uv() -> str | None:
     import shutil
 
-    # Relative entries of PATH name whatever folder one stands in.
+    # Relative entries of PATH depend on the current folder.
     safe = os.pathsep.join(entry for entry in os.environ.get("PATH", "").split(os.pathsep) if os.path.isabs(entry))  # noqa: PTH117
     return shutil.which("uv", path=safe)

@@ -15,8 +15,8 @@ from strands_cli.policy import SwitchedOn
 class Plugin:
     """An installed distribution of tools or hooks.
 
-    `sources` says how and where it was installed; `hooks` names its hook plugins, `hooks_on` where they were switched
-    on, None where they were not.
+    `sources` is how and where it was installed; `hooks` names its hook plugins, `hooks_on` the file that enables them,
+    None if none does.
     """
 
     name: str
@@ -28,17 +28,17 @@ class Plugin:
 
     @property
     def tool_count(self) -> int:
-        """The number of its tools; of a class or suite whose tools only loading tells, one."""
+        """The number of its tools; a class or suite whose tools are known only after loading counts as one."""
         return sum(len(record.members) if record.members else 1 for record in self.tools)
 
     @property
     def status(self) -> str:
-        """`ok`, or how many of its tools cannot be used and why."""
-        words: dict[str, int] = {}
+        """`ok`, or the number of unusable tools by status."""
+        counts: dict[str, int] = {}
         for record in self.tools:
             if record.status not in ("available", "unknown"):
-                words[record.status] = words.get(record.status, 0) + 1
-        return ", ".join(f"{count} {word}" for word, count in words.items()) or "ok"
+                counts[record.status] = counts.get(record.status, 0) + 1
+        return ", ".join(f"{count} {status}" for status, count in counts.items()) or "ok"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON shape of `strands plugin list --json`."""
@@ -54,7 +54,7 @@ class Plugin:
 
 
 def list_plugins(catalog: Catalog, switched_on: Iterable[SwitchedOn] = ()) -> list[Plugin]:
-    """Return every installed distribution that provides tools or hooks, by name, importing none."""
+    """Return every installed distribution that provides tools or hooks, sorted by name, importing none."""
     tools: dict[str, list[ToolRecord]] = {}
     for record in catalog.tools:
         tools.setdefault(record.distribution, []).append(record)

@@ -1,4 +1,4 @@
-"""What would change with a distribution: its tools, what they ask for, what policy says, and what is not its own."""
+"""Preview the installation of a distribution: its tools, their permissions, policy's decisions, and collisions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProposedTool:
-    """A tool of the distribution and policy's answer before any argument is known."""
+    """A tool of the distribution, and policy's decision before its arguments are known."""
 
     record: ToolRecord
     decision: Decision
@@ -40,19 +40,19 @@ class ProposedTool:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Everything a person should know before it is installed.
+    """Everything that a person should know before the installation.
 
     Attributes:
         fetched: The distribution.
-        summary: Its own one line on itself.
-        installed: The version that is installed now, None where it is not.
-        tools: Its tools, members of a class or suite one by one.
+        summary: The one-line summary of its metadata.
+        installed: The installed version; None if it is not installed.
+        tools: Its tools; members of a class or suite one by one.
         hooks: Names of its hook plugins.
-        programs: Names of the programs it brings.
+        programs: Names of its programs.
         start_files: Its `.pth` files, which Python reads, and may run, whenever it starts.
-        requires: What else would be installed, or changed, as far as its own metadata tells.
-        changes: Where its tools differ from those that are installed.
-        findings: What is wrong with it; `refused` says whether it must not be installed.
+        requires: Other distributions that its metadata requires to be installed or changed.
+        changes: Differences between its tools and the installed ones.
+        findings: Its faults; `refused` if it must not be installed.
     """
 
     fetched: Fetched
@@ -68,12 +68,12 @@ class Proposal:
 
     @property
     def refused(self) -> bool:
-        """Return whether it would replace what is not its own."""
+        """Return whether it would replace or hide files of another owner."""
         return any(finding.code == "plugin-replaces" for finding in self.findings)
 
 
 def propose(fetched: Fetched, installed: Catalog, rules: Sequence[Rule], hooks: Hooks) -> Proposal:
-    """Read a distribution that is not installed yet, importing nothing of it."""
+    """Return the preview of a fetched distribution, importing nothing from it."""
     after = discover_catalog([str(fetched.tree), *search_path()])
     records = [record for record in after.tools if record.distribution == fetched.name]
     members = [one for record in records for one in (record.members or (record,))]
@@ -109,7 +109,7 @@ def _own_findings(fetched: Fetched, after: Catalog) -> Iterator[Finding]:
 
 
 def _changes(name: str, installed: Catalog, after: Catalog) -> list[Difference]:
-    """Return how the definitions differ; that files differ between two versions is no news."""
+    """Return the differences between the definitions; files always differ between two versions."""
     from strands_cli.lock import compare_distribution, lock_distributions
 
     old, new = (lock_distributions([one for one in catalog.tools if one.distribution == name], catalog).get(name)
@@ -128,7 +128,7 @@ def _to_install(fetched: Fetched, installed: Catalog) -> Iterator[str]:
         try:
             wanted = Requirement(text)
         except InvalidRequirement:
-            yield f"{text} (which is no requirement)"
+            yield f"{text} (which is not a requirement)"
             continue
         if wanted.marker is not None and not any(wanted.marker.evaluate({"extra": extra}) for extra in extras):
             continue
@@ -138,23 +138,23 @@ def _to_install(fetched: Fetched, installed: Catalog) -> Iterator[str]:
 
 
 def require_allowed(name: str, rules: Sequence[Rule]) -> None:
-    """Refuse a distribution that a rule denies whatever its tools and its version are, before it is even fetched.
+    """Refuse a distribution that a rule denies with all its tools and versions, before it is fetched.
 
     Raises:
-        Denied: there is such a rule.
+        Denied: There is such a rule.
     """
-    whatever = Request((f"{name}/?", f"native:{name}/?"), distribution=name)
+    any_tool = Request((f"{name}/?", f"native:{name}/?"), distribution=name)
     for rule in rules:
         narrowed = rule.unless or rule.version or rule.sources or rule.capabilities or rule.arguments
-        if rule.effect == "deny" and not narrowed and rule.matches(whatever):
+        if rule.effect == "deny" and not narrowed and rule.matches(any_tool):
             raise _denied(name, Decision("deny", rule.words, rule))
 
 
 def require_one_allowed(proposal: Proposal) -> None:
-    """Refuse a distribution of which policy denies every tool.
+    """Refuse a distribution if policy denies every tool of it.
 
     Raises:
-        Denied: it does.
+        Denied: Policy denies every tool.
     """
     if proposal.tools and all(tool.decision.effect == "deny" for tool in proposal.tools):
         raise _denied(proposal.fetched.name, proposal.tools[0].decision)
@@ -162,26 +162,26 @@ def require_one_allowed(proposal: Proposal) -> None:
 
 def _denied(name: str, decision: Decision) -> Denied:
     message = f"policy denies every tool of '{name}': {decision.rule}"
-    fix = f"have the rule changed, if it should not speak of it; strands explain policy native:{name}/TOOL"
+    fix = f"have the rule changed, if it should not match; strands explain policy native:{name}/TOOL"
     return Denied(message, findings=[Finding("plugin-denied", message, None, fix)])
 
 
-def asked_for(record: ToolRecord) -> str:
-    """Return in words what a tool says that it does and touches; what it does not say is unknown."""
+def describe_permissions(record: ToolRecord) -> str:
+    """Return a phrase for the hints and capabilities that a tool declares, and for those that it does not declare."""
     hints, claims = record.annotations, record.strands_cli
-    words = ["only reads"] if hints.get("readOnlyHint") is True else []
-    words += ["can destroy"] if hints.get("destructiveHint") is True else []
-    words += ["asks each time"] if claims.get("requires_confirmation") else []
+    phrases = ["only reads"] if hints.get("readOnlyHint") is True else []
+    phrases += ["can destroy"] if hints.get("destructiveHint") is True else []
+    phrases += ["asks each time"] if claims.get("requires_confirmation") else []
     if hints.get("readOnlyHint") is not True:
-        words.append("changes something" if "readOnlyHint" in hints else "does not say whether it only reads")
-    said = claims.get("capabilities")
-    if not isinstance(said, Mapping):
-        return "; ".join([*words, "does not say what it touches"])
-    touched = [f"{word} {_shown(value)}".strip() for word, value in said.items() if value]
-    return "; ".join([*words, *(touched or ["touches nothing"])])
+        phrases.append("changes something" if "readOnlyHint" in hints else "does not declare whether it only reads")
+    declared = claims.get("capabilities")
+    if not isinstance(declared, Mapping):
+        return "; ".join([*phrases, "does not declare its capabilities"])
+    capabilities = [f"{name} {_listed(value)}".strip() for name, value in declared.items() if value]
+    return "; ".join([*phrases, *(capabilities or ["no capabilities"])])
 
 
-def _shown(value: Any) -> str:
+def _listed(value: Any) -> str:
     if value is True:
         return ""
     return ", ".join(_item(one) for one in (value if isinstance(value, list) else [value]))

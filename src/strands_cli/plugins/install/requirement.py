@@ -1,4 +1,4 @@
-"""What a person asks to install: a distribution by name, a wheel, or a folder or archive that a wheel is built from."""
+"""The distribution to install: by name, as a wheel, or as a folder or archive to build a wheel from."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _ARCHIVES = (".whl", ".tar.gz", ".zip")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A distribution by name, or by a file or folder of this machine (`path`), whose name is then known later.
+    """A distribution by name, or by a file or folder of this machine (`path`), whose name is not known yet.
 
-    `extras` is `[a,b]` or nothing; `specifier` what the version must satisfy, or nothing.
+    `extras` is `[a,b]` or empty; `specifier` is a version specifier or empty.
     """
 
     name: str | None = None
@@ -27,15 +27,15 @@ class Wanted:
 
     @property
     def requirement(self) -> str:
-        """The words that installers take."""
+        """The requirement as an argument for installers."""
         return str(self.path) if self.path is not None else f"{self.name}{self.extras}{self.specifier}"
 
 
 def read_wanted(text: str) -> Wanted:
-    """Read what was typed; it can be neither an option nor an address, whatever an installer would make of it.
+    """Parse the argument of `plugin install`; options and addresses, which installers would accept, are refused.
 
     Raises:
-        UsageError: it is none of the forms, or there is no such file.
+        UsageError: The text has another form, or the file does not exist.
     """
     if text.startswith("-") or not text.isprintable():
         raise UsageError(f"{text!r} is not a distribution", fix=_FIX)
@@ -68,6 +68,6 @@ def _by_name(text: str) -> Wanted:
     except InvalidRequirement as error:
         raise UsageError(f"{text!r} is not a distribution: {str(error).splitlines()[0]}", fix=_FIX) from None
     if parsed.url or parsed.marker:
-        raise UsageError(f"{text!r} holds more than a name and a version", fix=_FIX)
+        raise UsageError(f"{text!r} has more than a name and a version", fix=_FIX)
     extras = f"[{','.join(sorted(parsed.extras))}]" if parsed.extras else ""
     return Wanted(parsed.name, extras, str(parsed.specifier))

@@ -1,4 +1,4 @@
-"""Which workflows of a folder name tools of a distribution."""
+"""Find the workflows of a folder that use tools of a distribution."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from strands_cli.workflow import load_spec, read_document
 
 
 def workflows_naming(name: str, folder: Path, catalog: Catalog, settings: Settings) -> dict[Path, list[str]]:
-    """Return the workflows of a folder that use tools of a distribution, each with the tools; unreadable ones aside."""
+    """Return the workflows of a folder that use tools of a distribution, with these tools; skip invalid files."""
     found: dict[Path, list[str]] = {}
     for path in sorted(folder.iterdir()):
         if path.suffix in SUFFIXES and path.is_file() and (tools := _tools(path, name, catalog, settings)):

@@ -1,4 +1,4 @@
-"""Whether installed files have the hashes and sizes that the RECORD of their distribution lists."""
+"""Verify that installed files have the hashes and sizes that RECORD states."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNHASHED = ("RECORD", "RECORD.jws", "RECORD.p7s")
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """One distribution: how many files were compared, and what is not as it was installed."""
+    """The result for one distribution: the number of compared files, and the findings."""
 
     name: str
     version: str | None
@@ -34,18 +34,18 @@ class Verified:
 
     @property
     def ok(self) -> bool:
-        """Return whether nothing is changed, missing or added."""
+        """Return whether no file is changed, missing or added."""
         return not any(finding.severity == "error" for finding in self.findings)
 
 
 def verify_distribution(name: str, catalog: Catalog) -> Verified:
     """Compare the files of an installed distribution with its RECORD.
 
-    A RECORD is not signed: this finds damage and edits, but not an attacker who rewrites RECORD too. A lock finds that.
+    RECORD is not signed: this finds damage and edits, but not an attacker who rewrites RECORD too. A lock finds that.
 
     Args:
-        name: Normalised; one that is installed.
-        catalog: What is installed.
+        name: Normalised name of an installed distribution.
+        catalog: The installed tools.
     """
     site, dist_info = catalog.seen.records[name][0]
     version = catalog.seen.version(name)
@@ -82,11 +82,11 @@ def _compared(name: str, site: str, row: RecordedFile) -> Finding | None:
     where = Where(str(path))
     fix = f"install it again: pip install --force-reinstall --no-deps {name}"
     if found is None:
-        return Finding("file-missing", f"a file of '{name}' is gone: {row.path}", where, fix)
+        return Finding("file-missing", f"a file of '{name}' is missing: {row.path}", where, fix)
     if found == UNREADABLE:
         return Finding("file-changed", f"a file of '{name}' cannot be read: {row.path}", where, fix)
     if not _fits(row, found, path):
-        return Finding("file-changed", f"a file of '{name}' is not what was installed: {row.path}", where, fix)
+        return Finding("file-changed", f"a file of '{name}' differs from the installed one: {row.path}", where, fix)
     return None
 
 
@@ -102,7 +102,7 @@ def _fits(row: RecordedFile, found: str, path: Path) -> bool:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, algorithm).digest()
     else:
-        return False  # weaker ones are not allowed in a RECORD
+        return False  # RECORD must not have weaker ones
     return base64.urlsafe_b64encode(digest).decode().rstrip("=") == written.rstrip("=")
 
 
@@ -114,10 +114,10 @@ def _added(
     for path in sorted(present):
         recorded = f"{folder}/{path[len('dist-info/') :]}" if path.startswith("dist-info/") else path
         if recorded not in known:
-            message = f"a file lies in the packages of '{name}' that was not installed with it: {path}"
-            yield Finding("file-added", message, Where(str(Path(site) / recorded)), "look at it, and remove it")
+            message = f"the packages of '{name}' contain a file that was not installed with it: {path}"
+            yield Finding("file-added", message, Where(str(Path(site) / recorded)), "read it, then remove it")
 
 
 def _unrecorded(name: str, dist_info: str) -> Finding:
-    message = f"'{name}' has no RECORD, so nothing says what was installed"
+    message = f"'{name}' has no RECORD, so its files cannot be verified"
     return Finding("not-recorded", message, Where(dist_info), f"install it from a wheel: pip install {name}", "warning")
