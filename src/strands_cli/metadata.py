@@ -1,15 +1,15 @@
-"""`@tool_metadata`: what plain Python authors say about a tool's safety, importing no SDK."""
+"""`@tool_metadata`: declare a tool's safety in Python, without the SDK."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType, MethodType
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 
 ATTRIBUTE = "__strands_tool_metadata__"
 
-# Our words for what the SDK and MCP call hints.
+# The parameters of `tool_metadata` for the hints of the SDK and MCP.
 HINTS = {
     "read_only": "readOnlyHint",
     "destructive": "destructiveHint",
@@ -17,74 +17,87 @@ HINTS = {
     "open_world": "openWorldHint",
 }
 
+_TYPES: Mapping[type, tuple[str, ...]] = {
+    bool: (*HINTS, "requires_confirmation"),
+    str: ("title",),
+    Mapping: ("read_only_when", "capabilities", "resources"),
+}
+_LIMITS = ("timeout_s", "max_output_bytes")
+
 Target = TypeVar("Target")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolMetadata:
-    """What a decorated tool says of itself, in the two shapes that `TOOL_SPEC` and the manifest use.
+    """The declarations of a decorated tool, in the two forms of `TOOL_SPEC` and the manifest.
 
     Attributes:
-        annotations: The MCP words (`readOnlyHint`, ...); an absent one is unknown, and unknown is never safe.
-        strands_cli: Our own words (`requires_confirmation`, `capabilities`, ...).
+        annotations: The MCP hints (`readOnlyHint`, ...); an absent one is unknown, and unknown is never safe.
+        strands_cli: The fields of this program (`requires_confirmation`, `capabilities`, ...).
     """
 
     annotations: Mapping[str, Any] = field(default_factory=dict)
     strands_cli: Mapping[str, Any] = field(default_factory=dict)
 
 
-def tool_metadata(
-    *,
-    read_only: bool | None = None,
-    destructive: bool | None = None,
-    idempotent: bool | None = None,
-    open_world: bool | None = None,
-    title: str | None = None,
-    requires_confirmation: bool | None = None,
-    read_only_when: Mapping[str, Any] | None = None,
-    capabilities: Mapping[str, Any] | None = None,
-    resources: Mapping[str, Sequence[str]] | None = None,
-    timeout_s: float | None = None,
-    max_output_bytes: int | None = None,
-) -> Callable[[Target], Target]:
-    """Say what a tool may do, on a function, a method, a `@tool` object or an `AgentTool` class.
+class ToolMetadataFields(TypedDict, total=False):
+    """The keyword arguments of `tool_metadata`; None is the same as an absent field.
 
-    Above or below `@tool` makes no difference. Applied twice, the outer one wins field by field.
-
-    Args:
+    Attributes:
         read_only: It changes nothing.
         destructive: It may delete or overwrite.
-        idempotent: Calling it again with the same input changes nothing more.
-        open_world: It talks to things outside this machine or workspace.
+        idempotent: Another call with the same input changes nothing more.
+        open_world: It reaches things outside this machine or workspace.
         title: A name for people.
-        requires_confirmation: A person must agree to every call.
+        requires_confirmation: A person must approve every call.
         read_only_when: JSON Schema over the input; a call that matches counts as read-only.
         capabilities: `network`, `filesystem`, `subprocess`, `env`, `secrets`, as in the manifest.
-        resources: `reads` and `writes`: what calls are ordered by.
+        resources: `reads` and `writes`, which decide the order of calls.
         timeout_s: Seconds after which a call is ended.
         max_output_bytes: Bytes of output after which it is cut.
+    """
+
+    read_only: bool | None
+    destructive: bool | None
+    idempotent: bool | None
+    open_world: bool | None
+    title: str | None
+    requires_confirmation: bool | None
+    read_only_when: Mapping[str, Any] | None
+    capabilities: Mapping[str, Any] | None
+    resources: Mapping[str, Sequence[str]] | None
+    timeout_s: float | None
+    max_output_bytes: int | None
+
+
+def tool_metadata(**fields: Unpack[ToolMetadataFields]) -> Callable[[Target], Target]:
+    """Declare what a tool may do, on a function, a method, a `@tool` object or an `AgentTool` class.
+
+    It may be above or below `@tool`. If it is applied twice, each field of the outer one takes precedence.
+
+    Args:
+        **fields: Those of `ToolMetadataFields`.
 
     Returns:
-        A decorator that gives back the very object it got.
+        A decorator that returns the decorated object itself.
 
     Raises:
-        TypeError: For a value of another type, at decoration, or a target that cannot carry attributes.
-        ValueError: For a limit that is not positive.
+        TypeError: A field is unknown or has another type, or the target cannot have attributes.
+        ValueError: A limit is not positive.
     """
-    flags = {"read_only": read_only, "destructive": destructive, "idempotent": idempotent, "open_world": open_world}
-    _require_types({**flags, "requires_confirmation": requires_confirmation}, bool)
-    _require_types({"title": title}, str)
-    mappings = {"read_only_when": read_only_when, "capabilities": capabilities, "resources": resources}
-    _require_types(mappings, Mapping)
-    limits = {"timeout_s": timeout_s, "max_output_bytes": max_output_bytes}
-    _require_limits(limits)
-    words = {"requires_confirmation": requires_confirmation, **mappings, **limits}
-    hints = {"title": title, **{HINTS[word]: value for word, value in flags.items()}}
-    said = ToolMetadata(annotations=_present(hints), strands_cli=_present(words))
+    if unknown := sorted(fields.keys() - ToolMetadataFields.__annotations__.keys()):
+        raise TypeError(f"tool_metadata() got an unexpected keyword argument {unknown[0]!r}")
+    values: dict[str, Any] = {name: fields.get(name) for name in ToolMetadataFields.__annotations__}
+    for kind, names in _TYPES.items():
+        _require_types({name: values[name] for name in names}, kind)
+    _require_limits({name: values[name] for name in _LIMITS})
+    hints = {"title": values.pop("title"), **{hint: values.pop(name) for name, hint in HINTS.items()}}
+    declared = ToolMetadata(annotations=_present(hints), strands_cli=_present(values))
 
     def attach(target: Target) -> Target:
         known = metadata_of(target) or ToolMetadata()
-        merged = ToolMetadata({**known.annotations, **said.annotations}, {**known.strands_cli, **said.strands_cli})
+        annotations = {**known.annotations, **declared.annotations}
+        merged = ToolMetadata(annotations, {**known.strands_cli, **declared.strands_cli})
         for carrier in _carriers(target):
             setattr(carrier, ATTRIBUTE, merged)
         return target
@@ -93,49 +106,51 @@ def tool_metadata(
 
 
 def metadata_of(target: object) -> ToolMetadata | None:
-    """Return what `@tool_metadata` said about this function, method, `@tool` object, class or instance of one.
+    """Return the metadata that `@tool_metadata` attached to a function, method, `@tool` object, class or instance.
 
-    A subclass does not inherit it: it may well do more than its parent said.
+    A subclass does not inherit it, because it may do more than its parent.
     """
     if isinstance(target, type):
         return _own(target)
     for carrier in (target, getattr(target, "__func__", None), getattr(target, "__wrapped__", None)):
-        said = _own(carrier)
-        if said is not None:
-            return said
+        metadata = _own(carrier)
+        if metadata is not None:
+            return metadata
     return _own(type(target))
 
 
 def _carriers(target: object) -> list[object]:
-    # A `@tool` method makes a new object for each instance, from the function underneath: that one must know too.
-    underneath = getattr(target, "__wrapped__", None)
-    wrapped_by_sdk = underneath is not None and not isinstance(target, (type, FunctionType, MethodType))
-    return [target, underneath] if wrapped_by_sdk else [target]
+    # A `@tool` method makes a new object for each instance, from the underlying function, which needs the metadata too.
+    underlying = getattr(target, "__wrapped__", None)
+    wrapped_by_sdk = underlying is not None and not isinstance(target, (type, FunctionType, MethodType))
+    return [target, underlying] if wrapped_by_sdk else [target]
 
 
 def _own(carrier: object) -> ToolMetadata | None:
-    # vars() and not getattr(): attributes of parents and of proxies must not speak for this object.
-    said = getattr(carrier, "__dict__", {}).get(ATTRIBUTE)
-    return said if isinstance(said, ToolMetadata) else None
+    # vars() and not getattr(): attributes of parents and proxies do not apply to this object.
+    metadata = getattr(carrier, "__dict__", {}).get(ATTRIBUTE)
+    return metadata if isinstance(metadata, ToolMetadata) else None
 
 
-def _present(words: Mapping[str, Any]) -> dict[str, Any]:
+def _present(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        word: dict(value) if isinstance(value, Mapping) else value for word, value in words.items() if value is not None
+        name: dict(value) if isinstance(value, Mapping) else value
+        for name, value in fields.items()
+        if value is not None
     }
 
 
-def _require_types(words: Mapping[str, object], kind: type) -> None:
-    for word, value in words.items():
+def _require_types(fields: Mapping[str, object], kind: type) -> None:
+    for name, value in fields.items():
         if value is not None and not isinstance(value, kind):
-            raise TypeError(f"tool_metadata: {word} must be a {kind.__name__.lower()}, not {type(value).__name__}")
+            raise TypeError(f"tool_metadata: {name} must be a {kind.__name__.lower()}, not {type(value).__name__}")
 
 
 def _require_limits(limits: Mapping[str, float | None]) -> None:
-    for word, value in limits.items():
+    for name, value in limits.items():
         if value is None:
             continue
-        if isinstance(value, bool) or not isinstance(value, int if word == "max_output_bytes" else (int, float)):
-            raise TypeError(f"tool_metadata: {word} must be a number, not {type(value).__name__}")
+        if isinstance(value, bool) or not isinstance(value, int if name == "max_output_bytes" else (int, float)):
+            raise TypeError(f"tool_metadata: {name} must be a number, not {type(value).__name__}")
         if not value > 0:
-            raise ValueError(f"tool_metadata: {word} must be greater than 0, not {value}")
+            raise ValueError(f"tool_metadata: {name} must be greater than 0, not {value}")
