@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Public names and the modules they live in; imported when asked for, so that `--version` stays cheap.
+# Public names and their modules; imported on access, so that `--version` stays fast.
 _PUBLIC = {
     "PermissionPolicy": "strands_cli.tools.permission_policy",
     "PermissionQuestion": "strands_cli.policy.permission_question",

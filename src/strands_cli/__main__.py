@@ -7,10 +7,10 @@ import sys
 
 
 def leave_out_current_directory() -> None:
-    """Take the directory that `-m` put first out of `sys.path`: a hostile folder must not become a source of code."""
+    """Remove the directory that `-m` puts first from `sys.path`, so that code never comes from a hostile folder."""
     try:
         here = os.getcwd()  # noqa: PTH109 - pathlib is not needed yet
-    except OSError:  # deleted meanwhile; then `-m` has put an empty string there
+    except OSError:  # deleted meanwhile; then `-m` puts an empty string there
         here = ""
     if sys.path and sys.path[0] in ("", here):
         del sys.path[0]

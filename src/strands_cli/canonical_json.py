@@ -1,4 +1,4 @@
-"""One text for one value: canonical JSON and its digest, by which inputs, plans and definitions are compared."""
+"""Canonical JSON and its digest, for comparing inputs, plans and definitions."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 
 def canonical_json(value: Any) -> str:
-    """Return JSON with sorted keys and no spaces; bytes (images, documents) are named by their digest.
+    """Return JSON with sorted keys and no spaces; bytes (images, documents) are replaced by their digest.
 
     Raises:
-        TypeError: the value holds something that JSON cannot.
+        TypeError: The value contains something that JSON cannot represent.
     """
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=_as_json)
 

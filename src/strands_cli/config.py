@@ -1,4 +1,4 @@
-"""Settings of this machine and person: where runs are kept, where policy stands, which custom Python is allowed."""
+"""Settings of this machine and user: the directory of runs, the policy files, the allowed custom Python."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ PROJECT_POLICY = "strands-policy.yaml"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the environment says; every field has a safe default.
+    """Settings from the environment; every field has a safe default.
 
-    `runs_dir` holds one directory a run. `custom_tools` are the patterns of `STRANDS_CUSTOM_TOOL_ALLOWLIST`.
-    `managed_policy` and `user_policy` are where the operator's and the person's policy files stand, if there are any.
+    `runs_dir` has one directory for each run. `custom_tools` are the patterns of `STRANDS_CUSTOM_TOOL_ALLOWLIST`.
+    `managed_policy` and `user_policy` are the paths of the operator's and the user's policy files.
     """
 
     runs_dir: Path
@@ -29,23 +29,23 @@ class Settings:
 
 
 def load_settings(environ: Mapping[str, str] | None = None, *, runs_dir: Path | None = None) -> Settings:
-    """Read the settings; an explicit `runs_dir` wins over `STRANDS_RUNS_DIR`, that over the user data directory."""
+    """Return the settings; `runs_dir` takes precedence over `STRANDS_RUNS_DIR`, and that over the default."""
     environ = os.environ if environ is None else environ
     chosen = runs_dir or (Path(environ["STRANDS_RUNS_DIR"]) if environ.get("STRANDS_RUNS_DIR") else None)
     allowlist = environ.get("STRANDS_CUSTOM_TOOL_ALLOWLIST", "")
     return Settings(
         runs_dir=(chosen or user_data_dir(environ) / "runs").absolute(),
-        custom_tools=tuple(word.strip() for word in allowlist.split(",") if word.strip()),
+        custom_tools=tuple(pattern.strip() for pattern in allowlist.split(",") if pattern.strip()),
         managed_policy=managed_policy_path(),
         user_policy=user_policy_path(environ),
     )
 
 
 def user_data_dir(environ: Mapping[str, str]) -> Path:
-    """Return where this platform keeps a person's application data (XDG, Library, LOCALAPPDATA).
+    """Return this platform's directory for a user's application data (XDG, Library, LOCALAPPDATA).
 
     Raises:
-        UsageError: this process has no home directory, as in some containers.
+        UsageError: The process has no home directory, as in some containers.
     """
     if sys.platform == "win32":
         return Path(environ.get("LOCALAPPDATA") or _home() / "AppData" / "Local") / "strands-cli"
@@ -57,7 +57,7 @@ def user_data_dir(environ: Mapping[str, str]) -> Path:
 
 
 def managed_policy_path() -> Path:
-    """Return where the operator's policy stands; nothing in the environment can move it."""
+    """Return the path of the operator's policy; no environment variable changes it."""
     if sys.platform == "win32":
         return _program_data() / "strands" / POLICY_FILE
     if sys.platform == "darwin":
@@ -66,7 +66,7 @@ def managed_policy_path() -> Path:
 
 
 def user_policy_path(environ: Mapping[str, str]) -> Path | None:
-    """Return where a person's own policy stands (XDG, Library, APPDATA), or None without a home directory."""
+    """Return the path of the user's policy (XDG, Library, APPDATA), or None without a home directory."""
     try:
         if sys.platform == "win32":
             base = Path(environ.get("APPDATA") or _home() / "AppData" / "Roaming")
@@ -81,7 +81,7 @@ def user_policy_path(environ: Mapping[str, str]) -> Path | None:
 
 
 def _program_data() -> Path:
-    # Not the variable of that name, which anybody can set.
+    # Not the environment variable ProgramData, which every user can set.
     try:
         import winreg
 
@@ -97,5 +97,5 @@ def _home() -> Path:
         return Path.home()
     except RuntimeError as error:
         raise UsageError(
-            f"there is no place for records of runs: {error}", fix="set STRANDS_RUNS_DIR, or pass --runs-dir"
+            f"there is no directory for the journals of runs: {error}", fix="set STRANDS_RUNS_DIR, or pass --runs-dir"
         ) from error

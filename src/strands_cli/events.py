@@ -1,4 +1,4 @@
-"""The words of a run: what happened, as frozen values that live view, trace and event files speak."""
+"""The events of a run, as frozen values for the progress view, traces and event files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ StepKind = Literal["agent", "gate", "call"]
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens that a model reported for its calls; zero where it reported nothing."""
+    """The tokens that a model reports for its calls; zero if it reports none."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -22,7 +22,7 @@ class Usage:
 
     @property
     def total_tokens(self) -> int:
-        """Input and output together, as budgets count them."""
+        """The sum of input and output tokens, as budgets count them."""
         return self.input_tokens + self.output_tokens
 
     def __add__(self, other: Usage) -> Usage:
@@ -35,7 +35,7 @@ class Usage:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> Usage:
-        """Read the journal's form; unknown keys are left out, so that older versions read newer rows."""
+        """Return the usage from the journal's form; ignore unknown keys, so that older versions read newer rows."""
         return cls(**{field.name: int(values.get(field.name) or 0) for field in dataclasses.fields(cls)})
 
 
@@ -52,7 +52,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class RunStarted(Event):
-    """A run began; `resumed` when its journal already held something."""
+    """A run began; `resumed` if its journal already has entries."""
 
     run_id: str
     workflow: str
@@ -72,7 +72,7 @@ class StepStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class StepFinished(Event):
-    """A step ended well; `text` is its response, `replayed` when the journal answered."""
+    """A step succeeded; `text` is its response, `replayed` if it comes from the journal."""
 
     key: str
     kind: StepKind
@@ -85,7 +85,7 @@ class StepFinished(Event):
 
 @dataclass(frozen=True, slots=True)
 class StepFailed(Event):
-    """A step ended badly; `error` is one sentence without secrets."""
+    """A step failed; `error` is one sentence without secrets."""
 
     key: str
     kind: StepKind
@@ -104,9 +104,9 @@ class ModelCallStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class ModelRetried(Event):
-    """An attempt to ask a model failed for `reason`, and the next begins in `wait_s`; text that came of it is void.
+    """A model call failed for `reason` and is repeated in `wait_s` seconds; text of the failed attempt is discarded.
 
-    `attempt` is the number of the one that failed, from 1 on.
+    `attempt` is the number of the failed attempt, from 1 on.
     """
 
     key: str
@@ -127,7 +127,7 @@ class ModelText(Event):
 
 @dataclass(frozen=True, slots=True)
 class ModelCallFinished(Event):
-    """A model answered; `calls` are the names of the tools it asks for."""
+    """A model answered; `calls` are the names of the tools that it calls."""
 
     key: str
     agent: str
@@ -140,7 +140,7 @@ class ModelCallFinished(Event):
 
 @dataclass(frozen=True, slots=True)
 class ToolCallDecided(Event):
-    """Policy answered for one call; `rule` is the deciding rule in words."""
+    """Policy decided one call; `rule` is the text of the deciding rule."""
 
     key: str
     tool: str
@@ -173,14 +173,14 @@ class ToolCallFinished(Event):
 
 @dataclass(frozen=True, slots=True)
 class PathEnded(Event):
-    """No choice of a graph node's edges holds, and there is no `else`: its path ends there."""
+    """No condition of a graph node's edges is true, and there is no `else`: the path ends at the node."""
 
     node: str
 
 
 @dataclass(frozen=True, slots=True)
 class HumanAsked(Event):
-    """A question was put to a person, or stored for one."""
+    """A question was shown to a person, or stored for one."""
 
     key: str
     prompt: str
@@ -197,7 +197,7 @@ class HumanAnswered(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunWarning(Event):
-    """Something a person should know and that does not stop the run: a budget nearly spent, a tool not closed."""
+    """A warning that does not stop the run: a budget is nearly spent, a tool was not closed."""
 
     message: str
 
@@ -213,7 +213,7 @@ class ArtifactWritten(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunFinished(Event):
-    """A run ended or came to rest; `reason` says why where it did not complete, `cost_usd` is None where not known."""
+    """A run ended or waits; `reason` is why it did not complete, `cost_usd` is None if unknown."""
 
     run_id: str
     status: RunStatus

@@ -1,4 +1,4 @@
-"""What models cost: a table that ships with the package and that a person can replace, and the sum for one call."""
+"""The prices of models, from a table of the package and from the user's own, and the cost of one call."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CACHE_BESIDE_INPUT = frozenset({"anthropic", "bedrock"})
 class Price:
     """US dollars for a million tokens of each kind; a cache price of None is unknown.
 
-    `cache_beside_input` says that the provider's input tokens do not include those read from or written to its cache.
+    With `cache_beside_input` the provider's input tokens do not include those read from or written to its cache.
     """
 
     input: float
@@ -36,36 +36,36 @@ class Price:
     cache_beside_input: bool = False
 
     def cost(self, usage: Usage) -> float | None:
-        """Return what a call cost in US dollars, or None where it cannot be known: no tokens reported, no cache price.
+        """Return the cost of a call in US dollars; None without reported tokens or a needed cache price.
 
-        An unknown price is never taken for zero.
+        An unknown price never counts as zero.
         """
         if usage == Usage() and self != FREE:
             return None
-        read, written, fresh = usage.cache_read_tokens, usage.cache_write_tokens, usage.input_tokens
+        read, written, uncached = usage.cache_read_tokens, usage.cache_write_tokens, usage.input_tokens
         if (read and self.cache_read is None) or (written and self.cache_write is None):
             return None
         if not self.cache_beside_input:
-            fresh = max(0, fresh - read - written)
-        parts = (fresh * self.input, usage.output_tokens * self.output,
+            uncached = max(0, uncached - read - written)
+        parts = (uncached * self.input, usage.output_tokens * self.output,
                  read * (self.cache_read or 0.0), written * (self.cache_write or 0.0))  # fmt: skip
         return sum(parts) / 1_000_000
 
 
-# A recording asks no model.
+# A recording does not call a model.
 FREE = Price(0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class PriceTable:
-    """Prices by `provider/model_id`; a key may be a glob. `file` is where they stand, `date` when they were read."""
+    """Prices by `provider/model_id`; a key may be a glob. `file` is their file, `date` the day of the prices."""
 
     models: Mapping[str, Price]
     file: str
     date: str = ""
 
     def price(self, provider: str, model_id: str | None) -> Price | None:
-        """Return a model's price, or None where the table does not know it; the most exact key wins."""
+        """Return a model's price, or None if the table does not have it; the most specific key counts."""
         if provider == "replay":
             return FREE
         name = f"{provider}/{model_id}" if model_id else provider
@@ -75,10 +75,10 @@ class PriceTable:
 
 
 def load_prices(environ: Mapping[str, str] | None = None) -> PriceTable:
-    """Read the shipped prices, with those of the file that `STRANDS_PRICES` names over them.
+    """Return the shipped prices, overridden by those of the file that `STRANDS_PRICES` names.
 
     Raises:
-        NotEquipped: that file cannot be read or is no table of prices.
+        NotEquipped: That file cannot be read or is not a table of prices.
     """
     environ = os.environ if environ is None else environ
     shipped = _read(TABLE)
@@ -105,7 +105,7 @@ def _read(path: Path) -> PriceTable:
 
 
 def _problems(name: str, entry: Any) -> list[str]:
-    """Return what is wrong with one entry of a table."""
+    """Return the faults of one entry of a table."""
     if not isinstance(entry, dict):
         return [f"{name}: not an object"]
     wrong = [f"{name}: unknown key '{key}'; known: {', '.join(_KINDS)}" for key in entry if key not in _KINDS]
@@ -127,7 +127,7 @@ def _price(name: str, entry: Mapping[str, float]) -> Price:
 def _no_table(path: Path, problems: list[str]) -> NotEquipped:
     findings = [Finding("bad-prices", problem, Where(str(path))) for problem in problems]
     return NotEquipped(
-        f"{path} is no table of prices: {problems[0]}",
+        f"{path} is not a table of prices: {problems[0]}",
         findings=findings,
         fix=f"correct it, or unset {VARIABLE}; the shipped table shows the form: {TABLE}",
     )

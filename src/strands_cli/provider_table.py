@@ -1,4 +1,4 @@
-"""Which model providers exist, what each needs, and where each setting goes in its SDK class: data only."""
+"""The table of model providers: the requirements of each, and the place of each setting in its SDK class."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ Place = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """How one provider's SDK class is found, equipped and filled.
+    """The SDK class of one provider, its requirements and the places of its settings.
 
     Attributes:
         model_class: `module:class` in the SDK; None for `replay`, which is ours.
-        extra: Name of the `strands-cli` extra that brings the client; None when the base install has it.
+        extra: Name of the `strands-cli` extra with the client; None if the base installation has it.
         modules: Modules that must be importable.
         least_major: Distribution and the lowest major version that the SDK class accepts.
-        places: Setting -> keyword path in the class's constructor; a setting that is absent here has no effect.
+        places: Setting -> keyword path in the class's constructor; a setting without a path has no effect.
         needs: Settings without which the class fails.
         options: Keys of `runtime.options`: the class's other configuration and constructor keywords.
-        sections: Option -> all keys that it may hold, where the SDK drops or refuses any other.
+        sections: Option -> all keys that it may have, if the SDK ignores or refuses others.
         keys: Environment variables of which one must hold the API key.
         key_place: Keyword path of the API key.
         keyless: Keyword paths that replace the key when they are set.
         keyless_variables: Environment variables that do the same.
-        default_host: Where requests go when nothing else is said.
+        default_host: The host of requests by default.
         host_variable: Environment variable with which the client replaces the default host.
-        presets: Keyword path -> value that we give unless `options` does; they switch off retries hidden in a client.
+        presets: Keyword path -> our default, which `options` overrides; they disable retries inside a client.
         client_class: `module:class` of a client that the SDK builds only when a request is sent.
         aws: Whether AWS credentials are used instead of a key.
-        temperature_max: Upper bound that the class or its service enforces, where it is below the usual 2.
-        adds_v1: Whether the client appends `/v1` (Ollama's `/api`) to the host by itself.
+        temperature_max: Upper bound that the class or its service enforces, if it is below the usual 2.
+        adds_v1: Whether the client itself appends `/v1` (Ollama's `/api`) to the host.
     """
 
     name: str
@@ -72,7 +72,7 @@ _CACHE = _words("strategy ttl system_prompt_ttl cache_key tools_ttl")
 _MANTLE = _words("endpoint region")
 _OPENAI = Provider(
     "openai",
-    "OpenAI chat completions, and every server that speaks them",
+    "OpenAI chat completions, and every server with the same interface",
     model_class="strands.models.openai:OpenAIModel",
     extra="openai",
     modules=("openai",),
@@ -108,7 +108,7 @@ _TABLE = (
         keys=("AWS_BEARER_TOKEN_BEDROCK",),
         key_place=("api_key",),
         host_variable="AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
-        # The class reads this default only when it makes the client configuration itself.
+        # The class uses this default only if it creates the client configuration itself.
         presets={**_BOTO_NO_RETRIES, ("boto_client_config", "read_timeout"): 120},
         aws=True,
     ),
@@ -186,7 +186,7 @@ _TABLE = (
         options=_words("params use_native_token_count cache_config context_window_limit timeout"),
         sections={
             "cache_config": _CACHE,
-            # The class sends these and drops every other name without a word.
+            # The class sends these and silently ignores every other name.
             "params": _words(
                 "grammar json_schema temperature max_tokens top_p frequency_penalty presence_penalty stop seed n"
                 " logprobs top_logprobs response_format repeat_penalty top_k min_p typical_p tfs_z top_a mirostat"
@@ -195,7 +195,7 @@ _TABLE = (
             ),
         },
         default_host="http://localhost:8080",
-        # The class would wait 30 s for the first token, less than a long prompt takes on a small machine.
+        # The class waits 30 s for the first token, but a long prompt takes longer on a small machine.
         presets={("timeout",): (10.0, 600.0)},
         adds_v1=True,
     ),
@@ -270,11 +270,11 @@ _TABLE = (
         presets=_BOTO_NO_RETRIES,
         aws=True,
     ),
-    Provider("replay", "Plays a recording (ours)", needs=frozenset()),
+    Provider("replay", "Replays a recording (part of strands-cli)", needs=frozenset()),
 )
 PROVIDERS: Mapping[str, Provider] = {provider.name: provider for provider in _TABLE}
 
-# Options that hold a mapping; anything else there breaks inside the SDK, far from its cause.
+# Options whose value is a mapping; another value fails inside the SDK, far from its cause.
 MAPPING_OPTIONS = _words(
     "params client_args ollama_client_args options additional_args additional_request_fields endpoint_config"
     " payload_config boto_client_config cache_config bedrock_mantle_config stream_options"

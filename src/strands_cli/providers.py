@@ -1,4 +1,4 @@
-"""What a workflow says about its model, and every reason why that would not take effect here, found without the SDK."""
+"""The model settings of workflows, and the checks that they take effect on this machine, without the SDK."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SETTING_FIELDS = ("model_id", "region", "host", "temperature", "top_p", "max_tok
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """What a workflow says about one model: `runtime` with an agent's own settings over it (`merge_settings`)."""
+    """The settings of one model: `runtime`, overridden by an agent's own settings (`merge_settings`)."""
 
     provider: str
     model_id: str | None = None
@@ -57,7 +57,7 @@ _LITELLM_KEYS = {
     "deepseek": "DEEPSEEK_API_KEY",
     "xai": "XAI_API_KEY",
 }
-# https://docs.aws.amazon.com/boto3/latest/guide/credentials.html; an instance profile leaves no trace to look for.
+# https://docs.aws.amazon.com/boto3/latest/guide/credentials.html; an instance profile sets none of them.
 _AWS_VARIABLES = (
     "AWS_ACCESS_KEY_ID",
     "AWS_PROFILE",
@@ -77,10 +77,10 @@ def merge_settings(
     top_p: float | None = None,
     max_tokens: int | None = None,
 ) -> ModelSettings:
-    """Lay an agent's (or the command line's) own settings over the workflow's.
+    """Return the workflow's settings overridden by those of an agent or the command line.
 
-    What belongs to one provider (`model_id`, `region`, `host`, `options`) stays behind when the provider changes,
-    except from or to `replay`: a workflow that plays a recording keeps the settings of the live model beside it.
+    The settings of one provider (`model_id`, `region`, `host`, `options`) are dropped when the provider changes, except
+    from or to `replay`: a workflow that replays a recording keeps the settings of its live model.
     """
     new = provider or runtime.provider
     if new != runtime.provider and "replay" not in (new, runtime.provider):
@@ -96,7 +96,7 @@ def merge_settings(
 
 
 def value_at(options: Mapping[str, Any], place: Place) -> Any:
-    """Return what is at a keyword path, or None when any part of it is absent."""
+    """Return the value at a keyword path, or None if any part of the path is absent."""
     node: Any = options
     for key in place:
         node = node.get(key) if isinstance(node, Mapping) else None
@@ -121,7 +121,7 @@ def place_of(provider: Provider, setting: str, settings: ModelSettings, environ:
 
 
 def host_of(provider: Provider, settings: ModelSettings, environ: Mapping[str, str]) -> str | None:
-    """Return the host that requests go to unless it is the provider's own: the field, the option, or the variable."""
+    """Return the host from the field, the option or the variable; None for the provider's own host."""
     inherited = environ.get(provider.host_variable) if provider.host_variable else None
     return _written_host(provider, settings) or inherited or None
 
@@ -133,8 +133,8 @@ def _written_host(provider: Provider, settings: ModelSettings) -> str | None:
 
 
 def is_local(host: str) -> bool:
-    """Tell whether a host is this machine or a private network, by its address or by a name that is never public."""
-    import ipaddress  # only where a host is given
+    """Return whether a host is this machine or in a private network, by its address or a name that is never public."""
+    import ipaddress  # few workflows have a host
     from urllib.parse import urlsplit
 
     try:
@@ -148,7 +148,7 @@ def is_local(host: str) -> bool:
 
 
 def has_key(provider: Provider, settings: ModelSettings, environ: Mapping[str, str]) -> bool:
-    """Tell whether a key, or what replaces it, is in the environment or in the options."""
+    """Return whether a key, or its replacement, is in the environment or in the options."""
     places = (*((provider.key_place,) if provider.key_place else ()), *provider.keyless)
     variables = (*_key_variables(provider, settings), *provider.keyless_variables)
     written = any(value_at(settings.options, place) for place in places)
@@ -156,7 +156,7 @@ def has_key(provider: Provider, settings: ModelSettings, environ: Mapping[str, s
 
 
 def needs_no_key(provider: Provider, settings: ModelSettings, environ: Mapping[str, str]) -> bool:
-    """Tell whether requests go to a server of one's own, which gets a stand-in where the client insists on a key."""
+    """Return whether requests go to a local server; a client that requires a key gets a placeholder for it."""
     host = host_of(provider, settings, environ)
     return provider.key_place is not None and not provider.aws and host is not None and is_local(host)
 
@@ -168,13 +168,13 @@ def check_provider(
     locate: Locate = lambda _field: None,
     others: Collection[str] = (),
 ) -> list[Finding]:
-    """Report everything that would stop these settings from taking effect here, importing no client and no SDK.
+    """Return a finding for each setting that would not take effect on this machine, importing no client and no SDK.
 
     Args:
         settings: One model's settings.
-        environ: The environment; values are looked at only to see whether they are there.
-        locate: Gives the place of a field (`provider`, `host`, `options/params/top_k`) in the workflow file.
-        others: Providers of hook plugins, which alone know what their settings mean.
+        environ: The environment; values are only checked for presence.
+        locate: Returns the place of a field (`provider`, `host`, `options/params/top_k`) in the workflow file.
+        others: Providers of hook plugins, which check their own settings.
 
     Returns:
         Findings; `missing-extra` and `missing-api-key` are about this machine, the others about the file.
@@ -198,14 +198,14 @@ def check_provider(
 
 
 def check_extra(provider: Provider, locate: Locate = lambda _field: None) -> Iterator[Finding]:
-    """Report the client packages of a provider that are not installed, or too old for the SDK's class."""
+    """Yield a finding for a provider's client package that is not installed, or too old for the SDK's class."""
     fix = f"pip install 'strands-cli[{provider.extra}]'" if provider.extra else "pip install strands-cli"
     missing = [module for module in provider.modules if not _importable(module)]
     if missing:
         message = f"provider '{provider.name}' needs the Python package of '{missing[0]}', which is not installed"
         yield Finding("missing-extra", message, locate("provider"), fix)
     elif provider.least_major is not None:
-        from importlib.metadata import version  # costs 40 ms, and one provider needs it
+        from importlib.metadata import version  # the import takes 40 ms, and only one provider needs it
 
         name, least = provider.least_major
         installed = version(name)
@@ -215,7 +215,7 @@ def check_extra(provider: Provider, locate: Locate = lambda _field: None) -> Ite
 
 
 def _importable(module: str) -> bool:
-    """Look for a module without importing its parents (`find_spec` on a dotted name would)."""
+    """Return whether a module can be found without importing its parents, as `find_spec` on a dotted name would."""
     import sys
     from importlib.machinery import PathFinder
     from importlib.util import find_spec
@@ -232,7 +232,7 @@ def _importable(module: str) -> bool:
 def _check_fields(
     provider: Provider, settings: ModelSettings, environ: Mapping[str, str], locate: Locate
 ) -> Iterator[Finding]:
-    """Report settings that are needed and absent, given twice, out of range, or without effect."""
+    """Yield a finding for each setting that is missing, written twice, out of range, or without effect."""
     for name in SETTING_FIELDS:
         value, place = getattr(settings, name), place_of(provider, name, settings, environ)
         if value is None:
@@ -260,7 +260,7 @@ def _check_absent(
         message = f"provider '{provider.name}' needs '{name}'"
         yield Finding("provider-needs", message, locate("provider"), f"add '{name}' beside 'provider'")
     elif name == "model_id" and provider.name == "bedrock":
-        message = "without 'model_id' the SDK chooses a Bedrock model, another one in each of its releases"
+        message = "without 'model_id' the SDK chooses a Bedrock model, which changes from release to release"
         yield Finding("provider-needs", message, locate("provider"), "add 'model_id'", "warning")
     elif name == "region" and provider.aws and not (_aws_variable(environ, "REGION") or _aws_file(environ, "config")):
         message = f"no region is set; '{provider.name}' will use us-west-2"
@@ -268,7 +268,7 @@ def _check_absent(
 
 
 def _check_options(provider: Provider, settings: ModelSettings, locate: Locate) -> Iterator[Finding]:
-    """Report options that the SDK's class does not know, or that are not of the shape it reads."""
+    """Yield a finding for each option that the SDK's class does not know, or whose value has another form."""
     fields = {place[0]: name for name, place in provider.places.items() if len(place) == 1}
     for key, value in settings.options.items():
         where = locate(f"options/{key}")
@@ -294,7 +294,7 @@ def _unknown_option(key: str, known: frozenset[str], owner: str, where: Where | 
 
 
 def _check_host(provider: Provider, settings: ModelSettings, locate: Locate) -> Iterator[Finding]:
-    """Report hosts that the client cannot use as they are written."""
+    """Yield a finding for a host that the client cannot use as it is written."""
     host = settings.host
     if host is None or "host" not in provider.places:
         return
@@ -304,7 +304,7 @@ def _check_host(provider: Provider, settings: ModelSettings, locate: Locate) -> 
         yield Finding("bad-host", f"host '{shown}' is not an http or https address", locate("host"), fix)
     elif provider.adds_v1 and host.rstrip("/").endswith("/v1"):
         shown = _shown(host.rstrip("/")).removesuffix("/v1")
-        message = f"provider '{provider.name}' adds the version to its host by itself: '{shown}/v1/v1' is not there"
+        message = f"provider '{provider.name}' adds the version to its host itself: '{shown}/v1/v1' does not exist"
         fix = f"write '{shown}'"
         yield Finding("bad-host", message, locate("host"), fix, "warning")
 
@@ -312,7 +312,7 @@ def _check_host(provider: Provider, settings: ModelSettings, locate: Locate) -> 
 def _check_key(
     provider: Provider, settings: ModelSettings, environ: Mapping[str, str], locate: Locate
 ) -> Iterator[Finding]:
-    """Report a key that is absent, written into the file, or sent to somebody else than its service."""
+    """Yield a finding for a key that is missing, written in the file, or sent to another service."""
     for place in (provider.key_place, ("api_key",), ("client_args", "auth_token")):
         if place is not None and value_at(settings.options, place):
             field_name = "/".join(("options", *place))
@@ -351,7 +351,7 @@ def _check_destination(
 
 
 def _shown(host: str) -> str:
-    """Return a host without the user and password that may stand in it."""
+    """Return a host without a user and password in it."""
     scheme, separator, rest = host.rpartition("://")
     return f"{scheme}{separator}{rest.rpartition('@')[2]}"
 
@@ -373,7 +373,7 @@ def _key_variables(provider: Provider, settings: ModelSettings) -> tuple[str, ..
 
 
 def _check_aws(provider: Provider, environ: Mapping[str, str], locate: Locate) -> Iterator[Finding]:
-    """Warn when nothing hints at AWS credentials; only a request could tell."""
+    """Warn if no AWS credentials are visible; only a request could confirm it."""
     if any(environ.get(name) for name in _AWS_VARIABLES):
         return
     if not (_aws_file(environ, "credentials") or _aws_file(environ, "config")):

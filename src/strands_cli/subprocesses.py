@@ -1,4 +1,4 @@
-"""Programs that we start: within their time, and ended together with all that they have started."""
+"""Run programs with a time limit, and end them together with their child processes."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import IO
 
 
 def run_within(seconds: float, command: Sequence[str], out: IO[bytes], err: IO[bytes]) -> int | None:
-    """Run a command in a session of its own and return its exit code, None where the time was over.
+    """Run a command in its own session and return its exit code; None if it reaches the time limit.
 
-    It gets no input. What it prints goes to files and not to pipes, which a grandchild may hold open for ever.
+    It gets no input. Its output goes to files, not to pipes, which a grandchild may keep open.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: The command cannot be started.
     """
     import subprocess
 
-    child = subprocess.Popen(  # noqa: S603 - who calls this says what is run
+    child = subprocess.Popen(  # noqa: S603 - the caller is responsible for the command
         command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
     )
     try:
@@ -31,11 +31,11 @@ def run_within(seconds: float, command: Sequence[str], out: IO[bytes], err: IO[b
 
 
 def end_group(leader: int, number: int | None = None) -> None:
-    """Send a signal, by default the one that ends at once, to a process and all that it has started.
+    """Send a signal, by default SIGKILL, to a process and its child processes.
 
     Args:
-        leader: A process that was started in a session of its own; it may be over already.
-        number: The signal; where there are no groups, the process alone is ended.
+        leader: A process that was started in its own session; it may have ended.
+        number: The signal; on Windows, which has no process groups, only the process is ended.
     """
     import contextlib
     import signal

@@ -1,4 +1,4 @@
-"""How a workflow names a tool: `ToolRef.parse("native:foo@>=1,<2")`."""
+"""Tool refs, with which workflows name tools: `ToolRef.parse("native:foo@>=1,<2")`."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _UNSEEN = re.compile(r"[\x00-\x20\x7f]")
 
 
 class ToolRefError(ValueError):
-    """A text that names no tool in any form; the message says what is wrong and what can be written instead."""
+    """A text does not have a form of a tool ref; the message gives the reason and a correct form."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolRef:
-    """One way of naming a tool; two spellings of the same meaning are equal.
+    """A tool ref; two spellings with the same meaning are equal.
 
     Attributes:
-        kind: Which form of the table in `docs/reference/tool-refs.md` it is.
+        kind: The form, as in the table of `docs/reference/tool-refs.md`.
         name: The tool's name, or the id of an agent, an MCP server's tool (`""`: all of them) or a workflow's path.
         member: One tool of a class or suite (`native:db.query`).
         specifier: PEP 440 specifier for the distribution's version; a bare version means `==`.
@@ -37,7 +37,7 @@ class ToolRef:
         module: Dotted module of custom and legacy Python.
         attribute: Attribute in that module, dotted if it is nested.
         server: Id of the MCP server.
-        written: The text it was parsed from; `""` for a reference that was built.
+        written: The parsed text; `""` for a reference that code builds.
     """
 
     kind: RefKind
@@ -52,10 +52,10 @@ class ToolRef:
 
     @classmethod
     def parse(cls, text: str) -> ToolRef:
-        """Read one reference; `str()` of the result is the text again.
+        """Return the tool ref of a text; `str()` of the result is the same text.
 
         Raises:
-            ToolRefError: When the text fits no form.
+            ToolRefError: The text does not have a form of a tool ref.
         """
         return _parsed(text)
 
@@ -64,7 +64,7 @@ class ToolRef:
 
     @property
     def canonical(self) -> str:
-        """Return the one spelling that every equal reference shares."""
+        """Return the spelling that all equal references share."""
         match self.kind:
             case "native":
                 qualifier = f"{self.distribution}/" if self.distribution else ""
@@ -76,7 +76,7 @@ class ToolRef:
             case "agent" | "workflow":
                 return f"{self.kind}:{self.name}"
             case "legacy" | "custom":
-                # A module called like a prefix (`native`, `mcp`) is a module only in its dotted spelling.
+                # A module with the name of a prefix (`native`, `mcp`) is a module only in its dotted spelling.
                 joint = "." if self.module in _PREFIXES else ":"
                 return f"{self.module}{joint}{self.attribute}"
             case _:
@@ -85,7 +85,7 @@ class ToolRef:
 
 @lru_cache(maxsize=1024)
 def _parsed(text: str) -> ToolRef:
-    # Kept: each call of a tool asks what its reference means, several times.
+    # Cached, because each call of a tool parses its reference several times.
     _require_plain(text)
     ref = _parse(text)
     object.__setattr__(ref, "written", text)
@@ -123,15 +123,15 @@ def _parse_native(text: str, rest: str) -> ToolRef:
     if slash and not _DISTRIBUTION.fullmatch(distribution):
         raise ToolRefError(f"{distribution!r} in {text!r} is not the name of a distribution")
     name, dot, member = path.partition(".")
-    for word in (name, member) if dot else (name,):
-        if not _NAME.fullmatch(word):
-            raise ToolRefError(f"{word!r} in {text!r} is not a tool name (letters, digits, '_' and '-', at most 64)")
+    for part in (name, member) if dot else (name,):
+        if not _NAME.fullmatch(part):
+            raise ToolRefError(f"{part!r} in {text!r} is not a tool name (letters, digits, '_' and '-', at most 64)")
     specifier = _specifier(text, version) if at else None
     return ToolRef("native", name, member=member or None, specifier=specifier, distribution=distribution or None)
 
 
 def _specifier(text: str, version: str) -> str:
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # costs a cold start; few references have one
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # a slow import, and few references have a version
 
     version = version.strip()
     wanted = f"=={version}" if version[:1].isdigit() else version
@@ -161,11 +161,11 @@ def _parse_legacy(text: str) -> ToolRef:
 
 def _parse_custom(text: str) -> ToolRef:
     if "@" in text:
-        raise ToolRefError(f"{text!r} asks for a version, which needs the prefix: 'native:{text}'")
+        raise ToolRefError(f"{text!r} has a version, which needs the prefix: 'native:{text}'")
     if text.startswith((".", "/", "~")) or text.endswith(".py") or "\\" in text:
         raise ToolRefError(f"{text!r} is a file path; name Python as 'package.module:attribute'")
     if "/" in text:
-        raise ToolRefError(f"{text!r} fits no form of a tool reference; a distribution is written 'native:{text}'")
+        raise ToolRefError(f"{text!r} is not a tool reference; with a distribution write 'native:{text}'")
     module, attribute = _split_python(text)
     return ToolRef("custom", attribute.rpartition(".")[2], module=module, attribute=attribute)
 
@@ -175,7 +175,7 @@ def _split_python(text: str) -> tuple[str, str]:
     if not colon:
         module, _, attribute = text.rpartition(".")
     if not all(part.isidentifier() for dotted in (module, attribute) for part in dotted.split(".")):
-        raise ToolRefError(f"{text!r} fits no form of a tool reference such as native:name or package.module:attr")
+        raise ToolRefError(f"{text!r} is not a tool reference such as native:name or package.module:attr")
     return module, attribute
 
 

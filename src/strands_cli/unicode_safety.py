@@ -1,4 +1,4 @@
-"""Which characters of a text a person cannot see, or that make a terminal or a line do something else."""
+"""Find characters that a person cannot see, or that change how a terminal shows a text."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
-# What may stand in a text of several lines.
+# Characters that a text of several lines may contain.
 HARMLESS = "\n\t"
-# Control, format (bidi and zero width among them), private use, half characters, line and paragraph separators.
+# Control, format (with bidi and zero width), private use, surrogates, line and paragraph separators.
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 
 
 def is_hidden(char: str) -> bool:
-    """Return whether a character cannot be seen or changes how others are shown."""
+    """Return whether a character is invisible or changes how others are shown."""
     return unicodedata.category(char) in _HIDDEN_CATEGORIES
 
 
