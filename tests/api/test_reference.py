@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from strands_cli import Workflow
-from strands_cli.api import RunChoices
+from strands_cli.api import RunChoices, StoredRunChoices
+from strands_cli.planning.run_request import RunRequest, options
 from strands_cli.workflow import builder
 
 CLONE = Path(__file__).parent.parent.parent
@@ -38,3 +40,12 @@ def test_the_page_shows_every_argument_of_the_builder(name: str) -> None:
     parameters = inspect.signature(getattr(builder, name)).parameters
     mapped = {"choices", "routes"}  # the page shows what is in the mapping
     assert [word for word in parameters if word not in mapped and not re.search(rf"\b{word}\b", shown)] == []
+
+
+def test_the_choices_of_a_program_are_fields_of_the_request() -> None:
+    fields = {field.name for field in dataclasses.fields(RunRequest)}
+    beside = {"tools", "catalog"}  # objects, which the request has as descriptions, and a part of the machine
+    assert set(RunChoices.__annotations__) - beside <= fields
+    assert set(StoredRunChoices.__annotations__) <= set(RunChoices.__annotations__)
+    left_to_the_command = {"variables", "values", "detach", "no_plugins", "trace_hooks"}
+    assert set(options()) - set(RunChoices.__annotations__) == left_to_the_command
