@@ -1,6 +1,6 @@
 """The pipeline: document -> workflow -> plan -> events -> files, one function per verb.
 
-What brings the SDK is imported inside functions, so that `validate` and `plan` start without it.
+Modules that import the SDK are imported inside functions, so that `validate` and `plan` start without it.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 
 def load(source: str | Path, text: str | None = None, snapshot: FileSnapshot | None = None) -> Loaded:
-    """Read a workflow (a file, `-` for standard input, or the given text), with every finding about it."""
+    """Read a workflow (a file, `-` for standard input, or `text`), with every finding about it."""
     from strands_cli.workflow import NO_SNAPSHOT, load_spec, read_document
 
     return load_spec(read_document(source, text), snapshot or NO_SNAPSHOT)
 
 
 def check(source: str | Path, text: str | None = None, snapshot: FileSnapshot | None = None) -> tuple[Finding, ...]:
-    """Return everything that is wrong with a workflow by itself, whatever is installed here."""
+    """Return every finding about a workflow itself, whatever is installed here."""
     return load(source, text, snapshot).findings
 
 
@@ -56,16 +56,16 @@ def plan(
     """Return what `run` would do; `findings` has everything that prevents it.
 
     Args:
-        source: A workflow that has been read, or where it is read from.
-        request: What the person wants of the run.
-        installation: This machine; it is read where this is None.
-        text: The text of the workflow, where it is not in a file.
-        catalog: Stands for the installed tools where `installation` is None.
-        settings: Stands for this machine's settings where `installation` is None.
+        source: A workflow, or the path to read it from.
+        request: The options of the run.
+        installation: This installation; None reads it.
+        text: The text of a workflow that is not in a file.
+        catalog: Replaces the installed tools if `installation` is None.
+        settings: Replaces the settings if `installation` is None.
 
     Raises:
-        InvalidInput: the file is not a valid workflow.
-        Denied: a policy file is wrong, so that nothing runs.
+        InvalidInput: The file is not a valid workflow.
+        Denied: A policy file is invalid.
     """
     from strands_cli.errors import InvalidInput, has_errors
     from strands_cli.planning import RunRequest, build_plan, with_findings, with_lock
@@ -88,7 +88,7 @@ def plan(
 def _installation_for(
     loaded: Loaded, request: RunRequest, catalog: Catalog | None, settings: Settings | None = None
 ) -> Installation:
-    """Read this machine with the policy file of the workflow's folder."""
+    """Read this installation with the policy file of the workflow's folder."""
     from strands_cli.planning import folder_of, read_installation
 
     folder = loaded.snapshot.folder or folder_of(loaded.document)
@@ -99,19 +99,19 @@ def _installation_for(
 
 
 async def run(
-    planned: Plan, request: RunRequest, human: Human, emit: Emit, *, given: GivenTools | None = None
+    planned: Plan, request: RunRequest, human: Human, emit: Emit, *, python_tools: GivenTools | None = None
 ) -> RunResult:
-    """Run a plan: load its tools, create its journal, execute it, and write artifacts and perhaps a recording.
+    """Run a plan: load its tools, create its journal, execute it, and write its artifacts and its recording.
 
     Args:
         planned: The plan.
-        request: The same that it was planned with.
+        request: The request that it was planned with.
         human: Answers questions.
         emit: Receives every event.
-        given: The Python objects that a program gives as tools, if only none: the process is then the program's.
+        python_tools: The Python objects that a program passes as tools; not None if a program runs the plan.
 
     Raises:
-        StrandsCliError: why it could not start or complete; what it did is in its journal.
+        StrandsCliError: The run could not start or complete; what it did is in its journal.
     """
     from strands_cli.engine import create_journal
 
@@ -120,8 +120,8 @@ async def run(
         request,
         human,
         emit,
-        partial(create_journal, planned, request, given.places if given is not None else None),
-        given,
+        partial(create_journal, planned, request, python_tools.places if python_tools is not None else None),
+        python_tools,
     )
 
 
@@ -132,8 +132,8 @@ def open_run(run_id: str, runs_dir: Path | None = None, *, hold: bool = True) ->
     """Open the journal of a stored run; with `hold` no other process can continue it meanwhile.
 
     Raises:
-        RunRecordError: there is no such run, its journal is not usable, or another process holds it.
-        UsageError: the run was cancelled.
+        RunRecordError: There is no such run, its journal is not usable, or another process holds it.
+        UsageError: The run was cancelled.
     """
     from strands_cli.config import load_settings
     from strands_cli.engine import SqliteJournal, find_run, hide_secrets_of
@@ -159,19 +159,19 @@ def plan_resume(
     budgets: Mapping[str, str] | None = None,
     catalog: Catalog | None = None,
 ) -> tuple[Plan, RunRequest]:
-    """Plan a stored run again as it was planned when it began, from what its journal stores.
+    """Plan a stored run again as it was planned when it began, from its journal.
 
     Args:
         journal: The journal of the run, held.
         changes: Fields of `RunRequest` that replace the stored ones.
-        budgets: Limits of `runtime.budgets` to raise, as text; they count from now on.
-        catalog: Stands for the installed tools.
+        budgets: Limits of `runtime.budgets` to raise, as text; they apply from now on.
+        catalog: Replaces the installed tools.
 
     Raises:
-        NotEquipped: a program gave the run tools, and they are missing now.
-        StrandsCliError: this machine can no longer run it.
-        RunRecordError: the plan differs from the one that the run began with.
-        UsageError: a budget cannot be raised like this.
+        NotEquipped: Python tools of the run are missing.
+        StrandsCliError: This installation can no longer run it.
+        RunRecordError: The plan differs from the one that the run began with.
+        UsageError: A budget cannot be raised as requested.
     """
     from strands_cli.engine import raised_budgets, require_python_tools, require_same, snapshot_of, stored_request
     from strands_cli.planning import require_runnable
@@ -199,14 +199,14 @@ async def resume(
     request: RunRequest,
     human: Human,
     emit: Emit,
-    given: GivenTools | None = None,
+    python_tools: GivenTools | None = None,
 ) -> RunResult:
     """Continue a stored run from its first effect that is not done; the journal is closed at the end.
 
     Raises:
-        StrandsCliError: why it could not continue or complete; what it did is in its journal.
+        StrandsCliError: The run could not continue or complete; what it did is in its journal.
     """
-    return await _execute(planned, request, human, emit, lambda: journal, given)
+    return await _execute(planned, request, human, emit, lambda: journal, python_tools)
 
 
 def plan_rerun(
@@ -215,12 +215,12 @@ def plan_rerun(
     changes: Mapping[str, Any],
     catalog: Catalog | None = None,
 ) -> Rerun:
-    """Plan a new run of a stored run's workflow, which takes over what comes before a key.
+    """Plan a new run of a stored run's workflow, which reuses the steps before a key.
 
     Raises:
-        NotEquipped: a program gave the run tools, and they are neither given now nor installed.
-        InvalidInput: the file is no longer a valid workflow.
-        UsageError: the run has no such key.
+        NotEquipped: Python tools of the run are neither passed nor installed.
+        InvalidInput: The file is no longer a valid workflow.
+        UsageError: The run has no such key.
     """
     from strands_cli.engine import Rerun, current_source, require_python_tools, rows_before, stored_request
 
@@ -235,28 +235,33 @@ def plan_rerun(
     return Rerun(planned, request, rows, origin, f"{source}: {changed}" if changed else None)
 
 
-async def rerun(new: Rerun, human: Human, emit: Emit, given: GivenTools | None = None) -> RunResult:
+async def rerun(new: Rerun, human: Human, emit: Emit, python_tools: GivenTools | None = None) -> RunResult:
     """Run what `plan_rerun` has planned.
 
     Raises:
-        StrandsCliError: why it could not start or complete, also where the input of a row has changed.
+        StrandsCliError: The run could not start or complete, or the input of a reused step has changed.
     """
     from strands_cli.engine import create_journal
 
     create = partial(
-        create_journal, new.planned, new.request, given.places if given is not None else None, new.rows, new.origin
+        create_journal,
+        new.planned,
+        new.request,
+        python_tools.places if python_tools is not None else None,
+        new.rows,
+        new.origin,
     )
-    return await _execute(new.planned, new.request, human, emit, create, given)
+    return await _execute(new.planned, new.request, human, emit, create, python_tools)
 
 
 # -- one tool
 
 
 def plan_tool(name: str, installation: Installation | None = None, *, locked: bool = False) -> PlannedTool:
-    """Return one tool, ready to be called by hand; typing its name approves what would ask.
+    """Return one tool, ready to be called by hand; a call by hand needs no further approval.
 
     Raises:
-        StrandsCliError: no tool has the name, policy or the lock denies it, or this machine cannot run it.
+        StrandsCliError: No tool has the name, policy or the lock denies it, or this installation cannot run it.
     """
     from strands_cli.planning import read_installation, require_locked
     from strands_cli.planning.resolve import plan_single_tool
@@ -282,9 +287,9 @@ async def run_tool(
     Args:
         planned: The tool.
         arguments: Its input.
-        installation: Its rules that deny hold, and its hook plugins are asked.
-        person: Is asked what the tool itself asks.
-        tell: Receives a line where the tool's import takes long.
+        installation: Its deny rules and its hook plugins apply.
+        person: Answers the tool's own questions.
+        tell: Receives a line if the tool's import takes long.
     """
     from strands_cli.agents import toolbox_caller
     from strands_cli.engine import StandaloneRun
@@ -311,7 +316,7 @@ async def _execute(
     human: Human,
     emit: Emit,
     open_journal: Callable[[], SqliteJournal],
-    given: GivenTools | None,
+    python_tools: GivenTools | None,
 ) -> RunResult:
     """Execute a plan from its first effect that is not done.
 
@@ -341,8 +346,8 @@ async def _execute(
         emit(RunWarning(clock.now(), line))
 
     async with contextlib.AsyncExitStack() as stack:
-        tell = None if given is not None else warn
-        workers = await assemble(planned, workspace_of(planned), given, tell)
+        tell = None if python_tools is not None else warn
+        workers = await assemble(planned, workspace_of(planned), python_tools, tell)
         redactor = workers.redactor
         emit = redacted_emit(emit, redactor)
         stack.enter_context(redacted_errors(redactor))
@@ -352,7 +357,7 @@ async def _execute(
         journal = open_journal()
         stack.callback(journal.close)
         journal.put(**session_facts())
-        # Set only now: what the journal began with has no secret in it, and must stay as it was planned.
+        # Set only now: the first facts of the journal contain no secret, and must stay as planned.
         journal.redactor = redactor
         tracing = await stack.enter_async_context(tracing_of(planned, redactor, warn))
         ports = Ports(journal, workers.agents, workers.tools, RedactedHuman(human, redactor), clock, tracing)
@@ -363,6 +368,6 @@ async def _execute(
 
 
 async def _close(workers: Workers, warn: Callable[[str], None]) -> None:
-    """Close tools and models; a problem then cannot undo the run, and is a warning."""
+    """Close tools and models; a problem is a warning, since the run has ended."""
     for problem in await workers.close():
         warn(problem)

@@ -139,7 +139,7 @@ def test_the_command_says_which_tools_it_lacks_and_where_they_come_from(words: l
     assert (ran.returncode, ran.stdout) == (18, "")
     assert f"double (of {__file__})" in ran.stderr
     wording(ran.stderr)
-    assert f"given:     double (of {__file__})" in strands("runs", "show", run).stdout
+    assert f"tools:     double (of {__file__})" in strands("runs", "show", run).stdout
 
 
 def test_an_answer_given_by_the_command_is_kept_for_the_program() -> None:
@@ -213,7 +213,7 @@ def test_a_program_elsewhere_is_told_where_the_run_began(
     with pytest.raises(UsageError) as raised:
         Workflow.resume(run, tools=[double])
     wording(raised.value)
-    assert raised.value.fix == f"call os.chdir({os.fspath(tmp_path)!r}) before"
+    assert raised.value.fix == f"call os.chdir({os.fspath(tmp_path)!r}) first"
 
 
 def test_a_record_is_let_go_of_after_every_refusal(wording: Wording) -> None:

@@ -217,7 +217,7 @@ def test_a_coroutine_function_as_callback_is_refused() -> None:
     async def listen(event: Event) -> None:
         """Never called."""
 
-    with pytest.raises(UsageError, match="nobody would wait"):
+    with pytest.raises(UsageError, match="would not be awaited"):
         calling(call("double")).run(on_event=listen)
 
 

@@ -119,7 +119,7 @@ def test_what_comes_while_a_question_stands_there_is_shown_after_its_answer(kind
         view.line("before")
         view.pause()
         view.line("a line of another step")
-        view.hear("what a tool prints")
+        view.tool_line("what a tool prints")
         assert stderr.getvalue() == "before\n"
-        view.go_on()
+        view.unpause()
     assert stderr.getvalue() == "before\na line of another step\n  | what a tool prints\n"

@@ -198,7 +198,7 @@ WARNINGS = {"plugin-name", "manifest-field", "long-description", "missing-hint",
 
 def test_a_good_plugin_has_nothing_wrong(check: Check, plugin: Path) -> None:
     done = check(plugin, "--strict")
-    assert (done.code, done.out, done.err) == (0, "strands-tool-foo: 1 tool checked, sound\n", "")
+    assert (done.code, done.out, done.err) == (0, "strands-tool-foo: 1 tool checked, no problems\n", "")
 
 
 @pytest.mark.parametrize("name", SPOILED)
@@ -325,7 +325,7 @@ def test_an_installed_distribution_is_checked_by_its_name(
     (package / "py.typed").touch()
     monkeypatch.syspath_prepend(tmp_path / "site")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
-    assert check("Strands_Tool.bar", "--import", "--strict").out == "strands-tool-bar: 1 tool checked, sound\n"
+    assert check("Strands_Tool.bar", "--import", "--strict").out == "strands-tool-bar: 1 tool checked, no problems\n"
     (package / "bar.py").write_text(module_source("bar", "Does more.", **spec))
     assert "Does more." in check("strands-tool-bar").err
     (tmp_path / "site" / "strands_tool_bar-1.0.dist-info" / "METADATA").write_text("Name: foo\nVersion: x\n")

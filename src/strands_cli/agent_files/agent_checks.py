@@ -1,4 +1,4 @@
-"""One reusable agent by itself: as a workflow of one step, and tried by the tests in its file."""
+"""Check one reusable agent: as a workflow of one step, and against the tests in its file."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _NO_CONTRACT_ERRORS = frozenset({"undeclared-variable"})
 
 
 def check_atomic(atomic: Atomic) -> tuple[Finding, ...]:
-    """Return everything that is wrong with an agent's file by itself: shape, templates, schemas, contract and tests."""
+    """Return every finding about an agent's file: structure, templates, schemas, contract and tests."""
     loaded = as_workflow(atomic).load()
-    # What the prompt takes besides the input comes with the workflow around it, or with `--var`.
+    # Further variables of the prompt come from the workflow that uses the agent, or from `--var`.
     found = [one for one in loaded.findings if atomic.is_workflow or one.code not in _NO_CONTRACT_ERRORS]
     findings = [*atomic.findings, *(at_home(one, atomic) for one in found)]
     if loaded.spec is not None and not has_errors(findings):
@@ -35,7 +35,7 @@ def check_atomic(atomic: Atomic) -> tuple[Finding, ...]:
 
 
 def _test_fault(atomic: Atomic, index: int, agent: AgentSpec) -> Finding | None:
-    """Return what makes a test fail whatever the model says: the contract itself."""
+    """Return why a test contradicts the agent's contract, so that it fails whatever the model answers."""
     test = atomic.tests[index]
     problem = problem_of_input(agent, text_of(test.input))
     wants_refusal = test.expect.error == "bad_input"
@@ -56,11 +56,11 @@ def _test_fault(atomic: Atomic, index: int, agent: AgentSpec) -> Finding | None:
     return Finding("bad-test", message, atomic.document.where(f"{at}/expect/output"))
 
 
-def load_sound(atomic: Atomic) -> tuple[WorkflowSpec, AgentSpec]:
-    """Return an agent's workflow and the agent in it, with what its file names in its place.
+def load_valid(atomic: Atomic) -> tuple[WorkflowSpec, AgentSpec]:
+    """Return an agent's workflow and the agent in it, with the files that it names resolved.
 
     Raises:
-        InvalidInput: the file, or one that it names, has mistakes.
+        InvalidInput: The file, or one that it names, has errors.
     """
     require_sound(atomic)
     loaded = as_workflow(atomic).load()
@@ -79,10 +79,10 @@ def _schema(schema: Any) -> dict[str, Any]:
 
 
 def text_of(value: Any) -> str:
-    """Return an input as the agent gets it: text as it is, anything else as JSON."""
+    """Return an input as the agent gets it: text unchanged, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def problem_of_input(agent: AgentSpec, text: str) -> str | None:
-    """Return why an input does not fit the agent's `input_schema`, read as the engine reads it; None where it fits."""
+    """Return why an input does not fit the agent's `input_schema`, parsed as the engine does it; None if it fits."""
     return None if agent.input_schema is None else problem_of_text(_schema(agent.input_schema), text)

@@ -1,4 +1,4 @@
-"""One reusable agent, run once as a workflow of one step, and tested by the tests in its file."""
+"""Run one reusable agent as a workflow of one step, and run the tests in its file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from strands_cli import app
-from strands_cli.agent_files.agent_checks import load_sound, problem_of_input, text_of
+from strands_cli.agent_files.agent_checks import load_valid, problem_of_input, text_of
 from strands_cli.errors import Finding, InvalidAnswer, InvalidInput, StrandsCliError, UsageError
 from strands_cli.outputs import Outcome
 from strands_cli.planning import INPUT, AsWorkflow, as_workflow, at_home
@@ -25,40 +25,40 @@ if TYPE_CHECKING:
     from strands_cli.planning import Plan, RunRequest
     from strands_cli.workflow import AgentSpec, WorkflowSpec
 
-# A name in the agent's folder only: its text is in memory, and in the journal of the run.
+# The name of a file that does not exist: its text is in memory, and in the journal of the run.
 _TURNS = ".atomic.recording.yaml"
 
 
-def plan_atomic(atomic: Atomic, given: str, request: RunRequest, turns: AsWorkflow | None = None) -> Plan:
-    """Return what running an agent once would do; its input is checked before anything else is.
+def plan_atomic(atomic: Atomic, agent_input: str, request: RunRequest, turns: AsWorkflow | None = None) -> Plan:
+    """Return what running an agent once would do; its input is checked first.
 
     Args:
         atomic: The agent.
-        given: Its input; of a workflow, a JSON object of its inputs, or the text of the only one.
-        request: How.
-        turns: The agent as a workflow that plays a recording, else it asks its model.
+        agent_input: Its input; for a workflow, a JSON object of its inputs, or the text of the only one.
+        request: The options of the run.
+        turns: The agent as a workflow that plays a recording; None calls its model.
 
     Raises:
-        UsageError: the input does not fit the agent's `input_schema`, or nobody serves its model.
-        InvalidInput: the file has mistakes.
+        UsageError: The input does not fit the agent's `input_schema`, or its model has no provider.
+        InvalidInput: The file has errors.
     """
-    spec, agent = load_sound(atomic)
+    spec, agent = load_valid(atomic)
     if atomic.is_workflow:
-        request = dataclasses.replace(request, values=_inputs(spec, given, request))
+        request = dataclasses.replace(request, values=_inputs(spec, agent_input, request))
         return app.plan(as_workflow(atomic).load(), request)
     if INPUT in {**request.variables, **request.values}:
-        raise UsageError("the agent's input is no variable", fix="give it with --input")
+        raise UsageError("the agent's input is not a variable", fix="pass it with --input")
     try:
-        problem = problem_of_input(agent, given)
+        problem = problem_of_input(agent, agent_input)
     except SchemaFaultError as error:
         found = Finding("bad-schema", f"the schema cannot be used: {error}", atomic.document.where("/input_schema"))
         raise InvalidInput(f"{atomic.document.file} is not a valid agent", findings=[found]) from error
     if problem:
         message = f"the input does not fit the input_schema of {atomic.name}: {problem}"
         where = atomic.document.where("/input_schema")
-        raise UsageError("the agent cannot be asked that", findings=[Finding("bad-input", message, where)])
+        raise UsageError("the agent does not accept this input", findings=[Finding("bad-input", message, where)])
     whole = turns or as_workflow(atomic, _provider(atomic, agent, request))
-    request = dataclasses.replace(request, values={**request.values, INPUT: given})
+    request = dataclasses.replace(request, values={**request.values, INPUT: agent_input})
     planned = app.plan(whole.load(), request)
     return dataclasses.replace(planned, findings=tuple(at_home(one, atomic) for one in planned.findings))
 
@@ -67,41 +67,43 @@ def _provider(atomic: Atomic, agent: AgentSpec, request: RunRequest) -> str:
     provider = request.provider or agent.provider
     if provider is None:
         fix = "write `provider:` and `model_id:` into the file, or pass --provider NAME --model NAME"
-        raise UsageError(f"{atomic.document.file} does not say who serves the model of {atomic.name}", fix=fix)
+        raise UsageError(f"{atomic.document.file} names no model provider for {atomic.name}", fix=fix)
     return provider
 
 
-def _inputs(spec: WorkflowSpec, given: str, request: RunRequest) -> dict[str, Any]:
-    """Return the inputs of a workflow that stands for its one agent."""
+def _inputs(spec: WorkflowSpec, agent_input: str, request: RunRequest) -> dict[str, Any]:
+    """Return the inputs of a workflow that has one agent."""
     declared = list(spec.inputs.declared())
     try:
-        value = json.loads(given)
+        value = json.loads(agent_input)
     except ValueError:
-        value = given
+        value = agent_input
     if isinstance(value, dict):
         return {**request.values, **value}
     if len(declared) != 1:
         names = ", ".join(declared) or "none"
-        raise UsageError(f"a text can be given where there is one input; here are: {names}", fix="give a JSON object")
-    return {**request.values, declared[0]: given}
+        raise UsageError(
+            f"a text can be passed only to a single input; the inputs are: {names}", fix="pass a JSON object"
+        )
+    return {**request.values, declared[0]: agent_input}
 
 
 async def run_test(
     atomic: Atomic, test: AgentTest, request: RunRequest, human: Human, emit: Callable[[Event], None], *, live: bool
 ) -> Outcome:
-    """Run one test of an agent as a run of its own, and judge what came of it.
+    """Run one test of an agent as a separate run, and compare the result with what it expects.
 
     Args:
         atomic: The agent.
         test: One of its tests.
-        request: How; the test's variables come over theirs.
-        human: Who answers.
-        emit: Who listens.
-        live: Whether the agent's model is asked rather than the test's recording.
+        request: The options of the run; the test's variables override its values.
+        human: Answers questions.
+        emit: Receives every event.
+        live: Whether the agent's model is called instead of playing the test's recording.
     """
     ended = partial(Outcome, atomic.document.file, atomic.name, test.name)
     if test.recording is None and not live and test.expect.error != "bad_input":
-        return ended("skipped", ("it has no recording; --live asks the model",))
+        return ended("skipped", ("it has no recording; --live calls the model",))
     started = time.monotonic()
     request = dataclasses.replace(
         request, values={**request.values, **test.vars}, provider=request.provider if live else "replay"
@@ -115,13 +117,13 @@ async def run_test(
         if refused is not None and refused == test.expect.error:
             return ended("passed", (), seconds)
         status = "failed" if refused is not None else "error"
-        return ended("failed" if status == "failed" else "error", _said(error), seconds)
+        return ended("failed" if status == "failed" else "error", _messages(error), seconds)
     problems = _problems(atomic, test, result.response)
     return ended("failed" if problems else "passed", problems, time.monotonic() - started, result.response)
 
 
 def _with_turns(atomic: Atomic, test: AgentTest) -> AsWorkflow:
-    """Return an agent as a workflow that plays what the test has recorded."""
+    """Return an agent as a workflow that plays the test's recording."""
     if isinstance(test.recording, str):
         return as_workflow(atomic, recording=test.recording)
     whole = as_workflow(atomic, recording=_TURNS)
@@ -131,20 +133,20 @@ def _with_turns(atomic: Atomic, test: AgentTest) -> AsWorkflow:
 
 
 def _side_of(error: StrandsCliError) -> str | None:
-    """Return which side of the contract an error is about, if any."""
+    """Return which part of the contract an error is about, if any."""
     if any(finding.code == "bad-input" for finding in error.findings):
         return "bad_input"
     return "invalid_output" if isinstance(error, InvalidAnswer) else None
 
 
-def _said(error: StrandsCliError) -> tuple[str, ...]:
+def _messages(error: StrandsCliError) -> tuple[str, ...]:
     return tuple(one.message for one in error.findings if one.severity == "error") or (error.message,)
 
 
 def _problems(atomic: Atomic, test: AgentTest, response: str) -> tuple[str, ...]:
-    """Return in which points an answer is not the expected one."""
+    """Return how an answer differs from what the test expects."""
     wanted, problems = test.expect, []
-    structured = load_sound(atomic)[1].output_schema is not None
+    structured = load_valid(atomic)[1].output_schema is not None
     output = json.loads(response) if structured else response
     if wanted.error is not None:
         problems.append(f"expected {wanted.error}, and the agent answered")
@@ -166,7 +168,7 @@ def _unmatched(pattern: str | None, response: str) -> list[str]:
 
 
 def _stripped(value: Any) -> Any:
-    # As the engine strips an answer: a block of YAML ends in a line end that nobody means.
+    # As the engine strips an answer: a block of YAML ends in a line end that is not meant.
     return value.rstrip("\n") if isinstance(value, str) else value
 
 

@@ -13,9 +13,9 @@ from strands_cli.errors import UsageError
 # What a program may answer: the text; yes or no; None for "not now"; or an `Answer`.
 Reply = str | bool | Answer | None
 AnswerQuestion = Callable[[Question], Reply | Awaitable[Reply]]
-# How often an answer that does not match the question's pattern is asked for again.
+# How many answers that do not match the question's pattern are accepted before an error.
 MAX_MISFITS = 3
-_WORDS = {"y": "yes", "yes": "yes", "n": "no", "no": "no"}
+_YES_OR_NO = {"y": "yes", "yes": "yes", "n": "no", "no": "no"}
 
 
 class ProgramHuman:
@@ -26,10 +26,10 @@ class ProgramHuman:
         self._misfits: dict[str, int] = {}
 
     async def ask(self, question: Question) -> Answer:
-        """Put the question to the program.
+        """Call the program's function with the question.
 
         Raises:
-            UsageError: its function fails, returns something else, or keeps giving answers that do not fit.
+            UsageError: The function raises, returns an unknown type, or repeatedly returns answers that do not fit.
         """
         if self._answer is None:
             return _unanswered(question)
@@ -53,12 +53,12 @@ class ProgramHuman:
         if misfits >= MAX_MISFITS:
             raise UsageError(
                 f"the answer to {question.key} was wrong {misfits} times: {question.problem}",
-                fix="look at question.pattern, or return None where there is no answer",
+                fix="check question.pattern, or return None if there is no answer",
             )
 
 
 def _answer_of(question: Question, reply: Any) -> Answer:
-    """Return what a program's reply means as an answer."""
+    """Convert a program's reply to an answer."""
     if reply is None:
         return _unanswered(question)
     if isinstance(reply, Answer):
@@ -69,12 +69,12 @@ def _answer_of(question: Question, reply: Any) -> Answer:
         raise UsageError(
             f"the answer to {question.key} is a {type(reply).__name__}", fix="return text, True, False, None or Answer"
         )
-    text = _WORDS.get(reply.strip().lower(), reply) if question.kind == "approval" else reply
+    text = _YES_OR_NO.get(reply.strip().lower(), reply) if question.kind == "approval" else reply
     return Answer("answered", text, by="program")
 
 
 def _unanswered(question: Question) -> Answer:
-    # What is asked can wait for its answer; whether a call may be made is decided when nobody is there.
+    # A question of a step can wait for its answer; an approval is decided at once when there is no answer.
     return Answer("nobody" if question.kind == "approval" else "waiting")
 
 

@@ -1,4 +1,4 @@
-"""What a program chooses about a run, and the tools it gives."""
+"""The options of a run in the Python API, and the Python objects that a program passes as tools."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 
 class RunChoices(TypedDict, total=False):
-    """What a run is given besides its inputs; `tools`, `catalog` and `hooks` are no options of the command line.
+    """The options of a run besides its inputs; `tools`, `catalog` and `hooks` are not on the command line.
 
     Attributes:
-        tools: Python objects as tools of the workflow: what `@tool` made, an `AgentTool`, a module, a provider, a
-            class with `@tool` methods. Calls of them pass the same gate as those of installed tools.
-        allow: Names or globs of tools whose calls need not be asked about.
-        yes: Whether no call needs to be asked about.
+        tools: Python objects as tools of the workflow: an `@tool` function, an `AgentTool`, a module, a provider, a
+            class with `@tool` methods. Their calls pass the same permission check as those of installed tools.
+        allow: Names or globs of tools whose calls need no approval.
+        yes: Whether no call needs approval.
         provider: Model provider for all agents.
         model: Model for all agents.
         out_dir: Where artifacts go, `artifacts` by default.
         force: Whether artifacts that exist are overwritten.
         record: File that gets the model's turns as a recording.
-        runs_dir: Where records of runs are kept.
+        runs_dir: The directory of run journals.
         catalog: The installed tools; found again for each run by default.
-        policy: A policy file in place of the project's, which would be beside the workflow.
+        policy: A policy file that replaces the project's, which is beside the workflow.
         locked: Whether a strands.lock is required.
-        hooks: Distributions of hook plugins, beside those that the managed and the user's policy file switch on.
+        hooks: Distributions of hook plugins, besides those that the managed and the user's policy file switch on.
     """
 
     tools: Sequence[Any]
@@ -54,15 +54,15 @@ class StoredRunChoices(TypedDict, total=False):
     """What may be chosen again for a stored run; everything else is as it was when the run began.
 
     Attributes:
-        tools: The Python objects that the run was given as tools: a record cannot keep them.
-        out_dir: Where artifacts go, if not where they went.
+        tools: The Python objects that the run has as tools: a journal cannot store them.
+        out_dir: A new directory for artifacts.
         force: Whether artifacts that exist are overwritten.
         record: File that gets the model's turns as a recording.
-        runs_dir: Where records of runs are kept.
+        runs_dir: The directory of run journals.
         catalog: The installed tools; found again by default.
-        policy: As for a new run; by default what the run began with.
-        locked: As for a new run; by default what the run began with.
-        hooks: As for a new run; the run's record does not keep them.
+        policy: As for a new run; by default as when the run began.
+        locked: As for a new run; by default as when the run began.
+        hooks: As for a new run; the run's journal does not store them.
     """
 
     tools: Sequence[Any]
@@ -76,37 +76,39 @@ class StoredRunChoices(TypedDict, total=False):
     hooks: Sequence[str]
 
 
-def new_request(inputs: Mapping[str, Any] | None, choices: RunChoices, given: GivenTools | None = None) -> RunRequest:
+def new_request(
+    inputs: Mapping[str, Any] | None, choices: RunChoices, python_tools: GivenTools | None = None
+) -> RunRequest:
     """Return the request of a new run.
 
     Raises:
-        TypeError: there is no such choice.
+        TypeError: A name is unknown.
     """
     require_known(choices, RunChoices)
-    return RunRequest(values=dict(inputs or {}), **_fields(choices, given))
+    return RunRequest(values=dict(inputs or {}), **_fields(choices, python_tools))
 
 
-def changes_of(choices: StoredRunChoices, given: GivenTools) -> dict[str, Any]:
+def changes_of(choices: StoredRunChoices, python_tools: GivenTools) -> dict[str, Any]:
     """Return the fields of a stored run's request that a program replaces.
 
     Raises:
-        TypeError: there is no such choice.
+        TypeError: A name is unknown.
     """
     require_known(choices, StoredRunChoices)
-    return _fields(choices, given)
+    return _fields(choices, python_tools)
 
 
-def _fields(choices: RunChoices | StoredRunChoices, given: GivenTools | None) -> dict[str, Any]:
-    """Return choices as fields of the request; `tools` become their descriptions, `catalog` is about the machine."""
+def _fields(choices: RunChoices | StoredRunChoices, python_tools: GivenTools | None) -> dict[str, Any]:
+    """Return choices as fields of the request; `tools` become their descriptions, `catalog` is omitted."""
     fields = {name: value for name, value in choices.items() if name not in ("tools", "catalog")}
-    return {**converted(fields), "tools": given.records if given is not None else ()}
+    return {**converted(fields), "tools": python_tools.records if python_tools is not None else ()}
 
 
 def require_known(choices: Mapping[str, Any], kind: type) -> None:
-    """Check the names of choices, which Python does not.
+    """Check the names of choices, which Python does not check.
 
     Raises:
-        TypeError: there is no such choice.
+        TypeError: A name is unknown.
     """
     unknown = choices.keys() - kind.__annotations__.keys()
     if unknown:
@@ -114,16 +116,16 @@ def require_known(choices: Mapping[str, Any], kind: type) -> None:
 
 
 @contextlib.asynccontextmanager
-async def tools_given(
+async def opened_python_tools(
     choices: RunChoices | StoredRunChoices, emit: Callable[[Event], object]
 ) -> AsyncIterator[GivenTools]:
-    """Read the objects that a program gives as tools, and close in the end what was made of them."""
+    """Read the objects that a program passes as tools, and close the resulting tools at the end."""
     from strands_cli.engine import SystemClock
     from strands_cli.tools import read_given  # brings the SDK
 
-    given = await read_given(choices.get("tools", ()))
+    python_tools = await read_given(choices.get("tools", ()))
     try:
-        yield given
+        yield python_tools
     finally:
-        for problem in await given.close():
+        for problem in await python_tools.close():
             emit(RunWarning(SystemClock().now(), problem))

@@ -1,4 +1,4 @@
-"""What stands between a run and the program around it: its listener, its event loop, its tracebacks."""
+"""The connection between a run and its program: the listener, the event loop and the tracebacks."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ Listen = Callable[[Event], object]
 Result = TypeVar("Result")
 
 
-async def listened(on_event: Listen | None, start: Callable[[Emit], Coroutine[Any, Any, RunResult]]) -> RunResult:
-    """Do the work that `start` makes of a listener; an exception in the program's function stops it and is raised."""
+async def run_with_listener(
+    on_event: Listen | None, start: Callable[[Emit], Coroutine[Any, Any, RunResult]]
+) -> RunResult:
+    """Run the coroutine that `start` returns for a listener; an exception in `on_event` stops it and is raised."""
     listener = Listener(on_event)
     task = listener.task = asyncio.create_task(start(listener))
     try:
@@ -38,20 +40,20 @@ class Listener:
     def __init__(self, on_event: Listen | None) -> None:
         if inspect.iscoroutinefunction(on_event):
             raise UsageError(
-                "on_event is a coroutine function, which nobody would wait for",
-                fix="give a plain function, or iterate over `workflow.stream(...)`",
+                "on_event is a coroutine function, which would not be awaited",
+                fix="pass a plain function, or iterate over `workflow.stream(...)`",
             )
         self._on_event = on_event
         self.fault: Exception | None = None
         self.task: asyncio.Task[RunResult] | None = None
 
     def __call__(self, event: Event) -> None:
-        """Hand an event on, unless the program has failed over an earlier one."""
+        """Pass an event on, unless the program's function has failed at an earlier one."""
         if self._on_event is None or self.fault is not None:
             return
         try:
             self._on_event(event)
-        except Exception as error:  # noqa: BLE001 - the program's own; inside a run it would be taken for the engine's
+        except Exception as error:  # noqa: BLE001 - the program's own error; inside a run it would look like the engine's
             self.fault = error
             if self.task is not None:
                 self.task.cancel()
@@ -71,10 +73,10 @@ def reasons_in_traceback() -> Iterator[None]:
 
 
 def in_new_loop(name: str, start: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
-    """Run a coroutine in a loop of its own, whose threads cannot hold up the end of the process.
+    """Run a coroutine in a new event loop, whose threads cannot delay the end of the process.
 
     Raises:
-        UsageError: a loop is running already, in which the method `name` would block.
+        UsageError: A loop is running already, which the method `name` would block.
     """
     if loop_is_running():
         others = " or iterate over `workflow.stream(...)`" if name == "run" else ""
@@ -99,7 +101,7 @@ def loop_is_running() -> bool:
 
 
 def in_own_loop(work: Coroutine[Any, Any, Result]) -> Result:
-    """Run a coroutine to its end, in a thread of its own where this one has a running event loop."""
+    """Run a coroutine to its end, in a new thread if this one has a running event loop."""
     if not loop_is_running():
         return asyncio.run(work)
     from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Checks the text of a workflow whose author may not read this machine's files."""
+"""Check the text of a workflow whose author may not read this machine's files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from strands_cli.workflow import Secret
 
-# Whether a path exists is not for an author to learn who may not read it.
+# An author who may not read a path must not learn whether it exists.
 _OF_PATHS = ("missing-mount",)
 _NAMES_A_PROGRAM = re.compile(r"/tools/mcp/\d+/command")
 _SECRET = re.compile(r"/env/secrets/(\d+)")
@@ -27,14 +27,14 @@ def check_text(
 ) -> tuple[Finding, ...]:
     """Return the findings about the text of a workflow, without reading a file that it names.
 
-    Each file that it names (agents, schemas, recordings, skills) is a warning `file-not-read`. No finding states
-    whether a file or a program exists that only the text has named.
+    Each file that it names (agents, schemas, recordings, skills) is a warning `file-not-read`. No finding reveals
+    whether a file or a program that only the text names exists.
 
     Args:
         text: The workflow, YAML or JSON.
         base_dir: The directory against which its paths are resolved; the current one by default.
-        name: What the findings call it.
-        machine: Whether to look for the tools, providers and keys that it needs too, as `plan` does.
+        name: The name of the text in findings.
+        machine: Whether to check also the tools, providers and keys that it needs, as `plan` does.
     """
     folder = Path(base_dir) if base_dir is not None else Path.cwd()
     snapshot, source = FileSnapshot(folder, is_all=True), f"<{name}>"
@@ -50,7 +50,7 @@ def check_text(
 
 
 def _may_be_shown(finding: Finding, secrets: Sequence[Secret]) -> bool:
-    """Return whether a finding says nothing about files and programs of this machine that only the text names."""
+    """Return whether a finding reveals nothing about files and programs of this machine that only the text names."""
     pointer = finding.where.pointer if finding.where and finding.where.pointer else ""
     if finding.code in _OF_PATHS:
         return False

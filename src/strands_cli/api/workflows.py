@@ -1,4 +1,4 @@
-"""One workflow in a program's hands: read or built, checked, planned, run, resumed."""
+"""The class `Workflow`: read or build a workflow, check it, plan it, run it, resume it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from strands_cli import app
 from strands_cli.api.callback_human import AnswerQuestion, ProgramHuman
-from strands_cli.api.run_choices import RunChoices, StoredRunChoices, changes_of, new_request, tools_given
-from strands_cli.api.run_following import Emit, Listen, in_new_loop, in_own_loop, listened, reasons_in_traceback
+from strands_cli.api.run_choices import RunChoices, StoredRunChoices, changes_of, new_request, opened_python_tools
+from strands_cli.api.run_following import (
+    Emit,
+    Listen,
+    in_new_loop,
+    in_own_loop,
+    reasons_in_traceback,
+    run_with_listener,
+)
 from strands_cli.engine import Human, Journal, RunResult
 from strands_cli.errors import Finding, InvalidInput, UsageError
 from strands_cli.events import Event
@@ -23,9 +30,9 @@ if TYPE_CHECKING:
 
 
 class Workflow:
-    """One workflow, read but not necessarily right: `validate` and `plan` say what is wrong, a run refuses to start.
+    """One workflow, not necessarily valid: `validate` and `plan` report what is wrong, and a run refuses to start.
 
-    It holds no state of runs: it may be run many times, and at the same time.
+    It holds no state of runs: it can be run many times, also concurrently.
     """
 
     def __init__(self, loaded: Loaded) -> None:
@@ -36,8 +43,8 @@ class Workflow:
         """Read a YAML or JSON file.
 
         Raises:
-            UsageError: it cannot be opened.
-            InvalidInput: it is not one well-formed document.
+            UsageError: The file cannot be opened.
+            InvalidInput: It is not one well-formed document.
         """
         return cls(app.load(path))
 
@@ -48,17 +55,17 @@ class Workflow:
         Args:
             text: The text.
             base_dir: The directory against which paths in it are resolved; the current one by default.
-            name: What findings call it.
+            name: The name of the text in findings.
 
         Raises:
-            InvalidInput: it is not one well-formed document.
+            InvalidInput: It is not one well-formed document.
         """
         folder = FileSnapshot(Path(base_dir).absolute() if base_dir is not None else Path.cwd())
         return cls(app.load(f"<{name}>", text, folder))
 
     @classmethod
     def from_spec(cls, spec: WorkflowSpec, *, base_dir: str | Path | None = None) -> Workflow:
-        """Take a `WorkflowSpec`; it is checked like a file that says the same."""
+        """Return the workflow of a `WorkflowSpec`; it is checked like the same file."""
         return cls.from_text(workflow_text(spec), base_dir=base_dir)
 
     @classmethod
@@ -73,13 +80,13 @@ class Workflow:
         version: int | str = 1,
         **sections: Any,
     ) -> Workflow:
-        """Put a workflow together from what `strands_cli.workflow.builder` describes; it is checked like a file.
+        """Build a workflow from the parts that `strands_cli.workflow.builder` provides; it is checked like a file.
 
         Args:
             name: Its name.
             runtime: The default model and the limits, as in a file.
             agents: The agents by id.
-            pattern: How they work together.
+            pattern: The order of the agents' work.
             base_dir: The directory against which paths in it are resolved; the current one by default.
             version: Its version.
             sections: Further sections, as in a file: `inputs`, `tools`, `outputs`, `security` and so on.
@@ -92,21 +99,21 @@ class Workflow:
         """The workflow as a frozen value.
 
         Raises:
-            InvalidInput: the document does not have the shape of a workflow.
+            InvalidInput: The document does not have the structure of a workflow.
         """
         if self._loaded.spec is None:
             raise InvalidInput(f"{self._loaded.document.file} is not a valid workflow", findings=self._loaded.findings)
         return self._loaded.spec
 
     def validate(self) -> tuple[Finding, ...]:
-        """Return everything that is wrong with the workflow by itself, as `strands validate` prints it."""
+        """Return every finding about the workflow itself, as `strands validate` prints them."""
         return self._loaded.findings
 
     def plan(self, inputs: Mapping[str, Any] | None = None, **choices: Unpack[RunChoices]) -> Plan:
-        """Return what a run would do; `plan.findings` says what stands in its way. Calls no model and no tool.
+        """Return what a run would do; `plan.findings` lists what prevents it. Calls no model and no tool.
 
         Raises:
-            InvalidInput: the document is not a valid workflow, so that there is nothing to plan.
+            InvalidInput: The document is not a valid workflow.
         """
         if not choices.get("tools"):
             return self._planned(new_request(inputs, choices), choices)
@@ -124,15 +131,15 @@ class Workflow:
 
         Args:
             inputs: Values of the workflow's inputs.
-            answer: Answers questions, with text, with True or False, or with None where it cannot; a gate then
-                waits and a tool call is denied, as they do without `answer`. May be a coroutine function; else it is
-                called in the thread of the run, one question at a time. The answer to a question whose `problem` is
-                set did not match its `pattern`.
-            on_event: Is called with each event. An exception in it stops the run, which can be resumed, and is raised.
+            answer: Answers questions with text, True or False, or None for no answer; a gate then waits and a tool call
+                is denied, as without `answer`. Either a coroutine function, or a function that is called in the thread
+                of the run, one question at a time. If a question has a `problem`, the former answer did not match its
+                `pattern`.
+            on_event: Called with each event. An exception in it stops the run, which can be resumed, and is raised.
             choices: See `RunChoices`.
 
         Raises:
-            StrandsCliError: why it could not start or did not complete.
+            StrandsCliError: The run could not start or did not complete.
         """
         return in_new_loop("run", lambda: self.run_async(inputs, answer=answer, on_event=on_event, **choices))
 
@@ -146,9 +153,9 @@ class Workflow:
     ) -> RunResult:
         """Run the workflow inside a running event loop; arguments and errors are those of `run`.
 
-        A run that is cancelled leaves its record as `interrupted`.
+        A cancelled run has the status `interrupted`.
         """
-        return await listened(on_event, lambda emit: self._run(inputs, answer, emit, choices))
+        return await run_with_listener(on_event, lambda emit: self._run(inputs, answer, emit, choices))
 
     async def stream(
         self,
@@ -157,12 +164,12 @@ class Workflow:
         answer: AnswerQuestion | None = None,
         **choices: Unpack[RunChoices],
     ) -> AsyncIterator[Event | RunResult]:
-        """Run the workflow and yield its events as they come, and the result as the last value.
+        """Run the workflow and yield its events as they occur, and the result as the last value.
 
-        A loop that is left early must close the iterator (`contextlib.aclosing`), which stops the run.
+        A loop that ends early must close the iterator (`contextlib.aclosing`), which stops the run.
 
         Raises:
-            StrandsCliError: why it did not complete, after its last event.
+            StrandsCliError: The run did not complete; raised after its last event.
         """
         events: asyncio.Queue[Event | None] = asyncio.Queue()
         task = asyncio.create_task(self._run(inputs, answer, events.put_nowait, choices))
@@ -185,22 +192,22 @@ class Workflow:
         budgets: Mapping[str, float] | None = None,
         **choices: Unpack[StoredRunChoices],
     ) -> RunResult:
-        """Go on with a stored run that was interrupted, failed or waits; what it has done is not done again.
+        """Continue a stored run that was interrupted, failed or waits; finished steps are not repeated.
 
-        The workflow, the inputs and the choices are those that its record has kept, whichever `Workflow` this is
-        called on. It works in the directory it was started in, so the program has to be there.
+        The workflow, the inputs and the choices are those that its journal stores, whichever `Workflow` this is
+        called on. The program's current directory must be the one where the run was started.
 
         Args:
             run_id: The run's id (`RunResult.run_id`, `RunStarted.run_id`, `strands runs list`).
             answer: As in `run`; a question that waits is asked again.
             on_event: As in `run`.
-            budgets: Limits of `runtime.budgets` to raise, by name; they count from now on.
-            choices: See `StoredRunChoices`; a run that was given tools needs them again.
+            budgets: Limits of `runtime.budgets` to raise, by name; they apply from now on.
+            choices: See `StoredRunChoices`; a run with Python tools needs them again.
 
         Raises:
-            RunRecordError: there is no such run, another process has it, or it would not be the same run.
-            NotEquipped: it was given tools that are not given now.
-            StrandsCliError: why it could not go on or did not complete.
+            RunRecordError: There is no such run, another process holds it, or it would not be the same run.
+            NotEquipped: Python tools of the run are missing.
+            StrandsCliError: The run could not continue or did not complete.
         """
         return in_new_loop(
             "resume",
@@ -217,10 +224,10 @@ class Workflow:
         budgets: Mapping[str, float] | None = None,
         **choices: Unpack[StoredRunChoices],
     ) -> RunResult:
-        """Go on with a stored run inside a running event loop; arguments and errors are those of `resume`."""
+        """Continue a stored run inside a running event loop; arguments and errors are those of `resume`."""
         limits = {name: str(limit) for name, limit in (budgets or {}).items()}
         human = ProgramHuman(answer)
-        return await listened(on_event, lambda emit: _resume(run_id, human, emit, limits, choices))
+        return await run_with_listener(on_event, lambda emit: _resume(run_id, human, emit, limits, choices))
 
     @classmethod
     def rerun(
@@ -233,20 +240,20 @@ class Workflow:
         on_event: Listen | None = None,
         **choices: Unpack[StoredRunChoices],
     ) -> RunResult:
-        """Start a new run that takes over what a stored one did before a key.
+        """Start a new run that reuses what a stored one did before a key.
 
-        It takes the workflow as its file is now; one that had no file, or has it no more, as the record has kept it.
+        It uses the current workflow file; without a file, the workflow that the journal stores.
 
         Args:
             run_id: The other run's id.
-            from_key: Where to begin; what was done before is taken over.
+            from_key: Where to begin; earlier steps are reused.
             inputs: Values to change; the others are those of the stored run.
             answer: As in `run`.
             on_event: As in `run`.
             choices: See `StoredRunChoices`.
 
         Raises:
-            StrandsCliError: why it could not start or did not complete.
+            StrandsCliError: The run could not start or did not complete.
         """
         return in_new_loop(
             "rerun",
@@ -266,20 +273,22 @@ class Workflow:
     ) -> RunResult:
         """Start such a run inside a running event loop; arguments and errors are those of `rerun`."""
         human = ProgramHuman(answer)
-        return await listened(on_event, lambda emit: _rerun(run_id, from_key, inputs or {}, human, emit, choices))
+        return await run_with_listener(
+            on_event, lambda emit: _rerun(run_id, from_key, inputs or {}, human, emit, choices)
+        )
 
     async def _run(
         self, inputs: Mapping[str, Any] | None, answer: AnswerQuestion | None, emit: Emit, choices: RunChoices
     ) -> RunResult:
         with reasons_in_traceback():
-            async with tools_given(choices, emit) as given:
-                request = new_request(inputs, choices, given)
+            async with opened_python_tools(choices, emit) as python_tools:
+                request = new_request(inputs, choices, python_tools)
                 planned = self._planned(request, choices)
-                return await app.run(planned, request, ProgramHuman(answer), emit, given=given)
+                return await app.run(planned, request, ProgramHuman(answer), emit, python_tools=python_tools)
 
     async def _plan_with_tools(self, inputs: Mapping[str, Any] | None, choices: RunChoices) -> Plan:
-        async with tools_given(choices, lambda event: None) as given:
-            return self._planned(new_request(inputs, choices, given), choices)
+        async with opened_python_tools(choices, lambda event: None) as python_tools:
+            return self._planned(new_request(inputs, choices, python_tools), choices)
 
     def _planned(self, request: RunRequest, choices: RunChoices) -> Plan:
         with reasons_in_traceback():
@@ -290,35 +299,35 @@ async def _resume(
     run_id: str, human: Human, emit: Emit, budgets: Mapping[str, str], choices: StoredRunChoices
 ) -> RunResult:
     with reasons_in_traceback():
-        async with tools_given(choices, emit) as given:
-            changes = changes_of(choices, given)
+        async with opened_python_tools(choices, emit) as python_tools:
+            changes = changes_of(choices, python_tools)
             with contextlib.closing(app.open_run(run_id, changes.get("runs_dir"))) as journal:
                 require_same_directory(journal)
                 planned, request = app.plan_resume(journal, changes, budgets=budgets, catalog=choices.get("catalog"))
-                return await app.resume(planned, journal, request, human, emit, given)
+                return await app.resume(planned, journal, request, human, emit, python_tools)
 
 
 async def _rerun(
     run_id: str, from_key: str, inputs: Mapping[str, Any], human: Human, emit: Emit, choices: StoredRunChoices
 ) -> RunResult:
     with reasons_in_traceback():
-        async with tools_given(choices, emit) as given:
-            changes = {**changes_of(choices, given), "values": inputs}
+        async with opened_python_tools(choices, emit) as python_tools:
+            changes = {**changes_of(choices, python_tools), "values": inputs}
             with contextlib.closing(app.open_run(run_id, changes.get("runs_dir"), hold=False)) as journal:
                 require_same_directory(journal)
                 new = app.plan_rerun(journal, from_key, changes, catalog=choices.get("catalog"))
-            return await app.rerun(new, human, emit, given)
+            return await app.rerun(new, human, emit, python_tools)
 
 
 def require_same_directory(journal: Journal) -> None:
-    """Check that this process works where the run began: a command goes there, but a program decides for itself.
+    """Check that this process is in the directory where the run began; a program has to change to it by itself.
 
     Raises:
-        UsageError: it works elsewhere, where the run's relative paths would mean other files.
+        UsageError: It is in another one, where the run's relative paths would mean other files.
     """
     began, here = Path(journal.get("directory") or Path.cwd()), Path.cwd()
     if began.resolve() != here.resolve():
         raise UsageError(
-            f"the run {journal.get('id')} was started in {began}, and this program works in {here}",
-            fix=f"call os.chdir({str(began)!r}) before",
+            f"the run {journal.get('id')} was started in {began}, and this program is in {here}",
+            fix=f"call os.chdir({str(began)!r}) first",
         )

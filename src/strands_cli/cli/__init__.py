@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-VERSION_WORDS = ("--version", "-V", "version")
+VERSION_ARGUMENTS = ("--version", "-V", "version")
 HELP = (["--help"], ["-h"])
-# Typer fills no more columns than these, however wide a terminal is.
+# Typer uses at most this many columns, however wide a terminal is.
 HELP_COLUMNS = 80
 EXIT_GRACE_S = 2.0
 
@@ -30,16 +30,16 @@ def main() -> None:
 
 
 def _answer(arguments: list[str]) -> int:
-    """Return the exit code; what needs no parser is answered before Typer is imported, which takes 70 ms."""
-    if arguments[:1] and arguments[0] in VERSION_WORDS:
+    """Return the exit code; what needs no parser runs without importing Typer, which takes 70 ms."""
+    if arguments[:1] and arguments[0] in VERSION_ARGUMENTS:
         from strands_cli import __version__
 
         return _print_plain(f"strands-cli {__version__}\n")
     completes = "_STRANDS_COMPLETE" in os.environ
     if arguments in HELP and not completes and (text := _help_text()) is not None:
         return _print_plain(text)
-    # pydantic asks every installed distribution for plugins when the first model is built; one malformed
-    # entry_points.txt of a stranger would end every command here.
+    # pydantic looks for plugins in every installed distribution when the first model is built; one malformed
+    # entry_points.txt would make every command fail.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     # Importing makes many objects and little garbage: the default threshold spends 8 ms of a cold command on that.
     gc.set_threshold(50_000, 20, 20)
@@ -54,7 +54,7 @@ def _answer(arguments: list[str]) -> int:
 
 
 def _work_without_parser(arguments: list[str]) -> Callable[[], int] | None:
-    """Return what a command line of only flags, or only files, asks for; None for all that Typer has to read."""
+    """Return the work of a command line of only flags, or only files; None if Typer has to parse it."""
     command, words = arguments[:1], arguments[1:]
     if command == ["list-tools"]:
         from strands_cli.cli.commands import FLAGS, list_installed
@@ -70,7 +70,7 @@ def _work_without_parser(arguments: list[str]) -> Callable[[], int] | None:
 
 
 def _print_plain(text: str) -> int:
-    """Print a text of our own and return the exit code."""
+    """Print a fixed text and return the exit code."""
     try:
         print(text, end="", flush=True)
     except OSError as error:
@@ -81,7 +81,7 @@ def _print_plain(text: str) -> int:
 
 
 def _help_text() -> str | None:
-    """Return the program's help as Typer lays it out; None on a terminal too narrow for these lines."""
+    """Return the program's help as Typer formats it; None if the terminal is too narrow for its lines."""
     from shutil import get_terminal_size
 
     if get_terminal_size().columns < HELP_COLUMNS:
@@ -91,7 +91,7 @@ def _help_text() -> str | None:
 
 
 def end_despite_threads(code: int) -> None:
-    """Let the process end with its code even where a tool has left a thread that does not."""
+    """End the process with its code even if a tool has left a thread that does not end."""
     threading = sys.modules.get("threading")
     if threading is None:
         return
@@ -102,10 +102,10 @@ def end_despite_threads(code: int) -> None:
 
 
 def open_missing_streams() -> None:
-    """Put the null device where the caller closed stdin, stdout or stderr.
+    """Open the null device in place of a stdin, stdout or stderr that the caller has closed.
 
-    Else Python has None there, and the next file that is opened gets the free number: what a tool prints would end up
-    in the record of a run.
+    Otherwise Python has None there, and the next file that is opened gets the free descriptor: what a tool prints
+    would be written into the journal of a run.
     """
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, name) is not None:

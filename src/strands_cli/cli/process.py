@@ -1,4 +1,4 @@
-"""The process around a run: signals that stop it, threads that cannot hold it up, a stdout that stays clean."""
+"""The process around a run: signals stop it, threads cannot delay its end, only results reach stdout."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ LONGEST_LINE = 10_000
 def run_to_end(start: Callable[[], Coroutine[Any, Any, Result]], *, verbose: bool = False) -> Result:
     """Run a coroutine until it ends or a signal stops it.
 
-    The first Ctrl-C (or SIGTERM) cancels it, which leaves a record that says so; a second one ends the process, and so
-    do `STOP_GRACE_S` seconds in which nothing came of the first.
+    The first Ctrl-C (or SIGTERM) cancels it, and the journal stores that; a second one ends the process at once, as
+    do `STOP_GRACE_S` seconds without an effect of the first.
 
     Raises:
         Interrupted: Ctrl-C.
@@ -48,7 +48,7 @@ def run_to_end(start: Callable[[], Coroutine[Any, Any, Result]], *, verbose: boo
             stopped.append(number)
             # Not `say`: the signal may have come in the middle of another write to the same stream.
             with contextlib.suppress(OSError):
-                os.write(2, b"\nstopping; once more ends it at once\n")
+                os.write(2, b"\nstopping; press again to end at once\n")
             loop.call_soon_threadsafe(task.cancel)
             _end_later(128 + number)
 
@@ -74,7 +74,7 @@ async def _wait(task: asyncio.Task[Result]) -> Result:
 
 @contextlib.contextmanager
 def _handlers(stop: Callable[..., None]) -> Iterator[None]:
-    """Let SIGINT and SIGTERM call `stop`, and give the old handlers back afterwards."""
+    """Let SIGINT and SIGTERM call `stop`, and restore the old handlers afterwards."""
     numbers = [signal.SIGINT, signal.SIGTERM] if threading.current_thread() is threading.main_thread() else []
     before = {number: signal.signal(number, stop) for number in numbers}
     try:
@@ -86,10 +86,10 @@ def _handlers(stop: Callable[..., None]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _woken(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
-    """Let a signal wake the loop.
+    """Let a signal wake the event loop.
 
-    Python calls a handler between two instructions. A signal that comes after the last of them and before the loop
-    begins to wait would be noticed only at the next event, which may never come.
+    Python calls a handler between two instructions. A signal that arrives after the last of them and before the
+    loop begins to wait would be handled only at the next event, which may never occur.
     """
     if threading.current_thread() is not threading.main_thread() or sys.platform == "win32":
         yield  # the loop of Windows does this itself
@@ -108,7 +108,7 @@ def _woken(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
 
 
 def _quiet_loggers(verbose: bool) -> None:
-    """Keep what the SDK (tools' stack traces included) and the older tools log off the terminal unless asked for."""
+    """Keep the logs of the SDK (with tools' stack traces) and of the older tools off the terminal unless `verbose`."""
     if verbose:
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(RedactedFormatter("%(levelname)s %(name)s: %(message)s"))
@@ -122,29 +122,29 @@ def _quiet_loggers(verbose: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class OwnStreams:
-    """The real streams while tools have others: a descriptor to read a person's answers from, a stream for results."""
+    """The real streams while tools have others: a descriptor for a person's answers, and a stream for results."""
 
     stdin: int
     stdout: TextIO
 
 
 @contextlib.contextmanager
-def own_streams(hear: Callable[[str], None]) -> Iterator[OwnStreams]:
-    """Keep stdin and stdout for ourselves while tools, their child processes and C code run.
+def own_streams(on_line: Callable[[str], None]) -> Iterator[OwnStreams]:
+    """Reserve stdin and stdout for this program while tools, their child processes and C code run.
 
-    What they write to stdout goes to `hear`, line by line; what they read from stdin is empty, so that none of them
-    takes an answer that was meant for us. Descriptor 1 is not given back, since C libraries flush when the process ends
-    and a tool that was given up may still print: this is for the program's own process only.
+    What they write to stdout goes to `on_line`, line by line; their stdin is empty, so that none of them reads an
+    answer that is meant for us. Descriptor 1 is not restored, since C libraries flush when the process ends and a tool
+    that has timed out may still print: this is for the program's own process only.
 
     Args:
-        hear: Gets each line, in a thread of its own.
+        on_line: Gets each line, in a separate thread.
     """
     real_in = _replace(0, os.open(os.devnull, os.O_RDONLY))
     reading, writing = os.pipe()
     theirs = sys.stdout
     theirs.flush()
     real_out = _replace(1, writing)
-    listener = threading.Thread(target=_listen, args=(reading, hear), daemon=True, name="strands-stdout")
+    listener = threading.Thread(target=_listen, args=(reading, on_line), daemon=True, name="strands-stdout")
     listener.start()
     ours = open(  # noqa: SIM115 - a descriptor, open as long as the process
         real_out, "w", encoding=theirs.encoding, errors=theirs.errors, closefd=False
@@ -155,7 +155,7 @@ def own_streams(hear: Callable[[str], None]) -> Iterator[OwnStreams]:
         with contextlib.suppress(OSError, ValueError):  # a tool may have closed it
             theirs.flush()
         os.dup2(2, 1)
-        # A child process that a tool has left behind still holds the pipe: no end to wait for.
+        # A child process that a tool has left behind still holds the pipe, so its end may never come.
         listener.join(DRAIN_S)
         sys.stdout = ours
         os.dup2(real_in, 0)
@@ -163,15 +163,15 @@ def own_streams(hear: Callable[[str], None]) -> Iterator[OwnStreams]:
 
 
 def _replace(number: int, by: int) -> int:
-    """Let a descriptor stand for another file and return what it stood for."""
-    kept = os.dup(number)
+    """Replace a descriptor's file and return a descriptor of the former one."""
+    former = os.dup(number)
     os.dup2(by, number)
     os.close(by)
-    return kept
+    return former
 
 
-def _listen(reading: int, hear: Callable[[str], None]) -> None:
-    r"""Read lines until every writer has gone; of a line that was drawn over (`\r`) only the last state counts."""
+def _listen(reading: int, on_line: Callable[[str], None]) -> None:
+    r"""Read lines until every writer has closed; of a line that was overwritten (`\r`) only the last state counts."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     rest = ""
     while piece := os.read(reading, 65536):
@@ -179,7 +179,7 @@ def _listen(reading: int, hear: Callable[[str], None]) -> None:
         if len(rest) > LONGEST_LINE:
             lines, rest = [*lines, rest], ""
         for line in lines:
-            hear(line.rstrip("\r").rpartition("\r")[2])
+            on_line(line.rstrip("\r").rpartition("\r")[2])
     if rest:
-        hear(rest)
+        on_line(rest)
     os.close(reading)

@@ -21,8 +21,8 @@ program = typer.Typer(
 
 
 @program.callback(
-    epilog="Exit codes: 0 ok, 2 usage, 3 wrong file, 10 run failed, 12 output file, 17 run record, 18 not equipped, "
-    "19 waiting for a person, 20 budget, 21 denied, 70 our fault, 130 interrupted, 143 terminated."
+    epilog="Exit codes: 0 ok, 2 usage, 3 invalid file, 10 run failed, 12 output file, 17 run journal, 18 not equipped, "
+    "19 waiting for a person, 20 budget, 21 denied, 70 internal error, 130 interrupted, 143 terminated."
 )
 def strands(
     version: Annotated[bool, typer.Option("--version", "-V", help="Show the version and exit.")] = False,
@@ -31,7 +31,7 @@ def strands(
 
     Example: strands run examples/quickstart.yaml
     """
-    if version:  # only after another option; alone it is answered before Typer is imported
+    if version:  # only after another option; alone it is handled before Typer is imported
         from strands_cli import __version__
 
         print_result(f"strands-cli {__version__}")

@@ -1,4 +1,4 @@
-"""The commands under `atomic`: agents by themselves, listed, described, checked, run; `test` is in its own module."""
+"""The commands under `atomic`: list, describe, check, run and make single agents; `test` has a module of its own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from strands_cli.workflow import Atomic
 
 FILE = Annotated[Path, typer.Argument(metavar="FILE", help="File with one agent.")]
-# What no agent is kept in, and what would take long to walk.
+# Folders that hold no agents and take long to walk.
 _LEFT_OUT = frozenset({"node_modules", "__pycache__", "site-packages"})
 _SUFFIXES = (".yaml", ".yml", ".json")
 _LARGEST = 1_000_000
@@ -58,7 +58,7 @@ def list_agents(
     Example: strands atomic list agents
     """
     if not directory.is_dir():
-        raise UsageError(f"{directory} is no directory", fix="name one that holds files of agents")
+        raise UsageError(f"{directory} is not a directory", fix="name a directory with agent files")
     found, findings = _agents_below(directory)
     if as_json:
         print_json({"agents": [_row(one) for one in found], "findings": [one.as_dict() for one in findings]})
@@ -80,7 +80,7 @@ def _agents_below(directory: Path) -> tuple[list[Atomic], list[Finding]]:
         try:
             document = read_document(path)
         except StrandsCliError:
-            continue  # a file that is no YAML is nobody's agent
+            continue  # a file that is not YAML is not an agent
         value = document.value
         if is_agent_file(value) or (isinstance(value, dict) and "agents" in value and is_single_step(value)):
             found.append(read_atomic(document))
@@ -110,14 +110,14 @@ def _row(one: Atomic) -> dict[str, Any]:
 
 
 def describe(file: FILE, as_json: JSON = False) -> None:
-    """Show one agent: what it does, what it takes and gives, its model and its tools.
+    """Show one agent: its purpose, its input and output, its model and its tools.
 
     Example: strands atomic describe agents/summary.yaml
     """
-    from strands_cli.agent_files import load_sound
+    from strands_cli.agent_files import load_valid
 
     atomic = _read(file)
-    spec, agent = load_sound(atomic)
+    spec, agent = load_valid(atomic)
     runtime = spec.runtime if atomic.is_workflow else None
     provider, model = agent.provider or (runtime and runtime.provider), agent.model_id or (runtime and runtime.model_id)
     tools = None if agent.tools is None else [entry.tool for entry in agent.tools]
@@ -133,8 +133,8 @@ def _described(facts: dict[str, Any]) -> Iterator[str]:
     version = f" (version {facts['version']})" if facts["version"] else ""
     yield f"{facts['name']}{version}: {_first_line(facts['description']) or 'without a description'}"
     model = " ".join(filter(None, (facts["provider"], facts["model_id"]))) or "that of the workflow, or of --provider"
-    everything = "those of the workflow" if facts["tools"] is None else ", ".join(facts["tools"]) or "none"
-    lines = {"file": facts["file"], "model": model, "tools": everything,
+    listed = "those of the workflow" if facts["tools"] is None else ", ".join(facts["tools"]) or "none"
+    lines = {"file": facts["file"], "model": model, "tools": listed,
              "takes": _schema_line(facts["input_schema"]), "gives": _schema_line(facts["output_schema"]),
              "tests": "; ".join(facts["tests"]) or "none"}  # fmt: skip
     yield from (one_line(f"{name + ':':7} {text}") for name, text in lines.items())
@@ -149,7 +149,7 @@ def validate(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files with one agent each.")],
     output: Annotated[Format, typer.Option("--format", help="How findings are written.")] = "text",
 ) -> int:
-    """Check files of agents: shape, templates, schemas, and whether their tests fit their contract.
+    """Check agent files: structure, templates, schemas, and whether their tests fit their contract.
 
     Example: strands atomic validate agents/*.yaml
     """
@@ -176,7 +176,7 @@ def _read(file: Path) -> Atomic:
 def run(
     *,
     file: FILE,
-    given: Annotated[
+    typed: Annotated[
         str | None, typer.Option("--input", metavar="TEXT", help="Text or JSON; @FILE reads it, @- from stdin.")
     ] = None,
     chosen: Chosen,
@@ -184,7 +184,7 @@ def run(
 ) -> int:
     """Run one agent once; input and answer must fit its schemas.
 
-    It is a run like any other: recorded, within its limits, and resumed in the same way.
+    It is a run like any other: it has a journal and limits, and can be resumed.
 
     Example: strands atomic run agents/summary.yaml --input @report.txt
     """
@@ -195,7 +195,7 @@ def run(
     with json_on_failure(known if flags.as_json else None):
         flags.require_one_result()
         request = chosen.request()
-        planned = plan_atomic(_read(file), _input_of(given), request)
+        planned = plan_atomic(_read(file), _input_of(typed), request)
         result = execute(planned, request, known, flags, lambda human, emit: app.run(planned, request, human, emit))
         if flags.as_json:
             structured = any(agent.output_schema is not None for agent in planned.agents.values())
@@ -206,26 +206,26 @@ def run(
     return ExitCode.OK
 
 
-def _input_of(given: str | None) -> str:
-    """Return the input as it was typed, or what stands in the file that it names.
+def _input_of(typed: str | None) -> str:
+    """Return the input as it was typed, or the content of the file that it names.
 
     Raises:
-        UsageError: there is none, or the file cannot be read.
+        UsageError: The option is missing, or the file cannot be read.
     """
-    if given is None:
-        raise UsageError("Missing option '--input'", fix="give the agent text, JSON, or @FILE")
-    if not given.startswith("@"):
-        return given
+    if typed is None:
+        raise UsageError("Missing option '--input'", fix="pass text, JSON, or @FILE")
+    if not typed.startswith("@"):
+        return typed
     try:
-        raw = sys.stdin.buffer.read(_MAX_INPUT + 1) if given == "@-" else _bytes_of(Path(given[1:]))
+        raw = sys.stdin.buffer.read(_MAX_INPUT + 1) if typed == "@-" else _bytes_of(Path(typed[1:]))
         text = raw.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{given[1:]} is not UTF-8", fix="save it as UTF-8") from error
+        raise UsageError(f"{typed[1:]} is not UTF-8", fix="save it as UTF-8") from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise UsageError(f"{given[1:]!r} cannot be read: {reason}", fix="--input TEXT needs no @") from error
+        raise UsageError(f"{typed[1:]!r} cannot be read: {reason}", fix="--input TEXT needs no @") from error
     if len(raw) > _MAX_INPUT:
-        raise UsageError(f"{given[1:]} is larger than 10 MB", fix="give the agent less")
+        raise UsageError(f"{typed[1:]} is larger than 10 MB", fix="pass a shorter input")
     return text
 
 
@@ -238,7 +238,7 @@ def new(
     path: Annotated[Path, typer.Argument(metavar="NAME", help="The agent's name, or the path of its file.")],
     force: Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")] = False,
 ) -> None:
-    """Write the file of a new agent: a contract, a test that passes, and the line by which editors find its schema.
+    """Write the file of a new agent: a contract, a test that passes, and the line that shows editors its schema.
 
     Example: strands atomic new agents/summary
     """
@@ -247,7 +247,7 @@ def new(
     from strands_cli.plugins.scaffold import make_agent
 
     if path.suffix not in ("", ".yaml"):
-        raise UsageError(f"{path} is no name of a YAML file", fix=f"write {path.with_suffix('.yaml')}")
+        raise UsageError(f"{path} is not the name of a YAML file", fix=f"write {path.with_suffix('.yaml')}")
     made = make_agent(path.stem if path.suffix else path.name, path.parent, force=force)
     lines = [*(f"made {file}" for file in made), "next:", f"  strands atomic test {shlex.quote(str(made[0]))}"]
     print_result("\n".join(lines))

@@ -1,4 +1,4 @@
-"""The command `atomic test`: the tests in files of agents, offline from their recordings or with a live model."""
+"""The command `atomic test`: run the tests in agent files, offline from their recordings or with a live model."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def register(app: typer.Typer) -> None:
 def run_tests(
     *,
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files with one agent each.")],
-    live: Annotated[bool, typer.Option("--live", help="Ask the agent's model rather than play recordings.")] = False,
+    live: Annotated[bool, typer.Option("--live", help="Call the agent's model instead of playing recordings.")] = False,
     chosen: Chosen,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML, for CI.")] = None,
     as_json: JSON = False,
 ) -> int:
-    """Run the tests in files of agents, each as a run of its own whose record is not kept.
+    """Run the tests in agent files, each as a separate run whose journal is deleted.
 
-    Tools that a test calls are called for real, under the same rules as in any run. Exit code 10: a test failed.
+    Tools are called for real, under the same rules as in any run. Exit code 10: a test failed.
 
     Example: strands atomic test agents/*.yaml --junit agents.xml
     """
@@ -46,7 +46,7 @@ def run_tests(
         request = chosen.request()
         if (request.provider or request.model) and not live:
             raise UsageError("--provider and --model choose a live model", fix="add --live")
-        atomics = [_sound(path) for path in dict.fromkeys(files)]
+        atomics = [_read_valid(path) for path in dict.fromkeys(files)]
         for atomic in atomics:
             if not atomic.tests:
                 say(f"{atomic.document.file}: no tests")
@@ -64,7 +64,7 @@ def run_tests(
         return ExitCode.RUN_FAILED if counts["failed"] or counts["error"] else ExitCode.OK
 
 
-def _sound(path: Path) -> Atomic:
+def _read_valid(path: Path) -> Atomic:
     from strands_cli.agent_files import check_atomic
     from strands_cli.workflow import read_atomic, read_document
 
@@ -77,7 +77,7 @@ def _sound(path: Path) -> Atomic:
 
 
 def _run_all(atomics: Sequence[Atomic], request: RunRequest, *, live: bool, quiet: bool) -> list[Outcome]:
-    """Run all tests one after another under one handling of signals, and say how each ended."""
+    """Run all tests one after another under one signal handler, and report how each ended."""
     import dataclasses
 
     from strands_cli.agent_files import run_test
@@ -90,20 +90,20 @@ def _run_all(atomics: Sequence[Atomic], request: RunRequest, *, live: bool, quie
         each = dataclasses.replace(request, runs_dir=runs_dir)
         for atomic in atomics:
             for one in atomic.tests:
-                outcomes.append(await run_test(atomic, one, each, TerminalHuman("nobody"), _nothing, live=live))
+                outcomes.append(await run_test(atomic, one, each, TerminalHuman("nobody"), _ignore, live=live))
                 if not quiet:
-                    _tell(outcomes[-1])
+                    _report(outcomes[-1])
 
     with tempfile.TemporaryDirectory(prefix="strands-atomic-") as place, own_streams(say):
         run_to_end(lambda: go(Path(place)))
     return outcomes
 
 
-def _nothing(_event: Any) -> None:
-    """Take an event; what counts of a test is how it ended."""
+def _ignore(_event: Any) -> None:
+    """Ignore an event; only the outcome of a test counts."""
 
 
-def _tell(outcome: Outcome) -> None:
+def _report(outcome: Outcome) -> None:
     say(f"{outcome.status:7} {outcome.agent}: {outcome.test} ({outcome.seconds:.2f} s)")
     for problem in outcome.problems:
         say("\n".join(f"        {line}" for line in problem.splitlines()))

@@ -1,4 +1,4 @@
-"""The program's commands by name; the module of a command is imported when the command is asked for."""
+"""The program's commands by name; the module of a command is imported when the command is used."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import typer
 from typer.main import get_group
 
-# The module of this package that registers each command, in the order of the help.
+# The module in this package that registers each command, in the order of the help.
 MODULES = {
     "run": "run_command",
     "plan": "plan_command",
@@ -35,7 +35,7 @@ MODULES = {
 
 
 class CommandTable(Mapping[str, Any]):
-    """Every command of the program. Names are known at once; a command is built when it is looked up."""
+    """Every command of the program by name; a command is built when it is looked up."""
 
     def __init__(self) -> None:
         self._built: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""The command `completion`: what a shell needs to complete commands and options."""
+"""The command `completion`: print the script with which a shell completes commands and options."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from strands_cli.cli.terminal import print_response
 
 VARIABLE = "_STRANDS_COMPLETE"
-# The script sets the variable when it asks for completions. Typer's preparation for that takes 40 ms.
+# The script sets the variable when it requests completions. Typer's preparation for that takes 40 ms.
 COMPLETING = VARIABLE in os.environ
 
 

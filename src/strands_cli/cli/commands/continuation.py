@@ -1,4 +1,4 @@
-"""Continue a stored run, or begin a new one with what it has done, in the directory that it was started in."""
+"""Continue a stored run, or start a new one that reuses its steps, in the directory where it was started."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from strands_cli.cli.commands.command_options import Chosen, RunFlags
     from strands_cli.engine import SqliteJournal
 
-# Does to an open journal what the command is for; returns whether the run continues.
+# The command's own work on the open journal; returns whether the run continues.
 Act = Callable[["SqliteJournal"], Coroutine[Any, Any, bool]]
 
 
 def continue_run(
     run: str, chosen: Chosen, flags: RunFlags, act: Act, *, budgets: Mapping[str, str] | None = None
 ) -> int:
-    """Hold a stored run, do to its journal what the command is for, and continue the run.
+    """Lock a stored run, do the command's own work on its journal, and continue the run.
 
     Args:
         run: The run's id.
-        chosen: What replaces the stored options.
+        chosen: Options that replace the stored ones.
         flags: How the run is shown.
-        act: What to do first; it returns whether the run continues.
+        act: The command's own work, which is done first.
         budgets: Limits to raise.
     """
     from strands_cli import app
@@ -54,13 +54,13 @@ def continue_run(
 
 
 def rerun_from(run: str, from_key: str, var: Sequence[str], chosen: Chosen, flags: RunFlags) -> int:
-    """Begin a new run with what another one did before a key.
+    """Start a new run that reuses what another run did before a key.
 
     Args:
         run: The other run's id.
         from_key: The key.
         var: Inputs to change, as `NAME=VALUE`.
-        chosen: What replaces the stored options.
+        chosen: Options that replace the stored ones.
         flags: How the run is shown.
     """
     from strands_cli import app
@@ -84,7 +84,7 @@ def rerun_from(run: str, from_key: str, var: Sequence[str], chosen: Chosen, flag
 
 
 def act_on(journal: SqliteJournal, act: Act, known: dict[str, Any], runs_dir: Path) -> bool:
-    """Do what a command is for; `known` gets the run's status then, and the questions that still wait."""
+    """Do a command's own work; afterwards `known` has the run's status, and the questions that still wait."""
     import asyncio  # `--help` needs none of it
 
     from strands_cli.cli.commands.next_commands import explain_ending
@@ -100,10 +100,10 @@ def act_on(journal: SqliteJournal, act: Act, known: dict[str, Any], runs_dir: Pa
 
 @contextlib.contextmanager
 def in_directory_of(journal: SqliteJournal, *, quiet: bool) -> Iterator[None]:
-    """Work where the run was started, so that every relative path means what it meant then.
+    """Change to the directory where the run was started, so that relative paths mean what they meant then.
 
     Raises:
-        RunRecordError: that directory cannot be entered.
+        RunRecordError: That directory cannot be entered.
     """
     directory = Path(journal.get("directory") or Path.cwd())
     try:
@@ -113,7 +113,7 @@ def in_directory_of(journal: SqliteJournal, *, quiet: bool) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or error
         raise RunRecordError(
-            f"the directory the run was started in cannot be entered: {reason}: {directory}", fix="make it again"
+            f"the directory where the run was started cannot be entered: {reason}: {directory}", fix="create it again"
         ) from error
     with contextlib.ExitStack() as stack:
         stack.push(changed.__exit__)

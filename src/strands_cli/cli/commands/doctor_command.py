@@ -1,4 +1,4 @@
-"""The command `doctor`: whether everything that a run needs is in order here."""
+"""The command `doctor`: report whether everything that a run needs works here."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def doctor(
     no_engines: Annotated[bool, typer.Option("--no-engines", help="Run no tool's self-test of its engines.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print every line as JSON.")] = False,
 ) -> int:
-    """Look at Python, the SDK, providers, tools, policy, lock and disk; exit 18 if something will not work.
+    """Check Python, the SDK, providers, tools, policy, lock and disk; exit 18 if something does not work.
 
-    No tool is imported into this process, nothing is sent, and no key is shown. The table at the end says which walls
-    this machine has, and which each platform has.
+    No tool is imported into this process, nothing is sent, and no key is shown. The table at the end lists the layers
+    of protection that this machine has, and those of each platform.
 
     Example: strands doctor --json
     """
@@ -48,8 +48,8 @@ def _print_lines(found: Examination) -> None:
 
     width = max(len(check.name) for _, check in found.lines)
     for plugin, check in found.lines:
-        said = " ".join(check.message.split()) + (f"  [{plugin}]" if plugin != CORE else "")
-        print_result(f"{check.status:8} {check.name:{width}}  {said}")
+        text = " ".join(check.message.split()) + (f"  [{plugin}]" if plugin != CORE else "")
+        print_result(f"{check.status:8} {check.name:{width}}  {text}")
         if check.fix and check.status != "ok":
             print_result(f"{'':8} {'':{width}}  fix: {' '.join(check.fix.split())}")
 

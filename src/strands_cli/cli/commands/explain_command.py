@@ -1,4 +1,4 @@
-"""The command `explain`: what a workflow does, why policy says what it says of a tool, what a finding's code means."""
+"""The command `explain`: what a workflow does, what policy decides about a tool and why, what a code means."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from strands_cli.planning import Explanation
     from strands_cli.policy import Decision, Rule
 
-POLICY_WORD = "policy"
+POLICY_TOPIC = "policy"
 
 
 def register(program: typer.Typer) -> None:
@@ -32,35 +32,37 @@ def explain(
     ref: Annotated[str | None, typer.Argument(metavar="REF", help="With `policy`: the tool, by any reference.")] = None,
     spec: Annotated[str | None, typer.Argument(metavar="SPEC", help="With `policy`: a workflow that uses it.")] = None,
     policy: POLICY = None,
-    given: Annotated[
+    call_input: Annotated[
         str | None, typer.Option("--input", metavar="JSON", help="With `policy`: the arguments of a call.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Explain a workflow, a finding's code, an exit code, or what policy says of a tool; runs and imports nothing.
+    """Explain a workflow, a finding's code, an exit code, or the policy for a tool; runs and imports nothing.
 
     Example: strands explain report.yaml
     """
-    if what != POLICY_WORD:
-        _explain_alone(what, more=ref is not None or given is not None, policy=policy, as_json=as_json)
+    if what != POLICY_TOPIC:
+        _explain_one(what, more=ref is not None or call_input is not None, policy=policy, as_json=as_json)
         return
     if ref is None:
         raise UsageError("Missing argument 'REF'", fix="name the tool: strands explain policy native:NAME")
-    document = policy_document(ref, spec, policy, given)
+    document = policy_document(ref, spec, policy, call_input)
     if as_json:
         print_json(document)
     else:
         print_result("\n".join(map(one_line, _page(document))))
 
 
-def _explain_alone(what: str, *, more: bool, policy: Path | None, as_json: bool) -> None:
-    """Explain a code or a workflow; a code that exists is one everywhere, whatever files there are."""
+def _explain_one(what: str, *, more: bool, policy: Path | None, as_json: bool) -> None:
+    """Explain a code or a workflow; an existing code wins over a file of the same name."""
     from strands_cli.cli.commands.explain_workflow import explain_spec, is_spec
     from strands_cli.codes import CODES
 
     reads_spec = what not in CODES and not what.isdecimal() and is_spec(what)
     if more or (policy is not None and not reads_spec):
-        raise UsageError(f"only `explain {POLICY_WORD}` takes more than one word", fix="strands explain policy REF")
+        raise UsageError(
+            f"only `explain {POLICY_TOPIC}` takes more than one argument", fix="strands explain policy REF"
+        )
     if reads_spec:
         explain_spec(what, policy, as_json=as_json)
     else:
@@ -71,7 +73,7 @@ def explain_code(code: str, *, as_json: bool) -> None:
     """Print what a code means and what to do.
 
     Raises:
-        UsageError: there is no such code.
+        UsageError: There is no such code.
     """
     from strands_cli.codes import CODES
 
@@ -89,7 +91,7 @@ def explain_code(code: str, *, as_json: bool) -> None:
 
 
 def _explain_exit(code: str, *, as_json: bool) -> None:
-    """Print what an exit code means and which findings lead to it."""
+    """Print what an exit code means and which findings cause it."""
     from strands_cli.codes import CODES
     from strands_cli.errors import exit_code_meanings
 
@@ -104,38 +106,40 @@ def _explain_exit(code: str, *, as_json: bool) -> None:
     print_result(f"exit code {code}\n  {meanings[int(code)]}{listed}")
 
 
-def policy_document(ref: str, spec: str | None, policy_file: Path | None, given: str | None = None) -> dict[str, Any]:
-    """Return everything that policy says of a reference, as one JSON document.
+def policy_document(
+    ref: str, spec: str | None, policy_file: Path | None, call_input: str | None = None
+) -> dict[str, Any]:
+    """Return everything that policy decides about a reference, as one JSON document.
 
-    A policy file that is wrong is part of the answer: nothing runs then.
+    An invalid policy file is part of the answer: every tool is denied then.
 
     Raises:
-        StrandsCliError: the text is no reference, or the workflow is none.
+        StrandsCliError: The reference or the workflow is invalid.
     """
     from strands_cli import app
-    from strands_cli.cli.commands.tool_list import read_machine
+    from strands_cli.cli.commands.tool_list import read_this_installation
     from strands_cli.cli.commands.tools_run import read_arguments
     from strands_cli.planning import RunRequest, explain_policy, load_policy, policy_places, with_parts
     from strands_cli.tools import as_called
 
-    machine = read_machine()
-    arguments = read_arguments(given) if given is not None else None
+    installation = read_this_installation()
+    arguments = read_arguments(call_input) if call_input is not None else None
     folder = Path(spec).absolute().parent if spec not in (None, "-") else Path.cwd()
     places = [
-        {"level": level, "file": str(path)} for level, path in policy_places(machine.settings, folder, policy_file)
+        {"level": level, "file": str(path)} for level, path in policy_places(installation.settings, folder, policy_file)
     ]
     try:
-        policy = load_policy(machine.settings, folder, policy_file)
+        policy = load_policy(installation.settings, folder, policy_file)
     except StrandsCliError as error:
         say_findings(error.findings)
         denied = {"effect": "deny", "rule": error.message}
         broken = {"name": ref, "load": denied, "call": denied, "rules": [], "changes": ["correcting the policy file"]}
         return {"tools": [broken], "files": places, "findings": [found.as_dict() for found in error.findings]}
     say_findings(policy.findings)
-    machine = dataclasses.replace(machine, policy=policy)
-    planned = app.plan(spec, RunRequest(policy=policy_file), machine) if spec else None
+    installation = dataclasses.replace(installation, policy=policy)
+    planned = app.plan(spec, RunRequest(policy=policy_file), installation) if spec else None
     rules, tools = (planned.rules, tuple(with_parts(planned.called()))) if planned else (policy.rules, ())
-    found = explain_policy(ref, rules, machine, tools, arguments, as_called)
+    found = explain_policy(ref, rules, installation, tools, arguments, as_called)
     read = {file for _, file in policy.files}
     return {
         "tools": [_document(one) for one in found],
@@ -203,13 +207,13 @@ def _tool_lines(tool: dict[str, Any]) -> Iterable[str]:
     yield f"  load    {tool['load']['effect']}: {tool['load']['rule']}"
     yield f"  call    {tool['call']['effect']}: {tool['call']['rule']}"
     for rule in tool["rules"]:
-        narrowed = [f"{key} {_words(rule[key])}" for key in
+        narrowed = [f"{key} {_joined(rule[key])}" for key in
                     ("unless", "distribution", "version", "source", "capability") if key in rule]  # fmt: skip
-        said = " ".join([f"{rule['effect']} {rule['pattern']}", *narrowed])
+        text = " ".join([f"{rule['effect']} {rule['pattern']}", *narrowed])
         reason = f": {rule['reason']}" if rule["reason"] else ""
-        yield f"  rule    {said}  ({rule['level']}, {rule['origin']}{reason}; {rule['holds']})"
+        yield f"  rule    {text}  ({rule['level']}, {rule['origin']}{reason}; {rule['holds']})"
     yield from (f"  change  {sentence}" for sentence in tool["changes"])
 
 
-def _words(value: Any) -> str:
+def _joined(value: Any) -> str:
     return value if isinstance(value, str) else ", ".join(value)

@@ -1,4 +1,4 @@
-"""`explain SPEC`: a workflow in plain sentences for a person, from its plan; nothing runs and nothing is imported."""
+"""`explain SPEC`: a workflow in plain sentences, from its plan; nothing runs and nothing is imported."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ _LIMITS = {
     "turns": "{:,} model calls", "tokens": "{:,} tokens", "tool_calls": "{:,} tool calls",
     "cost_usd": "{:g} US dollars", "duration_s": "{:g} s",
 }  # fmt: skip
-# What the edges of a pattern have besides conditions.
+# The labels of a pattern's edges that are not conditions.
 _LABELS = {"else": "otherwise", "revise": "while no draft is accepted"}
 _TEXT = 160
 
 
 def is_spec(what: str) -> bool:
-    """Return whether a word of the command line names a workflow: by its ending, as a file, or as standard input."""
+    """Return whether an argument names a workflow: by its suffix, as an existing file, or as standard input."""
     return what == "-" or what.lower().endswith(SUFFIXES) or Path(what).is_file()
 
 
 def explain_spec(spec: str, policy: Path | None, *, as_json: bool) -> None:
-    """Print what a workflow does, and what keeps it from running here.
+    """Print what a workflow does, and what prevents it from running here.
 
     Raises:
-        StrandsCliError: it is no valid workflow.
+        StrandsCliError: The workflow is invalid.
     """
     from strands_cli import app
     from strands_cli.planning import RunRequest
@@ -71,7 +71,7 @@ def _document(planned: Plan, sections: dict[str, list[str]]) -> dict[str, Any]:
 
 
 def sections_of(planned: Plan) -> dict[str, list[str]]:
-    """Return the sentences about a plan by the question that they answer."""
+    """Return the sentences about a plan by the title of their section."""
     found = {
         "What it is for": _purpose(planned),
         "Who works": _workers(planned),
@@ -87,13 +87,14 @@ def sections_of(planned: Plan) -> dict[str, list[str]]:
 
 def _purpose(planned: Plan) -> list[str]:
     about = about_document(planned.spec)
-    said = " ".join(filter(None, (about["title"] and f"{about['title']}.", about["description"])))
-    sentences = [" ".join(said.split()) or "The workflow does not say."]
+    text = " ".join(filter(None, (about["title"] and f"{about['title']}.", about["description"])))
+    sentences = [" ".join(text.split()) or "The workflow has no description."]
     fixed = planned.spec.inputs.values
     for name, declared in planned.spec.inputs.declared().items():
         is_needed = name in planned.spec.inputs.required and name not in fixed
         usual = planned.inputs.get(name)
-        how = "must be given" if is_needed else f"{_short(usual)} unless given" if usual is not None else "may be given"
+        default = f"default {_short(usual)}" if usual is not None else "optional"
+        how = "required" if is_needed else default
         meaning = f": {declared.description}" if declared.description else ""
         sentences.append(f"Input {name} ({declared.type}, {how}){meaning}")
     return sentences
@@ -106,14 +107,14 @@ def _workers(planned: Plan) -> list[str]:
         if agent.keeps_conversation:
             sentences.append("  It remembers its earlier steps of the run.")
     if tools := step_tools(planned):
-        sentences += ["Steps call tools themselves:", *(f"  {text}" for tool in tools for text in _tool(tool))]
+        sentences += ["Steps call these tools themselves:", *(f"  {text}" for tool in tools for text in _tool(tool))]
     return sentences
 
 
 def _model(agent: PlannedAgent) -> str:
     if agent.model.provider == "replay":
         return "answers from a recording, without a model"
-    return f"speaks to the model {model_words(agent)}"
+    return f"calls the model {model_words(agent)}"
 
 
 def _agent_tools(agent: PlannedAgent) -> Iterator[str]:
@@ -124,13 +125,17 @@ def _agent_tools(agent: PlannedAgent) -> Iterator[str]:
 
 
 def _tool(tool: PlannedTool) -> Iterator[str]:
-    """Yield what may be done with a tool, and below it the same of the tools that it is made of."""
+    """Yield a tool's permissions, and below it those of the tools that it is made of."""
     from strands_cli.planning import McpTool
 
     where = f"MCP server {tool.server.id}" if isinstance(tool, McpTool) else tool.describe()
-    words = {"allow": "may be called without asking", "ask": "asks a person before each call", "deny": "is denied"}
+    permissions = {
+        "allow": "may be called without asking",
+        "ask": "asks a person before each call",
+        "deny": "is denied",
+    }
     also = "".join(f"; {rule.effect} for some calls ({rule.words})" for rule in tool.conditional)
-    yield f"Tool {tool.name} ({where}) {words[tool.decision.effect]}: {tool.decision.rule}{also}."
+    yield f"Tool {tool.name} ({where}) {permissions[tool.decision.effect]}: {tool.decision.rule}{also}."
     yield from (f"  {text}" for part in parts_of(tool) for text in _tool(part))
 
 
@@ -170,7 +175,7 @@ def _questions(planned: Plan) -> Iterator[str]:
             yield f"At {placed.key}: {_short(step.prompt)}{default}"
     for tool in with_parts(planned.called()):
         if tool.decision.effect == "ask":
-            yield f"Before each call of {tool.name}: {tool.decision.rule}. To allow it beforehand: --allow {tool.name}"
+            yield f"Before each call of {tool.name}: {tool.decision.rule}. To allow it in advance: --allow {tool.name}"
         elif any(rule.effect == "ask" for rule in tool.conditional):
             yield f"Before some calls of {tool.name}, depending on their arguments."
 
@@ -200,21 +205,23 @@ def _writes(planned: Plan) -> list[str]:
     from strands_cli.planning import find_writers
 
     paths = [artifact.path for artifact in planned.spec.outputs.artifacts]
-    sentences = [f"At its end: {', '.join(paths)}, in the folder of --out."] if paths else []
+    sentences = [f"At its end: {', '.join(paths)}, in the directory of --out."] if paths else []
     notes = planned.spec.context_policy.notes
-    sentences += [f"Notes that agents keep: {notes.file}"] if notes is not None else []
-    for name, is_said in find_writers(planned):
-        unsaid = f"The tool {name} does not say whether it writes files."
-        sentences.append(f"The tool {name} can write files." if is_said else unsaid)
-    return [*sentences, "The record of the run, in the folder of runs."]
+    sentences += [f"Notes of the agents: {notes.file}"] if notes is not None else []
+    for name, is_known in find_writers(planned):
+        unknown = f"The tool {name} does not declare whether it writes files."
+        sentences.append(f"The tool {name} can write files." if is_known else unknown)
+    return [*sentences, "The journal of the run, in the directory of runs."]
 
 
 def _leaving(planned: Plan) -> list[str]:
     from strands_cli.planning import find_outgoing
 
     known = list(dict.fromkeys(_way_out(way) for way in find_outgoing(planned, os.environ)))
-    unplanned = ["What cannot be planned is not counted here: see below."] if has_errors(planned.findings) else []
-    return [*(known or ["Nothing that is known of."]), *unplanned]
+    unplanned = (
+        ["Parts that cannot be planned are not included here: see below."] if has_errors(planned.findings) else []
+    )
+    return [*(known or ["Nothing that is known."]), *unplanned]
 
 
 def _way_out(way: Outgoing) -> str:
@@ -224,20 +231,20 @@ def _way_out(way: Outgoing) -> str:
         case "model":
             return f"What {way.who} reads and writes goes to the model of {way.what}{hosts and f' at {hosts}'}{near}."
         case "secret":
-            return f"The secret {way.who} is asked for at {way.what}; its value is not shown."
+            return f"The secret {way.who} is requested from {way.what}; its value is not shown."
         case "trace":
             return f"Traces go to {hosts}{near}."
         case "server" if way.hosts is None:
-            return f"The MCP server {way.who} is a program ({_short(way.what)}): it may send what it is given."
+            return f"The MCP server {way.who} is a program ({_short(way.what)}): it may send what it receives."
         case "server":
-            return f"What is given to the MCP server {way.who} goes to {hosts}{near}."
+            return f"What the MCP server {way.who} receives goes to {hosts}{near}."
     if way.hosts is None:
-        return f"The tool {way.who} does not say whether it reaches the network."
+        return f"The tool {way.who} does not declare whether it reaches the network."
     return f"The tool {way.who} can reach {hosts}{near}."
 
 
 def _problem(finding: Any) -> str:
-    fix = f" Way out: {finding.fix}" if finding.fix else ""
+    fix = f" Fix: {finding.fix}" if finding.fix else ""
     return f"{'It cannot run here' if finding.severity == 'error' else 'Note'}: {finding.message}.{fix}"
 
 

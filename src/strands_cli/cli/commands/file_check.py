@@ -1,4 +1,4 @@
-"""What `validate` does: read workflow files and report what is wrong in them, importing no parser of options."""
+"""The work of `validate`: read workflow files and report their findings, without importing an option parser."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Format = Literal["text", "json", "github", "sarif"]
 
 
 def check_files(specs: Sequence[str], output: Format = "text") -> int:
-    """Check workflow files (`-` is standard input), report what was found, and return the exit code."""
+    """Check workflow files (`-` is standard input), report the findings, and return the exit code."""
     return report_checked([(name, *_check(name)) for name in dict.fromkeys(specs)], output)
 
 
 def report_checked(checked: Sequence[tuple[str, tuple[Finding, ...], ExitCode]], output: Format) -> int:
-    """Report what was found in each file, and return the exit code of all together."""
+    """Report the findings of each file, and return the highest of their exit codes."""
     from strands_cli.cli.terminal import print_json, print_result, say, say_findings
 
     findings = [finding for _, found, _ in checked for finding in found]
@@ -46,7 +46,7 @@ def _print_annotations(findings: list[Finding], form: Format) -> None:
 
 
 def _check(name: str) -> tuple[tuple[Finding, ...], ExitCode]:
-    """Return the findings of one file and the exit code it alone would give."""
+    """Return the findings of one file and its exit code."""
     from strands_cli.workflow import load_spec, read_document
 
     try:

@@ -1,4 +1,4 @@
-"""Inputs as people type them: `--var`, `--vars-file`, and the questions of `--ask`."""
+"""Inputs from the command line: `--var`, `--vars-file`, and the questions of `--ask`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def read_variables(words: Sequence[str]) -> dict[str, str]:
-    """Read `NAME=VALUE` words; the last of equal names wins.
+    """Read `NAME=VALUE` arguments; the last of equal names wins.
 
     Raises:
-        UsageError: a word has no name or no `=`; all of them are reported.
+        UsageError: An argument has no name or no `=`; all such arguments are reported.
     """
     bad = [word for word in words if "=" not in word or not word.partition("=")[0].strip()]
     if bad:
@@ -32,10 +32,10 @@ def read_variables(words: Sequence[str]) -> dict[str, str]:
 
 
 def read_values(files: Sequence[Path]) -> dict[str, Any]:
-    """Read inputs from YAML or JSON files, later files over earlier ones.
+    """Read inputs from YAML or JSON files; later files override earlier ones.
 
     Raises:
-        UsageError: a file cannot be read, or is not a mapping of names to values.
+        UsageError: A file cannot be read, or is not a mapping of names to values.
     """
     values: dict[str, Any] = {}
     for file in files:
@@ -44,7 +44,7 @@ def read_values(files: Sequence[Path]) -> dict[str, Any]:
 
         try:
             document = read_document(file)
-        except InvalidInput as error:  # exit code 3 speaks of the workflow's file
+        except InvalidInput as error:  # exit code 3 is for the workflow's file
             raise UsageError(f"{file} does not hold inputs", findings=error.findings) from error
         findings = list(document.findings)
         if not isinstance(document.value, dict):
@@ -59,7 +59,7 @@ def ask_for_missing(planned: Plan, request: RunRequest) -> RunRequest:
     """Ask on the terminal for every required input that has no value, until each answer has its type.
 
     Raises:
-        UsageError: there is no terminal to ask on, or the input ended.
+        UsageError: There is no terminal, or its input ended.
     """
     missing = {name: spec for name, spec in planned.spec.inputs.required.items() if name not in planned.inputs}
     if not missing:
@@ -89,10 +89,10 @@ def _ask(name: str, spec: InputSpec) -> str:
 
 
 def _problem(name: str, spec: InputSpec, typed: str) -> str | None:
-    """Return what is wrong with an answer, in the words in which a run would refuse it."""
+    """Return what is wrong with an answer, with the message that a run would give."""
     from strands_cli.planning import resolve_inputs
     from strands_cli.workflow import Document, Inputs
 
-    nowhere = Document("", "", None, {})
-    _, findings = resolve_inputs(Inputs(required={name: spec}), {name: typed}, {}, nowhere)
+    no_document = Document("", "", None, {})
+    _, findings = resolve_inputs(Inputs(required={name: spec}), {name: typed}, {}, no_document)
     return findings[0].message if findings else None

@@ -1,4 +1,4 @@
-"""The command `list-supported`: what this version can do, read off the code that does it."""
+"""The command `list-supported`: what this version supports, taken from the code that implements it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import typer
 from strands_cli.cli.terminal import print_json, print_result
 
 Rows = list[dict[str, Any]]
-# One example of each form that `toolref` reads; a test parses them.
+# One example of each form of reference that `toolref` reads; a test parses them.
 REFERENCES = {
     "foo": "the workflow's own names first, then the installed tools",
     "native:foo@>=1.2,<2": "an installed tool, of a version",
     "native:strands-tool-foo/foo": "the tool of one distribution",
     "native:db.query": "one tool of a class, suite or provider",
-    "strands_tools.foo": "the installed tool, else that of the older collection",
-    "package.module:attr": "your own Python, where the allowlist names it",
+    "strands_tools.foo": "the installed tool, or else the one of the older collection",
+    "package.module:attr": "your own Python, if the allowlist names it",
     "mcp:server/tool": "a tool of an MCP server",
     "agent:researcher": "another agent of the workflow, as a tool",
     "workflow:./sub.yaml": "another workflow, as a tool",
@@ -32,7 +32,7 @@ def register(program: typer.Typer) -> None:
 def list_supported(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """List what this version knows: patterns, steps, providers, tool references, template filters, exit codes.
+    """List what this version supports: patterns, steps, providers, tool references, template filters, exit codes.
 
     Example: strands list-supported
     """

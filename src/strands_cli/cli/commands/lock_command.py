@@ -1,4 +1,4 @@
-"""The command `lock`: write down what the workflows of a folder use, show what has changed since, or check it."""
+"""The command `lock`: lock the tools that the workflows of a folder use, show what has changed since, or check it."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ def register(program: typer.Typer) -> None:
 
 def lock(
     spec: Annotated[
-        str | None, typer.Argument(metavar="[SPEC]", help="A workflow or a folder; the current one if not given.")
+        str | None, typer.Argument(metavar="[SPEC]", help="A workflow or a folder; default: the current folder.")
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 21 if anything differs.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Write nothing; show what differs.")] = False,
     update: Annotated[
-        str | None, typer.Option("--update", metavar="NAME", help="Renew one distribution or server, leave the others.")
+        str | None, typer.Option("--update", metavar="NAME", help="Lock only this distribution or server again.")
     ] = None,
     mcp: Annotated[
-        bool, typer.Option("--mcp", help="Start the MCP servers of the workflows, to lock what their tools are.")
+        bool, typer.Option("--mcp", help="Start the MCP servers of the workflows, to lock their tools.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> int:
     """Lock the tools of every workflow in a folder: versions, files and definitions, in strands.lock beside them.
 
-    Where that file stands, `plan` and `run` refuse what is not as it was locked.
+    Where that file exists, `plan` and `run` refuse tools that differ from it.
 
     Example: strands lock report.yaml --diff
     """
@@ -47,32 +47,32 @@ def lock(
     if check + diff + (update is not None) > 1:
         raise UsageError("--check, --diff and --update cannot be combined", fix="choose one")
     if update is not None and update.startswith("mcp:") and not mcp:
-        raise UsageError(f"{update} has to be started to see what its tools are", fix="add --mcp")
+        raise UsageError(f"{update} must be started to show its tools", fix="add --mcp")
     with json_on_failure({"file": None} if as_json else None):
         folder, named = _place(spec)
-        now = _lock_now(folder, named, mcp=mcp, keeping=not (check or diff))
+        now = _lock_now(folder, named, mcp=mcp, writes=not (check or diff))
         if check or diff:
             return _show(folder, now, check=check, as_json=as_json)
         return _write(folder, now, update, as_json=as_json)
 
 
 def _place(spec: str | None) -> tuple[Path, Path | None]:
-    """Return the folder that the lock is for, and the workflow in it that was named."""
+    """Return the folder of the lock, and the named workflow in it."""
     if spec == "-":
-        raise UsageError("a lock stands beside a file; standard input has none", fix="name the workflow's file")
+        raise UsageError("a lock belongs to a folder, and standard input has none", fix="name the workflow's file")
     if spec is None or Path(spec).is_dir():
         return Path(spec or "."), None
     return Path(spec).parent, Path(spec)
 
 
-def _lock_now(folder: Path, named: Path | None, *, mcp: bool, keeping: bool) -> Lock:
-    """Return the lock as it would be written now; say what of the folder it does not cover.
+def _lock_now(folder: Path, named: Path | None, *, mcp: bool, writes: bool) -> Lock:
+    """Return the lock as it would be written now; warn of what it does not cover.
 
     Args:
         folder: The folder.
         named: A workflow in it.
         mcp: Whether MCP servers are started.
-        keeping: Whether it is to be written: a server that nobody has looked at is then left out.
+        writes: Whether the lock will be written: it then leaves out servers whose tools are unknown.
     """
     from strands_cli.planning import RunRequest, lock_of, plan_folder, read_installation
 
@@ -84,13 +84,13 @@ def _lock_now(folder: Path, named: Path | None, *, mcp: bool, keeping: bool) -> 
     now = lock_of(planned.plans, machine.catalog)
     for distribution in now.distributions.values():
         if unknown := [tool.name for tool in distribution.tools.values() if tool.after_load]:
-            pinned = "its files are locked, not what it tells a model"
-            say(f"warning: {', '.join(unknown)} of {distribution.name} shows only when it is loaded: {pinned}")
-    return now._replace(servers=_servers_now(folder, planned.plans, mcp=mcp, keeping=keeping))
+            pinned = "its files are locked, but not its description and schema"
+            say(f"warning: {', '.join(unknown)} of {distribution.name} is described only when it is loaded: {pinned}")
+    return now._replace(servers=_servers_now(folder, planned.plans, mcp=mcp, writes=writes))
 
 
-def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, keeping: bool) -> dict[str, LockedServer]:
-    """Return the MCP servers: as they are once started, or as the lock that stands there has them."""
+def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, writes: bool) -> dict[str, LockedServer]:
+    """Return the MCP servers: as they are once started, or as the existing lock has them."""
     from strands_cli.planning import servers_in, with_parts
 
     if not any(servers_in(with_parts(plan.called())) for plan in plans):
@@ -110,15 +110,17 @@ def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, keeping: boo
     known = old.servers if old is not None else {}
     now = {
         name: one._replace(tools=known[name].tools) if name in known else one
-        for name, one in unasked_servers(plans).items() if name in known or not keeping
+        for name, one in unasked_servers(plans).items() if name in known or not writes
     }  # fmt: skip
     if unseen := sorted({*unasked_servers(plans)} - {*known}):
-        say(f"warning: {', '.join(unseen)}: what an MCP server has shows only when it is started (lock it: --mcp)")
+        say(
+            f"warning: {', '.join(unseen)}: tools of an MCP server are known only after its start (to lock them: --mcp)"
+        )
     return now
 
 
 def _show(folder: Path, now: Lock, *, check: bool, as_json: bool) -> int:
-    """Show what differs from the lock that stands there."""
+    """Show what differs from the existing lock."""
     from strands_cli.lock import compare_locks, lock_file, read_lock
 
     file = lock_file(folder)
@@ -133,13 +135,13 @@ def _show(folder: Path, now: Lock, *, check: bool, as_json: bool) -> int:
         print_result("\n".join(_lines(found)) if found else f"{file}: nothing differs, {_counted(now)}")
     if found and check:
         if not as_json:
-            say("after you have read the change: strands lock --update NAME")
+            say("when you have reviewed the change: strands lock --update NAME")
         return ExitCode.DENIED
     return ExitCode.OK
 
 
 def _write(folder: Path, now: Lock, update: str | None, *, as_json: bool) -> int:
-    """Write the lock, and say what is in it that was not in the one before."""
+    """Write the lock, and report how it differs from the former one."""
     from strands_cli.lock import compare_locks, lock_file, read_lock, render_lock
 
     file = lock_file(folder)
@@ -147,7 +149,7 @@ def _write(folder: Path, now: Lock, update: str | None, *, as_json: bool) -> int
     try:
         old = read_lock(file)
     except Denied:
-        if update is not None:  # which needs the rest of the old one; a whole new one is the way out
+        if update is not None:  # an update needs the rest of the old lock; without --update a new one is written
             raise
     wanted = now if update is None else _updated(old, now, update)
     written = _replace(file, render_lock(wanted))
@@ -155,7 +157,7 @@ def _write(folder: Path, now: Lock, update: str | None, *, as_json: bool) -> int
     if as_json:
         print_json(_document(file, wanted, found, written=written))
     else:
-        end = f"wrote {file}: {_counted(wanted)}" if written else f"{file} is as it should be: {_counted(wanted)}"
+        end = f"wrote {file}: {_counted(wanted)}" if written else f"{file} is up to date: {_counted(wanted)}"
         print_result("\n".join([*_lines(found), end]))
     return ExitCode.OK
 
@@ -179,7 +181,7 @@ def _updated(old: Lock | None, now: Lock, name: str) -> Lock:
 
 
 def _replace(file: Path, text: str) -> bool:
-    """Write a file whole or not at all; return whether there was anything to write."""
+    """Write a file atomically; return False if it has the text already."""
     raw = text.encode()
     try:
         if file.is_file() and file.read_bytes() == raw:

@@ -1,4 +1,4 @@
-"""The command `new`: a workflow to start from, which runs as it is."""
+"""The command `new`: write a starter workflow that runs without changes."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def register(program: typer.Typer) -> None:
 
 def new(
     path: Annotated[Path, typer.Argument(metavar="NAME", help="The workflow's name, or the path of its file.")],
-    pattern: Annotated[Pattern, typer.Option(help="How its steps follow each other.")] = "chain",
-    provider: Annotated[str | None, typer.Option(help="Who serves the model; else a recording plays.")] = None,
-    model: Annotated[str | None, typer.Option(help="The provider's name of the model.")] = None,
+    pattern: Annotated[Pattern, typer.Option(help="The order of its steps.")] = "chain",
+    provider: Annotated[str | None, typer.Option(help="The model provider; default: play a recording.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model, as the provider names it.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
 ) -> None:
-    """Write a new workflow of a pattern, with the line by which editors find its schema.
+    """Write a new workflow of a pattern, with the line that shows editors its schema.
 
-    Without a provider it plays a recording that is written beside it, and so runs at once and offline.
+    Without a provider it plays a recording that is written beside it, so it runs at once and offline.
 
     Example: strands new report --pattern parallel
     """
@@ -40,7 +40,7 @@ def new(
     from strands_cli.plugins.scaffold import NewWorkflow, make_workflow
 
     if path.suffix not in ("", ".yaml", ".yml"):
-        raise UsageError(f"{path} is no name of a YAML file", fix=f"write {path.with_suffix('.yaml')}")
+        raise UsageError(f"{path} is not the name of a YAML file", fix=f"write {path.with_suffix('.yaml')}")
     name = path.stem if path.suffix else path.name
     made = make_workflow(NewWorkflow(name, pattern, provider, model), path.parent, force=force)
     lines = [*(f"made {file}" for file in made), "next:", f"  strands run {shlex.quote(str(made[0]))}"]

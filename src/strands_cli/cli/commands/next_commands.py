@@ -1,4 +1,4 @@
-"""What to type next: the commands with which a stored run goes on, ready to be copied."""
+"""The commands that continue a stored run, ready to be copied."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import BudgetExceeded, RunRecordError, StrandsCliError, WaitingForPerson
 
-# So many finished steps are named where a run stops.
+# The most finished steps that are listed when a run stops.
 MANY = 10
 
 if TYPE_CHECKING:
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 def explain_ending(error: StrandsCliError, runs_dir: Path, run_id: str) -> list[dict[str, Any]]:
-    """Put into an error's fix how its run goes on, and return the open questions as JSON."""
+    """Put the commands that continue a run into its error's fix, and return the open questions as JSON."""
     from strands_cli.engine import SqliteJournal
 
     try:
         journal = SqliteJournal.open(runs_dir / run_id, hold=False)
-    except RunRecordError:  # the error says it already: the record is what went wrong
+    except RunRecordError:  # the error reports the broken journal already
         return []
     with contextlib.closing(journal):
         if isinstance(error, WaitingForPerson):
-            error.fix = "\n       ".join(ways_on(journal, run_id, runs_dir)) or error.fix
+            error.fix = "\n       ".join(answer_commands(journal, run_id, runs_dir)) or error.fix
             return questions_of(journal)
         if isinstance(error, BudgetExceeded):
             error.fix = "\n       ".join([_larger(error, run_id, runs_dir), *_done(journal, run_id, runs_dir)])
@@ -36,14 +36,14 @@ def explain_ending(error: StrandsCliError, runs_dir: Path, run_id: str) -> list[
 def _larger(error: BudgetExceeded, run_id: str, runs_dir: Path) -> str:
     if error.limit is None:
         return error.fix or ""
-    way_on = command("resume", run_id, "--budget", runs_dir=runs_dir)
-    return f"to go on with a larger one: {way_on} {error.limit}=LIMIT"
+    resume = command("resume", run_id, "--budget", runs_dir=runs_dir)
+    return f"to continue with a larger limit: {resume} {error.limit}=LIMIT"
 
 
 def _done(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:
-    """Say which steps of a stopped run are done, and how to get at what they said; no artifact is half written."""
+    """Return which steps of a stopped run are done, and the command that shows their responses."""
     rows = [row for row in journal.rows() if is_step(row) and row.status == "done"]
-    # What a tool did inside a step is done with the step.
+    # An effect inside a step belongs to the step.
     steps = [row.key for row in rows if "/" not in row.key]
     if not steps:
         return ["no step was finished"]
@@ -52,39 +52,39 @@ def _done(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:
 
 
 def is_step(row: Row) -> bool:
-    """Return whether an effect is a whole step: a gate's answer is, that to an approval inside a step is not."""
+    """Return whether an effect is a whole step: a gate's answer is one, the answer to an approval is not."""
     name = row.key.rpartition("/")[2]
     return row.kind == "step" or (row.kind == "human" and name != "approval" and not name.startswith("interrupt."))
 
 
-def way_on(run_id: str, runs_dir: Path) -> str:
-    """Return what a run that failed or was interrupted goes on with; after a refusal only another run can."""
+def how_to_continue(run_id: str, runs_dir: Path) -> str:
+    """Return how a failed or interrupted run continues; after a refusal only a new run can."""
     from strands_cli.engine import SqliteJournal
 
-    resume = f"goes on with: {command('resume', run_id, runs_dir=runs_dir)}"
+    resume = f"continue with: {command('resume', run_id, runs_dir=runs_dir)}"
     try:
         journal = SqliteJournal.open(runs_dir / run_id, hold=False)
-    except RunRecordError:  # the error says it already: the record is what went wrong
+    except RunRecordError:  # the error reports the broken journal already
         return resume
     with contextlib.closing(journal):
         refused = [row for row in journal.rows("human") if row.detail.get("kind") == "gate" and _is_refused(row)]
         if journal.get("status") != "failed" or not refused:
             return resume
     again = command("rerun", run_id, "--from", refused[-1].key, runs_dir=runs_dir)
-    return f"the refusal stands; to ask again: {again}"
+    return f"the refusal is final; to ask again in a new run: {again}"
 
 
 def _is_refused(question: Row) -> bool:
     return question.status == "done" and "reason" in question.output
 
 
-def ways_on(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:
+def answer_commands(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:
     """Return the commands that answer what a run waits for, two for each question."""
     from strands_cli.engine import open_decisions, open_questions
 
     lines = []
     for row in open_questions(journal):
-        answer = ["--answer", _sample(row)] if _needs_words(row) else []
+        answer = ["--answer", _sample(row)] if _needs_text(row) else []
         lines.append(command("approve", run_id, row.key, *answer, runs_dir=runs_dir))
         lines.append(command("reject", run_id, row.key, runs_dir=runs_dir))
     for row in open_decisions(journal):
@@ -99,25 +99,25 @@ def questions_of(journal: Journal) -> list[dict[str, Any]]:
 
     names = ("kind", "prompt", "context", "pattern", "default", "timeout_s")
     asked = [{"key": row.key, **{name: row.detail.get(name) for name in names}} for row in open_questions(journal)]
-    prompt = "it had started when the process ended: redo, skip or fail?"
+    prompt = "it was running when the process ended: redo, skip or fail?"
     cut_off = [{"key": row.key, "kind": "decision", "prompt": prompt} for row in open_decisions(journal)]
     return [*asked, *cut_off]
 
 
 def command(verb: str, *words: str, runs_dir: Path) -> str:
-    """Return a command line for a shell; the directory of runs is named where it would not be found."""
+    """Return a command line for a shell, with `--runs-dir` unless it is the default."""
     from strands_cli.config import load_settings
 
     place = [] if load_settings().runs_dir == runs_dir else ["--runs-dir", str(runs_dir)]
     return shlex.join(["strands", verb, *words, *place])
 
 
-def _needs_words(question: Row) -> bool:
+def _needs_text(question: Row) -> bool:
     from strands_cli.engine import natural_answer
 
     return natural_answer(question) is None
 
 
 def _sample(question: Row) -> str:
-    """Return the default of a question that nothing like a plain yes answers, or a word to be replaced."""
+    """Return a question's default, or a placeholder for the answer."""
     return str(question.detail.get("default") or "ANSWER")

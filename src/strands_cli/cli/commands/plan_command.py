@@ -1,4 +1,4 @@
-"""The command `plan`: what `run` would do, as text, JSON or a Mermaid diagram."""
+"""The command `plan`: show what `run` would do, as text, JSON or a Mermaid diagram."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def register(program: typer.Typer) -> None:
 def plan(
     *,
     spec: SPEC,
-    output: Annotated[Literal["text", "json", "mermaid"], typer.Option("--format", help="How it is shown.")] = "text",
+    output: Annotated[Literal["text", "json", "mermaid"], typer.Option("--format", help="Output format.")] = "text",
     chosen: Chosen,
 ) -> int:
     """Show what a run would do, without calling a model or importing a tool.
@@ -62,7 +62,7 @@ def plan(
 
 
 def _report(planned: Plan, *, quiet: bool) -> int:
-    """Say the findings (the JSON document has them) and return the exit code that `run` would give."""
+    """Print the findings (unless the JSON document has them) and return the exit code that `run` would give."""
     from strands_cli.planning import require_runnable
 
     if not quiet:
@@ -75,13 +75,14 @@ def _report(planned: Plan, *, quiet: bool) -> int:
 
 
 def plan_text(planned: Plan) -> str:
-    """Return the plan for a person."""
+    """Return the plan as text."""
     spec = planned.spec
     lines = [f"workflow  {spec.name} ({spec.pattern.type})  {planned.file}"]
     lines += about_lines(spec)
-    said = {name: f"  ({text})" for name, text in about_document(spec)["inputs"].items()}
+    described = {name: f"  ({text})" for name, text in about_document(spec)["inputs"].items()}
     lines += [
-        f"input     {name} = {shortened(value, _TEXT)}{said.get(name, '')}" for name, value in planned.inputs.items()
+        f"input     {name} = {shortened(value, _TEXT)}{described.get(name, '')}"
+        for name, value in planned.inputs.items()
     ]
     for agent in planned.agents.values():
         lines.append(f"agent     {agent.id}: {model_words(agent)}")
@@ -108,7 +109,7 @@ def _tool_lines(tool: PlannedTool) -> list[str]:
 
 
 def _origin(tool: PlannedTool) -> str:
-    """Return where a tool comes from; what an MCP server has is known once it is started."""
+    """Return where a tool comes from; the tools of an MCP server are known once it is started."""
     from strands_cli.planning import McpTool, reached_by
 
     if not isinstance(tool, McpTool):
@@ -118,13 +119,13 @@ def _origin(tool: PlannedTool) -> str:
 
 
 def skills_of(tool: PlannedTool) -> dict[str, list[str]]:
-    """Return the files of each skill that a tool gives, by the skill's id."""
+    """Return the files of each skill that a tool provides, by the skill's id."""
     definition = getattr(tool, "definition", None)
     return {folder.id: list(folder.texts) for folder in getattr(definition, "folders", ())}
 
 
 def parts_of(tool: PlannedTool) -> list[PlannedTool]:
-    """Return what a tool is made of where the workflow makes it, each part once; agents are shown by themselves."""
+    """Return the parts of a tool that the workflow defines, each once; an agent's tools are shown with the agent."""
     parts: tuple[PlannedTool, ...] = () if tool.ref.startswith("agent:") else tool.parts
     return list({part.identity: part for part in parts}.values())
 
@@ -136,7 +137,7 @@ def step_tools(planned: Plan) -> list[PlannedTool]:
 
 
 def model_words(agent: PlannedAgent) -> str:
-    """Return an agent's model and its settings in words."""
+    """Return an agent's model and its settings as text."""
     model = agent.model
     name = f"{model.provider}/{model.model_id}" if model.model_id else model.provider
     settings = {"host": model.host, "region": model.region, "temperature": model.temperature, "top_p": model.top_p}
@@ -145,7 +146,7 @@ def model_words(agent: PlannedAgent) -> str:
 
 
 def bound_words(bounds: Bounds) -> str:
-    """Return the bounds of a run in words."""
+    """Return the bounds of a run as text."""
     named = {"steps": bounds.steps, "model calls": bounds.model_calls, "tool calls": bounds.tool_calls}
     return ", ".join(
         f"{what} unbounded" if n is None else f"at most {n} {what[:-1] if n == 1 else what}"
@@ -210,21 +211,21 @@ def _tool_document(tool: PlannedTool) -> dict[str, Any]:
 
 
 def plan_mermaid(planned: Plan) -> str:
-    """Return the plan as a Mermaid flowchart: the order of steps, and for graphs and DAGs their edges."""
+    """Return the plan as a Mermaid flowchart: the steps and their edges."""
     lines = ["flowchart TD"]
     for step in planned.steps:
         opening, closing = ("{{", "}}") if step.kind == "gate" else ("[[", "]]") if step.kind == "call" else ("[", "]")
         lines.append(f'  {_node(step.key)}{opening}"{_label(step.key)}: {_label(step.who)}"{closing}')
     lines += _parts_mermaid(planned)
     for before, after, text in planned.spec.pattern.edges():
-        # Quoted, since a condition may hold the braces that Mermaid reads as shapes.
+        # Quoted, since a condition may contain braces, which Mermaid reads as shapes.
         label = f'|"{_label(text)}"|' if text else ""
         lines.append(f"  {_node(before)} -->{label} {_node(after)}")
     return "\n".join(lines)
 
 
 def _parts_mermaid(planned: Plan) -> list[str]:
-    """Return the tools that the workflow makes, and a dotted line to each from whatever may call it."""
+    """Return the tools that the workflow defines, and a dotted line to each from every caller."""
     nodes: dict[str, str] = {}
     lines: dict[str, None] = {}
 
@@ -250,7 +251,7 @@ def _parts_mermaid(planned: Plan) -> list[str]:
 
 
 def _node(key: str) -> str:
-    # Hexadecimal for what Mermaid would read, so that two keys never share a node.
+    # Hexadecimal for characters that Mermaid interprets, so that two keys never share a node.
     return "n_" + re.sub(r"[^A-Za-z0-9]", lambda match: f"_{ord(match[0]):x}_", key)
 
 

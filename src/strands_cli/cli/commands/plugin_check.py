@@ -1,4 +1,4 @@
-"""The command `plugin check`: everything an author should know before others install a plugin."""
+"""The command `plugin check`: check a plugin before others install it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def check(
     plugin: Annotated[
         str, typer.Argument(metavar="DIST|DIRECTORY", help="An installed distribution, or a project directory.")
     ] = ".",
-    load: Annotated[bool, typer.Option("--import", help="Import it, too, in a process of its own.")] = False,
-    seconds: Annotated[float, typer.Option(min=0.1, help="Time allowed for each import.")] = 20,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit 3 for warnings, too.")] = False,
+    load: Annotated[bool, typer.Option("--import", help="Also import it, in a child process.")] = False,
+    seconds: Annotated[float, typer.Option(min=0.1, help="Time limit for each import.")] = 20,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 3 for warnings also.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> int:
     """Check a plugin: metadata, entry points, manifest, schemas, words, safety, packaging; exit 3 if it has errors.
@@ -56,10 +56,10 @@ def check(
 
 
 def find_plugin(plugin: str) -> PluginProject:
-    """Return the project in a directory, or else the installed distribution of that name.
+    """Return the project in a directory, or the installed distribution of that name.
 
     Raises:
-        InvalidInput: There is neither.
+        InvalidInput: Neither exists.
     """
     from strands_cli.plugins.check import find_installed, read_project
 
@@ -77,6 +77,6 @@ def _document(name: str, tools: list[str], findings: list[dict[str, Any]]) -> di
 
 def _verdict(done: PluginCheck) -> str:
     tools, warnings = len(done.tools), len(done.findings)
-    held = f"{tools} tool{'' if tools == 1 else 's'} checked"
-    rest = f"{warnings} warning{'' if warnings == 1 else 's'}" if warnings else "sound"
-    return f"{done.project.name}: {held}, {rest}"
+    checked = f"{tools} tool{'' if tools == 1 else 's'} checked"
+    rest = f"{warnings} warning{'' if warnings == 1 else 's'}" if warnings else "no problems"
+    return f"{done.project.name}: {checked}, {rest}"

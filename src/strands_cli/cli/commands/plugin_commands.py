@@ -1,4 +1,4 @@
-"""Commands of hook plugins: asked for only where a word is none of the program's own commands."""
+"""Commands of hook plugins: looked up only for a name that is not one of the program's own commands."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ if TYPE_CHECKING:
 
 
 class Commands(TyperGroup):
-    """The program's commands, and behind them those of hook plugins."""
+    """The program's commands, followed by those of hook plugins."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**{**attributes, "commands": COMMANDS})
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of the commands, building none of them."""
+        """Return the names of the commands without building any of them."""
         return list(self.commands)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command of a word; the program's own always win."""
+        """Return the command of a name; the program's own commands always win."""
         try:
             return super().resolve_command(ctx, args)
         except Exception as unknown:
-            word, *rest = args
-            hooks = None if word.startswith("-") else open_of_person()
+            name, *rest = args
+            hooks = None if name.startswith("-") else open_hooks_of_files()
             if hooks is None:
                 raise
             commands = hooks.commands()
-            if word not in commands:
+            if name not in commands:
                 say_findings(hooks.findings)
-                _suggest(unknown, word, [*self.commands, *commands])
+                _suggest(unknown, name, [*self.commands, *commands])
                 raise
-            reference, plugin = commands[word]
-        # Its arguments are its own matter, `--help` among them: nothing of them is parsed here.
-        return word, TyperCommand(word, callback=lambda: run_foreign(hooks, word, reference, plugin, rest)), []
+            reference, plugin = commands[name]
+        # The plugin's command parses its own arguments, `--help` included.
+        return name, TyperCommand(name, callback=lambda: run_plugin_command(hooks, name, reference, plugin, rest)), []
 
 
-def open_of_person() -> Hooks | None:
-    """Return the hook plugins that the policy files switch on; None where they switch on none, or one is wrong."""
+def open_hooks_of_files() -> Hooks | None:
+    """Return the hook plugins that the policy files switch on; None without any, or if a policy file is invalid."""
     from strands_cli.config import load_settings
     from strands_cli.planning import load_policy
 
@@ -60,13 +60,13 @@ def open_of_person() -> Hooks | None:
     return hooks_in_force(policy, RunRequest(tell=say))
 
 
-def run_foreign(hooks: Hooks, name: str, reference: str, plugin: str, arguments: list[str]) -> int:
+def run_plugin_command(hooks: Hooks, name: str, reference: str, plugin: str, arguments: list[str]) -> int:
     """Run a plugin's command and return its exit code.
 
     Raises:
-        Denied: a hook plugin that is switched on cannot be used.
-        NotEquipped: the command cannot be imported.
-        RunFailed: it raised, or gave what is no exit code.
+        Denied: A hook plugin that is switched on cannot be used.
+        NotEquipped: The command cannot be imported.
+        RunFailed: It raised, or returned something else than an exit code.
     """
     from strands_cli.hooks import import_named
     from strands_cli.planning import require_hooks
@@ -76,8 +76,8 @@ def run_foreign(hooks: Hooks, name: str, reference: str, plugin: str, arguments:
     try:
         command = import_named(reference)
     except Exception as error:
-        said = f"{who} ({reference}) cannot be imported: {type(error).__name__}: {error}"
-        raise NotEquipped(said, fix=f"upgrade {plugin}") from error
+        message = f"{who} ({reference}) cannot be imported: {type(error).__name__}: {error}"
+        raise NotEquipped(message, fix=f"upgrade {plugin}") from error
     try:
         code = command(list(arguments))
     except StrandsCliError:
@@ -85,12 +85,12 @@ def run_foreign(hooks: Hooks, name: str, reference: str, plugin: str, arguments:
     except Exception as error:
         raise RunFailed(f"{who} failed: {type(error).__name__}: {error}", fix=f"ask the author of {plugin}") from error
     if code is not None and not isinstance(code, int):
-        raise RunFailed(f"{who} gave {type(code).__name__}, not an exit code", fix=f"ask the author of {plugin}")
+        raise RunFailed(f"{who} returned {type(code).__name__}, not an exit code", fix=f"ask the author of {plugin}")
     return int(code or 0)
 
 
-def _suggest(unknown: Any, word: str, names: Iterable[str]) -> None:
-    """Let an error suggest the commands of plugins as well as ours."""
+def _suggest(unknown: Any, name: str, names: Iterable[str]) -> None:
+    """Let an error suggest the commands of plugins as well as the program's own."""
     message = getattr(unknown, "message", "").partition(" Did you mean")[0]
-    guess = did_you_mean(word, names)
+    guess = did_you_mean(name, names)
     unknown.message = f"{message} Did you mean {guess!r}?" if guess else message

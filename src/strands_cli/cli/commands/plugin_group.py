@@ -1,4 +1,4 @@
-"""The commands under `plugin`: manifest here, the others in modules of their own."""
+"""The commands under `plugin`: `manifest` here, the others in separate modules."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def manifest(
     directory: Annotated[Path, typer.Argument(help="The plugin's project directory.")] = Path(),
     write: Annotated[bool, typer.Option("--write", help="Write strands_tools.json into the package.")] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Exit 3 where the committed one differs from the code.")
+        bool, typer.Option("--check", help="Exit 3 if the committed manifest differs from the code.")
     ] = False,
 ) -> None:
-    """Make a plugin's manifest from its code; without an option, print it.
+    """Generate a plugin's manifest from its code; without an option, print it.
 
-    Literal source is only read. A spec that is computed is imported, in a child process.
+    A literal tool spec is read without an import; a computed one is imported, in a child process.
 
     Example: strands plugin manifest --check packages/strands-tool-foo
     """
@@ -57,6 +57,6 @@ def manifest(
         say_findings(findings)
         if findings:
             raise typer.Exit(EXIT_FINDINGS)
-        print_result(f"{project.name}: the manifest says what the code says")
+        print_result(f"{project.name}: the manifest matches the code")
     else:
         print_result("".join(render(document) for document in make_manifests(project).values()))

@@ -1,4 +1,4 @@
-"""The commands `plugin install`, `upgrade` and `uninstall`: what would change is shown before it happens."""
+"""The commands `plugin install`, `upgrade` and `uninstall`: they show the changes before they make them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from strands_cli.config import Settings
     from strands_cli.plugins.install import Installer, Proposal, Wanted
 
-YES = Annotated[bool, typer.Option("--yes", "-y", help="Go on without asking.")]
-FORCE = Annotated[bool, typer.Option("--force", help="Also a distribution without tools and hooks.")]
+YES = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+FORCE = Annotated[bool, typer.Option("--force", help="Accept a distribution without tools and hooks.")]
 WHAT = Annotated[str, typer.Argument(metavar="NAME|FILE", help="NAME, NAME==1.2, a wheel, or a project folder.")]
 OURS = "strands-cli"
 _DESCRIPTION = 100
@@ -33,28 +33,28 @@ def register(plugin_app: typer.Typer) -> None:
 
 
 def install(what: WHAT, yes: YES = False, force: FORCE = False) -> int:
-    """Install a plugin into this environment, after showing its tools and what they ask for.
+    """Install a plugin into this environment, after showing its tools and the permissions they ask for.
 
-    It is downloaded first and read without importing it; what is then installed is what was shown, by its hash.
+    It is downloaded and read without an import; exactly the files that were shown, by their hash, are installed.
 
     Example: strands plugin install ./strands_tool_foo-1.0-py3-none-any.whl
     """
     from strands_cli.plugins.install import read_wanted
 
-    return _put_in(read_wanted(what), yes=yes, force=force, anew=False)
+    return _install(read_wanted(what), yes=yes, force=force, is_upgrade=False)
 
 
 def upgrade(what: WHAT, yes: YES = False, force: FORCE = False) -> int:
-    """Upgrade an installed plugin, after showing what its tools would say and ask for that they do not now.
+    """Upgrade an installed plugin, after showing how its tools and their permissions change.
 
     Example: strands plugin upgrade strands-tool-foo
     """
     from strands_cli.plugins.install import read_wanted
 
-    return _put_in(read_wanted(what), yes=yes, force=force, anew=True)
+    return _install(read_wanted(what), yes=yes, force=force, is_upgrade=True)
 
 
-def _put_in(wanted: Wanted, *, yes: bool, force: bool, anew: bool) -> int:
+def _install(wanted: Wanted, *, yes: bool, force: bool, is_upgrade: bool) -> int:
     from strands_cli.catalog import discover_catalog, normalise
     from strands_cli.config import load_settings
     from strands_cli.hooks import open_hooks
@@ -70,7 +70,7 @@ def _put_in(wanted: Wanted, *, yes: bool, force: bool, anew: bool) -> int:
 
     settings, catalog = load_settings(), discover_catalog()
     if wanted.name is not None:
-        if anew:
+        if is_upgrade:
             _require_installed(wanted.name, catalog)
         elif not wanted.specifier and (version := catalog.version_of(wanted.name)):
             print_result(f"{wanted.name} {version} is installed already (strands plugin upgrade {wanted.name})")
@@ -86,7 +86,7 @@ def _put_in(wanted: Wanted, *, yes: bool, force: bool, anew: bool) -> int:
         fetched = fetch(wanted, installer, Path(folder), lambda reason: _may_build(reason, yes=yes))
         if wanted.name is None:
             require_allowed(fetched.name, policy.rules)
-        if anew:
+        if is_upgrade:
             _require_installed(fetched.name, catalog)
         if fetched.is_indexed and fetched.version == catalog.version_of(fetched.name):
             print_result(f"{fetched.name} {fetched.version} is installed already")
@@ -95,11 +95,11 @@ def _put_in(wanted: Wanted, *, yes: bool, force: bool, anew: bool) -> int:
         for line in _shown(proposal):
             say(line)
         _require_fit(proposal, force=force)
-        _agree(f"install {fetched.name} {fetched.version} with {installer.kind}?", yes=yes)
+        _confirm(f"install {fetched.name} {fetched.version} with {installer.kind}?", yes=yes)
         install_fetched(fetched, installer, Path(folder), lacks=bool(proposal.requires))
         require_same(fetched, installer)
     print_result(f"installed {fetched.name} {fetched.version}")
-    _say_what_is_next(fetched.name, hooks_too=bool(proposal.hooks))
+    _print_next_steps(fetched.name, hooks_too=bool(proposal.hooks))
     return ExitCode.OK
 
 
@@ -108,7 +108,7 @@ def _require_fit(proposal: Proposal, *, force: bool) -> None:
 
     name = proposal.fetched.name
     if name == OURS:
-        raise UsageError("strands-cli is no plugin of itself", fix="pip install --upgrade strands-cli")
+        raise UsageError("strands-cli is not a plugin", fix="pip install --upgrade strands-cli")
     if proposal.refused:
         raise InvalidInput(
             f"'{name}' is not installed", findings=[one for one in proposal.findings if one.code == "plugin-replaces"]
@@ -128,28 +128,28 @@ def _require_installed(name: str, catalog: Catalog) -> None:
 
 
 def _shown(proposal: Proposal) -> Iterator[str]:
-    """Yield what a person should know; foreign text stands on one line each, so that it cannot look like ours."""
+    """Yield the lines that describe a proposal; foreign text is one line each, so that it cannot look like ours."""
     from strands_cli.plugins.install import describe_permissions
 
     fetched = proposal.fetched
-    before = f" (installed is {proposal.installed})" if proposal.installed else ""
+    before = f" (installed: {proposal.installed})" if proposal.installed else ""
     yield f"{fetched.name} {fetched.version}{before}: {_line(proposal.summary)}"
     for tool in proposal.tools:
         yield f"  tool {tool.record.ref_name}: {_line(tool.record.description or 'known after load')}"
         yield f"    {_line(describe_permissions(tool.record), 300)}"
         if tool.record.requires:
-            needs = "; ".join(f"{word} {_words(value)}" for word, value in tool.record.requires.items())
+            needs = "; ".join(f"{name} {_joined(value)}" for name, value in tool.record.requires.items())
             yield f"    requires {_line(needs, 300)}"
         if tool.decision.effect == "deny":
             yield f"    denied: {tool.decision.rule}"
     yield from (f"  hook plugin {name}: off until a policy file switches it on" for name in proposal.hooks)
     yield from (f"  program {_line(name)}" for name in proposal.programs)
-    yield from (f"  {_line(name)}: Python may run code of it at every start" for name in proposal.start_files)
+    yield from (f"  {_line(name)}: Python may run its code at every start" for name in proposal.start_files)
     yield from (f"  also installs {_line(text)}" for text in proposal.requires)
     if proposal.installed:
         yield from (f"  changes: {change.message}" for change in proposal.changes)
         if not proposal.changes and proposal.tools:
-            yield "  changes: no tool says anything else than before"
+            yield "  changes: the tools are described as before"
     yield from (f"  {line}" for finding in proposal.findings if finding.code != "plugin-replaces"
                 for line in str(finding).splitlines())  # fmt: skip
 
@@ -159,17 +159,17 @@ def _line(text: str, width: int = _DESCRIPTION) -> str:
     return plain if len(plain) <= width else plain[: width - 1] + "…"
 
 
-def _words(value: object) -> str:
+def _joined(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
 def _may_build(reason: str, *, yes: bool) -> bool:
-    """Say whether a wheel may be built, which runs code that nobody has been shown."""
+    """Return whether a wheel may be built, which runs code that has not been shown."""
     from strands_cli.cli.terminal import is_interactive
 
     if not yes and is_interactive():
         say(reason)
-        return _answers_yes("build it, which runs code of its author?")
+        return _answers_yes("build it, which runs its author's code?")
     return yes
 
 
@@ -178,36 +178,38 @@ def _answers_yes(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _agree(question: str, *, yes: bool) -> None:
-    """Ask, unless that was answered beforehand.
+def _confirm(question: str, *, yes: bool) -> None:
+    """Ask for confirmation, unless `yes`.
 
     Raises:
-        UsageError: nobody is there to ask.
-        Interrupted: the answer is no.
+        UsageError: There is no person to ask.
+        Interrupted: The answer is no.
     """
     from strands_cli.cli.terminal import is_interactive
 
     if yes:
         return
     if not is_interactive():
-        raise UsageError("nobody is there to ask, so nothing was changed", fix="read what is shown, then pass --yes")
+        raise UsageError(
+            "there is no terminal to ask on, so nothing was changed", fix="review what is shown, then pass --yes"
+        )
     if not _answers_yes(question):
         raise Interrupted("nothing was changed")
 
 
-def _say_what_is_next(name: str, *, hooks_too: bool) -> None:
+def _print_next_steps(name: str, *, hooks_too: bool) -> None:
     from strands_cli.plugins.install import owned_by_a_program
 
     if Path("strands.lock").exists():
-        say(f"a lock stands here: read the change (strands lock --diff), then: strands lock --update {name}")
+        say(f"there is a lock: review the change (strands lock --diff), then: strands lock --update {name}")
     if hooks_too:
-        say(f"its hooks are off; a policy file of the person or the operator switches them on: hooks: [{name}]")
+        say(f"its hooks are off; a policy file of the user or the operator switches them on: hooks: [{name}]")
     if program := owned_by_a_program():
         say(f"warning: {program} made this environment for strands-cli alone; its next upgrade leaves {name} out")
 
 
 def uninstall(name: Annotated[str, typer.Argument(metavar="NAME", help="The distribution.")], yes: YES = False) -> int:
-    """Uninstall a plugin, after saying which workflows of this folder name its tools.
+    """Uninstall a plugin, after listing the workflows of this folder that name its tools.
 
     Example: strands plugin uninstall strands-tool-foo
     """
@@ -222,20 +224,20 @@ def uninstall(name: Annotated[str, typer.Argument(metavar="NAME", help="The dist
     known = {plugin.name: plugin for plugin in list_plugins(catalog)}
     if plain not in known:
         guess = did_you_mean(plain, known)
-        said = "is no plugin; use pip" if plain in catalog.seen.records else "is not installed"
-        raise UsageError(f"'{plain}' {said}", fix=f"did you mean '{guess}'?" if guess else "strands plugin list")
+        problem = "is not a plugin; use pip" if plain in catalog.seen.records else "is not installed"
+        raise UsageError(f"'{plain}' {problem}", fix=f"did you mean '{guess}'?" if guess else "strands plugin list")
     installer: Installer = find_installer()
     count = known[plain].tool_count
     say(f"{plain} {known[plain].version or '?'}: {count} tool{'' if count == 1 else 's'}")
-    _say_who_uses(plain, catalog, load_settings())
-    _agree(f"uninstall {plain} with {installer.kind}?", yes=yes)
+    _warn_of_users(plain, catalog, load_settings())
+    _confirm(f"uninstall {plain} with {installer.kind}?", yes=yes)
     installer.uninstall(plain)
     print_result(f"uninstalled {plain}")
     return ExitCode.OK
 
 
-def _say_who_uses(name: str, catalog: Catalog, settings: Settings) -> None:
+def _warn_of_users(name: str, catalog: Catalog, settings: Settings) -> None:
     from strands_cli.plugins.install import workflows_naming
 
     for path, tools in workflows_naming(name, Path.cwd(), catalog, settings).items():
-        say(f"warning: {path.name} uses {', '.join(tools)} and will not run without")
+        say(f"warning: {path.name} uses {', '.join(tools)} and will not run without it")

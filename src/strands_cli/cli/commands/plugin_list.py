@@ -1,4 +1,4 @@
-"""The command `plugin list`: which installed distributions provide tools or hooks."""
+"""The command `plugin list`: list the installed distributions that provide tools or hooks."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def list_installed(as_json: Annotated[bool, typer.Option("--json", help="Print e
     hooks = open_hooks(hook.word for hook in policy.hooks)
     catalog = hooks.discover(HookContext(rules=policy.rules))
     plugins = list_plugins(catalog, policy.hooks)
-    given = _given(hooks)
+    contributed = _contributions(hooks)
     if as_json:
         found = [finding.as_dict() for finding in (*findings, *catalog.findings)]
-        listed = [{**plugin.as_dict(), **given.get(plugin.name, _NOTHING)} for plugin in plugins]
+        listed = [{**plugin.as_dict(), **contributed.get(plugin.name, _NOTHING)} for plugin in plugins]
         print_json({"plugins": listed, "findings": found})
         return
     say_findings((*findings, *catalog.findings))
-    print_result("\n".join(_table(plugins, given)) if plugins else "no plugin is installed")
+    print_result("\n".join(_table(plugins, contributed)) if plugins else "no plugin is installed")
 
 
 _NOTHING: dict[str, list[str]] = {"providers": [], "commands": []}
@@ -56,26 +56,26 @@ def _policy() -> tuple[Policy, tuple[Any, ...]]:
 
     try:
         return load_policy(load_settings(), Path.cwd()), ()
-    except StrandsCliError as error:  # a list is no run: it says so and goes on
+    except StrandsCliError as error:  # a list is not a run: it reports the error and continues
         return Policy(), error.findings
 
 
-def _given(hooks: Hooks) -> dict[str, dict[str, list[str]]]:
-    """Return the providers and commands that each distribution's hook plugins give."""
+def _contributions(hooks: Hooks) -> dict[str, dict[str, list[str]]]:
+    """Return the providers and commands that each distribution's hook plugins contribute."""
     found: dict[str, dict[str, list[str]]] = {}
-    for word, named in (("providers", hooks.providers()), ("commands", hooks.commands())):
+    for kind, named in (("providers", hooks.providers()), ("commands", hooks.commands())):
         for name, (_, plugin) in sorted(named.items()):
-            found.setdefault(plugin.partition(":")[0], {"providers": [], "commands": []})[word].append(name)
+            found.setdefault(plugin.partition(":")[0], {"providers": [], "commands": []})[kind].append(name)
     return found
 
 
-def _table(plugins: Sequence[Plugin], given: dict[str, dict[str, list[str]]]) -> list[str]:
+def _table(plugins: Sequence[Plugin], contributed: dict[str, dict[str, list[str]]]) -> list[str]:
     rows = [("distribution", "version", "source", "tools", "hooks", "status")]
     for one in plugins:
         hooks = ("on" if one.hooks_on else "off") if one.hooks else "-"
         tools = str(one.tool_count) if one.tools else "-"
         rows.append((one.name, one.version or "?", ",".join(one.sources) or "-", tools, hooks, one.status))
     lines = aligned(rows)
-    for name, parts in given.items():
-        lines += [f"{name} gives the {word} {', '.join(names)}" for word, names in parts.items() if names]
+    for name, parts in contributed.items():
+        lines += [f"{name} provides the {kind} {', '.join(names)}" for kind, names in parts.items() if names]
     return lines

@@ -1,4 +1,4 @@
-"""The command `plugin new`: a distribution to start from, whose tests pass as they are."""
+"""The command `plugin new`: make a starter distribution whose tests pass without changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from strands_cli.cli.terminal import print_result, say, say_findings
 
 
 class Form(enum.StrEnum):
-    """What the entry point of a new plugin loads to."""
+    """What the entry point of a new plugin refers to."""
 
     module = "module"
     function = "function"
@@ -28,11 +28,11 @@ def register(plugin_app: typer.Typer) -> None:
 
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The tool's name, such as word_count.")],
-    form: Annotated[Form, typer.Option(help="What the tool is in Python.")] = Form.module,
-    directory: Annotated[Path, typer.Option(help="Where to make the project's directory.")] = Path(),
-    author: Annotated[str | None, typer.Option(metavar="TEXT", help="Who answers for it.")] = None,
+    form: Annotated[Form, typer.Option(help="The tool's form in Python.")] = Form.module,
+    directory: Annotated[Path, typer.Option(help="Where the project's directory is made.")] = Path(),
+    author: Annotated[str | None, typer.Option(metavar="TEXT", help="The author, for the metadata.")] = None,
 ) -> None:
-    """Make a plugin project, strands-tool-NAME: a tool that works, its manifest, an example, and tests that pass.
+    """Make a plugin project, strands-tool-NAME: a working tool, its manifest, an example, and passing tests.
 
     A module needs no dependency at all; the other forms depend on the SDK.
 

@@ -1,4 +1,4 @@
-"""The command `plugin verify`: whether installed files are those that were installed."""
+"""The command `plugin verify`: compare files with those that were installed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def register(plugin_app: typer.Typer) -> None:
 
 
 def verify(
-    names: Annotated[list[str], typer.Argument(metavar="[NAME]...", help="Distributions; all plugins if none.")] = [],  # noqa: B006 - Typer's way to say that there may be none
+    names: Annotated[list[str], typer.Argument(metavar="[NAME]...", help="Distributions; default: all plugins.")] = [],  # noqa: B006 - Typer's form of an optional list
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> int:
     """Compare installed files with the RECORD of their distribution; exit 3 if one is changed, missing or added.
@@ -49,10 +49,10 @@ def verify(
 
 
 def _installed(name: str, catalog: Catalog) -> str:
-    """Return the normalised name of an installed distribution, also of one without tools.
+    """Return the normalised name of an installed distribution, with or without tools.
 
     Raises:
-        InvalidInput: it is not installed.
+        InvalidInput: It is not installed.
     """
     from strands_cli.catalog import normalise
 

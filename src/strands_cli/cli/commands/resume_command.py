@@ -1,4 +1,4 @@
-"""Commands that go on with a stored run: resume, approve, reject, rerun."""
+"""Commands for a stored run: resume, approve, reject, rerun."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from strands_cli.errors import RunFailed, UsageError, WaitingForPerson
 if TYPE_CHECKING:
     from strands_cli.engine import SqliteJournal
 
-KEY = Annotated[str | None, typer.Argument(metavar="KEY", help="The question; not needed where only one waits.")]
+KEY = Annotated[str | None, typer.Argument(metavar="KEY", help="The question; not needed if only one waits.")]
 VAR = Annotated[list[str], typer.Option("--var", metavar="NAME=VALUE", help="Change an input; may be repeated.")]
-NO_RESUME = Annotated[bool, typer.Option("--no-resume", help="Record the answer and leave the run as it is.")]
+NO_RESUME = Annotated[bool, typer.Option("--no-resume", help="Store the answer without continuing the run.")]
 
 
 def register(program: typer.Typer) -> None:
@@ -30,12 +30,12 @@ def register(program: typer.Typer) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CutOffCalls:
-    """What becomes of calls that were cut off, by their key."""
+    """What is done about calls that were cut off, by their key."""
 
-    redo: Annotated[list[str], typer.Option("--redo", metavar="KEY", help="Do a call again that was cut off.")] = field(
+    redo: Annotated[list[str], typer.Option("--redo", metavar="KEY", help="Repeat a call that was cut off.")] = field(
         default_factory=list
     )
-    skip: Annotated[list[str], typer.Option("--skip", metavar="KEY", help="Do not; take --result for it.")] = field(
+    skip: Annotated[list[str], typer.Option("--skip", metavar="KEY", help="Do not repeat it; use --result.")] = field(
         default_factory=list
     )
     result: Annotated[list[str], typer.Option("--result", metavar="JSON", help="The result for --skip, in order.")] = (
@@ -55,7 +55,7 @@ def resume(
     chosen: Chosen,
     flags: RunFlags,
 ) -> int:
-    """Go on with a run that was interrupted, failed or waits; what it has done is not done again.
+    """Continue a run that was interrupted, failed or waits; finished steps are not repeated.
 
     Example: strands resume 20261121-033012-a1b2c3 --budget max_tokens=50000
     """
@@ -82,14 +82,12 @@ def approve(
     *,
     run: RUN,
     key: KEY = None,
-    answer: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="What to answer, where a yes is not enough.")
-    ] = None,
+    answer: Annotated[str | None, typer.Option(metavar="TEXT", help="The answer, if a yes is not enough.")] = None,
     no_resume: NO_RESUME = False,
     chosen: Chosen,
     flags: RunFlags,
 ) -> int:
-    """Answer a question of a waiting run, and go on with it unless others wait.
+    """Answer a question of a waiting run, and continue it unless other questions wait.
 
     Example: strands approve 20261121-033012-a1b2c3 steps.1 --answer "ship it"
     """
@@ -101,12 +99,12 @@ def reject(
     *,
     run: RUN,
     key: KEY = None,
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; the run's record and the model get it.")] = "",
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; stored in the journal and sent to the model.")] = "",
     no_resume: NO_RESUME = False,
     chosen: Chosen,
     flags: RunFlags,
 ) -> int:
-    """Refuse what a waiting run asks: a gate fails its step, and a tool call is not made and its model told so.
+    """Refuse what a waiting run asks: a gate fails its step; a tool call is not made, and its model gets the refusal.
 
     Example: strands reject 20261121-033012-a1b2c3 steps.1 --reason stale
     """
@@ -128,12 +126,12 @@ def reject(
 def rerun(
     *,
     run: RUN,
-    from_key: Annotated[str, typer.Option("--from", metavar="KEY", help="Where to begin; what is before is reused.")],
+    from_key: Annotated[str, typer.Option("--from", metavar="KEY", help="Where to begin; earlier steps are reused.")],
     var: VAR = [],  # noqa: B006
     chosen: Chosen,
     flags: RunFlags,
 ) -> int:
-    """Start a new run from one key of another, with the workflow as its file is now and the same inputs.
+    """Start a new run from one key of another, with the current workflow file and the same inputs.
 
     Example: strands rerun 20261121-033012-a1b2c3 --from steps.2 --var tone=formal
     """
@@ -141,7 +139,7 @@ def rerun(
 
 
 def answering(run: str, key: str | None, answer: str | None, flags: RunFlags, *, no_resume: bool = False) -> Act:
-    """Return what `approve` does: record an answer; the run goes on unless other questions wait."""
+    """Return what `approve` does: store an answer; the run continues unless other questions wait."""
 
     async def act(journal: SqliteJournal) -> bool:
         from strands_cli.engine import SystemClock, approving_text, chosen_question, give_answer, open_questions
@@ -164,28 +162,26 @@ def resume_as_before(spec: str | None, run: str, response: str | None, chosen: C
     """Do what `run --resume RUN --hitl-response TEXT` of the older CLI did.
 
     Raises:
-        UsageError: a workflow is named too.
+        UsageError: A workflow is named too.
     """
     if spec is not None:
-        raise UsageError(
-            f"--resume goes on with a stored run, which has its workflow: {spec}", fix="leave the file out"
-        )
+        raise UsageError(f"--resume continues a stored run, which has its own workflow: {spec}", fix="omit the file")
 
-    async def as_it_is(journal: SqliteJournal) -> bool:
+    async def do_nothing(journal: SqliteJournal) -> bool:
         return True
 
-    act = as_it_is if response is None else answering(run, None, response, flags)
+    act = do_nothing if response is None else answering(run, None, response, flags)
     return continue_run(run, chosen, flags, act)
 
 
 def results_of(skip: Sequence[str], results: Sequence[str]) -> list[Any]:
-    """Read the results that stand for skipped calls, one for each.
+    """Read the results of skipped calls, one for each.
 
     Raises:
-        UsageError: there are more or fewer, or one is not JSON.
+        UsageError: There are more or fewer, or one is not JSON.
     """
     if len(skip) != len(results):
-        raise UsageError(f"{len(skip)} --skip and {len(results)} --result", fix="give each --skip its --result JSON")
+        raise UsageError(f"{len(skip)} --skip and {len(results)} --result", fix="add one --result JSON for each --skip")
     values = []
     for text in results:
         try:
@@ -197,10 +193,10 @@ def results_of(skip: Sequence[str], results: Sequence[str]) -> list[Any]:
 
 
 def read_limits(words: Sequence[str]) -> dict[str, str]:
-    """Read `NAME=LIMIT` words.
+    """Read `NAME=LIMIT` arguments.
 
     Raises:
-        UsageError: a word has no `=`.
+        UsageError: An argument has no `=`.
     """
     bad = [word for word in words if "=" not in word]
     if bad:

@@ -1,4 +1,4 @@
-"""The command `run`: options to a plan, the plan to a run, its events to the terminal, its result to stdout."""
+"""The command `run`: plan a workflow, run the plan, show its events on the terminal, print its result."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run(
     ask: Annotated[bool, typer.Option("--ask", help="Ask for missing inputs.")] = False,
     chosen: Chosen,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Stay, and run again whenever the workflow or a tool of it has changed.")
+        bool, typer.Option("--watch", help="Keep running: start again after each change to the workflow or its tools.")
     ] = False,
     flags: RunFlags,
     older: OlderOptions,

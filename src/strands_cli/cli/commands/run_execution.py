@@ -1,4 +1,4 @@
-"""Carry a planned run through: signals, streams, the view, the person, and what is said at its end."""
+"""Execute a planned run in the terminal: signals, streams, the view, the person, and the report at its end."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from strands_cli.outputs import RunTrace
     from strands_cli.planning import Plan, RunRequest
 
-# Takes who answers and who listens.
+# Takes the person and the listener.
 Go = Callable[["TerminalHuman", Callable[[Any], None]], Coroutine[Any, Any, "RunResult"]]
 
 
 @contextlib.contextmanager
 def json_on_failure(known: dict[str, Any] | None) -> Iterator[None]:
-    """Print one JSON document also where the work ends in an error: what is `known` by then, and the error."""
+    """Print one JSON document also if the work fails: the `known` facts and the error."""
     try:
         yield
     except BaseException as error:
@@ -32,17 +32,17 @@ def json_on_failure(known: dict[str, Any] | None) -> Iterator[None]:
 
 
 def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: RunFlags, go: Go) -> RunResult:
-    """Carry a plan out under signal handling and with stdin and stdout kept from its tools.
+    """Execute a plan with signal handlers, and with stdin and stdout reserved from its tools.
 
     Args:
         planned: What to run.
         request: The request that it was planned with.
         known: Gets the run's id and status as soon as they are known.
-        flags: What is shown of it, and where events go.
-        go: What carries the plan out.
+        flags: What is shown, and where events go.
+        go: What executes the plan.
 
     Raises:
-        StrandsCliError: why it did not complete.
+        StrandsCliError: The run did not complete.
     """
     from strands_cli.cli.process import own_streams, run_to_end
     from strands_cli.cli.terminal import Keyboard, choose_human, event_writer, open_view
@@ -55,10 +55,10 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
         say_findings(planned.findings)
         if human.mode == "nobody":
             warn_of_questions(planned)
-    with open_view(quiet=flags.quiet, verbose=flags.verbose) as view, own_streams(view.hear) as streams:
+    with open_view(quiet=flags.quiet, verbose=flags.verbose) as view, own_streams(view.tool_line) as streams:
         human.view, human.keyboard = view, Keyboard(streams.stdin)
         if planned.hooks is not None:
-            planned.hooks.tell = view.line  # what plugins say must not tear the status line
+            planned.hooks.tell = view.line  # lines of plugins must not break the status line
         trace = [RunTrace()] if flags.trace else []
         listeners: list[Callable[[Any], None]] = [view, *trace, *event_writer(flags.events, streams.stdout)]
 
@@ -77,11 +77,11 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
             repeat_denials(view)
             for one in trace:
                 leave_trace(one, request, flags)
-            view.go_on()  # what tools have printed and nobody has read yet comes when their streams are closed
+            view.unpause()  # unread output of tools arrives when their streams are closed
 
 
 def leave_trace(trace: RunTrace, request: RunRequest, flags: RunFlags) -> None:
-    """Write the trace of a run, also of one that failed; that it cannot be written does not undo the run."""
+    """Write the trace of a run, also of a failed one; a failure to write it does not fail the run."""
     from strands_cli.outputs import write_trace
 
     try:
@@ -94,38 +94,38 @@ def leave_trace(trace: RunTrace, request: RunRequest, flags: RunFlags) -> None:
 
 
 def explain_stop(error: StrandsCliError, view: View, request: RunRequest) -> dict[str, Any]:
-    """Say where the record of a run is that did not complete, and how it goes on; return its open questions."""
+    """Print where the journal of an unfinished run is and how the run continues; return its open questions."""
     if view.run_id is None:
         return {}
-    from strands_cli.cli.commands.next_commands import explain_ending, way_on
+    from strands_cli.cli.commands.next_commands import explain_ending, how_to_continue
     from strands_cli.config import load_settings
 
     runs_dir = load_settings(runs_dir=request.runs_dir).runs_dir
-    view.line(f"record {runs_dir / view.run_id}")
+    view.line(f"journal {runs_dir / view.run_id}")
     if view.ended in ("failed", "interrupted"):
-        view.line(way_on(view.run_id, runs_dir))
+        view.line(how_to_continue(view.run_id, runs_dir))
     questions = explain_ending(error, runs_dir, view.run_id)
     return {"questions": questions} if questions else {}
 
 
 def warn_of_questions(planned: Plan) -> None:
-    """Say before the first call which tools would ask, where nobody can be asked."""
+    """Warn before the first call of the tools that would ask when no person can be asked."""
     from strands_cli.planning import McpTool
 
     asking = {tool.name: tool for tool in planned.called() if tool.decision.effect == "ask"}
     for name, tool in asking.items():
-        # GET and HEAD of the HTTP tools, for example.
+        # For example, GET and HEAD of the HTTP tools.
         only_reads = "read_only_when" in tool.record.strands_cli
-        which = "that do not only read will be denied" if only_reads else "will be denied"
-        if isinstance(tool, McpTool) and tool.member is None:  # rules may speak of some of its tools
+        which = "that change something will be denied" if only_reads else "will be denied"
+        if isinstance(tool, McpTool) and tool.member is None:  # rules may cover some of its tools
             which = "that no rule allows will be denied"
         rule = tool.decision.rule
-        said = f"warning: calls of '{name}' {which}: {rule}, and nobody is there to ask (allow: --allow {name})"
-        say(one_line(said))
+        message = f"warning: calls of '{name}' {which}: {rule},and there is no terminal (allow: --allow {name})"
+        say(one_line(message))
 
 
 def repeat_denials(view: View) -> None:
-    """Say once more at the end which calls were denied; also with `--quiet`, since something was not done."""
+    """Repeat at the end which calls were denied; also with `--quiet`, since something was not done."""
     for tool, rule in view.denied.items():
         say(one_line(f"denied: {tool}: {rule}"))
 

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from strands_cli.engine import Row, SqliteJournal, StoredRun
 
 RUNS = Annotated[list[str], typer.Argument(metavar="RUN...", help="The runs' ids.")]
-STATUS = Annotated[list[str], typer.Option("--status", metavar="S", help="Only runs that stand so; may be repeated.")]
+STATUS = Annotated[list[str], typer.Option("--status", metavar="S", help="Only runs of this status; may be repeated.")]
 JSON = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
-# What `prune` takes unless it is told: runs that nobody can want to go on with by accident.
+# What `prune` deletes by default: runs that cannot be resumed by mistake.
 ENDED = ["completed", "failed", "cancelled"]
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
@@ -45,16 +45,16 @@ def register(program: typer.Typer) -> None:
 
 def group(verbs: Mapping[str, Callable[..., Any]]) -> typer.Typer:
     """Return a group of commands on stored runs."""
-    says = "List, show, cancel and delete stored runs.\n\nExample: strands runs list --status waiting"
-    app = typer.Typer(help=says, no_args_is_help=True, rich_markup_mode=None)
-    for word, verb in verbs.items():
-        app.command(word)(verb)
+    text = "List, show, cancel and delete stored runs.\n\nExample: strands runs list --status waiting"
+    app = typer.Typer(help=text, no_args_is_help=True, rich_markup_mode=None)
+    for name, verb in verbs.items():
+        app.command(name)(verb)
     return app
 
 
 def list_runs(
     status: STATUS = [],  # noqa: B006 - Typer reads the default
-    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="At most so many, the newest first.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Show at most N runs.")] = None,
     runs_dir: RUNS_DIR = None,
     as_json: JSON = False,
 ) -> None:
@@ -77,11 +77,11 @@ def list_runs(
 
 
 def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None:
-    """Show one run: how it stands, every effect in its record, and what it waits for.
+    """Show one run: its status, every effect in its journal, and what it waits for.
 
     Example: strands runs show 20261121-033012-a1b2c3
     """
-    from strands_cli.cli.commands.next_commands import command, is_step, questions_of, ways_on
+    from strands_cli.cli.commands.next_commands import answer_commands, command, is_step, questions_of
     from strands_cli.engine import SqliteJournal, find_run, in_order_of_request, run_in
 
     place = _runs_dir(runs_dir)
@@ -89,15 +89,15 @@ def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None
     with contextlib.closing(SqliteJournal.open(directory, hold=False)) as journal:
         stored = run_in(directory, journal)
         rows = in_order_of_request(journal.rows())
-        questions, ways = questions_of(journal), ways_on(journal, run, place)
-        inputs, origin, given = inputs_of(journal), journal.get("rerun_of"), journal.get("given") or {}
+        questions, ways = questions_of(journal), answer_commands(journal, run, place)
+        inputs, origin, python_tools = inputs_of(journal), journal.get("rerun_of"), journal.get("given") or {}
     if as_json:
         effects = [effect_of(row) for row in rows]
         shown = {
             **document_of(stored),
             "inputs": inputs,
             "rerun_of": origin,
-            "given": given,
+            "given": python_tools,
             "effects": effects,
             "questions": questions,
         }
@@ -105,11 +105,11 @@ def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None
         return
     facts = {"run": run, "workflow": f"{stored.workflow} ({stored.pattern})", "file": stored.file,
              "status": stored.status, "reason": stored.reason, "started": moment(stored.started_at),
-             "lasted": lasted(stored), "record": directory,
+             "lasted": lasted(stored), "journal": directory,
              "rerun of": f"{origin['run']} from {origin['from']}" if origin else None,
-             "given": listed_tools(given) if given else None}  # fmt: skip
+             "tools": listed_tools(python_tools) if python_tools else None}  # fmt: skip
     lines = [one_line(f"{name + ':':10} {value}") for name, value in facts.items() if value is not None]
-    cells = [(row.key, row.kind, standing(row), str(row.attempt), seconds_of(row), str(row.usage.total_tokens or ""))
+    cells = [(row.key, row.kind, state_of(row), str(row.attempt), seconds_of(row), str(row.usage.total_tokens or ""))
                for row in rows]  # fmt: skip
     lines += ["", *aligned([("KEY", "KIND", "STATUS", "ATTEMPT", "SECONDS", "TOKENS"), *cells])] if cells else []
     for question in questions:
@@ -120,20 +120,20 @@ def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None
 
 
 def inputs_of(journal: SqliteJournal) -> Any:
-    """Return what a run was given, as it may be shown; its record has to keep it unchanged."""
+    """Return a run's inputs without secrets; its journal has to hold them unchanged."""
     from strands_cli.engine import stored_redactor
 
     return stored_redactor(journal).json(journal.get("inputs"))
 
 
-def listed_tools(given: Mapping[str, str]) -> str:
-    """Return the tools that only the program that began a run can give again, for a person."""
-    named = ", ".join(f"{name} (of {place})" for name, place in given.items())
-    return f"{named}; the run goes on in that program, with Workflow.resume"
+def listed_tools(python_tools: Mapping[str, str]) -> str:
+    """Return a line with the Python tools that only the program that started a run can provide."""
+    named = ", ".join(f"{name} (of {place})" for name, place in python_tools.items())
+    return f"{named}; continue the run in that program, with Workflow.resume"
 
 
 def cancel_runs(runs: RUNS, runs_dir: RUNS_DIR = None) -> None:
-    """Stop runs for good: a process that works on one is asked to end, and nobody can resume it.
+    """Stop runs for good: a process that works on one is asked to end, and the run cannot be resumed.
 
     Example: strands runs cancel 20261121-033012-a1b2c3
     """
@@ -146,7 +146,7 @@ def cancel_runs(runs: RUNS, runs_dir: RUNS_DIR = None) -> None:
 
 
 def delete_runs(runs: RUNS, runs_dir: RUNS_DIR = None) -> None:
-    """Delete the records of runs; files that the runs have written stay.
+    """Delete the journals of runs; files that the runs have written stay.
 
     Example: strands runs delete 20261121-033012-a1b2c3
     """
@@ -159,15 +159,13 @@ def delete_runs(runs: RUNS, runs_dir: RUNS_DIR = None) -> None:
 
 
 def prune_runs(
-    older_than: Annotated[
-        str, typer.Option(metavar="AGE", help="Minimal age: 12h, 30d, 4w; by when it began.")
-    ] = "30d",
+    older_than: Annotated[str, typer.Option(metavar="AGE", help="Minimal age since the start: 12h, 30d, 4w.")] = "30d",
     status: STATUS = [],  # noqa: B006
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be deleted.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be deleted.")] = False,
     runs_dir: RUNS_DIR = None,
     as_json: JSON = False,
 ) -> int:
-    """Delete the records of old runs that have ended; others only where --status names them.
+    """Delete the journals of old runs that have ended; of others only if --status names them.
 
     Example: strands runs prune --older-than 7d --status completed --dry-run
     """
@@ -194,10 +192,10 @@ def prune_runs(
     return ExitCode.RUN_RECORD if problems else ExitCode.OK
 
 
-def _runs_dir(given: Path | None) -> Path:
+def _runs_dir(chosen: Path | None) -> Path:
     from strands_cli.config import load_settings
 
-    return load_settings(runs_dir=given).runs_dir
+    return load_settings(runs_dir=chosen).runs_dir
 
 
 def _chosen(runs_dir: Path | None, statuses: Sequence[str]) -> tuple[list[StoredRun], list[str]]:
@@ -213,7 +211,7 @@ def _chosen(runs_dir: Path | None, statuses: Sequence[str]) -> tuple[list[Stored
 
 
 def document_of(run: StoredRun) -> dict[str, Any]:
-    """Return a run as scripts see it; times are ISO 8601 in UTC."""
+    """Return a run as JSON; times are ISO 8601 in UTC."""
     return {
         "id": run.id, "workflow": run.workflow, "status": run.status, "started_at": moment(run.started_at),
         "ended_at": moment(run.ended_at) if run.ended_at is not None else None, "pattern": run.pattern,
@@ -222,24 +220,24 @@ def document_of(run: StoredRun) -> dict[str, Any]:
 
 
 def effect_of(row: Row) -> dict[str, Any]:
-    """Return one effect as scripts see it: of a finished step with its response, of others without what was said."""
+    """Return one effect as JSON; only a finished step has its response."""
     from strands_cli.cli.commands.next_commands import is_step
     from strands_cli.engine import REUSED
 
-    said = {}
+    response = {}
     if row.status == "done" and is_step(row) and isinstance(row.output, dict):
-        said = {"response": row.output.get("response", row.output.get("text")), "output": row.output.get("output")}
-    decided = {word: row.detail[word] for word in ("decision", "rule") if word in row.detail}
+        response = {"response": row.output.get("response", row.output.get("text")), "output": row.output.get("output")}
+    decided = {name: row.detail[name] for name in ("decision", "rule") if name in row.detail}
     return {
         "key": row.key, "kind": row.kind, "status": row.status, "attempt": row.attempt,
         "started_at": moment(row.started_at), "ended_at": moment(row.ended_at) if row.ended_at is not None else None,
         "tokens": row.usage.total_tokens, "cost_usd": row.cost, "reused": bool(row.detail.get(REUSED)),
-        **said, **decided,
+        **response, **decided,
     }  # fmt: skip
 
 
-def standing(row: Row) -> str:
-    """Return how an effect stands; `reused` is done, and paid for by the run that this one was made from."""
+def state_of(row: Row) -> str:
+    """Return the status of an effect; `reused` is done in the run that this one continues from, and counted there."""
     from strands_cli.engine import REUSED
 
     return "reused" if row.detail.get(REUSED) else row.status
@@ -249,11 +247,11 @@ def age_in_seconds(text: str) -> float:
     """Read an age such as `30d`.
 
     Raises:
-        UsageError: it is none.
+        UsageError: The text is not an age.
     """
     found = re.fullmatch(r"(\d+)([smhdw]?)", text)
     if found is None:
-        raise UsageError(f"--older-than {text!r} is no age", fix="write a number with s, m, h, d or w: 30d")
+        raise UsageError(f"--older-than {text!r} is not an age", fix="write a number with s, m, h, d or w: 30d")
     return int(found[1]) * _SECONDS[found[2] or "d"]
 
 
@@ -263,7 +261,7 @@ def moment(seconds: float) -> str:
 
 
 def lasted(run: StoredRun) -> str:
-    """Return how long a run took from its beginning to its end, waiting included."""
+    """Return the time from a run's start to its end, waiting included."""
     from strands_cli.cli.terminal import duration
 
     return duration(max(0.0, run.ended_at - run.started_at)) if run.ended_at is not None else ""

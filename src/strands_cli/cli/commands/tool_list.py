@@ -1,4 +1,4 @@
-"""What `list-tools` prints: the installed tools as a table or as JSON, without importing one of them."""
+"""The work of `list-tools`: print the installed tools as a table or as JSON, without importing any of them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 EXIT_FINDINGS = 3
 MAX_LINE = 100
-# The options without a value, by the parameter that each sets. A command line of these alone needs no parser, whose
-# import costs as much as the listing itself.
+# The options without a value, with the parameter that each sets. A command line of only these needs no parser, whose
+# import takes as long as the listing itself.
 FLAGS = {
     "--json": "as_json",
     "--source": "source",
@@ -39,11 +39,11 @@ def list_installed(
         as_json: Print one JSON document.
         source: Include where each tool comes from.
         check: Return `EXIT_FINDINGS` if there are findings.
-        only: The `family` and the `category` that a tool must have; None leaves one open.
+        only: The `family` and the `category` that a tool must have; None means any.
         hooks: `no_plugins` and `trace_hooks` of the request.
     """
     wanted = {field: value for field, value in (only or {}).items() if value is not None}
-    catalog = read_machine(**hooks).catalog
+    catalog = read_this_installation(**hooks).catalog
     chosen = [
         record for record in catalog.tools if all(getattr(record, field) == value for field, value in wanted.items())
     ]
@@ -54,12 +54,12 @@ def list_installed(
         _print_table(chosen, catalog, source)
         say_findings(catalog.findings)
         if not chosen:
-            _say_why_none(catalog, wanted)
+            _explain_empty_list(catalog, wanted)
     return EXIT_FINDINGS if check and catalog.findings else 0
 
 
-def read_machine(*, no_plugins: bool = False, trace_hooks: bool = False) -> Installation:
-    """Read this machine; a policy file that is wrong is reported, and counts as absent."""
+def read_this_installation(*, no_plugins: bool = False, trace_hooks: bool = False) -> Installation:
+    """Read this installation; an invalid policy file is reported, and counts as absent."""
     from strands_cli.planning import (
         RunRequest,
         read_installation,  # `--help` needs none of it
@@ -93,7 +93,7 @@ def _listed(record: ToolRecord, catalog: Catalog, with_source: bool) -> dict[str
 
 def tool_source(record: ToolRecord, catalog: Catalog) -> dict[str, Any]:
     """Return where a tool comes from, as JSON."""
-    from strands_cli.catalog import find_provenance  # reads more files than a listing should
+    from strands_cli.catalog import find_provenance  # reads more files than a plain listing does
 
     return {**record.source, **find_provenance(record, catalog).as_dict()}
 
@@ -117,7 +117,7 @@ def _details(record: ToolRecord, catalog: Catalog, with_source: bool) -> Iterabl
 
 
 def source_lines(source: dict[str, Any]) -> Iterable[str]:
-    """Yield where a tool is defined and how it was installed, for people."""
+    """Yield lines about where a tool is defined and how it was installed."""
     place = source["file"] or source["location"] or source["path"]
     yield f"defined: {place}:{source['line']}" if source["line"] else f"defined: {place}"
     origin = f" from {source['url']}" if source["url"] else ""
@@ -143,7 +143,7 @@ def flat_line(text: str) -> str:
     return flat if len(flat) <= MAX_LINE else flat[: MAX_LINE - 3].rstrip() + "..."
 
 
-def _say_why_none(catalog: Catalog, wanted: Mapping[str, str]) -> None:
+def _explain_empty_list(catalog: Catalog, wanted: Mapping[str, str]) -> None:
     if not catalog.tools:
         say("no tools are installed\n  fix: pip install 'strands-cli[tools]'")
         return

@@ -13,7 +13,7 @@ from strands_cli.cli.commands.command_options import Chosen, with_run_options
 from strands_cli.cli.commands.tool_list import (
     flat_line,
     list_installed,
-    read_machine,
+    read_this_installation,
     source_lines,
     summary,
     tool_source,
@@ -45,8 +45,8 @@ class ListFlags:
     """Which tools are listed, and how."""
 
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False
-    source: Annotated[bool, typer.Option("--source", help="Say where each tool comes from.")] = False
-    check: Annotated[bool, typer.Option("--check", help="Exit 3 if anything is wrong with what is installed.")] = False
+    source: Annotated[bool, typer.Option("--source", help="Show where each tool comes from.")] = False
+    check: Annotated[bool, typer.Option("--check", help="Exit 3 if there are findings about installed tools.")] = False
     family: Annotated[str | None, typer.Option("--family", metavar="F", help="Only tools of this family.")] = None
     category: Annotated[str | None, typer.Option("--category", metavar="C", help="Only tools of this category.")] = None
     mcp: Annotated[
@@ -56,14 +56,14 @@ class ListFlags:
 
 @with_run_options(only=("no_plugins", "trace_hooks"))
 def list_tools(*, shows: ListFlags, chosen: Chosen) -> int:
-    """List the installed tools, importing none of them.
+    """List the installed tools without importing any of them.
 
     Example: strands list-tools --source
     """
     if shows.mcp is not None:
-        from strands_cli.cli.commands.tools_mcp import list_served
+        from strands_cli.cli.commands.tools_mcp import list_server_tools
 
-        list_served(shows.mcp, as_json=shows.as_json)
+        list_server_tools(shows.mcp, as_json=shows.as_json)
         return 0
     only = {"family": shows.family, "category": shows.category}
     return list_installed(as_json=shows.as_json, source=shows.source, check=shows.check, only=only, **chosen.typed)
@@ -77,7 +77,7 @@ def show_tool(
 
     Example: strands tools show calculator
     """
-    catalog = read_machine().catalog
+    catalog = read_this_installation().catalog
     records = _named(catalog, name)
     if as_json:
         documents = [_shown(record, catalog) for record in records]
@@ -93,7 +93,7 @@ def _named(catalog: Catalog, name: str) -> list[ToolRecord]:
     if isinstance(found, ToolRecord):
         return [found]
     claimants = catalog.by_name.get(name.removeprefix("native:"), [])
-    # What is installed can be looked at even where it cannot be used; the page says why.
+    # An installed tool can be shown even if it cannot be used; the page shows why.
     return claimants or [catalog.resolve(name)]
 
 

@@ -1,4 +1,4 @@
-"""The option `--mcp` of `tools list`: what the MCP servers of a workflow have, once they are started."""
+"""The option `--mcp` of `tools list`: the tools of a workflow's MCP servers, which are started for it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 MAX_LINE = 100
 
 
-def list_served(spec: str, *, as_json: bool = False) -> None:
-    """Start the servers of a workflow, print what each has, and stop them.
+def list_server_tools(spec: str, *, as_json: bool = False) -> None:
+    """Start the servers of a workflow, print the tools of each, and stop them.
 
     Raises:
-        StrandsCliError: one cannot be started, or must not be.
+        StrandsCliError: A server cannot be started, or must not be.
     """
     from strands_cli import app
     from strands_cli.agents import ask_servers

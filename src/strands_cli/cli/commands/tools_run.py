@@ -1,4 +1,4 @@
-"""The command `tools run`: one tool call by hand, through the same gate as a run's calls."""
+"""The command `tools run`: one tool call by hand, with the same permission check as a run's calls."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ def register(tools_app: typer.Typer) -> None:
 def run_tool(
     *,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The tool: short name or reference.")],
-    given: Annotated[str, typer.Option("--input", metavar="JSON", help="The input; `-` reads standard input.")] = "{}",
+    typed: Annotated[str, typer.Option("--input", metavar="JSON", help="The input; `-` reads standard input.")] = "{}",
     chosen: Chosen,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Stay, and call it again whenever it has changed.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Keep running: call it again after each change.")] = False,
 ) -> int:
-    """Call one installed tool. Typing this command is the approval: what would ask is allowed, what is denied stays so.
+    """Call one installed tool. The command itself is the approval: a tool that asks is called, a denied one is not.
 
     Example: strands tools run calculator --input '{"expression": "6 * 7"}'
     """
     from strands_cli.cli.commands.watch import is_to_watch, watch_tool
 
     if watch and is_to_watch(as_json=as_json):
-        return watch_tool(name, chosen.request().policy, given)
+        return watch_tool(name, chosen.request().policy, typed)
     try:
-        result = call(name, given, chosen.request())
+        result = call(name, typed, chosen.request())
     except StrandsCliError as error:
         if as_json:
             print_json(failure_document(error))
@@ -58,32 +58,32 @@ def run_tool(
     return ExitCode.OK if result["status"] == "success" else ExitCode.RUN_FAILED
 
 
-def call(name: str, given: str, request: RunRequest) -> Mapping[str, Any]:
-    """Make the call with stdin and stdout kept from the tool.
+def call(name: str, typed: str, request: RunRequest) -> Mapping[str, Any]:
+    """Make the call with stdin and stdout reserved from the tool.
 
     Raises:
-        StrandsCliError: there is no such tool, or it cannot be called here.
+        StrandsCliError: There is no such tool, or it cannot be called here.
     """
-    arguments = read_arguments(sys.stdin.read() if given == "-" else given)
+    arguments = read_arguments(sys.stdin.read() if typed == "-" else typed)
     from strands_cli import app
     from strands_cli.cli.process import own_streams, run_to_end
     from strands_cli.cli.terminal import Keyboard, choose_human
     from strands_cli.planning import read_installation
 
-    machine = read_installation(request, Path.cwd())
-    say_findings(machine.policy.findings)
-    planned = app.plan_tool(name, machine, locked=request.locked)
+    installation = read_installation(request, Path.cwd())
+    say_findings(installation.policy.findings)
+    planned = app.plan_tool(name, installation, locked=request.locked)
     person = choose_human(detach=False)
     with own_streams(lambda line: say(f"  | {line}")) as streams:
         person.keyboard = Keyboard(streams.stdin)
-        return run_to_end(lambda: app.run_tool(planned, arguments, machine, person, say))
+        return run_to_end(lambda: app.run_tool(planned, arguments, installation, person, say))
 
 
 def read_arguments(text: str) -> Any:
     """Read the input of a call.
 
     Raises:
-        UsageError: it is not a JSON object.
+        UsageError: It is not a JSON object.
     """
     try:
         arguments = json.loads(text, parse_constant=_refuse_constant)
@@ -94,12 +94,12 @@ def read_arguments(text: str) -> Any:
     return arguments
 
 
-def _refuse_constant(word: str) -> Any:
-    raise ValueError(f"{word} is no JSON")
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
 
 
 def shown(result: Mapping[str, Any]) -> str:
-    """Return a result for a person: its text; where it has none, its JSON or the kinds of its other parts."""
+    """Return a result as text: its text blocks, or else its JSON and the kinds of its other blocks."""
     texts = [block["text"] for block in result["content"] if "text" in block]
     if texts:
         return "\n".join(texts)
@@ -110,7 +110,7 @@ def shown(result: Mapping[str, Any]) -> str:
 
 
 def result_document(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the whole result `{"status", "content"}`, with `error` where there is one."""
+    """Return the whole result `{"status", "content"}`, with `error` if there is one."""
     document: dict[str, Any] = {"status": result["status"], "content": result["content"]}
     for block in result["content"]:
         if isinstance(block.get("json"), dict) and "error" in block["json"]:
@@ -119,7 +119,7 @@ def result_document(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def failure_document(error: StrandsCliError) -> dict[str, Any]:
-    """Return the same shape for a call that was never made; the code is that of the first finding."""
+    """Return the same document for a call that was not made; its code is that of the first finding."""
     findings = error.findings
     code = findings[0].code if findings else "denied" if error.exit_code == ExitCode.DENIED else "unavailable"
     message = findings[0].message if findings else error.message

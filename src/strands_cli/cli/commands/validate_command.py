@@ -17,11 +17,11 @@ def register(program: typer.Typer) -> None:
 
 def validate(
     specs: Annotated[list[str], typer.Argument(metavar="SPEC...", help="Workflow files; - is standard input.")],
-    output: Annotated[Format, typer.Option("--format", help="How findings are written.")] = "text",
+    output: Annotated[Format, typer.Option("--format", help="Format of the findings.")] = "text",
 ) -> int:
-    """Check workflow files and report everything that is wrong in them.
+    """Check workflow files and report every finding.
 
-    `github` marks the lines in a run of GitHub Actions, `sarif` is for whatever reads SARIF 2.1.0.
+    `github` marks the lines in a run of GitHub Actions; `sarif` writes SARIF 2.1.0.
 
     Example: strands validate flows/*.yaml
     """
@@ -29,7 +29,7 @@ def validate(
 
 
 def schema(
-    plain: Annotated[bool, typer.Option("--plain", help="The format alone, without the installed tools.")] = False,
+    plain: Annotated[bool, typer.Option("--plain", help="The format only, without the installed tools.")] = False,
     agent: Annotated[bool, typer.Option("--agent", help="The schema of files with one agent.")] = False,
 ) -> None:
     """Print the JSON Schema of the workflow format with the installed tools filled in, for editors.

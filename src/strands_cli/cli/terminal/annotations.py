@@ -1,4 +1,4 @@
-"""Findings in the forms that forges show beside the lines of a change."""
+"""Findings in the formats that code hosts show beside the lines of a change."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 def github_line(finding: Finding) -> str:
     """Return a finding as a workflow command of GitHub Actions.
 
-    The form is that of https://docs.github.com/actions/reference/workflow-commands-for-github-actions; what a value
-    may not hold there is written as a percent escape, which keeps text of a file from becoming a command.
+    The format is that of https://docs.github.com/actions/reference/workflow-commands-for-github-actions. Characters
+    that a value may not contain are percent-escaped, so that text from a file cannot become a command.
     """
     where = finding.where
     properties = {"file": where and where.file, "line": where and where.line, "col": where and where.column}
-    given = {name: value for name, value in properties.items() if value} | {"title": finding.code}
-    words = ",".join(f"{name}={_property(str(value))}" for name, value in given.items())
-    said = finding.message if finding.fix is None else f"{finding.message}\nfix: {finding.fix}"
-    return f"::{finding.severity} {words}::{_message(said)}"
+    present = {name: value for name, value in properties.items() if value} | {"title": finding.code}
+    fields = ",".join(f"{name}={_property(str(value))}" for name, value in present.items())
+    text = finding.message if finding.fix is None else f"{finding.message}\nfix: {finding.fix}"
+    return f"::{finding.severity} {fields}::{_message(text)}"
 
 
 def _message(text: str) -> str:
@@ -52,8 +52,8 @@ def _rule(code: str) -> dict[str, Any]:
 
 
 def _result(finding: Finding, rule: int) -> dict[str, Any]:
-    said = finding.message if finding.fix is None else f"{finding.message}\nfix: {finding.fix}"
-    result = {"ruleId": finding.code, "ruleIndex": rule, "level": finding.severity, "message": {"text": said}}
+    text = finding.message if finding.fix is None else f"{finding.message}\nfix: {finding.fix}"
+    result = {"ruleId": finding.code, "ruleIndex": rule, "level": finding.severity, "message": {"text": text}}
     where = finding.where
     if where is None:
         return result
@@ -68,7 +68,7 @@ def _result(finding: Finding, rule: int) -> dict[str, Any]:
 
 
 def _uri(file: str) -> str:
-    """Return a path as a URI reference; a relative one stays relative, as forges want it."""
+    """Return a path as a URI reference; a relative path stays relative, as code hosts expect."""
     from pathlib import PurePath
     from urllib.parse import quote
 

@@ -12,24 +12,24 @@ from strands_cli.events import Event
 
 
 def event_writer(target: str | None, stdout: TextIO) -> list[Callable[[Event], None]]:
-    """Return a listener that writes JSON Lines to a file, or to stdout for `-`; none without a target."""
+    """Return a listener that writes JSON Lines to a file, or to stdout for `-`; no listener without a target."""
     if target is None:
         return []
     stream, name = (stdout, "stdout") if target == "-" else (open_events(target), target)
-    taken = True
+    writable = True
 
     def write(event: Event) -> None:
-        nonlocal taken
-        if not taken:
+        nonlocal writable
+        if not writable:
             return
         try:
             stream.write(json_text(event.as_dict()) + "\n")
             stream.flush()
         except (OSError, ValueError) as error:
-            # A run that has begun is worth more than the account of it.
-            taken = False
+            # A run that has started matters more than its event log.
+            writable = False
             reason = getattr(error, "strerror", None) or error
-            say(f"warning: events can no longer be written to {name}: {reason}; the run goes on")
+            say(f"warning: events can no longer be written to {name}: {reason}; the run continues")
 
     return [write]
 
@@ -38,7 +38,7 @@ def open_events(target: str) -> TextIO:
     """Open the file for events.
 
     Raises:
-        ArtifactError: that is not possible.
+        ArtifactError: The file cannot be opened.
     """
     try:
         return Path(target).open("w", encoding="utf-8")

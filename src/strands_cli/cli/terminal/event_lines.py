@@ -1,4 +1,4 @@
-"""The line that an event of a run is worth, and what a step does after it."""
+"""The line that describes an event of a run, and the activity of a step after it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from strands_cli.events import (
 
 
 def line_for(event: Event) -> str | None:
-    """Return the line that an event is worth, or None."""
+    """Return the line that describes an event, or None for an event without one."""
     match event:
         case RunStarted():
             return f"run {event.run_id}: {event.workflow} ({event.pattern}, {_count(event.steps, 'step')})"
         case StepFinished():
             tokens = f", {event.usage.total_tokens} tokens" if event.usage.total_tokens else ""
-            how = "from the record" if event.replayed else f"{duration(event.seconds)}{tokens}"
+            how = "from the journal" if event.replayed else f"{duration(event.seconds)}{tokens}"
             return f"  done  {event.key}  {event.who}  ({how})"
         case StepFailed():
             first_line = event.error.partition("\n")[0]
@@ -50,7 +50,7 @@ def line_for(event: Event) -> str | None:
 
 
 def activity_of(event: Event) -> tuple[str, str] | None:
-    """Return the step that an event belongs to and what it does from now on, or None where that stays as it was."""
+    """Return the key of a step and its activity after an event, or None if the event does not change it."""
     match event:
         case StepStarted():
             return event.key, event.who
@@ -62,12 +62,12 @@ def activity_of(event: Event) -> tuple[str, str] | None:
 
 
 def step_of(key: str) -> str:
-    """Return the key of the innermost step that a call belongs to; a tool of tools is no step."""
+    """Return the key of the innermost step that a call belongs to; a call inside another call is not a step."""
     return re.sub(r"(/(tool|model|summary)\.[^/]*)+$", "", key)
 
 
 def duration(seconds: float) -> str:
-    """Return a length of time as short as it can be read."""
+    """Return a duration as short text: `340 ms`, `2.1 s`, `3 min 05 s`."""
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     return f"{seconds:.1f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:02.0f} s"

@@ -1,4 +1,4 @@
-"""Lines that a person types, read so that giving up on one never takes the next."""
+"""Lines that a person types; a read that is given up never consumes the next line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ POLL_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Keyboard:
-    """A terminal's input, by descriptor: Python's own stream would hold back what it has read ahead."""
+    """A terminal's input, read by descriptor: Python's own stream would buffer lines that it has read ahead."""
 
     descriptor: int = 0
 
@@ -44,7 +44,7 @@ class Keyboard:
         return False
 
     def _typed(self) -> bool:
-        if sys.platform == "win32":  # `select` knows only sockets there
+        if sys.platform == "win32":  # `select` accepts only sockets there
             import msvcrt
             import time
 
@@ -54,10 +54,10 @@ class Keyboard:
             ready = bool(select.select([self.descriptor], [], [], POLL_S)[0])
         return ready
 
-    def forget_typed(self) -> None:
-        """Throw away what was typed before a question stood there: it cannot have been meant as its answer."""
+    def discard_typed(self) -> None:
+        """Discard what was typed before a question was shown: it cannot be the answer to it."""
         if sys.platform != "win32":
             import termios
 
-            with contextlib.suppress(termios.error):  # the terminal has gone; reading will say so
+            with contextlib.suppress(termios.error):  # the terminal has gone; the next read reports it
                 termios.tcflush(self.descriptor, termios.TCIFLUSH)

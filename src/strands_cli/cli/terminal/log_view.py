@@ -1,4 +1,4 @@
-"""`--log json`: stderr as one JSON object a line and nothing else, for whatever collects the logs of a machine."""
+"""`--log json`: stderr holds one JSON object per line and nothing else, for log collectors."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from strands_cli.cli.terminal.run_view import View
 from strands_cli.events import Event, HumanAsked, ModelText, RunFinished, RunWarning, StepFailed, StepFinished
 
 DRAIN_S = 0.5
-_END = b"\0strands: that was all\0\n"
+_END = b"\0strands: end of stderr\0\n"
 
 
 class LogView(View):
-    """Writes each event as one line, in place of the lines for a person."""
+    """Writes each event as one JSON line instead of the lines for a person."""
 
     def _show(self, event: Event) -> None:
         if isinstance(event, ModelText) and not self._verbose:
             return
-        told = event.as_dict()
+        fields = event.as_dict()
         if isinstance(event, StepFinished) and not self._verbose:
-            del told["text"]
-        output.write_log(_message(event), level=_level(event), event=told)
+            del fields["text"]
+        output.write_log(_message(event), level=_level(event), event=fields)
 
-    def hear(self, text: str) -> None:
-        """Take a line that a tool has printed."""
+    def tool_line(self, text: str) -> None:
+        """Show a line that a tool has printed."""
         if not self._quiet:
             output.write_log(text, level="info", source="stdout")
 
 
 def _message(event: Event) -> str:
-    """Return what a person would read, in one line."""
+    """Return the event's text for a person, as one line."""
     if isinstance(event, HumanAsked):
         return f"asks {event.key}: {event.prompt}"
     return " ".join((line_for(event) or type(event).__name__).split())
@@ -51,17 +51,17 @@ def _level(event: Event) -> str:
 def json_stderr() -> Iterator[None]:
     """Write everything that goes to stderr as JSON from now on, until the process ends.
 
-    What we say is written as it is said. What others write there (tools, their child processes, C libraries, Python's
-    own warnings) comes through a pipe, one object for each of its lines. So stderr is no terminal, and nobody is asked.
+    Our own lines are written directly. What others write there (tools, their child processes, C libraries, Python's
+    own warnings) comes through a pipe, one object per line. So stderr is not a terminal, and no question is asked.
     """
     try:
         sys.stderr.flush()
         real = os.dup(2)
-    except (OSError, ValueError, AttributeError):  # a stderr that is closed takes no log
+    except (OSError, ValueError, AttributeError):  # stderr is closed: there is nothing to write the log to
         yield
         return
     reading, writing = os.pipe()
-    output.speak_json(open(real, "w", encoding="utf-8", errors="backslashreplace", closefd=False))  # noqa: SIM115
+    output.log_to(open(real, "w", encoding="utf-8", errors="backslashreplace", closefd=False))  # noqa: SIM115
     os.dup2(writing, 2)
     os.close(writing)
     drained = threading.Event()
@@ -78,7 +78,7 @@ def json_stderr() -> Iterator[None]:
 
 
 def _listen(reading: int, drained: threading.Event) -> None:
-    """Write each line that comes; a process that a tool has left behind may go on after the end."""
+    """Write each line that arrives; a process that a tool has left behind may write after the end."""
     rest = b""
     while piece := os.read(reading, 65536):
         *lines, rest = (rest + piece).split(b"\n")

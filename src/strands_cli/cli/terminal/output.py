@@ -1,4 +1,4 @@
-"""How the commands speak: results on stdout, everything else on stderr, JSON as one document, no raw foreign text."""
+"""Output of the commands: results on stdout, everything else on stderr, JSON as one document, no raw foreign text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7e]")
 
 
 def printable(text: str) -> str:
-    r"""Escape control, bidi and invisible characters of text that came from outside (`\x1b` becomes `\\x1b`)."""
+    r"""Escape control, bidi and invisible characters of text from outside (`\x1b` becomes `\\x1b`)."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(
@@ -37,7 +37,7 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""Return a text that stands within a line of ours as one line: a line end becomes `\\n`."""
+    r"""Return a text as one line, to be part of a line of ours: a line end becomes `\\n`."""
     return text.replace("\n", "\\n")
 
 
@@ -55,7 +55,7 @@ def shortened(value: Any, limit: int) -> str:
 
 
 def fitted(text: str, columns: int) -> tuple[str, int]:
-    """Return as much of a line as fits into so many columns, and how many it takes (East Asian letters take two)."""
+    """Return the start of a line that fits into `columns`, and its width (East Asian characters take two columns)."""
     width = 0
     for index, char in enumerate(text):
         step = 0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
@@ -71,26 +71,26 @@ def print_result(text: str) -> None:
 
 
 def print_response(text: str) -> None:
-    """Print what a model or a tool answered: to a pipe or a file exactly, to a terminal with what is hidden escaped."""
+    """Print a model's or a tool's response: unchanged to a pipe or a file, hidden characters escaped on a terminal."""
     _write_result((printable(text) if sys.stdout.isatty() else text) + "\n")
 
 
 def print_json(document: Any) -> None:
-    """Print one JSON document; nothing else may go to stdout beside it."""
-    # Without indentation the C encoder does the work, which is 10 ms less for 1,000 tools.
+    """Print one JSON document; nothing else may be written to stdout."""
+    # Without indentation the C encoder does the work, which saves 10 ms for 1,000 tools.
     _write_result(json_text(document, indent=2 if sys.stdout.isatty() else None) + "\n")
 
 
 def json_text(document: Any, *, indent: int | None = None) -> str:
-    """Return JSON whose text a person can read; characters that are hidden or cannot be encoded are escaped."""
+    """Return JSON with readable text; characters that are hidden or cannot be encoded are escaped."""
     encoding = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "")
     text = json.dumps(document, ensure_ascii=encoding != "utf8", indent=indent, default=str)
-    # Outside of strings JSON is ASCII, so what is replaced here stands in a string.
+    # Outside strings JSON is ASCII, so every replaced character is inside a string.
     return _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1] if is_hidden(found[0]) else found[0], text)
 
 
 def _without_secrets(text: str) -> str:
-    """Return a text without the secrets that this process has read; a command that reads none does not load how."""
+    """Return a text without the secrets that this process has read; without any, the code is not imported."""
     process = sys.modules.get("strands_cli.secrets.process_streams")
     return process.redact_output(text) if process is not None else text
 
@@ -115,45 +115,45 @@ class ReaderGone(Exception):
 
 
 def result_lost(error: BaseException) -> ArtifactError:
-    """Return the error for a stdout that takes nothing more."""
+    """Return the error for a stdout that cannot be written to any more."""
     reason = getattr(error, "strerror", None) or error
-    return ArtifactError(f"the result cannot be written to stdout: {reason}", fix="make room, or write elsewhere")
+    return ArtifactError(f"the result cannot be written to stdout: {reason}", fix="free disk space, or write elsewhere")
 
 
-def let_go(stream: TextIO) -> None:
-    """Send what is still buffered for a stream nowhere, so that the interpreter's own last flush of it is quiet."""
-    with contextlib.suppress(OSError, ValueError):  # a stream without a descriptor has nothing to be sent elsewhere
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
+def discard_output(stream: TextIO) -> None:
+    """Discard what is still buffered for a stream, so that the interpreter's last flush does not fail."""
+    with contextlib.suppress(OSError, ValueError):  # a stream without a descriptor
+        null_device = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null_device, stream.fileno())
+        os.close(null_device)
 
 
-# Where stderr is JSON: the stream for it.
+# The stream for the log, where stderr is JSON.
 _log: TextIO | None = None
 
 
-def speak_json(stream: TextIO) -> None:
-    """Write what is said on stderr as JSON to this stream, one object a line (`--log json`)."""
+def log_to(stream: TextIO) -> None:
+    """Write the lines for stderr as JSON to this stream, one object per line (`--log json`)."""
     global _log
     _log = stream
 
 
-def log_line(text: str, *, level: str | None = None, **told: Any) -> str:
-    """Return a line of the log: when, how serious, in words, and what else is known."""
+def log_line(text: str, *, level: str | None = None, **fields: Any) -> str:
+    """Return a line of the log: time, level, message and further fields."""
     from datetime import UTC, datetime
 
     first = text.partition(" ")[0]
     guess = "error" if first.startswith("error") else "warning" if first.startswith(("warning", "denied")) else "info"
     head = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "level": level or guess, "message": text}
-    return json.dumps({**head, **told}, default=str) + "\n"
+    return json.dumps({**head, **fields}, default=str) + "\n"
 
 
-def write_log(text: str, *, level: str | None = None, **told: Any) -> None:
+def write_log(text: str, *, level: str | None = None, **fields: Any) -> None:
     """Write a line of the log."""
-    _write_stderr(log_line(text, level=level, **told))
+    _write_stderr(log_line(text, level=level, **fields))
 
 
-def says_json() -> bool:
+def logs_json() -> bool:
     """Return whether stderr is JSON."""
     return _log is not None
 
@@ -172,13 +172,13 @@ def write_error(text: str) -> None:
 
 
 def _write_stderr(text: str) -> None:
-    """Write to stderr; where nobody reads it any more, the work goes on without."""
+    """Write to stderr; if it is closed, the work continues without it."""
     stream = _log or sys.stderr
     try:
         stream.write(_without_secrets(text))
         stream.flush()
     except (OSError, ValueError):
-        let_go(stream)
+        discard_output(stream)
 
 
 def say_findings(findings: Iterable[Finding]) -> None:
@@ -188,7 +188,7 @@ def say_findings(findings: Iterable[Finding]) -> None:
 
 
 def exit_code_of_call(work: Callable[[], Any]) -> int:
-    """Do what a command line asks for and return its exit code; nothing else in the CLI maps errors to codes."""
+    """Run the work of a command line and return its exit code; nothing else in the CLI maps errors to codes."""
     try:
         code = int(work() or 0)
     except BaseException as error:  # noqa: BLE001 - the one place where every error becomes an exit code
@@ -196,23 +196,23 @@ def exit_code_of_call(work: Callable[[], Any]) -> int:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        let_go(sys.stdout)
+        discard_output(sys.stdout)
     except (OSError, ValueError) as error:
-        let_go(sys.stdout)
+        discard_output(sys.stdout)
         code = code or report_error(result_lost(error))
     return code
 
 
 def report_error(error: BaseException) -> int:
-    """Say on stderr what went wrong and return the exit code that belongs to it."""
+    """Print an error on stderr and return its exit code."""
     # Click turns a broken pipe under its own output (help) into SystemExit(1).
     if isinstance(error, ReaderGone) or (
         isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError)
     ):
-        let_go(sys.stdout)
+        discard_output(sys.stdout)
         return ExitCode.OK
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        let_go(sys.stdout)
+        discard_output(sys.stdout)
         error = result_lost(error)
     if isinstance(error, FileNotFoundError) and not _has_current_directory():
         say("error: the current directory has been deleted\n  fix: cd to one that exists")
@@ -224,10 +224,10 @@ def report_error(error: BaseException) -> int:
 
 
 def _report_typer_error(error: BaseException) -> int:
-    """Report what Typer raises, and what nobody foresaw."""
+    """Report what Typer raises, and unexpected exceptions."""
     import typer
 
-    # Typer brings its own copy of Click since 0.25 and uses the package before; both hang below this class.
+    # Typer contains its own copy of Click since 0.25 and uses the package before; both derive from this class.
     click_exception = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
     if isinstance(error, (SystemExit, typer.Exit)):
         code = error.code if isinstance(error, SystemExit) else error.exit_code
@@ -243,7 +243,7 @@ def _report_typer_error(error: BaseException) -> int:
 
 
 def _say_error(error: StrandsCliError) -> None:
-    """Print the findings and, unless it only counts or repeats them, the error itself."""
+    """Print the findings, and the error itself unless it only counts or repeats them."""
     say_findings(error.findings)
     errors = [finding for finding in error.findings if finding.severity == "error"]
     if len(errors) != 1 or (error.fix and error.message != errors[0].message):
@@ -252,7 +252,7 @@ def _say_error(error: StrandsCliError) -> None:
 
 def _has_current_directory() -> bool:
     try:
-        os.getcwd()  # noqa: PTH109 - only whether it works
+        os.getcwd()  # noqa: PTH109 - whether the call works is all that matters
     except FileNotFoundError:
         return False
     return True
@@ -265,8 +265,8 @@ def _report_our_fault(error: BaseException) -> None:
         write_error("".join(traceback.format_exception(error)))
     last = traceback.extract_tb(error.__traceback__)[-1:] if error.__traceback__ else []
     place = f" at {last[0].filename}:{last[0].lineno}" if last else ""
-    say(f"error: this is a fault of strands-cli: {type(error).__name__}: {error}{place}")
-    say("  fix: run again with STRANDS_DEBUG=1 for the whole trace, and report it")
+    say(f"error: this is a bug in strands-cli: {type(error).__name__}: {error}{place}")
+    say("  fix: run it again with STRANDS_DEBUG=1 for the whole traceback, and report it")
 
 
 def error_document(error: BaseException) -> dict[str, Any]:

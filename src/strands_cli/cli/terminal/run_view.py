@@ -1,4 +1,4 @@
-"""What a person sees of a run as lines on stderr."""
+"""A run as lines on stderr."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from strands_cli.events import (
     ToolCallDecided,
 )
 
-# Before each line of a model's text, where that is streamed.
+# Before each line of a model's streamed text.
 _MODEL_SAYS = "  > "
 
 
 class View:
-    """Listens to events and prints a line for what a person wants to know.
+    """Listens to events and prints a line for each that matters to a person.
 
     `denied` collects the tools whose calls were denied, with the rule; `run_id` is known once the run has started,
-    `ended` once it has come to rest.
+    `ended` once it has ended or waits.
     """
 
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
@@ -37,12 +37,12 @@ class View:
         self._verbose = verbose
         self._mid_line = False
         self._paused = False
-        self._held: list[Callable[[], None]] = []  # what came while a question stood there
-        # Events come from the run's loop, what tools print from a thread.
+        self._held: list[Callable[[], None]] = []  # output that arrived while a question was shown
+        # Events come from the run's loop, lines that tools print from a thread.
         self._lock = threading.RLock()
 
     def __call__(self, event: Event) -> None:
-        """Take one event."""
+        """Handle one event."""
         with self._lock:
             match event:
                 case RunStarted():
@@ -64,13 +64,13 @@ class View:
         elif line := line_for(event):
             self.line(line)
 
-    def hear(self, text: str) -> None:
-        """Take a line that a tool has printed."""
+    def tool_line(self, text: str) -> None:
+        """Show a line that a tool has printed."""
         if not self._quiet:
             self.line(f"  | {text}")
 
     def line(self, text: str) -> None:
-        """Print one line; further lines of its text are indented, so that none of them passes for a line of ours."""
+        """Print one line; further lines of its text are indented, so that none of them looks like a line of ours."""
         with self._lock:
             if self._paused:
                 self._held.append(lambda: self.line(text))
@@ -81,26 +81,26 @@ class View:
             say(text.rstrip("\n").replace("\n", "\n      "))
 
     def _text(self, piece: str) -> None:
-        """Print a piece of a model's text as it streams, each line marked, so that none passes for a line of ours."""
+        """Print a piece of a model's text as it streams, each line marked, so that none looks like a line of ours."""
         if self._paused:
             self._held.append(lambda: self._text(piece))
             return
-        begun = "" if self._mid_line else _MODEL_SAYS
+        mark = "" if self._mid_line else _MODEL_SAYS
         ends = piece.endswith("\n")
         body = printable(piece[:-1] if ends else piece).replace("\n", f"\n{_MODEL_SAYS}")
-        write_error(f"{begun}{body}" + ("\n" if ends else ""))
+        write_error(f"{mark}{body}" + ("\n" if ends else ""))
         self._mid_line = not ends
 
     def pause(self) -> None:
-        """Leave the terminal to a question: what comes meanwhile would stand between it and what is typed."""
+        """Hold output back while a question is shown: it would appear between the question and what is typed."""
         with self._lock:
             if self._mid_line:
                 write_error("\n")
                 self._mid_line = False
             self._paused = True
 
-    def go_on(self) -> None:
-        """Take the terminal back, and print what was held."""
+    def unpause(self) -> None:
+        """Print the output that was held back, and print at once again."""
         with self._lock:
             self._paused = False
             held, self._held = self._held, []

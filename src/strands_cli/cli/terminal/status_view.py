@@ -16,11 +16,11 @@ REDRAW_S = 0.25
 
 
 class StatusView(View):
-    """On a terminal: the same lines, and below them one that says what is going on, since when, at how many tokens."""
+    """The same lines, and below them a status line: the current activity, its duration, and the tokens so far."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._activities: dict[str, tuple[str, float]] = {}  # by step: what it does, and since when
+        self._activities: dict[str, tuple[str, float]] = {}  # by step: its activity, and when it began
         self._tokens = 0
         self._received = 0
         self._began = time.monotonic()
@@ -41,11 +41,11 @@ class StatusView(View):
         self._follow(event)
         if line := line_for(event):
             self.line(line)
-        elif not isinstance(event, ModelText):  # those come by the hundred; the ticker will show them
+        elif not isinstance(event, ModelText):  # there are hundreds of them; the ticker shows them
             self._draw()
 
     def _follow(self, event: Event) -> None:
-        """Keep what each unfinished step is doing; the latest news stands last."""
+        """Update the activity of each unfinished step; the latest one is last."""
         if isinstance(event, ModelCallFinished):
             self._tokens += event.usage.total_tokens
         if isinstance(event, ModelText):
@@ -67,15 +67,15 @@ class StatusView(View):
             self._draw()
 
     def pause(self) -> None:
-        """Take the status away while a question stands there."""
+        """Remove the status line while a question is shown."""
         with self._lock:
             self._wipe()
             super().pause()
 
-    def go_on(self) -> None:
-        """Show it again."""
+    def unpause(self) -> None:
+        """Show the status line again."""
         with self._lock:
-            super().go_on()
+            super().unpause()
             self._draw()
 
     def _tick(self) -> None:
@@ -86,7 +86,7 @@ class StatusView(View):
     def _draw(self) -> None:
         if self._paused or self._over.is_set() or not self._activities:
             return
-        # Spaces and a carriage return: nothing that would stay behind in a terminal if the process is killed.
+        # Spaces and a carriage return only: nothing that changes the terminal's state if the process is killed.
         text, width = fitted(self.status(), terminal_columns() - 1)
         write_error("\r" + text + " " * (self._drawn - width) + "\r")
         self._drawn = width
@@ -108,7 +108,7 @@ class StatusView(View):
 
 
 def terminal_columns() -> int:
-    """Return how wide the terminal at stderr is now."""
+    """Return the current width of the terminal at stderr."""
     try:
         return os.get_terminal_size(2).columns or 80
     except OSError:

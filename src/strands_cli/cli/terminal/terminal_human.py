@@ -1,4 +1,4 @@
-"""The person at the terminal, as the engine's port `Human`; or nobody, in a pipe; or later, with `--detach`."""
+"""The engine's port `Human`: the person at the terminal, no person in a pipe, or a later answer with `--detach`."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _YES, _NO = ("y", "yes"), ("n", "no", "")
 
 
 def is_interactive() -> bool:
-    """Return whether somebody is there to ask: stdin and stderr are terminals."""
+    """Return whether a person can be asked: stdin and stderr are terminals."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def choose_human(*, detach: bool) -> TerminalHuman:
-    """Return who answers; with `--detach` nobody is asked even at a terminal."""
+    """Return what answers questions; with `--detach` they wait even at a terminal."""
     return TerminalHuman("later" if detach else "terminal" if is_interactive() else "nobody")
 
 
 class TerminalHuman:
-    """Puts one question at a time on stderr and reads the answer from the keyboard.
+    """Shows one question at a time on stderr and reads the answer from the keyboard.
 
     `keyboard` and `view` are set before the run begins.
     """
@@ -42,7 +42,7 @@ class TerminalHuman:
         self._one_at_a_time = asyncio.Lock()
 
     async def ask(self, question: Question) -> Answer:
-        """Ask until the answer fits, or say that it must wait, or that nobody is there."""
+        """Ask until the answer fits; return that it waits, or that no person is present, where that is so."""
         if self.mode == "later":
             return Answer("waiting")
         if self.mode == "nobody":
@@ -54,11 +54,11 @@ class TerminalHuman:
                 return await self._ask_here(question)
             finally:
                 if self.view is not None:
-                    self.view.go_on()
+                    self.view.unpause()
 
     async def _ask_here(self, question: Question) -> Answer:
-        self.keyboard.forget_typed()
-        # Indented throughout, so that no text from a model can pass for a question of ours.
+        self.keyboard.discard_typed()
+        # Every line is indented, so that no text from a model can look like a question of ours.
         first, *more = question.prompt.splitlines() or [""]
         say("\n".join([f"\n? {first}", *(f"  {line}" for line in [*more, *question.context.splitlines()])]))
         if question.problem:
@@ -78,19 +78,19 @@ class TerminalHuman:
             say(f"  {_wanted(question)}")
 
     async def _read_line(self, hint: str) -> str | None:
-        """Read in a thread that lets go of the keyboard when this is cancelled."""
+        """Read in a thread that stops reading when this is cancelled."""
         give_up = threading.Event()
         reading = asyncio.ensure_future(asyncio.to_thread(self.keyboard.read_line, hint, give_up))
         try:
             return await asyncio.shield(reading)
         except asyncio.CancelledError:
             give_up.set()
-            await reading  # until then it could take what is typed for the next question
+            await reading  # until it ends, it could consume the answer to the next question
             raise
 
 
 def _unanswered(question: Question) -> Answer:
-    # What is asked can wait for its answer; whether a call may be made is decided when nobody is there.
+    # A question of a step can wait for its answer; an approval is decided at once when no person is present.
     return Answer("nobody" if question.kind == "approval" else "waiting")
 
 
@@ -103,13 +103,13 @@ def _after_timeout(question: Question) -> Answer:
 
 
 def accepted(question: Question, typed: str) -> str | None:
-    """Return the answer that a typed line stands for, or None where it does not fit."""
+    """Return the answer that a typed line means, or None if it does not fit the question."""
     text = typed.strip()
     if question.kind == "approval":
         return "yes" if text.lower() in _YES else "no" if text.lower() in _NO else None
     if not text and question.default is not None:
         return question.default
-    if question.kind == "interrupt" and not text:  # a tool would take an empty line for whatever it likes
+    if question.kind == "interrupt" and not text:  # an empty line could mean anything to the tool
         return None
     if question.pattern is not None and re.fullmatch(question.pattern, text) is None:
         return None

@@ -1,4 +1,4 @@
-"""What a workflow says of itself to people, as lines and as JSON; nothing of it reaches a model."""
+"""A workflow's title, description, tags and labels, as lines and as JSON; none of it reaches a model."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ if TYPE_CHECKING:
 
 
 def about_document(spec: WorkflowSpec) -> dict[str, Any]:
-    """Return title, description, tags, labels and the descriptions of inputs; null or empty where there are none."""
+    """Return title, description, tags, labels and the descriptions of inputs; null or empty if absent."""
     metadata = spec.metadata
     return {
         "title": metadata.name,
         "description": "\n\n".join(filter(None, (spec.description, metadata.description))) or None,
         "tags": list(spec.tags),
         "labels": dict(metadata.labels),
-        "inputs": {name: told.description for name, told in spec.inputs.declared().items() if told.description},
+        "inputs": {
+            name: declared.description for name, declared in spec.inputs.declared().items() if declared.description
+        },
     }
 
 
 def about_lines(spec: WorkflowSpec) -> Iterator[str]:
-    """Yield the lines of a plan that say what a workflow is for."""
+    """Yield the lines of a plan that describe what a workflow is for."""
     about = about_document(spec)
     if about["title"]:
         yield f"title     {about['title']}"
