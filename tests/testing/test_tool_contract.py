@@ -111,7 +111,7 @@ def test_a_failure_says_what_is_wrong_and_what_to_do(plugin: Plugin) -> None:
     said = outcomes(plugin.make(GOOD["module"][0]), [Example({"text": "one"}, expected="2 words")])
     assert said["test_the_examples_give_what_is_expected"] == (
         "- count_words({'text': 'one'}) answered '1 words', not '2 words'\n"
-        'What to do: correct the tool or the example; an example that shall fail is `Example(..., status="error")`.'
+        'What to do: correct the tool or the example; an example that should fail is `Example(..., status="error")`.'
     )
 
 

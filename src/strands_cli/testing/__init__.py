@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from strands_cli.testing.standard_tests import contract_exception as contract_exception
     from strands_cli.testing.tool_contract import ToolContract as ToolContract
 
-# Imported when asked for: the model brings the SDK, which a test of a journal does not need.
+# Imported on first use: the model imports the SDK, which a test of a journal does not need.
 _PUBLIC = {
     "BuildManifest": "strands_cli.plugins.check.build_manifest",
     "Example": "strands_cli.testing.rehearsal",

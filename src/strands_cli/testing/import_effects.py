@@ -1,4 +1,4 @@
-"""What importing a plugin's module does to a process, found out in one of its own."""
+"""Check in a child process what importing a plugin's module does to a process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PROGRAM = """
 import importlib, json, os, sys, threading
 result, name, path = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
 sys.path[:] = path
-# Imported before, so that only what the plugin itself changes counts.
+# Imported first, so that only changes by the plugin itself count.
 before = os.getcwd(), list(sys.path), dict(os.environ)
 importlib.import_module(name)
 after = os.getcwd(), list(sys.path), dict(os.environ)
@@ -32,7 +32,7 @@ os._exit(0)
 
 
 def check_import(module: str) -> Iterator[str]:
-    """Import a module in a fresh process and yield what else that did."""
+    """Import a module in a fresh process and yield its side effects."""
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
         command = [sys.executable, "-P", "-B", "-c", _PROGRAM, str(result), module, json.dumps(sys.path)]
@@ -46,8 +46,9 @@ def check_import(module: str) -> Iterator[str]:
         if done.stdout:
             yield f"importing {module} printed {done.stdout[:200].decode('utf-8', 'replace')!r}"
         if not result.is_file():
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            yield f"importing {module} ended the process: {said[-1] if said else f'code {done.returncode}'}"
+            stderr_lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            cause = stderr_lines[-1] if stderr_lines else f"code {done.returncode}"
+            yield f"importing {module} ended the process: {cause}"
             return
         document = json.loads(result.read_text(encoding="utf-8"))
     yield from (f"importing {module} changed {what}" for what in document["changed"])
@@ -55,7 +56,7 @@ def check_import(module: str) -> Iterator[str]:
 
 
 def module_of(plugin: Any) -> str | None:
-    """Return the name of the module that a plugin comes from, where another process can import it."""
+    """Return the name of a plugin's module, or None if another process cannot import it."""
     if isinstance(plugin, str):
         return plugin.partition(":")[0]
     name = plugin.__name__ if isinstance(plugin, ModuleType) else getattr(plugin, "__module__", None)
@@ -69,5 +70,5 @@ def module_of(plugin: Any) -> str | None:
 
 
 def top_of(plugin: Any) -> ModuleType | None:
-    """Return the top-level package of a plugin that is loaded."""
+    """Return the top-level package of a loaded plugin."""
     return sys.modules.get((module_of(plugin) or "").partition(".")[0])

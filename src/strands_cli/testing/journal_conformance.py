@@ -1,4 +1,4 @@
-"""What every journal must do, as checks for authors of another backend.
+"""The contract of every journal, as checks for authors of another backend.
 
 As pytest tests: `class TestMyJournal(JournalContract)` with a `make_journal`. Without pytest: `check_journal`.
 """
@@ -25,35 +25,35 @@ DONE = replace(
     STARTED, status="done", attempt=2, output={"text": "café \U0001f600", "list": [1, None, True, 0.5, "1"]},
     usage=Usage(3, 4, 5, 6), cost=0.25, ended_at=13.5, detail={"rule": "read-only", "nested": {"n": [1]}},
 )  # fmt: skip
-# Larger than what SQLite's journal keeps in its database.
+# Larger than the outputs that SQLite's journal stores in its database.
 LARGE = {"text": "ü" * 200_000}
 ROWS = 200
 WAIT_S = 60.0
 
 
 class JournalContract:
-    """The checks; derive from it and say how a journal is made and, if it outlives its process, opened again.
+    """The checks; derive from it and define how a journal is made and, if it outlives its process, opened again.
 
     Each check gets a fresh directory as `tmp_path`, which is pytest's fixture of that name. The class of a journal that
-    is `durable` must be importable by name, since the check of a killed process makes an instance of it in another.
+    is `durable` must be importable by name, since the check of a killed process makes an instance in a child process.
     """
 
     durable = True
 
     def make_journal(self, directory: Path) -> Journal:
-        """Return the empty journal of a new run; what it stores belongs to `directory` alone."""
+        """Return the empty journal of a new run; it stores everything in `directory`."""
         raise NotImplementedError
 
     def open_journal(self, directory: Path) -> Journal:
-        """Return the journal that was made for `directory` before, to go on with its run."""
+        """Return the journal that was made for `directory` before, to continue its run."""
         raise NotImplementedError
 
     def read_journal(self, directory: Path) -> Journal:
-        """Return a view of the journal that another object may be writing at this time."""
+        """Return a view of a journal that another object may be writing."""
         raise NotImplementedError
 
     def test_a_written_row_comes_back_whole(self, tmp_path: Path) -> None:
-        """Every field of a row survives, and zero, null and absence stay apart."""
+        """Every field of a row survives, and zero, null and absence stay distinct."""
         with self._journal(tmp_path) as journal:
             for row in (DONE, replace(DONE, cost=0.0), replace(DONE, cost=None, output=None, ended_at=None, detail={})):
                 _write(journal, row)
@@ -78,7 +78,7 @@ class JournalContract:
             asyncio.run(use())
 
     def test_the_newest_row_of_a_key_counts(self, tmp_path: Path) -> None:
-        """A later row takes the place of an earlier one, whether it was noted or written, and there stays one."""
+        """A later row replaces an earlier one of its key, whether noted or written."""
         with self._journal(tmp_path) as journal:
 
             async def use() -> None:
@@ -122,7 +122,7 @@ class JournalContract:
             _expect(len(list(journal.rows())) == ROWS, "rows() does not yield every row")
 
     def test_what_was_never_written_is_none(self, tmp_path: Path) -> None:
-        """Absence is no error."""
+        """Absence is not an error."""
         with self._journal(tmp_path) as journal:
             _write(journal, DONE)
             _expect(journal.row("steps.0") is None, "a key that is the beginning of another is found")
@@ -138,21 +138,21 @@ class JournalContract:
                 _expect(journal.get(name) == value, f"the fact {name!r} is {journal.get(name)!r}, not {value!r}")
 
     def test_a_stored_value_is_nobody_elses(self, tmp_path: Path) -> None:
-        """What the caller does with an object after writing it, or after reading it, does not change the record."""
+        """Changes to an object after writing it, or after reading it, do not change the journal."""
         with self._journal(tmp_path) as journal:
-            output, inputs = {"texts": ["said"]}, {"topic": ["bees"]}
+            output, inputs = {"texts": ["hello"]}, {"topic": ["bees"]}
             _write(journal, replace(DONE, output=output))
             journal.put(inputs=inputs)
             for _ in range(2):
                 output["texts"].append("changed")
                 inputs["topic"].append("changed")
                 found, fact = journal.row(DONE.key), journal.get("inputs")
-                _expect(found is not None and found.output == {"texts": ["said"]}, "a stored output was changed")
+                _expect(found is not None and found.output == {"texts": ["hello"]}, "a stored output was changed")
                 _expect(fact == {"topic": ["bees"]}, "a stored fact was changed")
                 output, inputs = (found.output if found else output), fact
 
     def test_what_is_not_json_is_refused_alone(self, tmp_path: Path) -> None:
-        """A value that cannot be stored is a `RunRecordError` of its own write, and of no other."""
+        """A value that cannot be stored is a `RunRecordError` of its own write only."""
         with self._journal(tmp_path) as journal:
 
             async def use() -> list[Any]:
@@ -160,12 +160,12 @@ class JournalContract:
                 return await asyncio.gather(*(journal.write(row) for row in rows), return_exceptions=True)
 
             first, bad, last = asyncio.run(use())
-            _expect(isinstance(bad, RunRecordError), f"writing a set gave {bad!r}, not a RunRecordError")
+            _expect(isinstance(bad, RunRecordError), f"writing a set returned {bad!r}, not a RunRecordError")
             _expect(first is None and last is None, "another write failed with it")
-            _expect([row.key for row in journal.rows()] == [DONE.key, "good"], "the sound rows are not there")
+            _expect([row.key for row in journal.rows()] == [DONE.key, "good"], "the valid rows are missing")
 
     def test_a_row_is_durable_when_write_returns(self, tmp_path: Path) -> None:
-        """Somebody else sees it while the journal is still open."""
+        """Another reader sees it while the journal is still open."""
         self._require_durable()
         with self._journal(tmp_path) as journal:
 
@@ -176,7 +176,7 @@ class JournalContract:
             asyncio.run(use())
 
     def test_a_fact_is_durable_when_put_returns(self, tmp_path: Path) -> None:
-        """Somebody else sees it while the journal is still open."""
+        """Another reader sees it while the journal is still open."""
         self._require_durable()
         with self._journal(tmp_path) as journal:
             journal.put(status="waiting")
@@ -196,7 +196,7 @@ class JournalContract:
         _expect_row(self._seen_elsewhere(tmp_path, STARTED.key), STARTED)
 
     def test_a_run_goes_on_where_it_was_left(self, tmp_path: Path) -> None:
-        """A journal that is opened again holds rows, order and facts, and rows keep their places when they change."""
+        """A journal that is opened again has its rows, their order and its facts; a changed row keeps its place."""
         self._require_durable()
         with self._journal(tmp_path) as journal:
             journal.put(inputs={"topic": "bees"})
@@ -208,7 +208,7 @@ class JournalContract:
             _expect([row.key for row in journal.rows()] == ["b", "a", "c"], "the order has changed")
 
     def test_one_run_is_held_by_one(self, tmp_path: Path) -> None:
-        """Two that go on with one run would do everything twice; the second is refused, until the first lets go."""
+        """Two processes with one run would do everything twice; the second is refused until the first has closed it."""
         self._require_durable()
         with self._journal(tmp_path):
             try:
@@ -217,11 +217,11 @@ class JournalContract:
                 pass
             else:
                 second.close()
-                raise AssertionError("two hold one run")
+                raise AssertionError("two journals hold one run")
         self.open_journal(tmp_path).close()
 
     def test_the_death_of_the_process_loses_nothing_that_was_written(self, tmp_path: Path) -> None:
-        """After SIGKILL every row whose `write` had returned is there, and the run can be held again."""
+        """After SIGKILL every row whose `write` had returned is present, and the run can be held again."""
         self._require_durable()
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe(duplex=False)
@@ -229,7 +229,7 @@ class JournalContract:
         process.start()
         theirs.close()
         written = -1
-        # The pipe ends early where the other process does.
+        # The pipe ends early if the other process does.
         with contextlib.suppress(EOFError):
             while written < ROWS and ours.poll(WAIT_S):
                 written = ours.recv()
@@ -267,7 +267,7 @@ def check_journal(contract: JournalContract, directory: Path) -> dict[str, str]:
         directory: An empty directory; each check gets one below it.
 
     Returns:
-        What is wrong, by the name of the check; empty for a journal that does what it must.
+        The problems, by the name of the check; empty for a journal that fulfils the contract.
     """
     problems: dict[str, str] = {}
     for name in sorted(name for name in dir(contract) if name.startswith("test_")):
@@ -282,15 +282,15 @@ def check_journal(contract: JournalContract, directory: Path) -> dict[str, str]:
     return problems
 
 
-def _write_until_killed(contract: type[JournalContract], directory: Path, told: Connection) -> None:
-    """Write rows and tell of each when it is written, then wait for the end."""
+def _write_until_killed(contract: type[JournalContract], directory: Path, written: Connection) -> None:
+    """Write rows and report each when it is written, then wait for the kill."""
     journal = contract().make_journal(directory)
 
     async def work() -> None:
         for number in range(ROWS + 1):
             journal.note(replace(STARTED, key=f"steps.{number}"))
             await journal.write(replace(DONE, key=f"steps.{number}", output=number))
-            told.send(number)
+            written.send(number)
 
     asyncio.run(work())
     time.sleep(WAIT_S)
@@ -305,12 +305,12 @@ def _write(journal: Journal, *rows: Row) -> None:
 
 def _expect_row(found: Row | None, wanted: Row) -> None:
     if found is None:
-        raise AssertionError(f"the row {wanted.key} is not there")
+        raise AssertionError(f"the row {wanted.key} is missing")
     differing = [field.name for field in fields(Row) if getattr(found, field.name) != getattr(wanted, field.name)]
     _expect(not differing, f"the row {wanted.key} differs in {', '.join(differing)}")
 
 
 def _expect(holds: bool, otherwise: str) -> None:
-    # Not `assert`: the checks must hold in a program that runs with -O, too.
+    # Not `assert`: the checks must also work in a program that runs with -O.
     if not holds:
         raise AssertionError(otherwise)

@@ -1,4 +1,4 @@
-"""Calls that a rehearsal does not make: at once, cancelled, with bad input, by an agent; each check yields problems."""
+"""Calls that a rehearsal does not make: concurrent, cancelled, with bad input, by an agent; checks yield problems."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ Play = Callable[[Alone, Path], Any]
 
 
 def is_repeatable(raw: RawTool) -> bool:
-    """Return whether a tool says that a call made twice changes no more than one made once."""
+    """Return whether a tool declares that repeating a call changes nothing further."""
     hints = raw.spec.get("annotations") or {}
     return hints.get("readOnlyHint") is True or hints.get("idempotentHint") is True
 
 
-def reads_only(raw: RawTool, given: Mapping[str, Any]) -> bool:
-    """Return whether a tool says of this call that it changes nothing."""
+def reads_only(raw: RawTool, tool_input: Mapping[str, Any]) -> bool:
+    """Return whether a tool declares that this call changes nothing."""
     condition = (raw.spec.get("strands_cli") or {}).get("read_only_when")
     if isinstance(condition, Mapping):
         try:
-            return first_problem(condition, given) is None
+            return first_problem(condition, tool_input) is None
         except SchemaFaultError:
             return False
     return (raw.spec.get("annotations") or {}).get("readOnlyHint") is True
@@ -40,18 +40,18 @@ def check_same(scene: Scene) -> Iterator[str]:
     """Compare the second call of a scene with the first."""
     first, second = scene.first, scene.second
     if second.in_shape and first.value["status"] != second.value["status"]:
-        yield f"{scene.title} came to {first.value['status']}, and the second time to {second.value['status']}"
+        yield f"{scene.title} returned {first.value['status']}, and the second time {second.value['status']}"
     elif second.answered and not second.in_shape:
-        yield f"{scene.title} gave a result, and the second time {type(second.value).__name__}"
+        yield f"{scene.title} returned a result, and the second time {type(second.value).__name__}"
 
 
 def check_concurrent(
     plugin: Any, config: Mapping[str, Any], prepare: Prepare, scenes: Sequence[Scene]
 ) -> Iterator[str]:
-    """Make the calls of all scenes at once, several times each, and compare each answer with that of its own call.
+    """Make the calls of all scenes at once, several times each, and compare each answer with that of the call alone.
 
-    What is compared are the answers of tools that give the same one shortly before and shortly after, in the same
-    workspace: what tells the time or the age of a file may well differ.
+    Only calls that answer the same shortly before and shortly after, in the same workspace, are compared: the time or
+    the age of a file may differ.
     """
     calls = [*scenes] * max(2, AT_ONCE // max(1, len(scenes)))
 
@@ -70,16 +70,16 @@ def check_concurrent(
 
 
 def _mixed(scene: Scene, outcome: Outcome, tool_use_id: str, own: set[str]) -> str | None:
-    """Return what is wrong with one of several calls at once; `own` are the answers of that call by itself."""
+    """Return what is wrong with one of several concurrent calls; `own` are the answers of that call alone."""
     if outcome.raised is not None:
         return f"raised {type(outcome.raised).__name__}: {outcome.raised}"
     if outcome.late:
-        return "gave no answer"
+        return "did not answer in time"
     shape = next(check_shape(outcome.value, tool_use_id), None)
     if shape is not None:
-        return None if _wrong_anyway(scene) else f"gave no result: {shape}"
+        return None if _wrong_anyway(scene) else f"did not return a result: {shape}"
     if len(own) == 1 and repr(_content(outcome)) not in own:
-        return f"answered {_short(outcome.value)}, and by itself {next(iter(own))[:200]}"
+        return f"answered {_short(outcome.value)}, and alone {next(iter(own))[:200]}"
     return None
 
 
@@ -101,10 +101,10 @@ def cancelled(plugin: Any, config: Mapping[str, Any], prepare: Prepare, scenes: 
 
         ended, again = _played(plugin, config, prepare, play)
         if not ended:
-            yield f"{scene.title} goes on although it was cancelled"
+            yield f"{scene.title} continues after it was cancelled"
         elif again.raised is not None or again.late:
-            what = "gave no answer" if again.late else f"raised {type(again.raised).__name__}: {again.raised}"
-            yield f"{scene.title} {what} after a call before it was cancelled"
+            what = "did not answer in time" if again.late else f"raised {type(again.raised).__name__}: {again.raised}"
+            yield f"{scene.title} {what} after an earlier call was cancelled"
 
 
 def refusals(plugin: Any, config: Mapping[str, Any], prepare: Prepare, scenes: Sequence[Scene]) -> Iterator[str]:
@@ -114,24 +114,24 @@ def refusals(plugin: Any, config: Mapping[str, Any], prepare: Prepare, scenes: S
         asked = []
         for scene in {scene.tool: scene for scene in reversed(scenes)}.values():
             bad = list(bad_inputs(alone.tools[scene.tool], scene.example.input))[:MAX_BAD_INPUTS]
-            asked += [(f"{scene.tool} {what}", (scene.tool, given)) for what, given in bad]
+            asked += [(f"{scene.tool} {what}", (scene.tool, value)) for what, value in bad]
         return [(title, await alone.invoke(call, "use-1", place)) for title, call in asked]
 
     for title, outcome in _played(plugin, config, prepare, play):
         if outcome.raised is not None:
             yield f"{title} raised {type(outcome.raised).__name__}: {outcome.raised}"
         elif outcome.late:
-            yield f"{title} gave no answer"
+            yield f"{title} did not answer in time"
         elif not outcome.in_shape:
-            yield f"{title} answered {type(outcome.value).__name__}, which is no result"
+            yield f"{title} answered {type(outcome.value).__name__}, which is not a result"
         elif outcome.value["status"] != "error":
-            yield f"{title} came to {outcome.value['status']}: {_short(outcome.value)}"
+            yield f"{title} returned {outcome.value['status']}: {_short(outcome.value)}"
 
 
 def results_by_agent(
     plugin: Any, config: Mapping[str, Any], prepare: Prepare, scenes: Sequence[Scene]
 ) -> Iterator[str]:
-    """Let an agent of ours make the calls of all scenes in one turn."""
+    """Let an agent of strands-cli make the calls of all scenes in one turn."""
     right = [scene for scene in scenes if not any(check_json(scene.first.value))]
     yield from _by_agent(plugin, config, prepare, right, lambda alone, at: alone.call_by_agent(_calls(right), at))
 
@@ -152,7 +152,7 @@ def _by_agent(
     except StrandsCliError as error:
         yield f"the agent stopped: {error}"
         return
-    except Exception as error:  # noqa: BLE001 - the SDK's loop hands on what it could not use
+    except Exception as error:  # noqa: BLE001 - the SDK's loop raises what it cannot use
         yield f"the agent's loop failed: {type(error).__name__}: {error}"
         return
     if len(results) != len(scenes):
@@ -161,7 +161,7 @@ def _by_agent(
     for number, (scene, result) in enumerate(zip(scenes, results, strict=True)):
         yield from (f"{scene.title}: {it}" for it in check_shape(result, use_id(number)))
         if result.get("status") != scene.first.value["status"]:
-            yield f"{scene.title} came to {result.get('status')}: {_short(result)}"
+            yield f"{scene.title} returned {result.get('status')}: {_short(result)}"
 
 
 def _played(plugin: Any, config: Mapping[str, Any], prepare: Prepare, play: Play) -> Any:

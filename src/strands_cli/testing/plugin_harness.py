@@ -55,7 +55,7 @@ _STEP = "call"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one direct call came to: a value, what was raised, or nothing in time (`late`)."""
+    """The outcome of one direct call: a value, an exception, or no answer in time (`late`)."""
 
     value: Any = None
     raised: BaseException | None = None
@@ -64,12 +64,12 @@ class Outcome:
 
     @property
     def answered(self) -> bool:
-        """Whether it returned something in time."""
+        """Whether it returned a value in time."""
         return self.raised is None and not self.late
 
     @property
     def in_shape(self) -> bool:
-        """Whether what it returned can be read as a result, whatever its id."""
+        """Whether the value has the form of a result, whatever its id."""
         value = self.value
         sound = self.answered and isinstance(value, Mapping) and value.get("status") in ("success", "error")
         blocks = value.get("content") if sound else None
@@ -78,18 +78,18 @@ class Outcome:
 
 @dataclass(slots=True)
 class Alone:
-    """A loaded plugin and what to close when it is done with."""
+    """A loaded plugin and what to close at the end."""
 
     tools: dict[str, RawTool] = field(default_factory=dict)
     closers: list[Closer] = field(default_factory=list)
     config: Mapping[str, Any] = field(default_factory=dict)
 
     async def invoke(self, call: Call, tool_use_id: str, workspace: Path) -> Outcome:
-        """Call a tool directly, within the time it states for itself, with nothing between that corrects its answer."""
-        name, given = call
+        """Call a tool directly, within its own time limit; its answer is not corrected."""
+        name, tool_input = call
         limit, over, started = timeout_of(self.tools[name].claims), threading.Event(), time.monotonic()
         contract = _contract(workspace).keywords(self.config, started + limit, over)
-        tool_use = {"toolUseId": tool_use_id, "name": name, "input": given}
+        tool_use = {"toolUseId": tool_use_id, "name": name, "input": tool_input}
         try:
             answer = await bounded(
                 lambda: self.tools[name].invoke(tool_use, {"strands_cli": contract}, lambda _: None), limit
@@ -104,7 +104,7 @@ class Alone:
         return Outcome(answer, seconds=seconds)
 
     async def cancel(self, call: Call, tool_use_id: str, workspace: Path) -> bool:
-        """Begin a direct call, cancel it, and return whether it ended."""
+        """Start a direct call, cancel it, and return whether it ended."""
         task = asyncio.create_task(self.invoke(call, tool_use_id, workspace))
         await asyncio.sleep(0.01)
         before = asyncio.all_tasks() - {task, asyncio.current_task()}
@@ -116,7 +116,7 @@ class Alone:
         """Let an agent of ours make the calls in one turn; return the results that its model was sent.
 
         Raises:
-            StrandsCliError: the run would have stopped.
+            StrandsCliError: The run would have stopped.
         """
         planned = {name: _planned(name, self.config) for name in self.tools}
         toolbox = Toolbox({key_of(planned[name]): [_loaded(planned[name], raw)] for name, raw in self.tools.items()})
@@ -128,7 +128,7 @@ class Alone:
         return model.results
 
     async def call_by_plain_agent(self, calls: Sequence[Call]) -> list[dict[str, Any]]:
-        """Let a plain Strands agent make the calls, with nothing of ours around the tools."""
+        """Let a plain Strands agent make the calls, without any code of strands-cli around the tools."""
         model = _Played(calls)
         agent = Agent(
             model=model,
@@ -141,7 +141,7 @@ class Alone:
         return model.results
 
     async def close(self) -> list[str]:
-        """Close what has state; return what went wrong, one line each."""
+        """Close tools that have state; return the problems, one line each."""
         return await close_all(self.closers)
 
     def _plain(self, name: str) -> AgentTool:
@@ -160,7 +160,7 @@ def _is_block(block: Any) -> bool:
 
 
 class _Plain(AgentTool):
-    """A tool as the SDK has it, but for what only its author's object has: the SDK's own stream does the work."""
+    """A tool for the SDK whose `stream` calls the author's tool directly."""
 
     def __init__(self, raw: RawTool) -> None:
         super().__init__()
@@ -183,10 +183,10 @@ class _Plain(AgentTool):
 
 
 class _Played(ReplayModel):
-    """A model that asks for the given calls in one turn and keeps the results that it is sent."""
+    """A model that requests `calls` in one turn and collects their results."""
 
     def __init__(self, calls: Sequence[Call]) -> None:
-        asked = tuple(RecordedCall(name, given) for name, given in calls)
+        asked = tuple(RecordedCall(name, tool_input) for name, tool_input in calls)
         super().__init__((RecordedTurn(calls=asked), RecordedTurn(text="Done.")), _STEP)
         self.results: list[dict[str, Any]] = []
 
@@ -198,15 +198,15 @@ class _Played(ReplayModel):
 
 
 def use_id(number: int) -> str:
-    """Return the tool-use id that the agents' model gives its call of this number, from 0."""
+    """Return the tool-use id of the agents' call with this number, from 0."""
     return f"{_STEP}.1.{number}"
 
 
 async def load_alone(target: Any, config: Mapping[str, Any]) -> Alone:
-    """Load a plugin from an entry point's value (`package.module:attribute`), or from the object it stands for.
+    """Load a plugin from an entry point's value (`package.module:attribute`), or from the object that it refers to.
 
     Raises:
-        NotAToolError: it is none of the forms.
+        NotAToolError: It has none of the forms of a tool.
     """
     alone = Alone(config=config)
     try:
@@ -219,7 +219,7 @@ async def load_alone(target: Any, config: Mapping[str, Any]) -> Alone:
 
 
 def run_alone(work: Coroutine[Any, Any, Value]) -> Value:
-    """Run a coroutine as the program does: neither a thread nor a task that hangs holds it up."""
+    """Run a coroutine as the program does: a thread or a task that hangs does not delay the end."""
     loop = asyncio.new_event_loop()
     try:
         loop.set_default_executor(DaemonThreads())
@@ -228,7 +228,7 @@ def run_alone(work: Coroutine[Any, Any, Value]) -> Value:
         left = asyncio.all_tasks(loop)
         for task in left:
             task.cancel()
-        if left:  # a task that does not let itself be cancelled would hold up `asyncio.run` for ever
+        if left:  # a task that ignores its cancellation would block `asyncio.run` for ever
             loop.run_until_complete(asyncio.wait(left, timeout=GRACE_S))
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()

@@ -1,4 +1,4 @@
-"""Calls the examples of a plugin directly and writes down what each call answered, and what it did besides."""
+"""Call the examples of a plugin directly, and collect the answer and the side effects of each call."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from strands_cli.testing.plugin_harness import Alone, Outcome, load_alone, run_a
 from strands_cli.testing.tool_checks import check_schema, input_problem, json_of, text_of
 from strands_cli.tools import timeout_of
 
-# How long a thread may take to end by itself after the plugin was closed.
+# Seconds in which a thread may end by itself after the plugin was closed.
 THREAD_SECONDS = 0.2
-_UNSAID: Any = object()
+_ANYTHING: Any = object()
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A valid input, and what it should come to.
+    """A valid input and its expected answer.
 
     Attributes:
         input: What the model sends.
-        expected: The whole text of the answer, or else the value of its last JSON block; left out, anything goes.
-        status: What the call comes to; some tools can only be shown failing where no network is.
+        expected: The whole text of the answer, or the value of its last JSON block; if omitted, any answer is right.
+        status: The status of the result; some tools can only be shown failing without a network.
     """
 
     input: Mapping[str, Any]
-    expected: Any = _UNSAID
+    expected: Any = _ANYTHING
     status: Literal["success", "error"] = "success"
 
     @property
-    def says_expected(self) -> bool:
-        """Whether it says what the answer is."""
-        return self.expected is not _UNSAID
+    def has_expected(self) -> bool:
+        """Whether it defines the expected answer."""
+        return self.expected is not _ANYTHING
 
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """What a call did besides answering."""
+    """The side effects of a call."""
 
     printed: str = ""
     changed: tuple[str, ...] = ()
@@ -63,24 +63,24 @@ class Scene:
 
     @property
     def title(self) -> str:
-        """The call for people."""
+        """The call as readable text."""
         shown = repr(dict(self.example.input))
         return f"{self.tool}({shown if len(shown) <= 120 else shown[:117] + '...'})"
 
     def check_expected(self) -> Iterator[str]:
-        """Yield where the first answer is not what the example says."""
+        """Yield how the first answer differs from the expected one."""
         answer, wanted = self.first.value, self.example
         if answer["status"] != wanted.status:
-            yield f"{self.title} came to {answer['status']}, not to {wanted.status}: {text_of(answer)[:300]}"
-        elif wanted.says_expected:
-            said = text_of(answer) if isinstance(wanted.expected, str) else json_of(answer)
-            if said != wanted.expected:
-                yield f"{self.title} answered {said!r}, not {wanted.expected!r}"
+            yield f"{self.title} returned {answer['status']}, not {wanted.status}: {text_of(answer)[:300]}"
+        elif wanted.has_expected:
+            found = text_of(answer) if isinstance(wanted.expected, str) else json_of(answer)
+            if found != wanted.expected:
+                yield f"{self.title} answered {found!r}, not {wanted.expected!r}"
 
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """All scenes of a plugin; `problem` says why there are none."""
+    """All scenes of a plugin; `problem` is the reason if there are none."""
 
     alone: Alone = field(default_factory=Alone)
     problem: str | None = None
@@ -99,8 +99,8 @@ def rehearse(target: Any, config: Mapping[str, Any], examples_of: ExamplesOf, pr
     Args:
         target: The plugin, or the value of its entry point.
         config: Its configuration.
-        examples_of: Given the names of its tools, returns the examples of each.
-        prepare: Puts into a fresh workspace what the examples need.
+        examples_of: Returns the examples of each tool, for the names of the tools.
+        prepare: Writes the files that the examples need into a fresh workspace.
     """
     return run_alone(_rehearse(target, config, examples_of, prepare))
 
@@ -139,7 +139,7 @@ async def _perform(alone: Alone, name: str, example: Example, prepare: Prepare) 
 
 @contextlib.contextmanager
 def workspace(prepare: Prepare) -> Iterator[Path]:
-    """Make a fresh directory the current one, as the examples need it, and remove it afterwards."""
+    """Prepare a fresh directory, make it the current one, and remove it afterwards."""
     here = Path.cwd()
     with tempfile.TemporaryDirectory(prefix="tool-contract-", ignore_cleanup_errors=True) as folder:
         place = Path(folder).resolve()
@@ -153,7 +153,7 @@ def workspace(prepare: Prepare) -> Iterator[Path]:
 
 @dataclass(slots=True)
 class Watched:
-    """What happened to the process meanwhile."""
+    """What was printed, and which state of the process changed."""
 
     printed: str = ""
     changed: tuple[str, ...] = ()
@@ -161,7 +161,7 @@ class Watched:
 
 @contextlib.contextmanager
 def watched() -> Iterator[Watched]:
-    """Catch standard output and put back the current directory, `sys.path` and the environment, saying what changed."""
+    """Capture standard output; restore the current directory, `sys.path` and the environment, and list what changed."""
     seen, here, path, environment = Watched(), Path.cwd(), list(sys.path), dict(os.environ)
     with tempfile.TemporaryFile() as caught:
         try:
@@ -174,7 +174,7 @@ def watched() -> Iterator[Watched]:
 
 
 def _changes(here: Path, path: list[str], environment: dict[str, str]) -> Iterator[str]:
-    """Put back what changed, and yield what it was."""
+    """Restore what changed, and yield a name for each change."""
     if not _is_current(here):
         os.chdir(here)
         yield "the current directory"
@@ -199,7 +199,7 @@ def _is_current(here: Path) -> bool:
 
 @contextlib.contextmanager
 def _standard_output_in(file: int) -> Iterator[None]:
-    """Lead `sys.stdout` and file descriptor 1 to a file: what subprocesses print counts too."""
+    """Redirect `sys.stdout` and file descriptor 1 to a file, so that output of child processes is captured too."""
     sys.stdout.flush()
     saved = os.dup(1)
     os.dup2(file, 1)
@@ -224,7 +224,7 @@ def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> set[str]:
 
 
 def _left(before: set[threading.Thread]) -> Iterator[str]:
-    """Yield each thread that does not end by itself; a call that hangs is told elsewhere."""
+    """Yield each thread that does not end by itself; another check reports a call that hangs."""
     for thread in set(threading.enumerate()) - before:
         if thread.name != "strands-tool":
             thread.join(THREAD_SECONDS)

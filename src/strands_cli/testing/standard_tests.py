@@ -1,4 +1,4 @@
-"""Standard tests: each yields what is wrong and says what to do about it, and none gives way without a reason."""
+"""Standard tests: each yields problems and has a remedy; overriding one requires a reason."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _REMEDY = "If it fails: "
 
 
 def standard(check: Callable[..., Iterator[str]]) -> Callable[..., None]:
-    """Make a test of a check that yields one sentence for each thing that is wrong.
+    """Make a test of a check that yields one sentence per problem.
 
-    The end of its docstring, from "If it fails: " on, goes into the message of the failure.
+    The end of its docstring, from "If it fails: " on, is part of the failure's message.
     """
     remedy = " ".join((inspect.getdoc(check) or "").partition(_REMEDY)[2].split())
     if not remedy:
-        raise TypeError(f"{check.__name__} does not say what to do if it fails")
+        raise TypeError(f"the docstring of {check.__name__} has no remedy")
 
     @functools.wraps(check)
     def test(*args: Any, **kwargs: Any) -> None:
@@ -34,15 +34,15 @@ def standard(check: Callable[..., Iterator[str]]) -> Callable[..., None]:
 
 
 def contract_exception(reason: str) -> Callable[[Test], Test]:
-    """Let a test stand in the place of a standard one, for a reason that every run of it shows.
+    """Let a test replace a standard one, for a reason that every run of it reports.
 
-    The test runs in its stead; where it passes it is reported as skipped, with the reason.
+    The test runs instead; if it passes, it is reported as skipped, with the reason.
 
     Raises:
         ValueError: The reason is empty.
     """
     if not isinstance(reason, str) or not reason.strip():
-        raise ValueError("contract_exception: say why the standard test does not hold for this tool")
+        raise ValueError("contract_exception: pass the reason why the standard test does not apply to this tool")
 
     def attach(test: Test) -> Test:
         @functools.wraps(test)
@@ -58,29 +58,30 @@ def contract_exception(reason: str) -> Callable[[Test], Test]:
 
 
 def require_standard_tests(contract: type, derived: type) -> None:
-    """Check that a derived class leaves each standard test of a contract as it is, or says why not.
+    """Check that a derived class overrides a standard test of a contract only with a reason.
 
     Raises:
-        TypeError: It does not; the message names each test.
+        TypeError: It overrides tests without a reason; the message names each.
     """
     silent = [
         name
         for name, test in vars(contract).items()
-        if getattr(test, _STANDARD, False) and not _stands(inspect.getattr_static(derived, name, None), test)
+        if getattr(test, _STANDARD, False)
+        and not _is_standard_or_excepted(inspect.getattr_static(derived, name, None), test)
     ]
     if silent:
         raise TypeError(
             f"{derived.__name__} overrides {', '.join(silent)} without a reason; decorate it with "
-            '@contract_exception("why the standard test does not hold for this tool")'
+            '@contract_exception("why the standard test does not apply to this tool")'
         )
 
 
-def _stands(found: Any, test: Any) -> bool:
+def _is_standard_or_excepted(found: Any, test: Any) -> bool:
     return found is test or bool(getattr(found, _EXCEPTION, ""))
 
 
 def fail(message: str) -> NoReturn:
-    """Fail the running test with a message and no traceback of ours."""
+    """Fail the running test with a message and without a traceback."""
     try:
         import pytest
     except ImportError:

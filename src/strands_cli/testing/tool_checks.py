@@ -1,4 +1,4 @@
-"""What can be said of a tool without calling it, or of one answer by itself: each check yields what is wrong."""
+"""Checks of a tool without a call, and of one answer; each check yields problems."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from strands_cli.unicode_safety import hidden_characters, texts_of
 
 MAX_DESCRIPTION = 8000
 _KINDS = ("text", "json", "image", "document", "video")
-# One value of each JSON type; a property that takes all of them says nothing.
+# One value of each JSON type; a property that accepts all of them restricts nothing.
 _VALUES: tuple[Any, ...] = ({"no such key": []}, [{"no": "such"}], "\u2205 no such word", -0.5, True)
 
 
 def check_name(raw: RawTool, *, alone: bool) -> Iterator[str]:
-    """Check a tool's name; a part of a suite has a wider rule than the only tool of an entry point."""
+    """Check a tool's name; a part of a suite may have more forms than the only tool of an entry point."""
     rule = TOOL_NAME if alone else MEMBER_NAME
     if not rule.fullmatch(raw.name):
         yield f"{raw.name!r} does not match {rule.pattern}"
-    said = raw.spec.get("name")
-    if said != raw.name:
-        yield f"the tool {raw.name!r} calls itself {said!r} in its spec"
+    spec_name = raw.spec.get("name")
+    if spec_name != raw.name:
+        yield f"the tool {raw.name!r} has the name {spec_name!r} in its spec"
 
 
 def check_description(raw: RawTool) -> Iterator[str]:
-    """Check that the model is told something, in characters that a person sees too."""
+    """Check that a tool has a description for the model, in characters that a person can see."""
     text = raw.spec.get("description")
     if not isinstance(text, str) or not text.strip():
         yield f"{raw.name} has no description"
@@ -38,14 +38,14 @@ def check_description(raw: RawTool) -> Iterator[str]:
         yield f"{raw.name} has no description: it is the name"
     if len(text) > MAX_DESCRIPTION:
         yield f"the description of {raw.name} has {len(text)} characters, more than {MAX_DESCRIPTION}"
-    said = {
+    texts = {
         "description": text,
         "input_schema": input_schema(raw),
         "title": _mapping(raw.spec.get("annotations")).get("title"),
     }
-    for pointer, part in texts_of(said):
+    for pointer, part in texts_of(texts):
         for char in hidden_characters(part):
-            yield f"what {raw.name} tells the model has the invisible character {char} ({pointer})"
+            yield f"what {raw.name} sends to the model has the invisible character {char} ({pointer})"
 
 
 def input_schema(raw: RawTool) -> Mapping[str, Any]:
@@ -63,7 +63,7 @@ def check_schema(raw: RawTool) -> Iterator[str]:
         yield f"the input schema of {raw.name} cannot be used: {fault}"
         return
     if schema.get("type") != "object":
-        yield f"the input schema of {raw.name} says the type {schema.get('type')!r}, not 'object'"
+        yield f"the input schema of {raw.name} has the type {schema.get('type')!r}, not 'object'"
 
 
 def check_strictness(raw: RawTool) -> Iterator[str]:
@@ -73,16 +73,16 @@ def check_strictness(raw: RawTool) -> Iterator[str]:
     for name, part in (schema.get("properties") or {}).items():
         rule = {**whole, "properties": {name: part}}
         if all(first_problem(rule, {name: value}) is None for value in _VALUES):
-            yield f"the property {name!r} of {raw.name} takes any value"
+            yield f"the property {name!r} of {raw.name} accepts any value"
 
 
-def input_problem(raw: RawTool, given: Any) -> str | None:
+def input_problem(raw: RawTool, value: Any) -> str | None:
     """Return why an input schema does not accept an input, or None."""
-    return first_problem(input_schema(raw), given)
+    return first_problem(input_schema(raw), value)
 
 
 def bad_inputs(raw: RawTool, good: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield inputs that the schema refuses, made from one that it accepts, with what is wrong with each."""
+    """Yield inputs that the schema refuses, made from one that it accepts, with a description of each."""
     schema = input_schema(raw)
     for name in schema.get("required") or ():
         yield f"without {name!r}", {key: value for key, value in good.items() if key != name}
@@ -95,27 +95,27 @@ def bad_inputs(raw: RawTool, good: Mapping[str, Any]) -> Iterator[tuple[str, Map
 
 
 def check_hints(raw: RawTool) -> Iterator[str]:
-    """Check that what decides about permission is said, and does not contradict itself."""
+    """Check that the hints that decide about permission are present and consistent."""
     hints, claims = _mapping(raw.spec.get("annotations")), _mapping(raw.spec.get("strands_cli"))
     reads, destroys = hints.get("readOnlyHint"), hints.get("destructiveHint")
     if not isinstance(reads, bool):
-        yield f"{raw.name} does not say whether it is read-only (readOnlyHint)"
+        yield f"{raw.name} does not declare whether it is read-only (readOnlyHint)"
     if reads is not True and not isinstance(destroys, bool):
-        yield f"{raw.name} does not say whether it is destructive (destructiveHint)"
+        yield f"{raw.name} does not declare whether it is destructive (destructiveHint)"
     if reads is True and destroys is True:
-        yield f"{raw.name} says both read-only and destructive"
+        yield f"{raw.name} declares both read-only and destructive"
     if reads is True and claims.get("read_only_when") is None:
-        yield from (f"{raw.name} says read-only, and {what}" for what in _writes(claims))
+        yield from (f"{raw.name} declares read-only, and {what}" for what in _writes(claims))
     condition = claims.get("read_only_when")
     if condition is not None:
         try:
             require_schema(condition)
         except (SchemaFaultError, TypeError, ValueError) as fault:
             yield f"read_only_when of {raw.name} cannot be used: {fault}"
-    for word in ("timeout_s", "max_output_bytes"):
-        limit = claims.get(word)
+    for name in ("timeout_s", "max_output_bytes"):
+        limit = claims.get(name)
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit <= 0):
-            yield f"{word} of {raw.name} is {limit!r}, not a number above 0"
+            yield f"{name} of {raw.name} is {limit!r}, not a number above 0"
 
 
 def _writes(claims: Mapping[str, Any]) -> Iterator[str]:
@@ -132,12 +132,12 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def check_manifest(file: Path, tools: Mapping[str, RawTool], entry: str | None) -> Iterator[str]:
-    """Check that a manifest says what the loaded tools say.
+    """Check that a manifest agrees with the loaded tools.
 
     Args:
         file: The manifest.
         tools: The tools of one entry point.
-        entry: The value of that entry point; without it the tools are looked for by name.
+        entry: The value of that entry point; without it the tools are found by name.
     """
     try:
         document = json.loads(file.read_bytes())
@@ -149,24 +149,26 @@ def check_manifest(file: Path, tools: Mapping[str, RawTool], entry: str | None) 
     yield from (f"{finding.message} ({finding.where or file})" for finding in findings)
     if manifest is None:
         return
-    told = {
+    in_manifest = {
         tool["name"]: tool for tool in manifest.tools if (tool["entry"] == entry if entry else tool["name"] in tools)
     }
-    yield from (f"the manifest has no tool {name!r}" for name in tools if name not in told)
-    yield from (f"the manifest has the tool {name!r}, and the code has not" for name in told if name not in tools)
-    for name in told:
+    yield from (f"the manifest has no tool {name!r}" for name in tools if name not in in_manifest)
+    yield from (
+        f"the manifest has the tool {name!r}, and the code does not" for name in in_manifest if name not in tools
+    )
+    for name in in_manifest:
         if name in tools:
-            yield from _untrue(told[name], tools[name])
+            yield from _differences(in_manifest[name], tools[name])
 
 
-def _untrue(told: Mapping[str, Any], raw: RawTool) -> Iterator[str]:
+def _differences(in_manifest: Mapping[str, Any], raw: RawTool) -> Iterator[str]:
     spec = {**raw.spec, "inputSchema": raw.spec["inputSchema"]["json"], "outputSchema": output_schema(raw)}
-    words = {"description": "description", "input_schema": "inputSchema", "output_schema": "outputSchema"}
-    for word, key in {**words, "annotations": "annotations", "strands_cli": "strands_cli"}.items():
-        left, right = told.get(word) or None, json.loads(json.dumps(spec.get(key) or None, default=repr))
+    keys = {"description": "description", "input_schema": "inputSchema", "output_schema": "outputSchema"}
+    for field, key in {**keys, "annotations": "annotations", "strands_cli": "strands_cli"}.items():
+        left, right = in_manifest.get(field) or None, json.loads(json.dumps(spec.get(key) or None, default=repr))
         if left != right:
-            yield f"of {raw.name} the manifest says {word} {_short(left)}, and the code says {_short(right)}"
-    for number, example in enumerate(told.get("examples") or ()):
+            yield f"{field} of {raw.name} is {_short(left)} in the manifest, and {_short(right)} in the code"
+    for number, example in enumerate(in_manifest.get("examples") or ()):
         problem = first_problem(input_schema(raw), _mapping(example).get("input", example))
         if problem is not None:
             yield f"example {number} of {raw.name} in the manifest does not fit its input schema: {problem}"
@@ -186,19 +188,19 @@ def manifest_beside(top: Any) -> Path | None:
 
 
 def output_schema(raw: RawTool) -> Mapping[str, Any] | None:
-    """Return the JSON Schema of a tool's answers, or None where it promises nothing."""
+    """Return the JSON Schema of a tool's answers, or None without one."""
     schema = raw.spec.get("outputSchema")
     inner = schema.get("json", schema) if isinstance(schema, Mapping) else None
     return inner if isinstance(inner, Mapping) else None
 
 
 def check_shape(answer: Any, tool_use_id: str) -> Iterator[str]:
-    """Check that an answer is a result as the SDK has it."""
+    """Check that an answer has the form of the SDK's tool results."""
     if not isinstance(answer, Mapping):
         yield f"the answer is {type(answer).__name__}, not an object with toolUseId, status and content"
         return
     if answer.get("toolUseId") != tool_use_id:
-        yield f"toolUseId is {answer.get('toolUseId')!r}, not that of the call, {tool_use_id!r}"
+        yield f"toolUseId is {answer.get('toolUseId')!r}, not {tool_use_id!r}, that of the call"
     if answer.get("status") not in ("success", "error"):
         yield f"status is {answer.get('status')!r}, not 'success' or 'error'"
     content = answer.get("content")
@@ -209,22 +211,22 @@ def check_shape(answer: Any, tool_use_id: str) -> Iterator[str]:
         if not isinstance(block, Mapping) or len(block) != 1 or next(iter(block)) not in _KINDS:
             yield f"{str(block)[:80]!r} is not a block with one of {', '.join(_KINDS)}"
         elif "text" in block and not isinstance(block["text"], str):
-            yield f"a text block holds {type(block['text']).__name__}"
+            yield f"a text block contains {type(block['text']).__name__}"
 
 
 def check_json(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Check that an answer comes back from JSON as it went in."""
+    """Check that JSON preserves an answer."""
     for block in answer["content"]:
         try:
             plain = encode(block) if "json" not in block and "text" not in block else block
             if json.loads(json.dumps(plain, allow_nan=False)) != plain:
-                yield f"{str(block)[:80]!r} does not come back from JSON as it was (tuples, keys that are no text?)"
+                yield f"{str(block)[:80]!r} is changed by JSON (tuples, keys that are not text?)"
         except (TypeError, ValueError, RecursionError) as error:
             yield f"{str(block)[:80]!r} is not JSON: {error}"
 
 
 def check_size(answer: Mapping[str, Any], raw: RawTool) -> Iterator[str]:
-    """Check that text and JSON of an answer stay within what the tool says."""
+    """Check that text and JSON of an answer stay within the tool's limit."""
     plain = [block for block in answer["content"] if "text" in block or "json" in block]
     size = sum(len(json.dumps(block, ensure_ascii=False, default=repr).encode()) for block in plain)
     if size > (limit := output_bytes_of(raw.claims)):

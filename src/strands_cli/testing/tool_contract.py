@@ -1,4 +1,4 @@
-"""What every tool must do, as tests that its author gets by saying two things: the tool, and examples of its input."""
+"""The contract of every tool, as tests; an author only names the tool and examples of its input."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from strands_cli.testing.standard_tests import require_standard_tests, skip, sta
 
 
 class ToolContract:
-    """The standard tests of a tool; derive from it, in a class whose name begins with `Test`, and say two things.
+    """The standard tests of a tool; derive from it, in a class whose name begins with `Test`, and set two attributes.
 
     A standard test may be overridden only by one that is decorated with `@contract_exception("why")`.
 
     Attributes:
-        tool: The plugin: the value of its entry point (`"package.module:attribute"`), or the object this stands for.
+        tool: The plugin: the value of its entry point (`"package.module:attribute"`), or the object that it refers to.
         examples: Valid inputs, as objects or `Example`s; of a plugin with several tools a mapping from each name to
-            such a list. Two different ones let the test of concurrent calls see answers that are mixed up.
-        config: The configuration that a workflow would give it.
+            such a list. Two different examples let the test of concurrent calls find mixed-up answers.
+        config: The configuration, as in a workflow.
     """
 
     tool: Any = None
@@ -43,32 +43,32 @@ class ToolContract:
     _rehearsed: ClassVar[Rehearsal | None] = None
 
     def __init_subclass__(cls, **keywords: Any) -> None:
-        """Refuse a class that silently does without a standard test."""
+        """Refuse a class that overrides a standard test without a reason."""
         super().__init_subclass__(**keywords)
         require_standard_tests(ToolContract, cls)
         cls._rehearsed = None
 
     def prepare(self, workspace: Path) -> None:
-        """Put into a fresh workspace what the examples need; it is the current directory of the calls."""
+        """Write the files that the examples need into a fresh workspace, the current directory of the calls."""
 
-    # -- what it says of itself
+    # -- its declarations
 
     @standard
     def test_it_loads(self) -> Iterator[str]:
-        """It loads and holds at least one tool.
+        """It loads and has at least one tool.
 
-        If it fails: import the module by hand and correct what it raises; the forms of a tool are in the reference of
-        tools.
+        If it fails: import the module by hand and fix what it raises; the reference of tools lists the forms that a
+        tool may have.
         """
         rehearsal = self._rehearsal()
         if rehearsal.problem is not None:
             yield f"it does not load: {rehearsal.problem}"
         elif not rehearsal.alone.tools:
-            yield "it holds no tool"
+            yield "it has no tool"
 
     @standard
     def test_its_names_can_be_called(self) -> Iterator[str]:
-        """Each name is one that models, workflows and policies can say.
+        """Each name can be used by models, workflows and policies.
 
         If it fails: use lower-case letters, digits and `_`, at most 64, a letter first, and the same name in the
         entry point, in the spec and for the function.
@@ -79,17 +79,17 @@ class ToolContract:
 
     @standard
     def test_its_descriptions_tell_the_model(self) -> Iterator[str]:
-        """Each tool has a description, in characters that a person sees too.
+        """Each tool has a description, in characters that a person can see.
 
-        If it fails: say what the tool does, when to use it and what it answers; take out control, direction and
-        zero-width characters, with which a text can say one thing to a person and another to a model.
+        If it fails: describe what the tool does, when to use it and what it answers; remove control, direction and
+        zero-width characters, which can show a person another text than the model reads.
         """
         for raw in self._loaded().alone.tools.values():
             yield from checks.check_description(raw)
 
     @standard
     def test_its_input_schemas_compile(self) -> Iterator[str]:
-        """Each input schema is a JSON Schema (2020-12) of an object, whose references lead somewhere inside it.
+        """Each input schema is a JSON Schema (2020-12) of an object, whose references resolve inside it.
 
         If it fails: correct the schema at the place named; write `"type": "object"` at its top.
         """
@@ -100,9 +100,9 @@ class ToolContract:
     def test_its_input_schemas_refuse_wrong_types(self) -> Iterator[str]:
         """Each property refuses something.
 
-        If it fails: give the property a `type`, an `enum` or a `$ref`; for an `@tool` function, a type annotation.
+        If it fails: add to the property a `type`, an `enum` or a `$ref`; for an `@tool` function, a type annotation.
         """
-        for raw in self._sound().alone.tools.values():
+        for raw in self._valid().alone.tools.values():
             yield from checks.check_strictness(raw)
 
     @standard
@@ -112,10 +112,10 @@ class ToolContract:
         If it fails: correct the example or the schema; `examples` of a plugin with several tools is a mapping from each
         name to a list.
         """
-        tools = self._sound().alone.tools
+        tools = self._valid().alone.tools
         examples = self._examples(tools)
         yield from (f"there is no example of {name}" for name in tools if not examples.get(name))
-        yield from (f"there are examples of {name!r}, which it does not hold" for name in examples if name not in tools)
+        yield from (f"there are examples of {name!r}, which it does not have" for name in examples if name not in tools)
         for name, raw in tools.items():
             for example in examples.get(name, ()):
                 problem = checks.input_problem(raw, example.input)
@@ -124,19 +124,19 @@ class ToolContract:
 
     @standard
     def test_its_hints_are_given_and_agree(self) -> Iterator[str]:
-        """Each tool says whether it is read-only and destructive, and its statements do not contradict each other.
+        """Each tool declares whether it is read-only and destructive, and its hints are consistent.
 
         If it fails: set `readOnlyHint` and `destructiveHint` (or `@tool_metadata(read_only=..., destructive=...)`).
-        What is not said is unknown, and then a person is asked before every call.
+        A missing hint is unknown, and then a person is asked before every call.
         """
         for raw in self._loaded().alone.tools.values():
             yield from checks.check_hints(raw)
 
     @standard
     def test_its_manifest_says_what_the_code_says(self) -> Iterator[str]:
-        """The manifest beside the code tells name, description, schemas and hints as the loaded tools do.
+        """The manifest beside the code has the name, description, schemas and hints of the loaded tools.
 
-        If it fails: run `strands plugin manifest --write`. A tool that is not what its manifest says is refused.
+        If it fails: run `strands plugin manifest --write`. A tool that differs from its manifest is refused.
         """
         rehearsal = self._loaded()
         file = checks.manifest_beside(top_of(self._plugin()))
@@ -147,7 +147,7 @@ class ToolContract:
 
     @standard
     def test_importing_it_changes_nothing(self) -> Iterator[str]:
-        """Importing its module in a fresh process prints nothing, starts no thread and leaves the process as it was.
+        """Importing its module in a fresh process prints nothing, starts no thread and changes no state of the process.
 
         If it fails: move what the module does at its top level into the function that needs it.
         """
@@ -157,14 +157,14 @@ class ToolContract:
             skip("its module cannot be imported by name in another process")
         yield from check_import(name)
 
-    # -- what its calls answer
+    # -- the answers of its calls
 
     @standard
     def test_a_call_does_not_raise(self) -> Iterator[str]:
-        """A call of an example returns, and nothing like SystemExit or StopIteration comes out of it.
+        """A call of an example returns, and raises nothing, not even SystemExit or StopIteration.
 
         If it fails: catch what can go wrong and return a result with the status `error` and a text that the model
-        can act on; keep `sys.exit` and `next()` without a default out of tools.
+        can act on; do not use `sys.exit`, or `next()` without a default, in tools.
         """
         for scene in self._scenes():
             for outcome in (scene.first, scene.second):
@@ -174,13 +174,13 @@ class ToolContract:
 
     @standard
     def test_a_call_answers_in_time(self) -> Iterator[str]:
-        """A call of an example answers within `timeout_s` (120 seconds where the tool does not say).
+        """A call of an example answers within `timeout_s` (120 seconds by default).
 
-        If it fails: give what the tool waits for a shorter time limit than its own, or state a longer `timeout_s`.
+        If it fails: set a shorter time limit for what the tool waits for, or declare a longer `timeout_s`.
         """
         for scene in self._scenes():
             if scene.first.late or scene.second.late:
-                yield f"{scene.title} gave no answer within {scene.limit:g} s"
+                yield f"{scene.title} did not answer within {scene.limit:g} s"
 
     @standard
     def test_an_answer_is_a_result(self) -> Iterator[str]:
@@ -193,9 +193,9 @@ class ToolContract:
 
     @standard
     def test_an_answer_is_json(self) -> Iterator[str]:
-        """The content of an answer comes back from JSON as it went in.
+        """JSON preserves the content of an answer.
 
-        If it fails: turn dates, decimals, sets, tuples and objects into texts, numbers, lists and mappings with text
+        If it fails: convert dates, decimals, sets, tuples and objects into texts, numbers, lists and mappings with text
         keys, and NaN into null.
         """
         for scene in self._scenes(shaped=True):
@@ -203,9 +203,9 @@ class ToolContract:
 
     @standard
     def test_an_answer_keeps_to_its_size(self) -> Iterator[str]:
-        """An answer has at most `max_output_bytes` (65536 where the tool does not say); more would be cut.
+        """An answer has at most `max_output_bytes` (65536 by default); more would be cut.
 
-        If it fails: answer in parts (an offset and a limit as inputs), or state a larger `max_output_bytes`.
+        If it fails: answer in parts (an offset and a limit as inputs), or declare a larger `max_output_bytes`.
         """
         for scene in self._scenes(shaped=True):
             raw = self._loaded().alone.tools[scene.tool]
@@ -223,50 +223,52 @@ class ToolContract:
 
     @standard
     def test_the_examples_give_what_is_expected(self) -> Iterator[str]:
-        """Each example comes to the status and to the answer that it says.
+        """Each example returns its expected status and answer.
 
-        If it fails: correct the tool or the example; an example that shall fail is `Example(..., status="error")`.
+        If it fails: correct the tool or the example; an example that should fail is `Example(..., status="error")`.
         """
         for scene in self._scenes(shaped=True):
             yield from scene.check_expected()
 
     @standard
     def test_a_second_call_answers_like_the_first(self) -> Iterator[str]:
-        """The same call once more, in an equal workspace, comes to the same status.
+        """The same call a second time, in an equal workspace, returns the same status.
 
-        If it fails: keep nothing from one call that the next one trips over; close files and connections.
+        If it fails: keep no state from one call that disturbs the next one; close files and connections.
         """
         for scene in self._scenes(shaped=True):
             yield from check_same(scene)
 
     @standard
     def test_concurrent_calls_do_not_mix(self) -> Iterator[str]:
-        """Calls at the same time answer each for itself, as parallel steps make them.
+        """Concurrent calls, as parallel steps make them, do not affect each other's answers.
 
-        If it fails: keep what belongs to one call in local variables, not in the module or on the instance.
+        If it fails: keep the state of one call in local variables, not in the module or on the instance.
         """
         scenes = [scene for scene in self._scenes(shaped=True) if scene.second.in_shape]
-        # What changes something may well come to another answer when it is done twice in one place.
+        # A call that changes something may return another answer when it is repeated in one place.
         tools = self._loaded().alone.tools
-        yield from check_concurrent(*self._means(), [one for one in scenes if is_repeatable(tools[one.tool])])
+        yield from check_concurrent(
+            *self._plugin_config_and_prepare(), [one for one in scenes if is_repeatable(tools[one.tool])]
+        )
 
     @standard
     def test_a_cancelled_call_ends(self) -> Iterator[str]:
-        """A call that is cancelled ends within a second, and the next call is served.
+        """A call that is cancelled ends within a second, and the next call is answered.
 
-        If it fails: let `asyncio.CancelledError` through (`except Exception`, not a bare `except`), and give what runs
-        in threads a look at `strands_cli["cancel"]`.
+        If it fails: let `asyncio.CancelledError` through (`except Exception`, not a bare `except`), and check
+        `strands_cli["cancel"]` in code that runs in threads.
         """
-        yield from cancelled(*self._means(), self._scenes(shaped=True))
+        yield from cancelled(*self._plugin_config_and_prepare(), self._scenes(shaped=True))
 
     @standard
     def test_bad_input_is_an_error_result(self) -> Iterator[str]:
         """Input that the schema refuses is a result with the status `error`, not an exception and not a success.
 
         If it fails: check the input at the start of the tool, since a plain Strands agent does not do so for a module
-        tool, and say in the error which field is wrong.
+        tool, and name the wrong field in the error.
         """
-        yield from refusals(*self._means(), self._scenes(shaped=True))
+        yield from refusals(*self._plugin_config_and_prepare(), self._scenes(shaped=True))
 
     @standard
     def test_an_agent_can_call_it(self) -> Iterator[str]:
@@ -275,24 +277,24 @@ class ToolContract:
         If it fails: the message says what the check or the agent's loop did not accept; compare the direct call.
         """
         self._named()
-        yield from results_by_agent(*self._means(), self._scenes(shaped=True))
+        yield from results_by_agent(*self._plugin_config_and_prepare(), self._scenes(shaped=True))
 
     @standard
     def test_a_plain_agent_can_call_it(self) -> Iterator[str]:
         """A plain Strands agent makes the same call, with nothing of strands-cli in the invocation state.
 
-        If it fails: read `strands_cli` from the keywords with `.get()`, and do without where it is absent.
+        If it fails: read `strands_cli` from the keywords with `.get()`, and work without it if it is absent.
         """
         self._named()
-        yield from results_by_plain_agent(*self._means(), self._scenes(shaped=True))
+        yield from results_by_plain_agent(*self._plugin_config_and_prepare(), self._scenes(shaped=True))
 
-    # -- what its calls do besides
+    # -- the side effects of its calls
 
     @standard
     def test_a_call_prints_nothing(self) -> Iterator[str]:
         """A call writes nothing to standard output, which belongs to the program that runs the workflow.
 
-        If it fails: put what the model shall read into the result, and what people shall read into `logging`.
+        If it fails: put text for the model into the result, and text for people into `logging`.
         """
         for scene in self._scenes():
             if scene.traces.printed:
@@ -300,56 +302,56 @@ class ToolContract:
 
     @standard
     def test_a_call_leaves_no_thread(self) -> Iterator[str]:
-        """When the calls are over and the tool is closed, no thread goes on.
+        """When the calls are over and the tool is closed, no thread continues.
 
         If it fails: join the threads that a call starts; stop those of a class in its `close()`.
         """
-        yield from (f"the thread {name!r} goes on" for name in self._loaded().threads)
+        yield from (f"the thread {name!r} continues" for name in self._loaded().threads)
 
     @standard
     def test_a_call_leaves_the_process_as_it_was(self) -> Iterator[str]:
         """A call changes neither the current directory nor `sys.path` nor the environment.
 
-        If it fails: use absolute paths in place of `os.chdir`, and give a child process its `env=`.
+        If it fails: use absolute paths instead of `os.chdir`, and pass `env=` to a child process.
         """
         for scene in self._scenes():
             yield from (f"{scene.title} changed {what}" for what in scene.traces.changed)
 
     @standard
     def test_a_read_only_call_writes_nothing(self) -> Iterator[str]:
-        """A tool that says `readOnlyHint` leaves every file of its workspace as it was.
+        """A tool with `readOnlyHint` changes no file of its workspace.
 
-        If it fails: say `readOnlyHint: false`, for read-only tools are called without asking; or do not write.
+        If it fails: set `readOnlyHint: false`, since read-only tools are called without asking; or do not write.
         """
         for scene in self._scenes():
             if scene.traces.written and reads_only(self._loaded().alone.tools[scene.tool], scene.example.input):
-                yield f"{scene.title} says read-only and wrote {', '.join(scene.traces.written)}"
+                yield f"{scene.title} is declared read-only and wrote {', '.join(scene.traces.written)}"
 
     @standard
     def test_it_can_be_closed(self) -> Iterator[str]:
-        """At the end of a run it lets go of what it holds without an error.
+        """At the end of a run it releases its resources without an error.
 
-        If it fails: make `close()`, `aclose()` or `cleanup()` safe to call whatever was used before.
+        If it fails: make `close()`, `aclose()` or `cleanup()` safe to call in every state.
         """
         yield from self._loaded().closing
 
-    # -- how the tests get there
+    # -- shared by the tests
 
     def _plugin(self) -> Any:
-        """Return `tool` as it was written: a function or a `@tool` as a class attribute must not become a method."""
+        """Return `tool` unchanged: a function or a `@tool` as a class attribute must not become a method."""
         found = inspect.getattr_static(self, "tool")
         if isinstance(found, staticmethod):
             return found.__func__
         return self.tool if isinstance(found, (property, functools.cached_property)) else found
 
     def _examples(self, names: Iterable[str]) -> Mapping[str, tuple[Example, ...]]:
-        given, names = self.examples, list(names)
-        if isinstance(given, Mapping):
-            return {name: _as_examples(some) for name, some in given.items()}
-        return {names[0]: _as_examples(given)} if len(names) == 1 else {}
+        examples, names = self.examples, list(names)
+        if isinstance(examples, Mapping):
+            return {name: _as_examples(some) for name, some in examples.items()}
+        return {names[0]: _as_examples(examples)} if len(names) == 1 else {}
 
     def _rehearsal(self) -> Rehearsal:
-        """Return what all calls came to; they are made once for all tests of a class."""
+        """Return the outcomes of all calls, which are made once for all tests of a class."""
         if type(self)._rehearsed is None:
             type(self)._rehearsed = rehearse(self._plugin(), self.config, self._examples, self.prepare)
         rehearsal = type(self)._rehearsed
@@ -362,7 +364,7 @@ class ToolContract:
             skip("it does not load: see test_it_loads")
         return rehearsal
 
-    def _sound(self) -> Rehearsal:
+    def _valid(self) -> Rehearsal:
         rehearsal = self._loaded()
         if any(list(checks.check_schema(raw)) for raw in rehearsal.alone.tools.values()):
             skip("its schema cannot be used: see test_its_input_schemas_compile")
@@ -374,19 +376,19 @@ class ToolContract:
             skip("it has no name that can be called: see test_its_names_can_be_called")
 
     def _scenes(self, *, answered: bool = False, shaped: bool = False) -> list[Scene]:
-        """Return the scenes, or those that answered (in the shape of a result); what did not has a test of its own."""
-        scenes = self._sound().scenes
+        """Return the scenes, or only those that answered (in the form of a result); other tests report the rest."""
+        scenes = self._valid().scenes
         if not scenes:
-            skip("there is no call to look at: see test_its_examples_fit")
-        kept = [scene for scene in scenes if not shaped or scene.first.in_shape]
-        kept = [scene for scene in kept if not (answered or shaped) or scene.first.answered]
-        if not kept:
+            skip("there is no call to check: see test_its_examples_fit")
+        chosen = [scene for scene in scenes if not shaped or scene.first.in_shape]
+        chosen = [scene for scene in chosen if not (answered or shaped) or scene.first.answered]
+        if not chosen:
             skip("no call answered: see test_a_call_does_not_raise, ..._answers_in_time and test_an_answer_is_a_result")
-        return kept
+        return chosen
 
-    def _means(self) -> tuple[Any, Mapping[str, Any], Any]:
+    def _plugin_config_and_prepare(self) -> tuple[Any, Mapping[str, Any], Any]:
         return self._plugin(), self.config, self.prepare
 
 
-def _as_examples(given: Sequence[Any]) -> tuple[Example, ...]:
-    return tuple(one if isinstance(one, Example) else Example(one) for one in given)
+def _as_examples(examples: Sequence[Any]) -> tuple[Example, ...]:
+    return tuple(one if isinstance(one, Example) else Example(one) for one in examples)
