@@ -1,4 +1,4 @@
-"""The options that several commands share, made from `RunRequest`, and the decorator that adds them to a command."""
+"""The options that several commands share, made from `RunRequest`, and the one seam that gives them to a command."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from strands_cli.planning import RunRequest, default_of, options
 SPEC = Annotated[str, typer.Argument(metavar="SPEC", help="Workflow file; `-` reads standard input.")]
 RUN = Annotated[str, typer.Argument(metavar="RUN", help="The run's id, as `strands runs list` shows it.")]
 
-# The types that typer reads for fields of the request whose own type a command line cannot express.
+# What typer reads where a field of the request has a type that no command line has.
 _TYPED: dict[str, Any] = {"variables": list[str], "values": list[Path], "allow": list[str]}
 
 Command = Callable[..., int]
@@ -35,7 +35,7 @@ class Log(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunFlags:
-    """How a run is shown: each field is an option of every command that starts or continues a run."""
+    """How a run is shown: each field is an option of every command that starts one or continues one."""
 
     events: Annotated[
         str | None, typer.Option("--events", metavar="FILE", help="Write events as JSON Lines; `-`: stdout.")
@@ -43,24 +43,24 @@ class RunFlags:
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False
     trace: Annotated[bool, typer.Option("--trace", help="Write the run's trace beside the artifacts.")] = False
     log: Annotated[
-        Log, typer.Option("--log", help="Format of stderr: `text` for a person, `json` one object per line.")
+        Log, typer.Option("--log", help="What stderr is: `text` for a person, `json` one object a line.")
     ] = Log.TEXT
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show what models write and what the SDK logs.")] = (
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show what models say and what the SDK logs.")] = (
         False
     )
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")] = False
 
     def require_one_result(self) -> None:
-        """Check that at most one option writes to stdout.
+        """Check that only one thing goes to stdout.
 
         Raises:
-            UsageError: Two options do.
+            UsageError: two do.
         """
         if self.as_json and self.events == "-":
-            raise UsageError("--json and --events - both write to stdout", fix="write the events to a file")
+            raise UsageError("--json and --events - both want stdout", fix="write the events to a file")
 
     def logged(self) -> AbstractContextManager[None]:
-        """Write stderr in the chosen format while the command runs."""
+        """Write the log to stderr in the form that was chosen while the command works."""
         if self.log is Log.TEXT:
             return nullcontext()
         from strands_cli.cli.terminal import json_stderr
@@ -68,7 +68,7 @@ class RunFlags:
         return json_stderr()
 
     def placed(self) -> RunFlags:
-        """Return the flags with an absolute path for events."""
+        """Return the flags with a path that does not depend on the working directory."""
         if self.events in (None, "-"):
             return self
         return dataclasses.replace(self, events=str(Path(self.events or "").absolute()))
@@ -76,7 +76,7 @@ class RunFlags:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The options of a request as typed, by field name."""
+    """The options of a request as they were typed, by the name of their field."""
 
     typed: Mapping[str, Any]
 
@@ -84,7 +84,7 @@ class Chosen:
         """Return the request of a new run.
 
         Raises:
-            UsageError: An input cannot be read.
+            UsageError: an input cannot be read.
         """
         from strands_cli.cli.commands.input_options import read_values, read_variables
         from strands_cli.cli.terminal import say
@@ -94,7 +94,7 @@ class Chosen:
         return RunRequest(**fields, tell=say)
 
     def again(self) -> Chosen:
-        """Return the options that commands for a stored run accept, without the directory of artifacts."""
+        """Return what commands that continue a stored run let a person change, except where artifacts go."""
         return Chosen(
             {name: value for name, value in self.typed.items() if options()[name].again and name != "out_dir"}
         )
@@ -107,14 +107,14 @@ class Chosen:
         changes = {
             name: value.absolute() if isinstance(value, Path) else value for name, value in self.typed.items() if value
         }
-        # A detached run stays detached, so that its questions wait, except that a person at a terminal can be asked.
+        # A run that was detached stays detached, so that its questions wait; but a person at a terminal can be asked.
         if is_interactive():
             changes.setdefault("detach", False)
         return {**changes, "runs_dir": load_settings(runs_dir=changes.get("runs_dir")).runs_dir, "tell": say}
 
 
 def option_of(name: str, *, again: bool = False) -> Any:
-    """Return the typer option for one field of the request; `again` is for commands that continue a stored run."""
+    """Return what typer reads for one field of the request; `again` is for commands that continue a stored run."""
     one, types = options()[name], get_type_hints(RunRequest, localns={"ToolRecord": Any})
     kind = _TYPED.get(name, types[name] | None if again and name == "out_dir" else types[name])
     text = (one.help_again if again else None) or one.help
@@ -128,9 +128,9 @@ NO_PLUGINS, TRACE_HOOKS = option_of("no_plugins"), option_of("trace_hooks")
 def with_run_options(
     *, again: bool = False, without: Sequence[str] = (), only: Sequence[str] = ()
 ) -> Callable[[Command], Command]:
-    """Add options to a command: those of the request for the parameter `chosen`, and those of each dataclass parameter.
+    """Put options where a command has the parameter `chosen` (those of the request) or one whose type is a dataclass.
 
-    Typer reads the changed signature and finds each option in it; the command gets one value per parameter.
+    Typer reads the signature, so it finds each option as if it were written there; the command gets one value.
 
     Args:
         again: The command continues a stored run, so that options stay unset unless they are typed.
@@ -141,7 +141,7 @@ def with_run_options(
     names = [name for name in (only or every) if name not in without]
     request = [_parameter(name, option_of(name, again=again), _default(name, again=again)) for name in names]
 
-    def decorate(command: Command) -> Command:
+    def around(command: Command) -> Command:
         signature = inspect.signature(command, eval_str=True)
         groups: dict[str, tuple[Callable[..., Any], list[inspect.Parameter]]] = {
             one.name: (one.annotation, _fields_of(one.annotation))
@@ -167,7 +167,7 @@ def with_run_options(
         called.__annotations__ = {one.name: one.annotation for one in parameters}
         return called
 
-    return decorate
+    return around
 
 
 def _fields_of(group: Any) -> list[inspect.Parameter]:
