@@ -264,7 +264,7 @@ def test_pytest_collects_the_class_and_reports_each_test(plugin: Plugin) -> None
     assert done.returncode == 1
     assert f"1 failed, {len(TESTS) - 2} passed, 1 skipped" in done.stdout, done.stdout
     assert "exception to the contract: people wait for it" in done.stdout
-    assert "What to do: put what the model shall read into the result" in done.stdout
+    assert "What to do: put text for the model into the result" in done.stdout
     assert "Traceback" not in done.stdout
     assert "standard.py" not in done.stdout.replace("testing/standard_tests.py:", "")
 
