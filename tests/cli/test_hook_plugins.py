@@ -298,12 +298,13 @@ def test_no_plugins_leaves_out_those_of_the_users_file_and_says_so(folder: Folde
 
 def test_each_call_of_a_hook_is_traced_on_stderr(folder: Folder) -> None:
     echoing(folder, "a")
-    switch_on(folder, hook_plugin(folder, "strands-hooks-no", deciding("allow", "strands_decide_call")))
+    registering = "@hookimpl\ndef strands_register_tools(context):\n    return []\n"
+    body = registering + deciding("allow", "strands_decide_call")
+    switch_on(folder, hook_plugin(folder, "strands-hooks-no", body))
     ran = folder.strands("run", "flow.yaml", "--trace-hooks", "--json")
     assert ran.code == 0
     assert ran.document["status"] == "completed"
-    assert re.search(r"\bstrands_register_tools\(\) \w+ core: ", ran.err)
-    assert re.search(r"\bstrands_allow_tool\(echo\) \w+ core: allow \(.+\), ", ran.err)
+    assert re.search(r"\bstrands_register_tools\(\) \w+ strands-hooks-no: ", ran.err)
     assert re.search(r"\bstrands_decide_call\(echo\) \w+ strands-hooks-no: allow \(because of echo\), ", ran.err)
     for command in (["list-tools"], ["plan", "flow.yaml"], ["tools", "run", "echo", "--input", '{"text": "a"}']):
         assert "strands_register_tools() " in folder.strands(*command, "--trace-hooks").err, command
