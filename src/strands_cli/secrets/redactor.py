@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 from urllib.parse import quote
 
 from strands_cli.provider_table import PROVIDERS
@@ -20,10 +20,14 @@ from strands_cli.secrets.personal_data import (
     without_personal_in,
 )
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
-    Record = TypeVar("Record", bound=DataclassInstance)
+class _DataClass(Protocol):
+    """Any data class."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+Record = TypeVar("Record", bound=_DataClass)
 
 MARK = "[secret]"
 # A shorter value would be found by chance in texts that have nothing to do with it.
