@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from python_exec_calls import PYTHON, call, refusal
 
+import strands_tool_kit
 from strands_tool_python_exec import _engine, _monty, engines
 from strands_tool_python_exec.python_exec import close
 
@@ -71,9 +72,9 @@ def test_each_result_says_which_engine_and_layers_were_in_force(every_way: str) 
 @pytest.mark.usefixtures("held")
 def test_where_the_kernel_gives_no_namespaces_it_holds_and_says_so() -> None:
     """In a user namespace that may have no further ones, as in many containers."""
-    sources = str(Path(_engine.__file__).parent.parent)
+    sources = [str(Path(str(package.__file__)).parent.parent) for package in (_engine, strands_tool_kit)]
     code = (
-        f"import json, sys; sys.path.insert(0, {sources!r})\n"
+        f"import json, sys; sys.path[:0] = {sources!r}\n"
         "from strands_tool_python_exec.engines import engines\n"
         "from strands_tool_python_exec.python_exec import close, python_exec\n"
         "answer = python_exec({'toolUseId': 'u', 'input': {'code': '6 * 7'}})['content'][-1]['json']\n"
