@@ -176,7 +176,8 @@ def test_a_committed_manifest_that_has_drifted_ends_the_build(project: Project) 
     project.write()
     project.commit(description="Delete everything.")
     said = project.build("wheel", code=1)
-    assert 'the manifest says "Delete everything.", the code says "Count the words' in said
+    assert "error[manifest-drift]" in said
+    assert '"Delete everything."' in said
     assert "(/tools/0/description)" in said
     assert "fix: strands plugin manifest --write" in said
     assert "Traceback" not in said
@@ -186,7 +187,8 @@ def test_a_committed_manifest_that_has_drifted_ends_the_build(project: Project) 
 def test_what_is_not_literal_is_imported_only_where_the_author_allows_it(project: Project) -> None:
     project.write("function")
     said = project.build("wheel", code=1)
-    assert "what 'count_words' is cannot be read from its source: it must be imported" in said
+    assert "error[bad-plugin]" in said
+    assert "'count_words'" in said
     assert "[tool.hatch.build.hooks.strands-tools] import = true" in said
     assert "Traceback" not in said
     project.write("function", "import = true\n")
@@ -208,12 +210,12 @@ def test_an_editable_build_is_checked_and_gets_nothing(project: Project) -> None
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ("imports = true", "there is no option 'imports' of strands-tools"),
-        ('import = "yes"', "the option 'import' of strands-tools is 'yes', not of type bool"),
-        ("[tool.hatch.build.hooks.strands-tools.tools.words]\nfamily = 'x'", "tools.words: there is no such tool"),
+        ("imports = true", "'imports'"),
+        ('import = "yes"', "'import'"),
+        ("[tool.hatch.build.hooks.strands-tools.tools.words]\nfamily = 'x'", "error[bad-plugin]: tools.words: "),
         (
             "[tool.hatch.build.hooks.strands-tools.tools.count_words]\ndescription = 'x'",
-            "tools.count_words.description: only the code says that",
+            "error[bad-plugin]: tools.count_words.description: ",
         ),
         ("[tool.hatch.build.hooks.strands-tools.tools.count_words]\nfamily = 3", "family"),
     ],
@@ -228,7 +230,9 @@ def test_a_wrong_option_is_told(options: str, words: str, project: Project) -> N
 def test_a_project_that_cannot_be_read_is_told(project: Project) -> None:
     project.write(name="words")
     said = project.build("wheel", code=1)
-    assert "the entry point 'words' loads a tool that calls itself 'count_words'" in said
+    assert "error[bad-plugin]" in said
+    assert "'words'" in said
+    assert "'count_words'" in said
     (project.package / "__init__.py").write_text("def (")
     said = project.build("wheel", code=1)
     assert "__init__.py:1" in said
