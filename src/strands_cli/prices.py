@@ -47,8 +47,12 @@ class Price:
             return None
         if not self.cache_beside_input:
             uncached = max(0, uncached - read - written)
-        parts = (uncached * self.input, usage.output_tokens * self.output,
-                 read * (self.cache_read or 0.0), written * (self.cache_write or 0.0))  # fmt: skip
+        parts = (
+            uncached * self.input,
+            usage.output_tokens * self.output,
+            read * (self.cache_read or 0.0),
+            written * (self.cache_write or 0.0),
+        )
         return sum(parts) / 1_000_000
 
 
@@ -112,8 +116,9 @@ def _problems(name: str, entry: Any) -> list[str]:
     wrong += [f"{name}: `{kind}` is missing" for kind in ("input", "output") if kind not in entry]
     return wrong + [
         f"{name}: `{kind}` is not a number of dollars: {entry[kind]!r}"
-        for kind in _KINDS if kind in entry and not _is_amount(entry[kind])
-    ]  # fmt: skip
+        for kind in _KINDS
+        if kind in entry and not _is_amount(entry[kind])
+    ]
 
 
 def _is_amount(value: Any) -> bool:

@@ -172,8 +172,9 @@ def _joined(
     require_callable(plan, toolbox)
     recordings = {
         str(agent.recording): _recording(agent.recording, plan.files)
-        for agent in plan.agents.values() if agent.recording
-    }  # fmt: skip
+        for agent in plan.agents.values()
+        if agent.recording
+    }
     live = [agent for agent in plan.agents.values() if agent.model.provider != "replay"]
     models = {agent.id: model_of(agent.model, plan.hooks) for agent in live}
     # A tool's own recording has keys without the call's prefix; one of the outer workflow has the whole keys.

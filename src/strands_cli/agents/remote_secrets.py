@@ -13,8 +13,14 @@ from strands_cli.secrets import MAX_BYTES, SecretFault, SecretReference
 _CONNECT_S, _READ_S, _ATTEMPTS = 5, 10, 3
 _SERVICES = {"secrets_manager": "secretsmanager", "ssm": "ssm"}
 _NOT_THERE = ("ResourceNotFoundException", "ParameterNotFound", "ParameterVersionNotFound")
-_DENIED = ("AccessDeniedException", "AccessDenied", "UnrecognizedClientException", "ExpiredTokenException",
-           "InvalidClientTokenId", "InvalidSignatureException")  # fmt: skip
+_DENIED = (
+    "AccessDeniedException",
+    "AccessDenied",
+    "UnrecognizedClientException",
+    "ExpiredTokenException",
+    "InvalidClientTokenId",
+    "InvalidSignatureException",
+)
 
 
 class RemoteSecrets:

@@ -27,9 +27,20 @@ class Plain:
 UNKNOWN, FOREIGN, PLAIN = Unknown(), Foreign(), Plain()
 # The value of a literal or of an operator is not a tool.
 _VALUES = (
-    ast.Constant, ast.Dict, ast.List, ast.Set, ast.Tuple, ast.JoinedStr, ast.Lambda, ast.ListComp, ast.DictComp,
-    ast.SetComp, ast.GeneratorExp, ast.Compare, ast.UnaryOp,
-)  # fmt: skip
+    ast.Constant,
+    ast.Dict,
+    ast.List,
+    ast.Set,
+    ast.Tuple,
+    ast.JoinedStr,
+    ast.Lambda,
+    ast.ListComp,
+    ast.DictComp,
+    ast.SetComp,
+    ast.GeneratorExp,
+    ast.Compare,
+    ast.UnaryOp,
+)
 _BLOCKS = (ast.If, ast.Try, ast.With, ast.For, ast.While, ast.AsyncFor, ast.AsyncWith, ast.TryStar, ast.Match)
 
 

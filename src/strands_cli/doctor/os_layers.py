@@ -106,9 +106,12 @@ def _probe() -> Mapping[str, Any] | str:
     """Return the answers of the kernel to a probe in a child process, or the reason why the probe failed."""
     try:
         ran = subprocess.run(  # noqa: S603 - our own program
-            [sys.executable, "-I", "-S", "-c", _PROBE], stdin=subprocess.DEVNULL, capture_output=True,
-            timeout=PROBE_SECONDS, check=False,
-        )  # fmt: skip
+            [sys.executable, "-I", "-S", "-c", _PROBE],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PROBE_SECONDS,
+            check=False,
+        )
         answers = json.loads(ran.stdout)
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         return f"the probe did not answer: {type(error).__name__}"

@@ -211,8 +211,20 @@ class SqliteJournal:
     def _columns(self, row: Row, text: str, detail: str) -> tuple[Any, ...]:
         output, output_file = (None, None) if row.output is None else self._store_output(text)
         usage = _json({name: getattr(row.usage, name) for name in Usage.__slots__})
-        return (row.key, row.kind, row.status, row.digest, row.attempt, output, output_file, usage, row.cost,
-                detail, row.started_at, row.ended_at)  # fmt: skip
+        return (
+            row.key,
+            row.kind,
+            row.status,
+            row.digest,
+            row.attempt,
+            output,
+            output_file,
+            usage,
+            row.cost,
+            detail,
+            row.started_at,
+            row.ended_at,
+        )
 
     def _store_output(self, text: str) -> tuple[str | None, str | None]:
         """Return the output as text, or the name of the file for a large one."""
@@ -242,11 +254,18 @@ class SqliteJournal:
             if output_file is not None:
                 output = self._read_output(output_file)
             return Row(
-                key=key, kind=kind, status=status, digest=digest, attempt=attempt,
+                key=key,
+                kind=kind,
+                status=status,
+                digest=digest,
+                attempt=attempt,
                 output=None if output is None else json.loads(output),
-                usage=_read_usage(usage), cost=cost, detail=json.loads(detail) if detail != "{}" else {},
-                started_at=started_at, ended_at=ended_at,
-            )  # fmt: skip
+                usage=_read_usage(usage),
+                cost=cost,
+                detail=json.loads(detail) if detail != "{}" else {},
+                started_at=started_at,
+                ended_at=ended_at,
+            )
 
     def _read_output(self, name: str) -> str:
         path = self.directory / OUTPUTS / name

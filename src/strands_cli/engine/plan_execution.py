@@ -109,10 +109,12 @@ async def _finish_artifacts(
         return written
     names = {**names, **_names_of_the_run(run, ports, names)}
     texts = effect.begun_with or [
-        (run.render(a.path, names, where=f"outputs.artifacts[{n}].path"),
-         run.render(a.from_, names, where=f"outputs.artifacts[{n}].from"))
+        (
+            run.render(a.path, names, where=f"outputs.artifacts[{n}].path"),
+            run.render(a.from_, names, where=f"outputs.artifacts[{n}].from"),
+        )
         for n, a in enumerate(artifacts)
-    ]  # fmt: skip
+    ]
     await effect.start(texts)
     try:
         written = write_artifacts([(path, text) for path, text in texts])
@@ -129,9 +131,13 @@ def _names_of_the_run(run: Run, ports: Ports, names: Mapping[str, Any]) -> dict[
     """Return the names that artifacts may use besides those of the pattern (workflow format, section 3)."""
     budget, spec = run.budget, run.plan.spec
     trace = [_traced(row) for row in in_order_of_request(ports.journal.rows())]
-    usage = {"input_tokens": budget.usage.input_tokens, "output_tokens": budget.usage.output_tokens,
-             "total_tokens": budget.usage.total_tokens, "model_calls": budget.model_calls,
-             "tool_calls": budget.tool_calls}  # fmt: skip
+    usage = {
+        "input_tokens": budget.usage.input_tokens,
+        "output_tokens": budget.usage.output_tokens,
+        "total_tokens": budget.usage.total_tokens,
+        "model_calls": budget.model_calls,
+        "tool_calls": budget.tool_calls,
+    }
     return {
         # An input may have the name `name`; templates of steps then mean the input, so these do too.
         "name": run.plan.inputs.get("name", spec.name),
@@ -146,8 +152,14 @@ def _names_of_the_run(run: Run, ports: Ports, names: Mapping[str, Any]) -> dict[
 def _traced(row: Row) -> dict[str, Any]:
     """Return one entry of the trace: an effect and its duration, without its content."""
     seconds = round(row.ended_at - row.started_at, 3) if row.ended_at is not None else None
-    return {"key": row.key, "kind": row.kind, "status": row.status, "attempt": row.attempt, "seconds": seconds,
-            "tokens": row.usage.total_tokens}  # fmt: skip
+    return {
+        "key": row.key,
+        "kind": row.kind,
+        "status": row.status,
+        "attempt": row.attempt,
+        "seconds": seconds,
+        "tokens": row.usage.total_tokens,
+    }
 
 
 def _ending(error: BaseException) -> tuple[RunStatus, str]:

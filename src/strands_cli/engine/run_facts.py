@@ -87,8 +87,9 @@ def require_same(plan: Plan, journal: Journal) -> None:
         before = journal.get(f"{what.rstrip('s')}s") or {}
         changes += [
             f"the {what} of '{name}' was {_shown(before.get(name))} and is {_shown(now.get(name))}"
-            for name in {**before, **now} if before.get(name) != now.get(name)
-        ]  # fmt: skip
+            for name in {**before, **now}
+            if before.get(name) != now.get(name)
+        ]
     what_changed = "; ".join(changes) or "its inputs or its workflow have changed"
     raise RunRecordError(
         f"the run cannot be resumed, since it would not be the same run: {what_changed}",

@@ -35,8 +35,9 @@ def python_path_of(plan: Plan) -> tuple[str, ...]:
     """Return the folders for custom Python as seen from a plan's folder, those of the workflows in it too."""
     below = [
         os.path.relpath(part.base_dir / path, plan.base_dir)
-        for part in all_workflows_in(plan) for path in part.spec.tools.python_path
-    ]  # fmt: skip
+        for part in all_workflows_in(plan)
+        for path in part.spec.tools.python_path
+    ]
     return tuple(dict.fromkeys((*plan.spec.tools.python_path, *below)))
 
 
@@ -206,10 +207,14 @@ def _uninstalled(folder: Path, catalog: Catalog, known: Sequence[Finding]) -> li
     lock = read_lock(file)
     gone = [one for one in (lock.distributions.values() if lock else ()) if one.name not in catalog.seen.records]
     return [
-        Finding("lock-changed", f"{one.name} {one.version or ''} is in the lock and is not installed",
-                _where(file, one.name), f"pip install '{one.name}=={one.version}'" if one.version else None)
+        Finding(
+            "lock-changed",
+            f"{one.name} {one.version or ''} is in the lock and is not installed",
+            _where(file, one.name),
+            f"pip install '{one.name}=={one.version}'" if one.version else None,
+        )
         for one in gone
-    ]  # fmt: skip
+    ]
 
 
 def _spec_word(plan: Plan) -> str:

@@ -59,8 +59,12 @@ if TYPE_CHECKING:
     from strands_cli.hooks import Hooks
 
 _ERRORS: dict[int, type[StrandsCliError]] = {
-    3: InvalidInput, 21: Denied, 2: UsageError, 12: ArtifactError, 18: NotEquipped,
-}  # fmt: skip
+    3: InvalidInput,
+    21: Denied,
+    2: UsageError,
+    12: ArtifactError,
+    18: NotEquipped,
+}
 
 
 def build_plan(
@@ -219,9 +223,15 @@ def model_of(spec: WorkflowSpec, agent: AgentSpec, options: RunRequest) -> Model
     """Return an agent's model: the runtime's, with the agent's own over it, with the command line's over both."""
     runtime = spec.runtime
     base = ModelSettings(
-        runtime.provider, runtime.model_id, runtime.region, runtime.host, runtime.temperature, runtime.top_p,
-        runtime.max_tokens, runtime.options,
-    )  # fmt: skip
+        runtime.provider,
+        runtime.model_id,
+        runtime.region,
+        runtime.host,
+        runtime.temperature,
+        runtime.top_p,
+        runtime.max_tokens,
+        runtime.options,
+    )
     own = agent.inference
     merged = merge_settings(
         base,
@@ -291,10 +301,15 @@ def _locator(document: Document, agent_id: str) -> Callable[[str], Where]:
 def check_mounts(spec: WorkflowSpec, document: Document, base_dir: Path) -> list[Finding]:
     """Return a finding for each mount that is no directory on this machine."""
     return [
-        Finding("missing-mount", f"the mount '{name}' is no directory: {base_dir / path}",
-                document.where(f"/env/mounts/{escape(name)}"), "make the directory, or correct the path")
-        for name, path in spec.env.mounts.items() if not (base_dir / path).is_dir()
-    ]  # fmt: skip
+        Finding(
+            "missing-mount",
+            f"the mount '{name}' is no directory: {base_dir / path}",
+            document.where(f"/env/mounts/{escape(name)}"),
+            "make the directory, or correct the path",
+        )
+        for name, path in spec.env.mounts.items()
+        if not (base_dir / path).is_dir()
+    ]
 
 
 def _digest(

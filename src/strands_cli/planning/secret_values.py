@@ -110,8 +110,10 @@ def require_unwritten(plan: Plan, values: Mapping[str, str]) -> None:
     fix = "take it out, and let a tool name the secret; where others could read it, change it at its source"
     findings = [
         Finding("written-secret", f"the value of the secret '{name}' is written in {place}", fix=fix)
-        for name, redactor in redactors.items() for place, text in texts.items() if redactor.text(text) != text
-    ]  # fmt: skip
+        for name, redactor in redactors.items()
+        for place, text in texts.items()
+        if redactor.text(text) != text
+    ]
     if findings:
         raise InvalidInput(f"{plan.file} cannot run: the record would keep a secret", findings=findings)
 

@@ -76,10 +76,12 @@ def grant_of(rules: Iterable[Rule], request: Request) -> Rule | None:
     if request.custom is None:
         return None
     granting = [
-        rule for rule in speaking_rules(rules, request)
-        if rule.effect == "allow" and rule.level not in ("command line", "workflow")
+        rule
+        for rule in speaking_rules(rules, request)
+        if rule.effect == "allow"
+        and rule.level not in ("command line", "workflow")
         and names_custom(rule.tools, request.custom)
-    ]  # fmt: skip
+    ]
     return granting[0] if granting else None
 
 

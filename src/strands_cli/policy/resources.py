@@ -110,8 +110,10 @@ def _of_entry(entry: Any, arguments: Mapping[str, Any]) -> list[Resource]:
     if any("{" in text or "}" in text for text in (*texts, last)) or None in values:
         return [Resource(kind)]
     chosen = itertools.product(*(names for names in values if names is not None))
-    filled = ["".join((*itertools.chain(*zip(texts, each, strict=True)), last))
-              for each in itertools.islice(chosen, MAX_NAMES + 1)]  # fmt: skip
+    filled = [
+        "".join((*itertools.chain(*zip(texts, each, strict=True)), last))
+        for each in itertools.islice(chosen, MAX_NAMES + 1)
+    ]
     return [Resource(kind)] if len(filled) > MAX_NAMES else [Resource(kind, _parts(name)) for name in filled]
 
 

@@ -14,9 +14,19 @@ from strands_cli.versions import satisfies
 Effect = Literal["allow", "ask", "deny"]
 Level = Literal["managed", "user", "project", "command line", "workflow"]
 Source = Literal[
-    "index", "editable", "vcs", "archive", "directory", "zip", "user-site", "PYTHONPATH", "custom", "object", "hook",
+    "index",
+    "editable",
+    "vcs",
+    "archive",
+    "directory",
+    "zip",
+    "user-site",
+    "PYTHONPATH",
+    "custom",
+    "object",
+    "hook",
     "mcp",
-]  # fmt: skip
+]
 Capability = Literal["network", "filesystem", "subprocess", "env", "secrets"]
 # Whether a rule matches a request: yes, no, or depending on arguments that are not known yet.
 Standing = Literal["yes", "no", "depends"]
@@ -126,8 +136,12 @@ class Rule:
         loosens = self.effect == "allow"
         if not self._names(request, loosens):
             return "no"
-        for known in (self._by_distribution(request), self._by_version(request),
-                      self._by_source(request, loosens), self._by_capability(request, loosens)):  # fmt: skip
+        for known in (
+            self._by_distribution(request),
+            self._by_version(request),
+            self._by_source(request, loosens),
+            self._by_capability(request, loosens),
+        ):
             if known is False or (known is None and loosens):
                 return "no"
         if not self.arguments:

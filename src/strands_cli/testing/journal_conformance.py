@@ -22,9 +22,15 @@ from strands_cli.events import Usage
 
 STARTED = Row("steps.0/model.2", "model", "started", "digest-1", started_at=12.5)
 DONE = replace(
-    STARTED, status="done", attempt=2, output={"text": "café \U0001f600", "list": [1, None, True, 0.5, "1"]},
-    usage=Usage(3, 4, 5, 6), cost=0.25, ended_at=13.5, detail={"rule": "read-only", "nested": {"n": [1]}},
-)  # fmt: skip
+    STARTED,
+    status="done",
+    attempt=2,
+    output={"text": "café \U0001f600", "list": [1, None, True, 0.5, "1"]},
+    usage=Usage(3, 4, 5, 6),
+    cost=0.25,
+    ended_at=13.5,
+    detail={"rule": "read-only", "nested": {"n": [1]}},
+)
 # Larger than the outputs that SQLite's journal stores in its database.
 LARGE = {"text": "ü" * 200_000}
 ROWS = 200

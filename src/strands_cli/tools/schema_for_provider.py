@@ -21,15 +21,40 @@ SPEC_KEYS = ("name", "description", "inputSchema", "outputSchema", "annotations"
 _COMPOSITION = ("allOf", "anyOf", "oneOf")
 # Rules that services refuse at the top of a function's parameters, whatever they take further down.
 _NOT_ON_TOP = frozenset(
-    {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "enum", "const", "dependencies", "dependentRequired",
-     "dependentSchemas", "patternProperties", "propertyNames", "minProperties", "maxProperties",
-     "unevaluatedProperties"}
-)  # fmt: skip
+    {
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+        "if",
+        "then",
+        "else",
+        "enum",
+        "const",
+        "dependencies",
+        "dependentRequired",
+        "dependentSchemas",
+        "patternProperties",
+        "propertyNames",
+        "minProperties",
+        "maxProperties",
+        "unevaluatedProperties",
+    }
+)
 # Rules that not every service knows, wherever they stand.
 _RARE = _NOT_ON_TOP - {"anyOf", "enum"} | {
-    "prefixItems", "additionalItems", "contains", "minContains", "maxContains", "unevaluatedItems", "uniqueItems",
-    "multipleOf", "contentEncoding", "contentMediaType", "contentSchema",
-}  # fmt: skip
+    "prefixItems",
+    "additionalItems",
+    "contains",
+    "minContains",
+    "maxContains",
+    "unevaluatedItems",
+    "uniqueItems",
+    "multipleOf",
+    "contentEncoding",
+    "contentMediaType",
+    "contentSchema",
+}
 # What a rule means depends on the other one; without the first, the second would forbid too much.
 _TOGETHER = (("patternProperties", "additionalProperties"), ("prefixItems", "items"))
 # What the client of Ollama keeps of a property; it leaves everything else out without a word.
@@ -270,9 +295,17 @@ def _type_of(part: Mapping[str, Any]) -> Schema:
     named = list(dict.fromkeys("null" if value is None else _NAMES.get(type(value), "string") for value in values))
     if named:
         return {"type": named[0] if len(named) == 1 else named}
-    for word, kind in (("properties", "object"), ("additionalProperties", "object"), ("items", "array"),
-                       ("minimum", "number"), ("maximum", "number"), ("pattern", "string"), ("format", "string"),
-                       ("minLength", "string"), ("maxLength", "string")):  # fmt: skip
+    for word, kind in (
+        ("properties", "object"),
+        ("additionalProperties", "object"),
+        ("items", "array"),
+        ("minimum", "number"),
+        ("maximum", "number"),
+        ("pattern", "string"),
+        ("format", "string"),
+        ("minLength", "string"),
+        ("maxLength", "string"),
+    ):
         if word in part:
             return {"type": kind}
     return {}

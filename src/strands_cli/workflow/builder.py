@@ -178,9 +178,14 @@ def evaluator_optimizer(
     """Let an agent write drafts until another gives one `min_score` points (0 to 100)."""
     accept = _without_none(min_score=min_score, max_iters=max_iters)
     return _pattern(
-        "evaluator_optimizer", producer=producer, producer_input=producer_input, evaluator=evaluator, accept=accept,
-        revise_prompt=revise_prompt, review_gate=review_gate,
-    )  # fmt: skip
+        "evaluator_optimizer",
+        producer=producer,
+        producer_input=producer_input,
+        evaluator=evaluator,
+        accept=accept,
+        revise_prompt=revise_prompt,
+        review_gate=review_gate,
+    )
 
 
 def orchestrator_workers(
@@ -198,10 +203,14 @@ def orchestrator_workers(
     """Let an agent split the work, and the agent `worker` do each part."""
     limits = _without_none(max_workers=max_workers, max_rounds=max_rounds)
     return _pattern(
-        "orchestrator_workers", orchestrator=_without_none(**orchestrator, limits=limits or None),
-        decomposition_review=decomposition_review, worker_template=_without_none(agent=worker, tools=worker_tools),
-        reduce_review=reduce_review, reduce=reduce, writeup=writeup,
-    )  # fmt: skip
+        "orchestrator_workers",
+        orchestrator=_without_none(**orchestrator, limits=limits or None),
+        decomposition_review=decomposition_review,
+        worker_template=_without_none(agent=worker, tools=worker_tools),
+        reduce_review=reduce_review,
+        reduce=reduce,
+        writeup=writeup,
+    )
 
 
 def graph(nodes: Mapping[str, StepPart], *edges: EdgePart, max_iterations: int | None = None) -> PatternPart:

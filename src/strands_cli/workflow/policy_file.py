@@ -166,10 +166,11 @@ class _Reader:
             "distribution": self._distributions(f"{pointer}/distribution", rule),
             "version": self._specifier(f"{pointer}/version", rule),
             "sources": self._words(f"{pointer}/source", rule.get("source"), SOURCES, "source" in rule),
-            "capabilities": self._words(f"{pointer}/capability", rule.get("capability"), CAPABILITIES,
-                                        "capability" in rule),
+            "capabilities": self._words(
+                f"{pointer}/capability", rule.get("capability"), CAPABILITIES, "capability" in rule
+            ),
             "reason": self._reason(f"{pointer}/reason", rule),
-        }  # fmt: skip
+        }
         for place, pattern in self._texts(f"{pointer}/{effect}", rule[effect], "a tool or a list of tools"):
             try:
                 made = make_rule(effect, pattern, self._level, self._origin(place), **narrowing)

@@ -87,8 +87,9 @@ class _Reader:
         """Return the texts that a run has stored; None for a new run."""
         texts = {
             Path(place).relative_to(root).as_posix(): text
-            for place, text in self.snapshot.texts.items() if Path(place).is_relative_to(root)
-        }  # fmt: skip
+            for place, text in self.snapshot.texts.items()
+            if Path(place).is_relative_to(root)
+        }
         return _in_order(texts) if ENTRY in texts else None
 
     def _from_disk(self, root: Path) -> dict[str, str] | None:

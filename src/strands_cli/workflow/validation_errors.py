@@ -22,13 +22,22 @@ Loc = tuple[int | str, ...]
 STEP_FORMS = "a step needs one of `agent`, `tool`, `type: hitl`"
 _STEP_TAGS = {"<agent>": "agent", "<tool>": "tool", "<gate>": "type"}
 _EXPECTED = {
-    "string": "text", "int": "a whole number", "float": "a number", "bool": "true or false", "dict": "a mapping",
-    "mapping": "a mapping", "model": "a mapping", "tuple": "a list", "none": "nothing",
-}  # fmt: skip
+    "string": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "dict": "a mapping",
+    "mapping": "a mapping",
+    "model": "a mapping",
+    "tuple": "a list",
+    "none": "nothing",
+}
 _BOUNDS = {
-    "greater_than_equal": ("at least", "ge"), "greater_than": ("more than", "gt"),
-    "less_than_equal": ("at most", "le"), "less_than": ("less than", "lt"),
-}  # fmt: skip
+    "greater_than_equal": ("at least", "ge"),
+    "greater_than": ("more than", "gt"),
+    "less_than_equal": ("at most", "le"),
+    "less_than": ("less than", "lt"),
+}
 
 
 @dataclass(slots=True)

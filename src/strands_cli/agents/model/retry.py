@@ -23,21 +23,45 @@ _SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html
 _TEMPORARY_CODES = frozenset(
     {
-        "rate_limit_error", "rate_limit_exceeded", "overloaded_error", "api_error", "server_error", "timeout_error",
-        "service_unavailable", "throttlingexception", "toomanyrequestsexception", "serviceunavailableexception",
-        "internalserverexception", "modelnotreadyexception", "modeltimeoutexception", "modelstreamerrorexception",
+        "rate_limit_error",
+        "rate_limit_exceeded",
+        "overloaded_error",
+        "api_error",
+        "server_error",
+        "timeout_error",
+        "service_unavailable",
+        "throttlingexception",
+        "toomanyrequestsexception",
+        "serviceunavailableexception",
+        "internalserverexception",
+        "modelnotreadyexception",
+        "modeltimeoutexception",
+        "modelstreamerrorexception",
     }
-)  # fmt: skip
+)
 # Connection errors by the names of their types (openai, anthropic, httpx, botocore, aiohttp, urllib3, Python itself):
 # importing all clients for `isinstance` would take seconds.
 _TEMPORARY_TYPES = frozenset(
     {
-        "APIConnectionError", "APITimeoutError", "NetworkError", "TimeoutException", "RemoteProtocolError",
-        "HTTPClientError", "ConnectionClosedError", "EndpointConnectionError", "ReadTimeoutError",
-        "ConnectTimeoutError", "ResponseStreamingError", "ClientConnectionError", "ClientPayloadError",
-        "ProtocolError", "IncompleteRead", "ConnectionError", "TimeoutError",
+        "APIConnectionError",
+        "APITimeoutError",
+        "NetworkError",
+        "TimeoutException",
+        "RemoteProtocolError",
+        "HTTPClientError",
+        "ConnectionClosedError",
+        "EndpointConnectionError",
+        "ReadTimeoutError",
+        "ConnectTimeoutError",
+        "ResponseStreamingError",
+        "ClientConnectionError",
+        "ClientPayloadError",
+        "ProtocolError",
+        "IncompleteRead",
+        "ConnectionError",
+        "TimeoutError",
     }
-)  # fmt: skip
+)
 # A wrong certificate, host or proxy does not correct itself.
 _PERMANENT_TYPES = frozenset(
     {"SSLCertVerificationError", "SSLError", "ProxyError", "UnsupportedProtocol", "LocalProtocolError"}

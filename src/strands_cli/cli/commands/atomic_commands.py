@@ -104,9 +104,13 @@ def _first_line(text: str | None) -> str:
 
 def _row(one: Atomic) -> dict[str, Any]:
     return {
-        "name": one.name, "description": one.description, "version": one.version, "file": one.document.file,
-        "form": "workflow" if one.is_workflow else "agent", "tests": [test.name for test in one.tests],
-    }  # fmt: skip
+        "name": one.name,
+        "description": one.description,
+        "version": one.version,
+        "file": one.document.file,
+        "form": "workflow" if one.is_workflow else "agent",
+        "tests": [test.name for test in one.tests],
+    }
 
 
 def describe(file: FILE, as_json: JSON = False) -> None:
@@ -121,8 +125,15 @@ def describe(file: FILE, as_json: JSON = False) -> None:
     runtime = spec.runtime if atomic.is_workflow else None
     provider, model = agent.provider or (runtime and runtime.provider), agent.model_id or (runtime and runtime.model_id)
     tools = None if agent.tools is None else [entry.tool for entry in agent.tools]
-    facts = {**_row(atomic), "provider": provider, "model_id": model, "tools": tools, "prompt": agent.prompt,
-             "input_schema": agent.input_schema, "output_schema": agent.output_schema}  # fmt: skip
+    facts = {
+        **_row(atomic),
+        "provider": provider,
+        "model_id": model,
+        "tools": tools,
+        "prompt": agent.prompt,
+        "input_schema": agent.input_schema,
+        "output_schema": agent.output_schema,
+    }
     if as_json:
         print_json(facts)
         return
@@ -134,9 +145,14 @@ def _described(facts: dict[str, Any]) -> Iterator[str]:
     yield f"{facts['name']}{version}: {_first_line(facts['description']) or 'without a description'}"
     model = " ".join(filter(None, (facts["provider"], facts["model_id"]))) or "that of the workflow, or of --provider"
     listed = "those of the workflow" if facts["tools"] is None else ", ".join(facts["tools"]) or "none"
-    lines = {"file": facts["file"], "model": model, "tools": listed,
-             "takes": _schema_line(facts["input_schema"]), "gives": _schema_line(facts["output_schema"]),
-             "tests": "; ".join(facts["tests"]) or "none"}  # fmt: skip
+    lines = {
+        "file": facts["file"],
+        "model": model,
+        "tools": listed,
+        "takes": _schema_line(facts["input_schema"]),
+        "gives": _schema_line(facts["output_schema"]),
+        "tests": "; ".join(facts["tests"]) or "none",
+    }
     yield from (one_line(f"{name + ':':7} {text}") for name, text in lines.items())
     yield from ("", *(f"  {line}" for line in (facts["prompt"] or "").rstrip().splitlines()))
 

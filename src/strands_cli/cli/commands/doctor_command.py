@@ -67,18 +67,35 @@ def _document(found: Examination, *, ok: bool) -> dict[str, Any]:
     from strands_cli.doctor import CORE
 
     checks = [
-        {"plugin": None if plugin == CORE else plugin, "name": check.name, "status": check.status,
-         "message": check.message, "fix": check.fix}
+        {
+            "plugin": None if plugin == CORE else plugin,
+            "name": check.name,
+            "status": check.status,
+            "message": check.message,
+            "fix": check.fix,
+        }
         for plugin, check in found.lines
-    ]  # fmt: skip
+    ]
     layers = [
-        {"layer": one.layer.name, "keeps": one.layer.keeps, "here": one.here, "detail": one.detail,
-         "linux": one.layer.linux, "macos": one.layer.macos, "windows": one.layer.windows}
+        {
+            "layer": one.layer.name,
+            "keeps": one.layer.keeps,
+            "here": one.here,
+            "detail": one.detail,
+            "linux": one.layer.linux,
+            "macos": one.layer.macos,
+            "windows": one.layer.windows,
+        }
         for one in found.layers
-    ]  # fmt: skip
+    ]
     engines = [
-        {"tool": one.tool, "engine": one.name, "available": one.available, "reason": one.reason,
-         "layers": dict(one.layers)}
+        {
+            "tool": one.tool,
+            "engine": one.name,
+            "available": one.available,
+            "reason": one.reason,
+            "layers": dict(one.layers),
+        }
         for one in found.engines
-    ]  # fmt: skip
+    ]
     return {"ok": ok, "checks": checks, "layers": layers, "engines": engines}

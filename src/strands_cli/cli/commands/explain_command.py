@@ -174,9 +174,12 @@ def _decision(decision: Decision) -> dict[str, Any]:
 
 def _rule(rule: Rule, holds: str) -> dict[str, Any]:
     narrowed = {
-        "unless": list(rule.unless), "distribution": list(rule.distribution), "version": rule.version,
-        "source": list(rule.sources), "capability": list(rule.capabilities),
-    }  # fmt: skip
+        "unless": list(rule.unless),
+        "distribution": list(rule.distribution),
+        "version": rule.version,
+        "source": list(rule.sources),
+        "capability": list(rule.capabilities),
+    }
     return {
         "effect": rule.effect,
         "pattern": rule.pattern,
@@ -207,8 +210,11 @@ def _tool_lines(tool: dict[str, Any]) -> Iterable[str]:
     yield f"  load    {tool['load']['effect']}: {tool['load']['rule']}"
     yield f"  call    {tool['call']['effect']}: {tool['call']['rule']}"
     for rule in tool["rules"]:
-        narrowed = [f"{key} {_joined(rule[key])}" for key in
-                    ("unless", "distribution", "version", "source", "capability") if key in rule]  # fmt: skip
+        narrowed = [
+            f"{key} {_joined(rule[key])}"
+            for key in ("unless", "distribution", "version", "source", "capability")
+            if key in rule
+        ]
         text = " ".join([f"{rule['effect']} {rule['pattern']}", *narrowed])
         reason = f": {rule['reason']}" if rule["reason"] else ""
         yield f"  rule    {text}  ({rule['level']}, {rule['origin']}{reason}; {rule['holds']})"

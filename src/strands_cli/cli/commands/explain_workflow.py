@@ -16,14 +16,20 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".yaml", ".yml", ".json")
 _BUDGETS = {
-    "max_tokens": "at most {:,} tokens", "max_cost_usd": "at most {:g} US dollars", "max_duration_s": "at most {:g} s",
-    "max_steps": "at most {:,} steps", "max_model_calls": "at most {:,} model calls",
+    "max_tokens": "at most {:,} tokens",
+    "max_cost_usd": "at most {:g} US dollars",
+    "max_duration_s": "at most {:g} s",
+    "max_steps": "at most {:,} steps",
+    "max_model_calls": "at most {:,} model calls",
     "max_tool_calls": "at most {:,} tool calls",
-}  # fmt: skip
+}
 _LIMITS = {
-    "turns": "{:,} model calls", "tokens": "{:,} tokens", "tool_calls": "{:,} tool calls",
-    "cost_usd": "{:g} US dollars", "duration_s": "{:g} s",
-}  # fmt: skip
+    "turns": "{:,} model calls",
+    "tokens": "{:,} tokens",
+    "tool_calls": "{:,} tool calls",
+    "cost_usd": "{:g} US dollars",
+    "duration_s": "{:g} s",
+}
 # The labels of a pattern's edges that are not conditions.
 _LABELS = {"else": "otherwise", "revise": "while no draft is accepted"}
 _TEXT = 160

@@ -110,8 +110,9 @@ def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, writes: bool
     known = old.servers if old is not None else {}
     now = {
         name: one._replace(tools=known[name].tools) if name in known else one
-        for name, one in unasked_servers(plans).items() if name in known or not writes
-    }  # fmt: skip
+        for name, one in unasked_servers(plans).items()
+        if name in known or not writes
+    }
     if unseen := sorted({*unasked_servers(plans)} - {*known}):
         say(
             f"warning: {', '.join(unseen)}: tools of an MCP server are known only after its start (to lock them: --mcp)"
@@ -204,8 +205,12 @@ def _lines(found: Sequence[Difference]) -> list[str]:
 def _counted(lock: Lock) -> str:
     tools = sum(len(distribution.tools) for distribution in lock.distributions.values())
     tools += sum(len(server.tools) for server in lock.servers.values())
-    counts = [(len(lock.distributions), "distribution"), (len(lock.servers), "MCP server"), (tools, "tool"),
-              (len(lock.modules), "custom module")]  # fmt: skip
+    counts = [
+        (len(lock.distributions), "distribution"),
+        (len(lock.servers), "MCP server"),
+        (tools, "tool"),
+        (len(lock.modules), "custom module"),
+    ]
     return ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for n, word in counts if n) or "no tools"
 
 

@@ -165,9 +165,15 @@ def plan_document(planned: Plan) -> dict[str, Any]:
         "inputs": dict(planned.inputs),
         "agents": [_agent_document(agent) for agent in planned.agents.values()],
         "steps": [
-            {"key": step.key, "kind": step.kind, "who": step.who, "about": step.about, "input": step.input,
-             "rendered": step.rendered,
-             "tools": list(step.tools)}
+            {
+                "key": step.key,
+                "kind": step.kind,
+                "who": step.who,
+                "about": step.about,
+                "input": step.input,
+                "rendered": step.rendered,
+                "tools": list(step.tools),
+            }
             for step in planned.steps
         ],
         "step_tools": [_tool_document(tool) for tool in step_tools(planned)],
@@ -178,7 +184,7 @@ def plan_document(planned: Plan) -> dict[str, Any]:
             "tool_calls": planned.bounds.tool_calls,
         },
         "findings": [finding.as_dict() for finding in planned.findings],
-    }  # fmt: skip
+    }
 
 
 def _agent_document(agent: PlannedAgent) -> dict[str, Any]:

@@ -150,8 +150,12 @@ def _shown(proposal: Proposal) -> Iterator[str]:
         yield from (f"  changes: {change.message}" for change in proposal.changes)
         if not proposal.changes and proposal.tools:
             yield "  changes: the tools are described as before"
-    yield from (f"  {line}" for finding in proposal.findings if finding.code != "plugin-replaces"
-                for line in str(finding).splitlines())  # fmt: skip
+    yield from (
+        f"  {line}"
+        for finding in proposal.findings
+        if finding.code != "plugin-replaces"
+        for line in str(finding).splitlines()
+    )
 
 
 def _line(text: str, width: int = _DESCRIPTION) -> str:

@@ -35,10 +35,15 @@ def verify(
     ok = all(one.ok for one in done)
     if as_json:
         distributions = [
-            {"name": one.name, "version": one.version, "ok": one.ok, "files": one.compared,
-             "findings": [finding.as_dict() for finding in one.findings]}
+            {
+                "name": one.name,
+                "version": one.version,
+                "ok": one.ok,
+                "files": one.compared,
+                "findings": [finding.as_dict() for finding in one.findings],
+            }
             for one in done
-        ]  # fmt: skip
+        ]
         print_json({"ok": ok, "distributions": distributions})
     else:
         for one in done:

@@ -103,14 +103,23 @@ def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None
         }
         print_json(shown)
         return
-    facts = {"run": run, "workflow": f"{stored.workflow} ({stored.pattern})", "file": stored.file,
-             "status": stored.status, "reason": stored.reason, "started": moment(stored.started_at),
-             "lasted": lasted(stored), "journal": directory,
-             "rerun of": f"{origin['run']} from {origin['from']}" if origin else None,
-             "tools": listed_tools(python_tools) if python_tools else None}  # fmt: skip
+    facts = {
+        "run": run,
+        "workflow": f"{stored.workflow} ({stored.pattern})",
+        "file": stored.file,
+        "status": stored.status,
+        "reason": stored.reason,
+        "started": moment(stored.started_at),
+        "lasted": lasted(stored),
+        "journal": directory,
+        "rerun of": f"{origin['run']} from {origin['from']}" if origin else None,
+        "tools": listed_tools(python_tools) if python_tools else None,
+    }
     lines = [one_line(f"{name + ':':10} {value}") for name, value in facts.items() if value is not None]
-    cells = [(row.key, row.kind, state_of(row), str(row.attempt), seconds_of(row), str(row.usage.total_tokens or ""))
-               for row in rows]  # fmt: skip
+    cells = [
+        (row.key, row.kind, state_of(row), str(row.attempt), seconds_of(row), str(row.usage.total_tokens or ""))
+        for row in rows
+    ]
     lines += ["", *aligned([("KEY", "KIND", "STATUS", "ATTEMPT", "SECONDS", "TOKENS"), *cells])] if cells else []
     for question in questions:
         lines += ["", f"waits: {question['key']}", *(f"  {line}" for line in question["prompt"].splitlines())]
@@ -213,10 +222,16 @@ def _chosen(runs_dir: Path | None, statuses: Sequence[str]) -> tuple[list[Stored
 def document_of(run: StoredRun) -> dict[str, Any]:
     """Return a run as JSON; times are ISO 8601 in UTC."""
     return {
-        "id": run.id, "workflow": run.workflow, "status": run.status, "started_at": moment(run.started_at),
-        "ended_at": moment(run.ended_at) if run.ended_at is not None else None, "pattern": run.pattern,
-        "file": run.file, "reason": run.reason, "record": str(run.directory),
-    }  # fmt: skip
+        "id": run.id,
+        "workflow": run.workflow,
+        "status": run.status,
+        "started_at": moment(run.started_at),
+        "ended_at": moment(run.ended_at) if run.ended_at is not None else None,
+        "pattern": run.pattern,
+        "file": run.file,
+        "reason": run.reason,
+        "record": str(run.directory),
+    }
 
 
 def effect_of(row: Row) -> dict[str, Any]:
@@ -229,11 +244,18 @@ def effect_of(row: Row) -> dict[str, Any]:
         response = {"response": row.output.get("response", row.output.get("text")), "output": row.output.get("output")}
     decided = {name: row.detail[name] for name in ("decision", "rule") if name in row.detail}
     return {
-        "key": row.key, "kind": row.kind, "status": row.status, "attempt": row.attempt,
-        "started_at": moment(row.started_at), "ended_at": moment(row.ended_at) if row.ended_at is not None else None,
-        "tokens": row.usage.total_tokens, "cost_usd": row.cost, "reused": bool(row.detail.get(REUSED)),
-        **response, **decided,
-    }  # fmt: skip
+        "key": row.key,
+        "kind": row.kind,
+        "status": row.status,
+        "attempt": row.attempt,
+        "started_at": moment(row.started_at),
+        "ended_at": moment(row.ended_at) if row.ended_at is not None else None,
+        "tokens": row.usage.total_tokens,
+        "cost_usd": row.cost,
+        "reused": bool(row.detail.get(REUSED)),
+        **response,
+        **decided,
+    }
 
 
 def state_of(row: Row) -> str:

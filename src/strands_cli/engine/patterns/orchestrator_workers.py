@@ -81,9 +81,15 @@ async def _work(
 
     await run.jobs({str(n): Job(partial(perform, n, one["task"])) for n, one in enumerate(tasks, first)}, keep)
     workers = [
-        {"task": one["task"], "response": done[str(n)].response, "output": done[str(n)].output,
-         "agent": template.agent, "status": done[str(n)].status, "index": n}
+        {
+            "task": one["task"],
+            "response": done[str(n)].response,
+            "output": done[str(n)].output,
+            "agent": template.agent,
+            "status": done[str(n)].status,
+            "index": n,
+        }
         for n, one in enumerate(tasks, first)
-    ]  # fmt: skip
+    ]
     joined = [*names["workers"], *workers]
     return {**names, "workers": joined, "num_workers": len(joined), "last_response": workers[-1]["response"]}

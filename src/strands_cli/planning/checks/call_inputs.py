@@ -11,8 +11,13 @@ from strands_cli.workflow import Document, escape
 from strands_cli.workflow.templates import is_template
 
 _TYPES: dict[str, type | tuple[type, ...]] = {
-    "string": str, "integer": int, "number": (int, float), "boolean": bool, "array": (list, tuple), "object": Mapping,
-}  # fmt: skip
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "array": (list, tuple),
+    "object": Mapping,
+}
 
 
 def check_call_input(

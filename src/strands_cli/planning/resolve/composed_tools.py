@@ -260,8 +260,13 @@ def agent_input_schema(agent: PlannedAgent) -> Mapping[str, Any]:
     text = {"type": "string", "minLength": 1, "description": "What it is to do, with all that it has to know."}
     inner = {word: value for word, value in (schema or text).items() if word not in ("$defs", "definitions")}
     shared = {word: value for word, value in (schema or {}).items() if word in ("$defs", "definitions")}
-    return {"type": "object", "properties": {"input": inner}, "required": ["input"], "additionalProperties": False,
-            **shared}  # fmt: skip
+    return {
+        "type": "object",
+        "properties": {"input": inner},
+        "required": ["input"],
+        "additionalProperties": False,
+        **shared,
+    }
 
 
 def workflow_input_schema(spec: WorkflowSpec) -> Mapping[str, Any]:
@@ -273,8 +278,12 @@ def workflow_input_schema(spec: WorkflowSpec) -> Mapping[str, Any]:
 
 
 def _property(declared: InputSpec) -> dict[str, Any]:
-    known = {"type": declared.type, "description": declared.description, "default": declared.default,
-             "enum": list(declared.enum) if declared.enum is not None else None}  # fmt: skip
+    known = {
+        "type": declared.type,
+        "description": declared.description,
+        "default": declared.default,
+        "enum": list(declared.enum) if declared.enum is not None else None,
+    }
     return {word: value for word, value in known.items() if value is not None}
 
 

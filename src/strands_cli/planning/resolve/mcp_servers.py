@@ -53,10 +53,19 @@ def _settled(server: McpServer, pointer: str, context: ResolveContext) -> McpToo
 def _record(server: McpServer) -> ToolRecord:
     """Return the server as the holder of tools that it is."""
     return ToolRecord(
-        name=server.id, distribution=f"mcp:{server.id}", version=None, entry=f"mcp:{server.id}", entry_name=server.id,
-        module="", attribute=None, path="", kind="mcp", status="unknown", members=None,
+        name=server.id,
+        distribution=f"mcp:{server.id}",
+        version=None,
+        entry=f"mcp:{server.id}",
+        entry_name=server.id,
+        module="",
+        attribute=None,
+        path="",
+        kind="mcp",
+        status="unknown",
+        members=None,
         description=f"Tools of the MCP server {reached_by(server)}",
-    )  # fmt: skip
+    )
 
 
 def _config(server: McpServer) -> dict[str, Any]:

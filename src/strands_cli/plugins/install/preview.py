@@ -112,8 +112,10 @@ def _changes(name: str, installed: Catalog, after: Catalog) -> list[Difference]:
     """Return the differences between the definitions; files always differ between two versions."""
     from strands_cli.lock import compare_distribution, lock_distributions
 
-    old, new = (lock_distributions([one for one in catalog.tools if one.distribution == name], catalog).get(name)
-                for catalog in (installed, after))  # fmt: skip
+    old, new = (
+        lock_distributions([one for one in catalog.tools if one.distribution == name], catalog).get(name)
+        for catalog in (installed, after)
+    )
     if old is None or new is None:
         return []
     found = compare_distribution(old, new, whole=True)

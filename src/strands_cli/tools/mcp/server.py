@@ -228,9 +228,11 @@ class Server:
             return error_result(identity, "denied", said)
         link.fault = None
         try:
-            answer: dict[str, Any] = dict(await client.call_tool_async(
-                identity, name, dict(tool_use["input"]), progress_callback=_telling(progress)
-            ))  # fmt: skip
+            answer: dict[str, Any] = dict(
+                await client.call_tool_async(
+                    identity, name, dict(tool_use["input"]), progress_callback=_telling(progress)
+                )
+            )
         except Exception as error:  # noqa: BLE001 - the SDK's client raises several types when it is not connected
             answer = {"status": "error", "content": [{"text": _reason(error)}]}
         if answer["status"] == "error" and "isError" not in answer:

@@ -22,10 +22,33 @@ from strands_cli.tools.mcp.connection import MAX_MESSAGE_BYTES, Link, Streams
 
 # What a server gets of our environment; everything else, keys above all, only if its `env` says so.
 INHERITED = (
-    "HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER",
-    "APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATHEXT", "PROCESSOR_ARCHITECTURE", "SYSTEMDRIVE",
-    "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR",
-)  # fmt: skip
+    "HOME",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "APPDATA",
+    "COMSPEC",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "LOCALAPPDATA",
+    "PATHEXT",
+    "PROCESSOR_ARCHITECTURE",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "USERNAME",
+    "USERPROFILE",
+    "WINDIR",
+)
 # How long a server has to end by itself when its stdin is closed, and then when it is told to.
 END_S, TERM_S = 2.0, 1.0
 _LOOK_S = 0.01
@@ -60,10 +83,15 @@ def reach_process(
     @contextlib.asynccontextmanager
     async def reach(link: Link) -> AsyncIterator[Streams]:
         process = await asyncio.create_subprocess_exec(
-            *_tied([command, *arguments]), env={**inherited, **env}, cwd=folder, start_new_session=True,
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            *_tied([command, *arguments]),
+            env={**inherited, **env},
+            cwd=folder,
+            start_new_session=True,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
             limit=MAX_MESSAGE_BYTES,
-        )  # fmt: skip
+        )
         to_session, incoming = anyio.create_memory_object_stream[Any](0)
         outgoing, from_session = anyio.create_memory_object_stream[Any](0)
         async with anyio.create_task_group() as group:

@@ -73,10 +73,7 @@ async def load_served(
     for tool in planned:
         groups.setdefault(canonical_json(tool.config), []).append(tool)
     served = Served()
-    servers = [
-        _Group(its[0].server, its, serving, served.warnings)
-        for its in groups.values()
-    ]  # fmt: skip
+    servers = [_Group(its[0].server, its, serving, served.warnings) for its in groups.values()]
     closers.append(("the MCP servers", partial(_stop_all, servers)))
     starts = [asyncio.create_task(load_with_hooks(hooks, one.record, one.load)) for one in servers]
     try:
@@ -164,8 +161,9 @@ class _Group:
     def _made(self, planned: McpTool) -> list[LoadedTool]:
         if planned.member is None:
             settings = self.server.settings
-            each = [(replace(planned, name=model_name(settings, name), member=name), raw)
-                    for name, raw in self._raw.items()]  # fmt: skip
+            each = [
+                (replace(planned, name=model_name(settings, name), member=name), raw) for name, raw in self._raw.items()
+            ]
             return [loaded for tool, raw in each if (loaded := self._sound(tool, raw)) is not None]
         if planned.member not in self._raw:
             known = list(self.server.tools)
@@ -196,8 +194,10 @@ class _Group:
             for name in names:
                 if "*" not in name and name not in known:
                     guess = did_you_mean(name, known)
-                    self._warn(f"has no tool '{name}', which its `tools.{word}` names"
-                               + (f"; did you mean '{guess}'?" if guess else ""))  # fmt: skip
+                    self._warn(
+                        f"has no tool '{name}', which its `tools.{word}` names"
+                        + (f"; did you mean '{guess}'?" if guess else "")
+                    )
 
     def _require_locked(self, offered: Mapping[str, Mapping[str, Any]]) -> None:
         if self._pinned is None:

@@ -23,8 +23,18 @@ ANYTHING: Schema = {
 }
 _MAPS = ("properties", "patternProperties", "dependentSchemas")
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
-_PARTS = ("items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else",
-          "unevaluatedItems", "unevaluatedProperties")  # fmt: skip
+_PARTS = (
+    "items",
+    "additionalProperties",
+    "contains",
+    "propertyNames",
+    "not",
+    "if",
+    "then",
+    "else",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+)
 
 
 class TooManyPartsError(Exception):

@@ -124,9 +124,10 @@ def _check_composite(tool: CompositeTool, pointer: str, loaded: Loaded) -> Itera
     properties = schema.get("properties")
     names = [(f"{at}/properties/{escape(name)}", name) for name in properties or () if name in _OF_COMPOSITES]
     names += [
-        (f"{pointer}/steps/{number}/save_as", step.save_as) for number, step in enumerate(tool.steps)
+        (f"{pointer}/steps/{number}/save_as", step.save_as)
+        for number, step in enumerate(tool.steps)
         if step.save_as is not None and step.save_as in (*_OF_COMPOSITES, "input")
-    ]  # fmt: skip
+    ]
     for place, name in names:
         message = f"`{name}` has another meaning in the templates of the tool {tool.id!r}"
         yield Finding("reserved-name", message, loaded.where(place, key=True), "choose another name")

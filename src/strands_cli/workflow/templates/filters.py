@@ -152,6 +152,12 @@ def regex_found(text: Any, pattern: str) -> bool:
 
 
 FILTERS = {
-    "tojson": _tojson, "fromjson": _fromjson, "regex_search": _regex_search, "search": regex_found,
-    "replace": _replace, "center": _center, "format": _format, "truncate": _truncate,
-}  # fmt: skip
+    "tojson": _tojson,
+    "fromjson": _fromjson,
+    "regex_search": _regex_search,
+    "search": regex_found,
+    "replace": _replace,
+    "center": _center,
+    "format": _format,
+    "truncate": _truncate,
+}
