@@ -25,6 +25,7 @@ CHANGING = {
     r"(.)\1{40,}": r"\1...",
     r"PointerToNowhere: [^\n]*": "PointerToNowhere...",
     r"(Expecting|Illegal|Out of range|maximum recursion|Circular|\[Errno|Error code:|expected token) [^\n]*": "...",
+    r"(lstat: )?embedded null [^\n]*": "...",
     r"'utf-8' codec [^\n]*|Object of type \w+ is not JSON serializable": "...",
     r"[^\s:]+ is (not of type|a required property|not valid under|too |greater |less )[^\n]*": "...",
 }
