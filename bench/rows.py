@@ -66,7 +66,7 @@ def in_pairs(setting: Callable[[Path], AbstractContextManager[Pair]]) -> Callabl
     return measure
 
 
-def said_by(module: str, *arguments: str) -> Callable[..., Figure]:
+def printed_by(module: str, *arguments: str) -> Callable[..., Figure]:
     """Take the figure that a program of this package prints as JSON with the fields of `Figure`.
 
     For what only one process can know, such as a cost without its imports.
@@ -261,29 +261,36 @@ ROWS = [
     ),
     Row("plan", "strands plan, the same chain", against_sdk("plan", "chain.yaml", prepare=write_chain), ratio=0.65),
     Row("run", "strands run, three agents, against the raw SDK", in_pairs(run_against_raw_sdk), ratio=1.10),
-    Row("engine", "chain of 12, openai client, without imports", said_by("bench.engine_alone", "client"), ratio=0.50),
+    Row(
+        "engine", "chain of 12, openai client, without imports", printed_by("bench.engine_alone", "client"), ratio=0.50
+    ),
     Row(
         "engine-one",
         "the same, the SDK keeping one client too",
-        said_by("bench.engine_alone", "shared-client"),
+        printed_by("bench.engine_alone", "shared-client"),
         ratio=1.05,
     ),
-    Row("lock", "the check of a lock, to hashing its files", said_by("bench.lock_alone", "each"), ratio=9.0),
-    Row("lock-cold", "a lock of three, to the first plan without", said_by("bench.lock_alone", "first"), ratio=0.06),
-    Row("effect", "a journaled effect, to its two bare commits", said_by("bench.engine_alone", "in-process"), ratio=30),
-    Row("gate", "the check of one call, to bare jsonschema", said_by("bench.gate_alone"), ratio=9.0),
-    Row("resume", "10,000 steps resumed, to reading their rows", said_by("bench.long_run", "resume"), ratio=3.0),
+    Row("lock", "the check of a lock, to hashing its files", printed_by("bench.lock_alone", "each"), ratio=9.0),
+    Row("lock-cold", "a lock of three, to the first plan without", printed_by("bench.lock_alone", "first"), ratio=0.06),
+    Row(
+        "effect",
+        "a journaled effect, to its two bare commits",
+        printed_by("bench.engine_alone", "in-process"),
+        ratio=30,
+    ),
+    Row("permission-check", "the check of one call, to bare jsonschema", printed_by("bench.gate_alone"), ratio=9.0),
+    Row("resume", "10,000 steps resumed, to reading their rows", printed_by("bench.long_run", "resume"), ratio=3.0),
     Row(
         "show-long", "strands runs show, that run", against_sdk("runs", "show", "long", prepare=make_long_run), ratio=3
     ),
     Row("list-long", "strands runs list, with that run", against_sdk("runs", "list", prepare=make_long_run), ratio=0.6),
-    Row("file-open", "a file opened by the file tools, to plain open", said_by("bench.open_alone"), ratio=9.0),
+    Row("file-open", "a file opened by the file tools, to plain open", printed_by("bench.open_alone"), ratio=9.0),
     Row(
         "exec",
         "python_exec print(1), started ahead, to bare python",
-        said_by("bench.sandbox_alone", "ahead"),
+        printed_by("bench.sandbox_alone", "ahead"),
         ratio=1.5,
     ),
-    Row("exec-cold", "the same, not started ahead", said_by("bench.sandbox_alone", "cold"), ratio=4.0),
+    Row("exec-cold", "the same, not started ahead", printed_by("bench.sandbox_alone", "cold"), ratio=4.0),
     Row("tasks", "1,000 tasks of 50 ms, 100 at once, to the raw SDK", many_tasks, ratio=1.8, mb=12),
 ]

@@ -317,7 +317,7 @@ def _check_key(
         if place is not None and value_at(settings.options, place):
             field_name = "/".join(("options", *place))
             fix = f"remove it and set {' or '.join(provider.keys) or 'an environment variable'}"
-            yield Finding("literal-key", "a key stands in the workflow file", locate(field_name), fix, "warning")
+            yield Finding("literal-key", "a key is written in the workflow file", locate(field_name), fix, "warning")
             return
     variables = _key_variables(provider, settings)
     if provider.aws:

@@ -513,9 +513,9 @@ def test_what_is_no_tool_is_refused_and_not_called(wording: Wording) -> None:
         return []
 
     for thing, said in (
-        (plain, "the function 'plain' is no tool"),
-        ("double", "'double' is no tool"),
-        (3, "an object of int is no tool"),
+        (plain, "the function 'plain' is not a tool"),
+        ("double", "'double' is not a tool"),
+        (3, "an object of int is not a tool"),
         (ModuleType("empty"), "neither TOOL_SPEC"),
     ):
         with pytest.raises(UsageError, match=said):

@@ -107,12 +107,12 @@ def test_an_unfit_form_says_what_it_is(site: Site, wording: Wording) -> None:
         [
             ("x = 1\n", "", "neither TOOL_SPEC, TOOL_SPECS nor a @tool of its own"),
             ("def echo(text):\n    return text\n", ":echo", "is not decorated with @tool"),
-            ("class Box:\n    pass\n", ":Box", "the class Box is no tool and has no @tool methods"),
-            ("box = object()\n", ":box", "an object of object is no tool"),
+            ("class Box:\n    pass\n", ":Box", "the class Box is not a tool and has no @tool methods"),
+            ("box = object()\n", ":box", "an object of object is not a tool"),
             (SPEC, "", "has a spec for 'echo' but no function"),
-            ("TOOL_SPEC = {'name': 'echo', 'inputSchema': 'x'}\ndef echo(tool): pass\n", "", "is no JSON Schema"),
+            ("TOOL_SPEC = {'name': 'echo', 'inputSchema': 'x'}\ndef echo(tool): pass\n", "", "is not a JSON Schema"),
             ("def provide():\n    return [print]\n", ":provide", "the provider returned a plain"),
-            ("def provide():\n    return 'abc'\n", ":provide", "an object of str is no tool"),
+            ("def provide():\n    return 'abc'\n", ":provide", "an object of str is not a tool"),
             (HEAD + "__all__ = []\n@tool\ndef echo(text: str) -> str: pass\n", "", "nor a @tool of its own"),
         ]
     ):

@@ -20,7 +20,7 @@ from strands_cli.tools.call_arguments import as_called
 from strands_cli.tools.manifest_check import LoadedTool
 from strands_cli.tools.permission_check import request_for
 from strands_cli.tools.python_objects import read_given
-from strands_cli.tools.trust import said_by
+from strands_cli.tools.trust import counted_claims
 from strands_cli.workflow.tool_entries import McpServer
 from tests.agents.kit import Site, calling, error
 from tests.wordings import Wording
@@ -133,7 +133,7 @@ def test_what_a_server_says_of_a_given_tool_counts_neither_when_planning_nor_at_
     planned = ObjectTool(name="look", ref="look", record=record, decision=Decision("ask", "x"))
     wording(decide([], request_of(planned)).rule)
     loaded = LoadedTool(planned, raw.spec, raw)
-    assert said_by(loaded, frozenset({record.distribution})).annotations == {"openWorldHint": True}
+    assert counted_claims(loaded, frozenset({record.distribution})).annotations == {"openWorldHint": True}
     assert decide([], request_for(loaded, {})).effect == "ask"
     # A lock that has the server's definitions vouches for what they say; one of files, or of another server, does not.
     server = McpServer(id="notes", command="x")

@@ -71,7 +71,7 @@ def unasked_servers(plans: Sequence[Plan]) -> dict[str, LockedServer]:
 
 
 def require_unique_servers(plans: Sequence[Plan]) -> None:
-    """Check that each name stands for one server, as a lock requires.
+    """Check that each name belongs to one server, as a lock requires.
 
     Raises:
         InvalidInput: Two workflows use the same name for different servers.

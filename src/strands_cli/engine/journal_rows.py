@@ -126,7 +126,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a question, or that it must wait, or that there is nobody to ask.
+    """The answer to a question, or that it must wait, or that no person can be asked.
 
     An answer with a `reason` rejects: the step of a gate then fails, and a tool call is denied.
     """
@@ -141,4 +141,4 @@ class Human(Protocol):
     """Answers questions: a person at a terminal, a program, or stored answers."""
 
     async def ask(self, question: Question) -> Answer:
-        """Ask one question; where there is nobody to ask, the outcome says so."""
+        """Ask one question; the outcome says so if no person can be asked."""

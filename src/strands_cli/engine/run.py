@@ -165,7 +165,7 @@ class Run:
             names: What its templates may use besides the inputs.
             index: Its position among its siblings.
             schema: What an agent's answer must satisfy; the default is its own `output_schema`.
-            keep_failure: Whether a failure in the journal stands, because other steps have already used it.
+            keep_failure: Whether a failure in the journal is final, because other steps have already used it.
         """
         scope = StepScope(self, self._prefix + key, describe(step)[1], self._limits_of(step), self._within)
         return await self._execute(scope, step, names, index, schema, keep_failure)

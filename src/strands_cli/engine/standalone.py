@@ -68,7 +68,7 @@ def _json_copy(value: Any) -> Any:
 
 
 class StandaloneRun:
-    """The context of calls outside a run: approvals have nobody to ask, and the journal is forgotten.
+    """The context of calls outside a run: no approval can be asked for, and the journal is forgotten.
 
     Args:
         person: Answers the questions of the tool itself.
@@ -101,7 +101,7 @@ class StandaloneRun:
         return []
 
     async def ask(self, question: Question) -> Answer:
-        """Return the answer to a tool's own question; nobody approves, since a call by hand is an approval.
+        """Return the answer to a tool's own question; approvals are not asked for, since a call by hand is one.
 
         Raises:
             RunFailed: The tool's question has no answer, and outside a run it cannot wait.
@@ -112,6 +112,6 @@ class StandaloneRun:
         if answer.outcome == "answered":
             return answer
         raise RunFailed(
-            f"{question.prompt}; nobody has answered, and outside a run a call cannot wait for an answer",
+            f"{question.prompt}; there is no answer, and outside a run a call cannot wait for one",
             fix="call it at a terminal, or in a workflow: its run waits for the answer",
         )

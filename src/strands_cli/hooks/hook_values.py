@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from strands_cli.policy import Request, Rule
 
-# Makes the call, or whatever stands between this wrapper and it.
+# Calls the tool, or the next wrapper around it.
 Proceed = Callable[[], Awaitable[Mapping[str, Any]]]
 
 
@@ -46,7 +46,7 @@ class ToolCall:
     who: str = ""
 
 
-# Gets the call and what makes it; what it returns stands for the tool's result.
+# Gets the call and the function that makes it; what it returns is taken as the tool's result.
 Wrapper = Callable[[ToolCall, Proceed], Awaitable[Mapping[str, Any]]]
 
 

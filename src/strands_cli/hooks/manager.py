@@ -102,8 +102,8 @@ class Hooks:
         for plugin, given in self._ask("strands_doctor_checks", context=context):
             good = _all_of(given, Check)
             if good is None:
-                said = given if isinstance(given, Raised) else f"gave {type(given).__name__}, not checks"
-                good = [Check("hook plugin", "failed", f"strands_doctor_checks: {said}", f"upgrade {plugin}")]
+                problem = given if isinstance(given, Raised) else f"gave {type(given).__name__}, not checks"
+                good = [Check("hook plugin", "failed", f"strands_doctor_checks: {problem}", f"upgrade {plugin}")]
             lines += [(plugin, check) for check in good]
         return lines
 
@@ -132,8 +132,9 @@ class Hooks:
             if isinstance(answer, Decision) and answer.effect in ("allow", "ask", "deny"):
                 decisions.append(Decision(answer.effect, f"{plugin}: {answer.rule}", plugin=plugin))
             elif answer is not None:
-                said = answer if isinstance(answer, Raised) else f"gave {type(answer).__name__}, not a Decision"
-                decisions.append(Decision("deny", f"the hook plugin {plugin} failed in {hook}: {said}", plugin=plugin))
+                problem = answer if isinstance(answer, Raised) else f"gave {type(answer).__name__}, not a Decision"
+                message = f"the hook plugin {plugin} failed in {hook}: {problem}"
+                decisions.append(Decision("deny", message, plugin=plugin))
         # Of equals the first holds: a plugin's denial keeps a tool from being imported, the workflow's own does not,
         # and its question is one that no option answers.
         return strongest([*decisions, decide(context.rules, context.request)])
@@ -163,8 +164,8 @@ def _records(plugin: str, given: Any, seen: Scan) -> list[ToolRecord]:
     """Return the records that a plugin may register: of distributions that are installed."""
     records = _all_of(given, ToolRecord)
     if records is None:
-        said = given if isinstance(given, Raised) else f"it gave {type(given).__name__}, not tool records"
-        message = f"the hook plugin {plugin} registers no tools: {said}"
+        problem = given if isinstance(given, Raised) else f"it gave {type(given).__name__}, not tool records"
+        message = f"the hook plugin {plugin} registers no tools: {problem}"
         seen.findings.append(Finding("hook-failed", message, None, f"upgrade {plugin}"))
         return []
     found = []

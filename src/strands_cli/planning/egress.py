@@ -19,7 +19,7 @@ Kind = Literal["model", "tool", "server", "secret", "trace"]
 class Outgoing:
     """One way out: what goes, and where to.
 
-    `who` is the agent, tool, server or secret. `hosts` are where it goes, `*` for any; None where nobody says.
+    `who` is the agent, tool, server or secret. `hosts` are where it goes, `*` for any; None where that is unknown.
     `is_near` tells that all of it stays on this machine or in a private network.
     """
 

@@ -39,7 +39,7 @@ class Watched:
 
 
 def watch_tools(tools: Iterable[PlannedTool], catalog: Catalog, folders: Sequence[str] = ()) -> Watched:
-    """Return what stands behind some tools; objects of a program have nothing to look at.
+    """Return the files behind some tools; objects of a program have none.
 
     Args:
         tools: The tools.

@@ -18,7 +18,7 @@ def hooks_in_force(policy: Policy, options: RunRequest) -> Hooks:
 
     Args:
         policy: What the managed and the user's file switch on.
-        options: Says whether those of the user's file are left out, and who is told of what they do.
+        options: Says whether those of the user's file are left out, and who is notified of what they do.
     """
     wanted = [hook for hook in policy.hooks if not (options.no_plugins and hook.level == "user")]
     if options.no_plugins:

@@ -33,9 +33,9 @@ def _check(tools: Iterable[PlannedTool], who: str, pointer: str, document: Docum
     found = combination_of(tools)
     if not found:
         return
-    said = "; ".join(f"{leg} ({', '.join(names)})" for leg, names in found.items())
+    legs = "; ".join(f"{leg} ({', '.join(names)})" for leg, names in found.items())
     fix = f"give the tasks to two agents, or name the hosts that the tools may reach: config: {{{HOSTS}: [...]}}"
-    yield Finding("risky-combination", f"{who} {said}", document.where(pointer), fix, "warning")
+    yield Finding("risky-combination", f"{who} {legs}", document.where(pointer), fix, "warning")
 
 
 def combination_of(tools: Iterable[PlannedTool]) -> dict[str, list[str]]:
@@ -57,7 +57,7 @@ def combination_of(tools: Iterable[PlannedTool]) -> dict[str, list[str]]:
 
 def _unsaid(names: list[str]) -> str:
     shown = ", ".join(dict.fromkeys(names))
-    return f"perhaps: nobody knows what {shown} can do"
+    return f"perhaps: it is unknown what {shown} can do"
 
 
 def _legs_of(tool: PlannedTool) -> dict[str, bool | None]:

@@ -73,9 +73,9 @@ def read_installation(
         request: Names a policy file, the directory of journals and hook plugins.
         folder: Where the policy file of a project may be; None reads none.
         file: The workflow, for hook plugins.
-        policy: Stands for the policy files.
-        catalog: Stands for the installed tools.
-        settings: Stands for this machine's settings.
+        policy: Used instead of the policy files.
+        catalog: Used instead of the installed tools.
+        settings: Used instead of this machine's settings.
 
     Raises:
         Denied: a policy file is wrong.

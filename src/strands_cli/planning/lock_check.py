@@ -120,7 +120,7 @@ def check_used(
 
     Args:
         used: What is to be used.
-        folder: Where the lock stands.
+        folder: Where the lock is.
         catalog: The installed tools.
         required_by: Who asks for a lock where none is.
         spec: The words that `strands lock` needs to find the folder.
@@ -218,7 +218,7 @@ def _uninstalled(folder: Path, catalog: Catalog, known: Sequence[Finding]) -> li
 
 
 def _spec_word(plan: Plan) -> str:
-    """Return how `strands lock` has to be told the folder; nothing where a person stands in it."""
+    """Return the argument that names the folder to `strands lock`; empty for the current directory."""
     return "" if plan.file.startswith("<") or plan.base_dir == Path.cwd() else f"{plan.file} "
 
 

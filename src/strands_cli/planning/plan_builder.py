@@ -286,7 +286,7 @@ def check_models(
 
 
 def _locator(document: Document, agent_id: str) -> Callable[[str], Where]:
-    """Return where a model setting stands: under the agent if it is written there, else under `runtime`."""
+    """Return the place of a model setting: under the agent if it is written there, else under `runtime`."""
 
     def locate(name: str) -> Where:
         at_agent = f"/agents/{escape(agent_id)}"
@@ -299,11 +299,11 @@ def _locator(document: Document, agent_id: str) -> Callable[[str], Where]:
 
 
 def check_mounts(spec: WorkflowSpec, document: Document, base_dir: Path) -> list[Finding]:
-    """Return a finding for each mount that is no directory on this machine."""
+    """Return a finding for each mount that is not a directory on this machine."""
     return [
         Finding(
             "missing-mount",
-            f"the mount '{name}' is no directory: {base_dir / path}",
+            f"the mount '{name}' is not a directory: {base_dir / path}",
             document.where(f"/env/mounts/{escape(name)}"),
             "make the directory, or correct the path",
         )

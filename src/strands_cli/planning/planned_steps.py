@@ -11,16 +11,16 @@ from strands_cli.planning.plan import Bounds, PlannedAgent, PlannedStep, Planned
 from strands_cli.workflow import AgentStep, CallStep, GateStep, PlacedStep, WorkflowSpec
 from strands_cli.workflow.templates import TemplateError, Templates
 
-# How the part of a key begins that stands for an agent which is called as a tool.
+# The prefix of a key's part that names an agent which is called as a tool.
 AGENT_PART = "agent."
 # What a step may hold besides; any other part of a key is a step of a workflow that is called as a tool.
 _WITHIN_A_STEP = re.compile(r"(tool|model|summary|interrupt)\.|notes?$|approval$")
 
 
 def agents_by_key(spec: WorkflowSpec) -> Callable[[str], tuple[str, ...]]:
-    """Return what tells who acts at a key of the journal: the agent of the step, then the agents that are its tools.
+    """Return a function that gives who acts at a key of the journal: the step's agent, then the agents as its tools.
 
-    Below a workflow that is a tool, agents have names of their own, which are not told.
+    It leaves out the agents of a workflow that is a tool, since these have names of their own.
     """
     steps = [(placed.key, placed.step) for placed in spec.pattern.steps()]
     agents = {key.removesuffix("#N"): step.agent for key, step in steps if isinstance(step, AgentStep)}

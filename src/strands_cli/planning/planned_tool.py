@@ -62,8 +62,8 @@ class AnyTool:
     @property
     def capabilities(self) -> Mapping[str, Any]:
         """Return the capabilities among its claims; a word that is absent is not known."""
-        said = self.claims.get("capabilities")
-        return said if isinstance(said, Mapping) else {}
+        capabilities = self.claims.get("capabilities")
+        return capabilities if isinstance(capabilities, Mapping) else {}
 
     @property
     def is_composed(self) -> bool:
@@ -159,7 +159,7 @@ class PythonTool(AnyTool):
 class McpTool(AnyTool):
     """A tool of an MCP server, or all of its tools.
 
-    `member` is the server's own name for the tool; None stands for all of them, which are known after its start.
+    `member` is the server's own name for the tool; None means all of them, which are known after its start.
     """
 
     server: McpServer

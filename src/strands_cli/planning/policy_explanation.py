@@ -60,7 +60,7 @@ def explain_policy(
         as_called: Fills in defaults, and tells whether a tool only reads by its own word; without it neither is known.
 
     Raises:
-        UsageError: the text is no reference.
+        UsageError: the text is not a reference.
     """
     of_plan = {tool.identity: tool for tool in planned if ref in tool.all_names()}
     if tools := list(of_plan.values()):
@@ -146,7 +146,7 @@ def _load_decision(request: Request, rules: Sequence[Rule], *, is_allowed: bool)
     if decision.effect == "deny":
         return decision
     if not is_allowed:
-        return Decision("deny", "custom Python, which nobody has allowed")
+        return Decision("deny", "custom Python that is not allowed")
     grant = grant_of(rules, request)
     if grant is not None:
         return Decision("allow", grant.words, grant)

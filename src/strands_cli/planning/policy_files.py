@@ -26,7 +26,7 @@ def load_policy(settings: Settings, folder: Path | None, given: Path | None = No
     policies: list[Policy] = []
     findings: list[Finding] = []
     for level, path in policy_places(settings, folder, given):
-        if path != given and not _stands(path):
+        if path != given and not _exists(path):
             continue
         from strands_cli.workflow import check_ownership, read_policy
 
@@ -57,7 +57,7 @@ def narrowing(policy: Policy, path: Path) -> Policy:
 
 
 def policy_places(settings: Settings, folder: Path | None, given: Path | None = None) -> Iterator[tuple[Level, Path]]:
-    """Yield where policy files may stand, the strongest first."""
+    """Yield where policy files may be, the strongest first."""
     if settings.managed_policy is not None:
         yield "managed", settings.managed_policy
     if settings.user_policy is not None:
@@ -68,8 +68,8 @@ def policy_places(settings: Settings, folder: Path | None, given: Path | None = 
         yield "project", folder / PROJECT_POLICY
 
 
-def _stands(path: Path) -> bool:
-    """Return whether there is anything at a place; what cannot be looked at may be there, and a dead link is."""
+def _exists(path: Path) -> bool:
+    """Return whether a path exists; one that cannot be looked at counts, and so does a dead link."""
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):

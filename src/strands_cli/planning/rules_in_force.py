@@ -51,7 +51,7 @@ def typed_rules(allow: Iterable[str], *, yes: bool) -> list[Rule]:
     """Return the rules that the command line grants.
 
     Raises:
-        UsageError: an `--allow` is no pattern.
+        UsageError: an `--allow` is not a pattern.
     """
     try:
         rules = [make_rule("allow", pattern, "command line", f"--allow {pattern}") for pattern in allow]
@@ -61,7 +61,7 @@ def typed_rules(allow: Iterable[str], *, yes: bool) -> list[Rule]:
 
 
 def check_patterns(spec: WorkflowSpec, document: Document) -> list[Finding]:
-    """Return a finding for each permission of the workflow that is no pattern."""
+    """Return a finding for each permission of the workflow that is not a pattern."""
     findings = []
     for effect, index, pattern in _permissions(spec):
         try:
@@ -90,9 +90,9 @@ def check_rules(
     planned: Iterable[PlannedTool],
     catalog: Catalog,
 ) -> list[Finding]:
-    """Return a warning for each name in the rules that no tool answers to, or that is no argument of its tool.
+    """Return a warning for each name in the rules that no tool has, or that is not an argument of its tool.
 
-    A misspelt `deny` protects nobody. What an author forbids need not be in the workflow, so installed tools count
+    A misspelt `deny` has no effect. What an author forbids need not be in the workflow, so installed tools count
     too; what the command line allows must be. A policy file speaks of more than this workflow and this machine.
     """
     planned = list(planned)

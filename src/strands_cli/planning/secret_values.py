@@ -50,8 +50,8 @@ def check_asked_for(plan: Plan, document: Document) -> Iterator[Finding]:
 
 def secrets_declared(tool: PlannedTool, claims: Mapping[str, Any] | None = None) -> tuple[str, ...]:
     """Return the secrets that a tool asks for: what it declares (custom Python: claims), and what its config names."""
-    said = settled(claims or {}, tool.settles) if isinstance(tool, PythonTool) else tool.claims
-    capabilities = said.get("capabilities")
+    claimed = settled(claims or {}, tool.settles) if isinstance(tool, PythonTool) else tool.claims
+    capabilities = claimed.get("capabilities")
     names = capabilities.get("secrets") if isinstance(capabilities, Mapping) else None
     return tuple(name for name in names if isinstance(name, str)) if isinstance(names, (list, tuple)) else ()
 
@@ -97,7 +97,7 @@ def values_at_hand(spec: WorkflowSpec, folder: Path, environ: Mapping[str, str])
 
 
 def require_unwritten(plan: Plan, values: Mapping[str, str]) -> None:
-    """Check that no secret stands where a run keeps what it was given, and needs it unchanged to go on.
+    """Check that no secret is in a text that a run stores and needs unchanged to go on.
 
     Raises:
         InvalidInput: one is written in the workflow, in a file of it, or in an input.

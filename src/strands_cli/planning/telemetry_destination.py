@@ -28,8 +28,8 @@ def destination_of(otel: Otel | None, environ: Mapping[str, str]) -> Destination
     """Return where the spans of a run go, None where nothing is traced.
 
     The variables are those of https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/. What
-    the workflow says stands over them, but for `OTEL_SDK_DISABLED`. The headers of the environment are often a key:
-    they go where the environment says, not to whatever endpoint a file names.
+    the workflow says has precedence over them, except over `OTEL_SDK_DISABLED`. The headers of the environment are
+    often a key: they go where the environment says, not to the endpoint that a file names.
     """
     if otel is None or environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return None

@@ -24,11 +24,11 @@ def settled(claims: Mapping[str, Any], by_config: Mapping[str, Any]) -> Mapping[
     """Return what a tool claims under `strands_cli`, with what its configuration settles; secrets are added up."""
     if not by_config:
         return claims
-    said, added = claims.get("capabilities"), by_config.get("capabilities") or {}
-    said = said if isinstance(said, Mapping) else {}
-    capabilities = {**said, **added}
+    claimed, added = claims.get("capabilities"), by_config.get("capabilities") or {}
+    claimed = claimed if isinstance(claimed, Mapping) else {}
+    capabilities = {**claimed, **added}
     if "secrets" in added:
-        declared = said.get("secrets")
+        declared = claimed.get("secrets")
         own = declared if isinstance(declared, (list, tuple)) else ()
         capabilities["secrets"] = list(dict.fromkeys((*own, *added["secrets"])))
     return {**claims, **by_config, "capabilities": capabilities}

@@ -94,7 +94,7 @@ def _documents(folder: Path, named: Path | None) -> tuple[list[Document], list[s
             documents.append(document)
         elif path == named:
             raise InvalidInput(
-                f"{path} is no workflow: it has no `agents` and `pattern`", fix="name one, or its folder"
+                f"{path} is not a workflow: it has no `agents` and `pattern`", fix="name one, or its folder"
             )
     return documents, unread
 

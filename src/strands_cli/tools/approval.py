@@ -47,7 +47,7 @@ async def approved(
     if answer.outcome == "nobody":
         only_a_person = asked.plugin is not None or (asked.by and asked.by.level == "managed")
         fix = "" if only_a_person else f"; allow it with --allow {name} or --yes"
-        return Decision("deny", f"{asked.rule}, and nobody is there to ask{fix}")
+        return Decision("deny", f"{asked.rule}, and no person can be asked{fix}")
     if answer.text == "yes":
         return Decision("allow", f"approved by {answer.by}")
     return Decision("deny", f"refused by {answer.by}" + (f": {answer.reason}" if answer.reason else ""))

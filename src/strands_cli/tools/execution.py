@@ -80,8 +80,8 @@ class Attempt:
             while True:
                 await self.effect.start()
                 if refusal is not None:
-                    said = f"{self.name} asked a person and ends here: {refusal}"
-                    return self.refused("denied", said)
+                    message = f"{self.name} asked a person and ends here: {refusal}"
+                    return self.refused("denied", message)
                 try:
                     return await self._execute(asking.answers)
                 except AsksPersonError as error:
@@ -147,7 +147,7 @@ class Attempt:
 def _raised(error: BaseException, tool_use_id: str) -> Result:
     """Return the error result for what a tool raised."""
     try:
-        said = str(error)
+        message = str(error)
     except Exception:  # noqa: BLE001 - even __str__ is foreign code
-        said = "(its message cannot be read)"
-    return error_result(tool_use_id, "tool_failed", f"{type(error).__name__}: {said}".removesuffix(": "))
+        message = "(its message cannot be read)"
+    return error_result(tool_use_id, "tool_failed", f"{type(error).__name__}: {message}".removesuffix(": "))

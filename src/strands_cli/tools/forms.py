@@ -176,7 +176,7 @@ def _module_closing(module: ModuleType) -> list[Closer]:
 async def _class_tools(plugin: type, config: Mapping[str, Any], closers: list[Closer]) -> list[RawTool]:
     """Make the one instance of the run and read its tools."""
     if not issubclass(plugin, _OBJECTS) and not _tool_methods(plugin):
-        raise NotAToolError(f"the class {plugin.__name__} is no tool and has no @tool methods")
+        raise NotAToolError(f"the class {plugin.__name__} is not a tool and has no @tool methods")
     instance = plugin(**_accepted(plugin, config))
     closers += _closing(instance)
     return await read_tools(instance, config, closers) if isinstance(instance, _OBJECTS) else _instance_tools(instance)
@@ -252,7 +252,7 @@ def _instance_tools(instance: Any) -> list[RawTool]:
     """Read the `@tool` methods of an instance, or of a class."""
     names = _tool_methods(instance)
     if not names:
-        raise NotAToolError(f"an object of {type(instance).__name__} is no tool and has no @tool methods")
+        raise NotAToolError(f"an object of {type(instance).__name__} is not a tool and has no @tool methods")
     return [_agent_tool(getattr(instance, name)) for name in names]
 
 
@@ -280,7 +280,7 @@ def _spec_tool(module: ModuleType, spec: Any) -> RawTool:
 
 def _agent_tool(tool: AgentTool) -> RawTool:
     if not isinstance(tool, AgentTool):
-        raise NotAToolError(f"a {type(tool).__name__} is no tool")
+        raise NotAToolError(f"a {type(tool).__name__} is not a tool")
     remote = any(kind.__module__.startswith(MCP_ADAPTER) for kind in type(tool).__mro__)
     return RawTool(tool.tool_name, _described(tool.tool_spec, tool), invoke_agent_tool(tool), remote, tool)
 
@@ -288,9 +288,9 @@ def _agent_tool(tool: AgentTool) -> RawTool:
 def _described(spec: Mapping[str, Any], carrier: Any) -> dict[str, Any]:
     """Return a spec with what `@tool_metadata` says; what the spec itself says is stronger, as in the manifest."""
     described = _normal_spec(spec)
-    if (said := metadata_of(carrier)) is not None:
-        described["annotations"] = {**said.annotations, **(spec.get("annotations") or {})}
-        described["strands_cli"] = {**said.strands_cli, **(spec.get("strands_cli") or {})}
+    if (metadata := metadata_of(carrier)) is not None:
+        described["annotations"] = {**metadata.annotations, **(spec.get("annotations") or {})}
+        described["strands_cli"] = {**metadata.strands_cli, **(spec.get("strands_cli") or {})}
     return described
 
 
@@ -304,5 +304,5 @@ def _normal_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
     schema = {"type": "object", "properties": {}} if schema is None else schema
     inner = schema.get("json", schema) if isinstance(schema, Mapping) else None
     if not isinstance(inner, Mapping):
-        raise NotAToolError(f"the inputSchema of {spec.get('name')!r} is no JSON Schema")
+        raise NotAToolError(f"the inputSchema of {spec.get('name')!r} is not a JSON Schema")
     return {**spec, "inputSchema": {"json": inner}}

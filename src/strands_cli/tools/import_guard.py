@@ -28,8 +28,8 @@ Tell = Callable[[str], None]
 def kept_process() -> Iterator[None]:
     """Give back what others rely on: search path, directory, streams, signals, warning filters, the root logger.
 
-    Of the environment what stood there stands again; what a plugin adds stays, since its libraries may read it later,
-    unless it says where the program keeps its files.
+    The environment's variables get their values back; those that a plugin adds stay, since its libraries may read them
+    later, except for those that say where the program has its files.
     """
     path, here, environ = list(sys.path), current_directory(), dict(os.environ)
     root = logging.getLogger()

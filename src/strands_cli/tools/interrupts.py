@@ -91,12 +91,12 @@ class Asking:
 
     def _question(self, asked: dict[str, Any]) -> Question:
         name, reason = asked["name"], asked["reason"]
-        said = reason if isinstance(reason, str) and reason else name
+        prompt = reason if isinstance(reason, str) and reason else name
         more = "" if reason is None or isinstance(reason, str) else json.dumps(reason, ensure_ascii=False, indent=2)
         who = f"{self._tool.name} of {self._tool.distribution}, called by {self._scope.who}, asks"
         return Question(
             key=f"{self._effect.key}/interrupt.{len(self._asked)}",
             kind="interrupt",
-            prompt=shortened(self._redactor.text(f"{who}: {said}"), MAX_PROMPT),
+            prompt=shortened(self._redactor.text(f"{who}: {prompt}"), MAX_PROMPT),
             context=more,
         )

@@ -111,12 +111,12 @@ def loaded_tool(planned: PlannedTool, raw: RawTool, spec: Mapping[str, Any]) -> 
             fix="give it another name with `as:` (letters, digits, '_' and '-', at most 64)",
         )
     own = _copied(planned, spec)
-    said, hints = own.get("description"), own.get("annotations")
+    description, hints = own.get("description"), own.get("annotations")
     # The SDK drops a tool without a description in silence. Hints that are none say nothing, which is never safe.
     described = {
         **own,
         "name": planned.name,
-        "description": said if isinstance(said, str) and said else planned.name,
+        "description": description if isinstance(description, str) and description else planned.name,
         "annotations": hints if isinstance(hints, Mapping) else {},
     }
     if planned.settles:
@@ -188,11 +188,11 @@ def differences(record: ToolRecord, loaded: Mapping[str, Any]) -> list[str]:
         ours, theirs = record.input_schema, loaded["inputSchema"]["json"]
         for word in ("properties", "required"):
             compared[word] = (_names(ours.get(word)), _names(theirs.get(word)))
-    for word, said in (("annotations", record.annotations), ("strands_cli", record.strands_cli)):
+    for word, declared in (("annotations", record.annotations), ("strands_cli", record.strands_cli)):
         known = loaded.get(word) or {}
         if record.manifest is None:
-            known = {name: value for name, value in known.items() if name in said}
-        compared[word] = (dict(said), dict(known))
+            known = {name: value for name, value in known.items() if name in declared}
+        compared[word] = (dict(declared), dict(known))
     return [word for word, (left, right) in compared.items() if left != right]
 
 

@@ -52,10 +52,10 @@ def without_secrets(events: Sequence[Any], redactor: Redactor) -> list[Any]:
                 pieces.setdefault((block, kind), []).append((place, name))
     for (_, kind), places in pieces.items():
         whole = "".join(place[name] for place, name in places)
-        said = _input_without(whole, redactor) if kind == "input" else redactor.text(whole)
-        if said != whole:
+        without = _input_without(whole, redactor) if kind == "input" else redactor.text(whole)
+        if without != whole:
             for index, (place, name) in enumerate(places):
-                place[name] = "" if index else said
+                place[name] = "" if index else without
     return cleaned
 
 
@@ -72,9 +72,9 @@ def _input_without(text: str, redactor: Redactor) -> str:
     except (ValueError, RecursionError):
         return redactor.text(text)
     cleaned = redactor.json(given)
-    said = text if cleaned == given else json.dumps(cleaned, ensure_ascii=False)
+    without = text if cleaned == given else json.dumps(cleaned, ensure_ascii=False)
     # A value may stand across the signs of JSON too; what only looks personal there is none.
-    return redactor.without_personal_data.text(said)
+    return redactor.without_personal_data.text(without)
 
 
 def in_request_order(messages: Any) -> list[Any]:
@@ -143,7 +143,7 @@ def _is_json(text: str) -> bool:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 class ToolUseIds:
@@ -171,7 +171,7 @@ class ToolUseIds:
         return f"{given}-{number}"
 
 
-# The one key of an object that stands for bytes, and of one that only looks as if it did.
+# The one key of an object that represents bytes, and of one that only looks so.
 _BYTES, _PLAIN = "$bytes", "$plain"
 
 

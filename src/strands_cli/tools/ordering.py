@@ -59,7 +59,7 @@ class Order:
         asked = [block["toolUse"] for block in message["content"] if "toolUse" in block]
         names = {tool_use["toolUseId"]: tool_use["name"] for tool_use in asked}
         ours = {one: self._made_of_calls[name] for one, name in names.items() if name in self._made_of_calls}
-        if len(ours) < 2:  # one call alone has nobody to wait for
+        if len(ours) < 2:  # a single call waits for no other
             return {}
         # What a call spends inside itself is spent before the next one may count what is left.
         turn = Turn(self._step, [made_of_calls and self._step.is_limited for made_of_calls in ours.values()])

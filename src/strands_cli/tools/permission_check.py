@@ -24,7 +24,7 @@ from strands_cli.tools.plugin_hooks import CallHooks
 from strands_cli.tools.schema import SchemaFaultError, first_problem, prepared
 from strands_cli.tools.tool_results import Result, capped, error_of, error_result, plain_json, redacted, shortened
 from strands_cli.tools.tool_spans import ToolSpan, tool_span
-from strands_cli.tools.trust import said_by
+from strands_cli.tools.trust import counted_claims
 
 if TYPE_CHECKING:
     from strands_cli.tools.workflow_tool_calls import Parts
@@ -79,8 +79,8 @@ class PermissionCheck:
             # The SDK would turn the exception into text for the model: leave the reason, end the agent's loop.
             scope.stop(error)
         except Exception as error:  # noqa: BLE001 - our own mistake must end the run, never become text for a model
-            said = self.redactor.text(f"{type(error).__name__}: {error}")
-            scope.stop(StrandsCliError(f"the permission check failed at {tool.planned.name}: {said}"))
+            problem = self.redactor.text(f"{type(error).__name__}: {error}")
+            scope.stop(StrandsCliError(f"the permission check failed at {tool.planned.name}: {problem}"))
         return error_result(tool_use["toolUseId"], "unavailable", "the run stops here")
 
     async def _call(
@@ -202,13 +202,13 @@ def _finished(
 
 def request_for(tool: LoadedTool, arguments: Any, locked: frozenset[str] = frozenset()) -> Request:
     """Return a call as policy sees it; `read_only_when` is matched against these arguments."""
-    said = said_by(tool, locked)
+    counted = counted_claims(tool, locked)
     return request_of(
         tool.planned,
-        annotations=said.annotations,
-        claims=said.claims,
+        annotations=counted.annotations,
+        claims=counted.claims,
         arguments=arguments if isinstance(arguments, Mapping) else {},
-        read_only_now=reads_only_now(said.claims.get("read_only_when"), arguments),
+        read_only_now=reads_only_now(counted.claims.get("read_only_when"), arguments),
     )
 
 

@@ -153,7 +153,7 @@ class PermissionPolicy(InterventionHandler):
         """Return the answer of the person who is asked; a yes holds for this tool with the same arguments."""
         name = event.tool_use["name"]
         if self._on_ask is None:
-            return Decision("deny", f"{asked.rule}, and nobody is there to ask")
+            return Decision("deny", f"{asked.rule}, and no person can be asked")
         # Held against what the tool will get, which is the input as the model gave it.
         before = digest_of(event.tool_use["input"])
         agent = str(getattr(event.agent, "name", None) or "an agent")

@@ -54,8 +54,8 @@ class CallHooks:
         try:
             answer = await bounded(lambda: asyncio.to_thread(hooks.decide_call, record, call, context), ANSWER_S)
         except TimeoutError:
-            said = f"no answer within {ANSWER_S:g} s of the hook plugin {' or '.join(plugins)}"
-            return Decision("deny", said, plugin=plugins[0])
+            message = f"no answer within {ANSWER_S:g} s of the hook plugin {' or '.join(plugins)}"
+            return Decision("deny", message, plugin=plugins[0])
         if isinstance(answer, Raised):
             raise answer.error
         decision: Decision = answer
@@ -106,8 +106,8 @@ async def through_wrappers(
         answer = await bounded(invoke, seconds)
     except TimeoutError:
         named = " or ".join(plugin for plugin, _ in wrappers)
-        said = f"no answer within {seconds:g} s of the hook plugin {named} around the call"
-        return error_result(tool_use_id, "timeout", said, retryable=True)
+        message = f"no answer within {seconds:g} s of the hook plugin {named} around the call"
+        return error_result(tool_use_id, "timeout", message, retryable=True)
     if isinstance(answer, Raised):
         raise answer.error
     result: Result = answer
@@ -142,8 +142,8 @@ def _around(plugin: str, wrapper: Wrapper, call: ToolCall, inner: Invoke, tool_u
         if asking:
             raise asking[0]
         if problem is not None:
-            said = f"the hook plugin {plugin} failed in strands_wrap_tool: {problem}"
-            return error_result(tool_use_id, "unavailable", said)
+            message = f"the hook plugin {plugin} failed in strands_wrap_tool: {problem}"
+            return error_result(tool_use_id, "unavailable", message)
         return well_formed(answer, tool_use_id)
 
     return invoke

@@ -16,7 +16,7 @@ from strands_cli.errors import UsageError
 from strands_cli.policy import NO_CLAIMS, Claims, tightened
 from strands_cli.tools.forms import Closer, NotAToolError, RawTool, close_all, read_tools
 
-# What stands where an installed tool has its distribution, in questions and in the record of a run.
+# Named in questions and in the journal where an installed tool has its distribution.
 OWNER = "this program"
 
 
@@ -68,9 +68,10 @@ async def _read(thing: Any, closers: list[Closer]) -> list[RawTool]:
     # A plugin may be a function that returns tools. Here one is a forgotten @tool, and must not be called.
     if not isinstance(thing, (AgentTool, ToolProvider)) and inspect.isroutine(thing):
         name = getattr(thing, "__name__", "?")
-        raise UsageError(f"the function '{name}' is no tool", fix="decorate it with @tool (from strands import tool)")
+        message = f"the function '{name}' is not a tool"
+        raise UsageError(message, fix="decorate it with @tool (from strands import tool)")
     if isinstance(thing, (str, Mapping)):
-        raise UsageError(f"{thing!r} is no tool", fix="give the object; names belong into the workflow")
+        raise UsageError(f"{thing!r} is not a tool", fix="give the object; names belong into the workflow")
     try:
         return await read_tools(thing, {}, closers)
     except NotAToolError as error:
@@ -78,9 +79,9 @@ async def _read(thing: Any, closers: list[Closer]) -> list[RawTool]:
 
 
 def _record(raw: RawTool) -> ToolRecord:
-    said = Claims(raw.spec.get("annotations") or {}, raw.spec.get("strands_cli") or {})
+    claims = Claims(raw.spec.get("annotations") or {}, raw.spec.get("strands_cli") or {})
     if raw.is_remote:
-        said = tightened(NO_CLAIMS, said)
+        claims = tightened(NO_CLAIMS, claims)
     return ToolRecord(
         name=raw.name,
         distribution=OWNER,
@@ -93,6 +94,6 @@ def _record(raw: RawTool) -> ToolRecord:
         kind="object",
         description=raw.spec.get("description"),
         input_schema=raw.spec["inputSchema"]["json"],
-        annotations=said.annotations,
-        strands_cli=said.claims,
+        annotations=claims.annotations,
+        strands_cli=claims.claims,
     )

@@ -130,14 +130,14 @@ def _converted(text: str, dialect: Dialect) -> tuple[str, str]:
     schema = json.loads(text)
     try:
         plain = schema if dialect.is_wide else References(schema).written_out(schema)
-        said: Schema = {}
-        top = _on_top(plain, dialect, said)
+        dropped: Schema = {}
+        top = _on_top(plain, dialect, dropped)
         top["properties"] = {
             name: _below(part, dialect) for name, part in top["properties"].items() if part is not False
         }
     except (TooManyPartsError, RecursionError):
-        top, said = _names_only(schema), {}
-    return json.dumps(top), _in_words(said)
+        top, dropped = _names_only(schema), {}
+    return json.dumps(top), _in_words(dropped)
 
 
 def _names_only(schema: Mapping[str, Any]) -> Schema:
@@ -151,11 +151,11 @@ def _names_only(schema: Mapping[str, Any]) -> Schema:
     }
 
 
-def _on_top(schema: Mapping[str, Any], dialect: Dialect, said: Schema) -> Schema:
-    """Return the schema as one plain object; `said` gets the rules that are no longer in it."""
-    whole = _opened(schema, schema, said)
+def _on_top(schema: Mapping[str, Any], dialect: Dialect, dropped: Schema) -> Schema:
+    """Return the schema as one plain object; `dropped` gets the rules that are no longer in it."""
+    whole = _opened(schema, schema, dropped)
     left_out = _NOT_ON_TOP | {word for rare, word in _TOGETHER if rare in whole}
-    said |= {word: whole[word] for word in whole if word in left_out}
+    dropped |= {word: whole[word] for word in whole if word in left_out}
     kept = {word: part for word, part in whole.items() if word not in left_out and not word.startswith("$")}
     if dialect.is_wide and "$defs" in schema:
         kept["$defs"] = schema["$defs"]
@@ -169,18 +169,18 @@ def _on_top(schema: Mapping[str, Any], dialect: Dialect, said: Schema) -> Schema
     return {**kept, "type": "object", "properties": named, "required": required}
 
 
-def _opened(schema: Any, root: Mapping[str, Any], said: Schema, depth: int = 0) -> Schema:
+def _opened(schema: Any, root: Mapping[str, Any], dropped: Schema, depth: int = 0) -> Schema:
     """Return a schema with its reference followed, its `allOf` merged and its alternatives joined, at this level."""
     if not isinstance(schema, Mapping) or depth > 16:
         return {}
     base = {word: part for word, part in schema.items() if word not in (*_COMPOSITION, "$ref")}
     parts: list[Schema] = [base]
     if isinstance(schema.get("$ref"), str):
-        parts.append(_opened(target_of(root, schema["$ref"]), root, said, depth + 1))
-    parts += [_opened(part, root, said, depth + 1) for part in schema.get("allOf") or ()]
+        parts.append(_opened(target_of(root, schema["$ref"]), root, dropped, depth + 1))
+    parts += [_opened(part, root, dropped, depth + 1) for part in schema.get("allOf") or ()]
     for word in ("anyOf", "oneOf"):
         if schema.get(word):
-            said[word] = [*said.get(word, ()), *schema[word]] if word in said else schema[word]
+            dropped[word] = [*dropped.get(word, ()), *schema[word]] if word in dropped else schema[word]
             parts.append(joined([_opened(part, root, {}, depth + 1) for part in schema[word]]))
     # A part that closes its object knows only its own properties.
     closed = [part for part in parts if "additionalProperties" in part]
@@ -194,32 +194,32 @@ def _below(schema: Any, dialect: Dialect) -> Any:
     """Return a property in the form that the service takes; its description says what is no longer in it."""
     if dialect.is_wide:
         return _with_items(schema)
-    said: Schema = {}
-    part = _narrowed(schema, dialect, said)
+    dropped: Schema = {}
+    part = _narrowed(schema, dialect, dropped)
     if dialect.kept is not None:
         lost = {word: rule for word, rule in part.items() if word not in (*dialect.kept, "title")}
-        said |= {} if lost == ANYTHING else lost
+        dropped |= {} if lost == ANYTHING else lost
         part = {**{word: rule for word, rule in part.items() if word in dialect.kept}, **_types(part)}
-    return _described(part, said)
+    return _described(part, dropped)
 
 
-def _narrowed(schema: Any, dialect: Dialect, said: Schema) -> Schema:
-    """Return a schema of common words; `said` gets those rules of this level that are no longer in it."""
+def _narrowed(schema: Any, dialect: Dialect, dropped: Schema) -> Schema:
+    """Return a schema of common words; `dropped` gets those rules of this level that are no longer in it."""
     if not isinstance(schema, Mapping):
         return dict(ANYTHING)
     if schema.get("allOf"):
         rest = {word: part for word, part in schema.items() if word != "allOf"}
-        return _narrowed(merged([rest, *schema["allOf"]]), dialect, said)
+        return _narrowed(merged([rest, *schema["allOf"]]), dialect, dropped)
     part: Schema = {}
     rare = _RARE | {word for first, word in _TOGETHER if first in schema}
     for word, rule in schema.items():
         if word in ("anyOf", "oneOf"):
             part.setdefault("anyOf", []).extend(_inner(one, dialect) for one in rule)
-            said |= {word: rule} if word == "oneOf" and len(rule) > 1 and not _are_disjoint(rule) else {}
+            dropped |= {word: rule} if word == "oneOf" and len(rule) > 1 and not _are_disjoint(rule) else {}
         elif word == "const":
             part["enum"] = [rule]
         elif word in rare or word.startswith("$") or (word == "pattern" and dialect.anchored and not _anchored(rule)):
-            said |= {} if word.startswith("$") else {word: rule}
+            dropped |= {} if word.startswith("$") else {word: rule}
         elif word == "properties":
             part[word] = {name: _inner(one, dialect) for name, one in rule.items() if one is not False}
         elif word in ("items", "additionalProperties") and isinstance(rule, Mapping):
@@ -231,8 +231,8 @@ def _narrowed(schema: Any, dialect: Dialect, said: Schema) -> Schema:
 
 
 def _inner(schema: Any, dialect: Dialect) -> Schema:
-    said: Schema = {}
-    return _described(_narrowed(schema, dialect, said), said)
+    dropped: Schema = {}
+    return _described(_narrowed(schema, dialect, dropped), dropped)
 
 
 def _are_disjoint(alternatives: Iterable[Any]) -> bool:
@@ -273,18 +273,18 @@ def _typed(schema: Any) -> Any:
     """Return an object's schema in which each property says its type; the SDK would say `string`."""
     if not isinstance(schema, Mapping) or not isinstance(schema.get("properties"), Mapping):
         return schema
-    return {**schema, "properties": {name: _type_said(part) for name, part in schema["properties"].items()}}
+    return {**schema, "properties": {name: _with_type(part) for name, part in schema["properties"].items()}}
 
 
-def _type_said(part: Any) -> Any:
+def _with_type(part: Any) -> Any:
     if not isinstance(part, Mapping):
         return {"not": {}} if part is False else dict(ANYTHING)
     if any(word in part for word in ("$ref", "not", *_COMPOSITION)):
         return part
-    said = {**part, **_type_of(part)}
-    if "type" not in said:
-        return {**said, **ANYTHING}
-    return _typed(said) if said["type"] == "object" else said
+    whole = {**part, **_type_of(part)}
+    if "type" not in whole:
+        return {**whole, **ANYTHING}
+    return _typed(whole) if whole["type"] == "object" else whole
 
 
 def _type_of(part: Mapping[str, Any]) -> Schema:
@@ -311,13 +311,13 @@ def _type_of(part: Mapping[str, Any]) -> Schema:
     return {}
 
 
-def _described(part: Schema, said: Mapping[str, Any]) -> Schema:
-    words = _in_words(said)
+def _described(part: Schema, dropped: Mapping[str, Any]) -> Schema:
+    words = _in_words(dropped)
     return {**part, "description": f"{part.get('description') or ''} {words}".strip()} if words else part
 
 
-def _in_words(said: Mapping[str, Any]) -> str:
-    if not said:
+def _in_words(dropped: Mapping[str, Any]) -> str:
+    if not dropped:
         return ""
-    text = json.dumps(said, ensure_ascii=False)
+    text = json.dumps(dropped, ensure_ascii=False)
     return "It must also fit this JSON Schema: " + (text if len(text) <= MAX_WORDS else f"{text[:MAX_WORDS]}...")

@@ -32,29 +32,29 @@ def request_about(tool: AgentTool, raw: RawTool, arguments: Mapping[str, Any], c
         catalog: The installed tools.
     """
     function = getattr(tool, "_tool_func", None)
-    said = _said(raw, metadata_of(function) if function is not None else None)
+    own = _claims_of(raw, metadata_of(function) if function is not None else None)
     module = str(getattr(function or tool, "__module__", None) or type(tool).__module__)
     if raw.is_remote:
-        known = tightened(NO_CLAIMS, said)
+        known = tightened(NO_CLAIMS, own)
         original = getattr(getattr(tool, "mcp_tool", None), "name", raw.name)
         request = Request((f"mcp:{raw.name}",), aliases=tuple(dict.fromkeys((raw.name, str(original)))))
     elif (record := _record_of(raw.name, module, catalog)) is not None:
-        known = tightened(Claims(record.annotations, record.strands_cli), said)
+        known = tightened(Claims(record.annotations, record.strands_cli), own)
         request = request_of(installed_tool(record, catalog, f"native:{record.ref_name}", raw.name))
     else:
-        known = said
+        known = own
         places = (f"{module}:{raw.name}", f"{module}.{raw.name}")
         request = Request((raw.name,), sources=frozenset({"object"}), aliases=places)
     now = reads_only_now(known.claims.get("read_only_when"), arguments)
     return replace(request, annotations=known.annotations, claims=known.claims, arguments=arguments, read_only_now=now)
 
 
-def _said(raw: RawTool, below: ToolMetadata | None) -> Claims:
+def _claims_of(raw: RawTool, below: ToolMetadata | None) -> Claims:
     """Return what a tool says, with what `@tool_metadata` says on the function of a module tool."""
-    said = Claims(raw.spec.get("annotations") or {}, raw.spec.get("strands_cli") or {})
+    own = Claims(raw.spec.get("annotations") or {}, raw.spec.get("strands_cli") or {})
     if below is None:
-        return said
-    return Claims({**below.annotations, **said.annotations}, {**below.strands_cli, **said.claims})
+        return own
+    return Claims({**below.annotations, **own.annotations}, {**below.strands_cli, **own.claims})
 
 
 def _record_of(name: str, module: str, catalog: Catalog) -> ToolRecord | None:

@@ -22,8 +22,8 @@ PROMPTS = f"{LEGACY_PACKAGE}.utils.user_input"
 _QUESTIONERS = (f"{LEGACY_PACKAGE}.handoff_to_user",)
 _FUNCTIONS = ("get_user_input", "get_user_input_async")
 _MARKUP = re.compile(r"</?[a-z_]+>")
-# An agent inside a tool calls others past our permission check; nobody has said yes to those calls.
-REFUSAL = "n: a call from inside another tool is approved by nobody"
+# An agent inside a tool calls others past our permission check; no person has approved those calls.
+REFUSAL = "n: a call from inside another tool has no approval"
 
 
 @dataclass(slots=True)

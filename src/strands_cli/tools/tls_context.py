@@ -14,7 +14,7 @@ _PLACES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 class DeferredTlsContext(ssl.SSLContext):
-    """Stands for the context that an HTTP library makes for itself, and has it made for the first handshake.
+    """Replaces the context that an HTTP library makes for itself, and makes that one at the first handshake.
 
     Reading the certificate authorities takes 20 ms of CPU. A library does it for every client, also for one that only
     speaks to a server on this machine without TLS.

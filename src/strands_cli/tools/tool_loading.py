@@ -188,15 +188,15 @@ async def _read_plugin(
                 module = importlib.import_module(module_name)
             return adapted(await read_reference(module, attribute, planned.config, closers), module_name)
     except NotAToolError as error:
-        raise NotEquipped(f"{planned.ref} of {planned.distribution} is no tool: {error}") from error
+        raise NotEquipped(f"{planned.ref} of {planned.distribution} is not a tool: {error}") from error
     except (StrandsCliError, KeyboardInterrupt):
         raise
     except BaseException as error:  # a plugin may raise anything while it is imported, SystemExit too
         task = asyncio.current_task()
         if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
             raise
-        said = Redactor.of_environment(os.environ).text(f"{type(error).__name__}: {error}")
+        problem = Redactor.of_environment(os.environ).text(f"{type(error).__name__}: {error}")
         raise NotEquipped(
-            f"the tool {planned.ref} of {planned.distribution} cannot be loaded: {said}",
+            f"the tool {planned.ref} of {planned.distribution} cannot be loaded: {problem}",
             fix=f"try: python -c 'import {module_name}'; then correct or upgrade {planned.distribution}",
         ) from error

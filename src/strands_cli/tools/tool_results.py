@@ -64,8 +64,8 @@ def well_formed(answer: Any, tool_use_id: str) -> Result:
     result: Result = {"toolUseId": tool_use_id, "status": status, "content": content}
     if status == "error":
         rest = [block for block in content if _structured(block) is None]
-        said = "\n".join(block["text"] for block in rest if "text" in block) or "the tool reported an error"
-        own = error_of(result) or {"code": "tool_failed", "message": said}
+        message = "\n".join(block["text"] for block in rest if "text" in block) or "the tool reported an error"
+        own = error_of(result) or {"code": "tool_failed", "message": message}
         details = own.get("details")
         details = details if isinstance(details, Mapping) else {}
         retryable = own.get("retryable") is True

@@ -41,11 +41,11 @@ class ToolSpan:
         Returns:
             In which engine the tool says that it ran, for the row; empty where it says nothing.
         """
-        told = _engine_in(result)
+        engine = _engine_in(result)
         if self.span.is_recording():
             self._end(effect, result)
-            self.span.set_attributes({f"strands_cli.{word}": value for word, value in told.items()})
-        return told
+            self.span.set_attributes({f"strands_cli.{word}": value for word, value in engine.items()})
+        return engine
 
     def replayed(self, effect: Effect, result: Result) -> None:
         """Write that the journal answered."""
@@ -75,12 +75,12 @@ def tool_span(planned: PlannedTool, tool_use_id: str) -> Iterator[ToolSpan]:
     """
     from opentelemetry import trace
 
-    told = _origin_of(planned)
+    origin = _origin_of(planned)
     current = trace.get_current_span()
-    said = getattr(current, "attributes", None)
+    attributes = getattr(current, "attributes", None)
     call = {"gen_ai.tool.name": planned.name, "gen_ai.tool.call.id": tool_use_id}
-    if isinstance(said, Mapping) and call.items() <= dict(said).items():
-        current.set_attributes(told)
+    if isinstance(attributes, Mapping) and call.items() <= dict(attributes).items():
+        current.set_attributes(origin)
         yield ToolSpan(current, is_ours=False)
         return
     from strands_cli.telemetry import provider_here
@@ -89,7 +89,7 @@ def tool_span(planned: PlannedTool, tool_use_id: str) -> Iterator[ToolSpan]:
     if not span.is_recording():
         yield ToolSpan(span, is_ours=True)
         return
-    span.set_attributes({"gen_ai.operation.name": "execute_tool", **call, **told})
+    span.set_attributes({"gen_ai.operation.name": "execute_tool", **call, **origin})
     # What a call raises ends the run and may hold anything; the end of the run reports it.
     with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
         yield ToolSpan(span, is_ours=True)
@@ -110,9 +110,9 @@ def _engine_in(result: Result) -> dict[str, Any]:
     value = next((block["json"] for block in result["content"] if "json" in block), None)
     if not isinstance(value, Mapping) or not isinstance(value.get("engine"), str):
         return {}
-    told: dict[str, Any] = {"engine": shortened(value["engine"], MAX_WORD)}
+    reported: dict[str, Any] = {"engine": shortened(value["engine"], MAX_WORD)}
     layers = value.get("layers")
     if isinstance(layers, Mapping):
         words = [shortened(f"{name}={word}", MAX_WORD) for name, word in layers.items()]
-        told["layers"] = words[:MAX_LAYERS]
-    return told
+        reported["layers"] = words[:MAX_LAYERS]
+    return reported

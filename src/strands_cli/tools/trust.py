@@ -10,7 +10,7 @@ from strands_cli.policy import NO_CLAIMS, Claims, tightened
 from strands_cli.tools.manifest_check import LoadedTool
 
 
-def said_by(tool: LoadedTool, locked: frozenset[str] = frozenset()) -> Claims:
+def counted_claims(tool: LoadedTool, locked: frozenset[str] = frozenset()) -> Claims:
     """Return what policy may count of a tool's claims.
 
     What an installed distribution declares without being run counts, and what the program and allowlisted Python say.
@@ -21,11 +21,11 @@ def said_by(tool: LoadedTool, locked: frozenset[str] = frozenset()) -> Claims:
         tool: The tool as loaded.
         locked: What a lock vouches for: distributions, and servers as `mcp:ID`.
     """
-    said = Claims(_words(tool.spec.get("annotations")), tool.claims)
+    claims = Claims(_words(tool.spec.get("annotations")), tool.claims)
     is_vouched_for = _is_pinned if tool.raw.is_remote else _is_vouched_for
     if is_vouched_for(tool.planned, locked):
-        return said
-    return tightened(_declared(tool.planned), said)
+        return claims
+    return tightened(_declared(tool.planned), claims)
 
 
 def _is_pinned(tool: PlannedTool, locked: frozenset[str]) -> bool:

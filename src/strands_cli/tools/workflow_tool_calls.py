@@ -116,8 +116,8 @@ def prompt_of(agent: PlannedAgent, arguments: Mapping[str, Any]) -> str:
     """Return the prompt of a call of an agent: the object that its `input_schema` describes, else the text `input`."""
     schema = agent.input_schema
     is_object = schema is not None and (schema.get("type") == "object" or "properties" in schema)
-    said = arguments if is_object else arguments["input"]
-    return said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+    value = arguments if is_object else arguments["input"]
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _stopped_at(where: str, call: InnerCall, result: Mapping[str, Any]) -> Result:

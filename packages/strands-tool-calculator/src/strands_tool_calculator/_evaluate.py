@@ -22,7 +22,7 @@ def evaluate(expression: str, variables: Mapping[str, int | float], *, exact: bo
 
     Args:
         expression: Arithmetic in Python's notation; see the README for functions and limits.
-        variables: Names the expression may use. In exact mode a float stands for the decimal it is written as.
+        variables: Names the expression may use. In exact mode a float means the decimal it is written as.
         exact: Compute with fractions; nothing is rounded, and functions with irrational values are refused.
 
     Raises:

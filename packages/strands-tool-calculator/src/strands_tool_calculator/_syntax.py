@@ -48,7 +48,7 @@ _HINTS = {
 
 
 def one_line(expression: str) -> str:
-    """Return the expression on one line without outer blanks, so that a column says where something stands."""
+    """Return the expression on one line without outer blanks, so that a column is a place in it."""
     return expression.translate({ord(blank): " " for blank in "\t\r\n"}).strip(" ")
 
 
@@ -99,13 +99,13 @@ def operands(node: ast.expr) -> list[ast.expr]:
             return [part for argument in arguments for part in _spliced(argument)]
         case ast.Tuple() | ast.List():
             raise _refuse(
-                "a list of numbers stands only among the arguments of a function; "
+                "a list of numbers is only allowed among the arguments of a function; "
                 "write numbers without thousands separators (1000, not 1,000)",
                 "not-allowed",
                 node,
             )
         case ast.Call():
-            raise _refuse("only a function name stands before '('; write 2*(3) for a product", "not-allowed", node)
+            raise _refuse("only a function name may come before '('; write 2*(3) for a product", "not-allowed", node)
     raise _refuse("only numbers, operators and functions are arithmetic", "not-allowed", node)
 
 

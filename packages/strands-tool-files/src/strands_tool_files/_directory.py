@@ -17,14 +17,14 @@ _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
 _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
-# A descriptor that only stands for the place needs no read permission on the directory.
+# A descriptor that only names the directory needs no read permission on it.
 _PLACE = getattr(os, "O_PATH", os.O_RDONLY)
 
 HAS_DESCRIPTORS = {os.open, os.mkdir, os.stat, os.rename, os.unlink, os.readlink, os.link} <= os.supports_dir_fd
 
 
 class Directory(Protocol):
-    """An open directory. A `name` is always one component; no operation follows a link that stands there."""
+    """An open directory. A `name` is always one component; no operation follows a link of that name."""
 
     def enter(self, name: str) -> Directory:
         """Open a child directory; ELOOP or ENOTDIR when it is a link or no directory."""
@@ -36,7 +36,7 @@ class Directory(Protocol):
         """Open a child file without blocking and return its descriptor."""
 
     def lstat(self, name: str) -> os.stat_result:
-        """Return what stands there."""
+        """Return the status of what has the name."""
 
     def readlink(self, name: str) -> str:
         """Return the target of a link; EINVAL when it is none."""
@@ -48,7 +48,7 @@ class Directory(Protocol):
         """Remove a child file."""
 
     def publish(self, temporary: str, name: str, *, replace: bool) -> None:
-        """Give a finished file its name at once; EEXIST when something stands there and `replace` is false."""
+        """Give a finished file its name at once; EEXIST when something has that name and `replace` is false."""
 
     def entries(self) -> Iterator[os.DirEntry[str]]:
         """Yield the entries in the order of the file system."""

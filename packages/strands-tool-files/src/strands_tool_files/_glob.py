@@ -18,7 +18,7 @@ def matches(pattern: str, names: Sequence[str]) -> bool:
     """Return whether a path, given by its components, fits a pattern.
 
     A pattern without `/` speaks of the last component alone; otherwise of the whole path, component by component,
-    where `**` stands for any number of components, none included.
+    where `**` matches any number of components, none included.
     """
     if "/" not in pattern:
         return _segment(pattern).match(names[-1]) is not None

@@ -1,4 +1,4 @@
-"""What a search has found so far, where it has to stop, and how it is told."""
+"""What a search has found so far, where it stops, and how its result is shown."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Hits:
         return [*self.notices, *(f"{what}: {count}" for what, count in sorted(self.skipped.items()))]
 
     def _show(self, path: str, number: int, is_match: bool, shown: str) -> bool:
-        # The text stands in the rows and, for a match, in the JSON once more.
+        # The text is in the rows and, for a match, in the JSON once more.
         size = (len(path.encode()) + len(shown.encode("utf-8", "replace")) + 40) * (1 + is_match)
         if self.size + size > MAX_OUTPUT:
             self.stop(f"the matches are limited to {MAX_OUTPUT >> 10} KiB")

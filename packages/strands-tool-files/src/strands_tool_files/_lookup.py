@@ -63,7 +63,7 @@ def look_up(
 
 
 def search_place(found: Found, matcher: Matcher, hits: Hits, context_lines: int) -> bool:
-    """Search what stands at a place, and return whether it is a directory.
+    """Search a file or a directory, and return whether it is a directory.
 
     Raises:
         ToolError: For a single file whatever makes it unfit to be searched; in a tree such files are counted.

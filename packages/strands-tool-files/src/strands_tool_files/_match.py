@@ -72,7 +72,7 @@ class PatternMatcher:
     def _require_pattern(self, order: str) -> None:
         problem = self._ask(order, _MAX_START_SECONDS)
         if problem:
-            raise _bad_pattern(f"the pattern is no regular expression: {problem[:200]}")
+            raise _bad_pattern(f"the pattern is not a regular expression: {problem[:200]}")
 
     def _ask(self, text: str, seconds: float) -> str:
         """Send a frame and return the answer, or raise why there is none."""
@@ -118,7 +118,7 @@ def matcher_for(text: str, *, is_regex: bool, ignore_case: bool, require_time: C
     """Give the matcher of one call for the length of a block.
 
     Raises:
-        ToolError: `invalid_input` for what is no regular expression; `unavailable` where no process can be started.
+        ToolError: `invalid_input` if the text is not a regular expression; `unavailable` if no process can be started.
     """
     if "\n" in text:
         raise _bad_pattern("lines are searched one by one, so the text must not hold a line feed")

@@ -11,7 +11,7 @@ import unicodedata
 from strands_tool_kit import ToolError
 
 _MAX_PATH = 4_096
-# Each part costs a look at all before it where directories are made, and nobody nests so deep by intent.
+# Where directories are made, each part costs a look at all parts before it; no sensible path is this deep.
 _MAX_PARTS = 100
 
 # Credentials: neither read nor written.
@@ -56,7 +56,7 @@ def split(path: str) -> tuple[str, ...]:
     """Return the components of a relative path, without empty ones and `.`; `..` stays.
 
     Raises:
-        ToolError: `invalid_input` for what is no path at all.
+        ToolError: `invalid_input` if the text cannot be a path.
     """
     if len(path) > _MAX_PATH:
         raise _malformed(f"the path has {len(path)} characters; the limit is {_MAX_PATH}")

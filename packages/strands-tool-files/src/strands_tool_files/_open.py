@@ -1,4 +1,4 @@
-"""Open what stands at a place as a regular file, or say why it is none."""
+"""Open a regular file, or say why what is there is not one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def open_regular(found: Found) -> int:
         A descriptor the caller closes.
 
     Raises:
-        ToolError: `invalid_input` when nothing stands there, or something else than a regular file.
+        ToolError: `invalid_input` when nothing is there, or something else than a regular file.
         OSError: As `open(2)`; `Workspace.at` turns it into a refusal.
     """
     if not found.place.name:

@@ -18,8 +18,8 @@ _LONGEST_CHARACTER = 4
 class Tail:
     """The end of a text, and what is known about its beginning.
 
-    `has_more` says whether text stands before it; `is_cut` whether the byte limit left lines out, `is_cut_in_line`
-    within a line; `replaced` counts the places where bytes did not fit the encoding and U+FFFD stands.
+    `has_more` says whether there is text before it; `is_cut` whether the byte limit left lines out, `is_cut_in_line`
+    within a line; `replaced` counts the places where U+FFFD replaces bytes that do not fit the encoding.
     """
 
     text: str

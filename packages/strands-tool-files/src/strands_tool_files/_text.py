@@ -53,7 +53,7 @@ class Window:
 
     `end_line` is the last line in it (`start_line - 1` if none); `has_more` whether anything follows;
     `is_cut` whether the byte cap ended it, `is_cut_in_line` in the middle of a line; `replaced` counts the
-    places where bytes did not fit the encoding and U+FFFD stands.
+    places where U+FFFD replaces bytes that do not fit the encoding.
     """
 
     text: str
@@ -73,7 +73,7 @@ def require_encoding(name: str) -> str:
             raise LookupError(name)
         "".encode(name)
     except (LookupError, ValueError):
-        # A codec that is no text encoding (base64, zlib) raises LookupError from encode.
+        # A codec that is not a text encoding (base64, zlib) raises LookupError from encode.
         raise ToolError(
             "invalid_input", f"'{name[:40]}' is not a text encoding; use utf-8, utf-16, latin-1 ...", reason="encoding"
         ) from None

@@ -30,7 +30,7 @@ class Place:
 class located:  # noqa: N801 - used like a function; a class costs a third of a generator's context manager
     """Locate a path beneath a root; what was opened on the way is closed at the end of the block.
 
-    The last component need not exist, and is no link (unless another process makes it one: open it without
+    The last component need not exist, and is not a link (unless another process makes it one: open it without
     following). Two ways lead there and agree: `openat2` where nothing on the way is a link, else a walk that
     opens each component without following and puts a link's target in its place, so that at no moment a path
     is resolved by name from above the root.

@@ -42,7 +42,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Where the file tools may go: `root`, the `mounts` by name, and further paths nobody writes.
+    """Where the file tools may go: `root`, the `mounts` by name, and `protected` paths, which no tool writes.
 
     All three are configuration and trusted; only paths that come with a call are not.
     """
@@ -72,7 +72,7 @@ class Workspace:
         """Locate a path of a call for the length of a block, and turn what the system says into refusals.
 
         Raises:
-            ToolError: Whatever stands in the way of the path, or of the block's own work on it.
+            ToolError: The path is refused, or the block's own work on it fails.
         """
         base, parts, prefix = self._start(path)
         shown = _shown(prefix, parts)
@@ -164,7 +164,7 @@ def _workspace(root: str, mounts: tuple[tuple[str, Any], ...], protected: tuple[
 
 
 def identity_of(directory: Directory, name: str) -> tuple[int, int] | None:
-    """Return device and inode of what stands at a name, or None when nothing does."""
+    """Return device and inode of what has a name, or None when nothing has it."""
     try:
         status = directory.lstat(name)
     except OSError:

@@ -160,7 +160,7 @@ def _write(found: Found, encoded: bytes, mode: str, encoding: str) -> tuple[str,
 
 
 def _existing(found: Found) -> os.stat_result | None:
-    """Return the status of the file that stands there, None if there is none; raise if it may not be replaced."""
+    """Return the status of the file that is there, None if there is none; raise if it may not be replaced."""
     if not found.place.name:
         raise ToolError("invalid_input", f"{found.shown} is a directory", reason="is-a-directory")
     try:

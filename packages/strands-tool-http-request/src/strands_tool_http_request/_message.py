@@ -125,7 +125,7 @@ def _parsed(text: str, described: dict[str, Any], notices: list[str]) -> tuple[s
 
 
 def _refuse_constant(word: str) -> None:
-    raise ValueError(f"{word} is no JSON")
+    raise ValueError(f"{word} is not JSON")
 
 
 def _shown(headers: Mapping[str, str]) -> dict[str, str]:

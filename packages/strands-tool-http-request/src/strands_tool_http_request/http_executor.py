@@ -40,7 +40,7 @@ TOOL_SPEC = {
                 "headers": {
                     "type": "object",
                     "additionalProperties": {"type": "string"},
-                    "description": "Further request headers; who the request is from is said already.",
+                    "description": "Further request headers; those that authenticate are already set.",
                 },
                 "json": {"type": "object", "description": "A JSON object to send as the body."},
                 "body": {

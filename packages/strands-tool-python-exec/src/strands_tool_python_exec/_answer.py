@@ -1,4 +1,4 @@
-"""What a call answers: built here alone, from what the parent saw and from texts that nobody trusts."""
+"""The answer of a call: built only here, from what the parent saw and from untrusted texts."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Answer = dict[str, Any]
 
 def answer_of(engine: str, outcome: Outcome, request: Request) -> Answer:
     """Build the answer of a sandbox; what it says itself only fills in texts."""
-    said = _said(bytes(outcome.report))
-    error, limits = _error(outcome, request, said)
+    report = _report_in(bytes(outcome.report))
+    error, limits = _error(outcome, request, report)
     value: Answer = {
         "stdout": outcome.stdout.decode(errors="replace"),
         "stderr": outcome.stderr.decode(errors="replace"),
@@ -34,22 +34,22 @@ def answer_of(engine: str, outcome: Outcome, request: Request) -> Answer:
     }
     if error is not None:
         value["error"] = error
-    elif said.get("result") is not None:
-        value["result"] = said["result"]
+    elif report.get("result") is not None:
+        value["result"] = report["result"]
     return value | files_of(outcome.files, request.files)
 
 
-def _said(report: bytes) -> dict[str, Any]:
+def _report_in(report: bytes) -> dict[str, Any]:
     """Return what the sandbox reports, if it is an object; lone surrogates, which no answer can carry, become `?`."""
     try:
         plain = json.dumps(json.loads(report or b"{}"), ensure_ascii=False, allow_nan=False)
-        said = json.loads(plain.encode(errors="replace"))
+        value = json.loads(plain.encode(errors="replace"))
     except (ValueError, RecursionError):
         return {}
-    return said if isinstance(said, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
-def _error(outcome: Outcome, request: Request, said: dict[str, Any]) -> tuple[dict[str, Any] | None, list[str]]:
+def _error(outcome: Outcome, request: Request, report: dict[str, Any]) -> tuple[dict[str, Any] | None, list[str]]:
     """Return what went wrong, if anything did, and the limits that were reached."""
     limits = ["output"] if outcome.is_cut else []
     ended_for = "cpu_time" if outcome.status == -signal.SIGXCPU else outcome.ended_for
@@ -57,12 +57,12 @@ def _error(outcome: Outcome, request: Request, said: dict[str, Any]) -> tuple[di
         return over(ended_for, request), [*limits, *({ended_for} - set(limits))]
     if outcome.status < 0:
         return plain("Killed", f"the process was ended by {_signal_name(-outcome.status)}"), limits
-    told = said.get("error")
-    if isinstance(told, dict):
-        line = told.get("line")
-        error = plain(str(told.get("type"))[:200], str(told.get("message"))[:2000])
+    failure = report.get("error")
+    if isinstance(failure, dict):
+        line = failure.get("line")
+        error = plain(str(failure.get("type"))[:200], str(failure.get("message"))[:2000])
         error["line"] = line if type(line) is int else None
-        limit = "memory" if error["type"] == "MemoryError" else _LIMIT_OF_ERRNO.get(str(told.get("errno")), "")
+        limit = "memory" if error["type"] == "MemoryError" else _LIMIT_OF_ERRNO.get(str(failure.get("errno")), "")
         return error, [*limits, *([limit] if limit else [])]
     if outcome.status > 0:
         return plain("Exit", f"the process ended with status {outcome.status}"), limits

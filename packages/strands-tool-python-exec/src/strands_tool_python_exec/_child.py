@@ -1,7 +1,7 @@
 """The sandboxed process: put on every layer, say so, wait for one program, run it, report.
 
 It is sent as compiled code to a bare interpreter and imports little, because its start is what a call waits for.
-Whatever is said on the channel after the layers are on comes from code that nobody trusts.
+What arrives on the channel after the layers are on comes from untrusted code.
 """
 
 from __future__ import annotations

@@ -80,8 +80,8 @@ def _outcome(monty: Any, pool: Any, code: str) -> Any:
 def run(request: Request, is_cancelled: Callable[[], bool]) -> Answer | None:
     """Run a program; None when it was cancelled.
 
-    A worker serves one call. Its limits are its own, a deadline of the pool stands behind them, and a thread of ours
-    behind both, which also hears of a cancelled call.
+    A worker serves one call. It has limits of its own; a deadline of the pool holds if they fail, and a thread of
+    ours if both fail, which also ends a cancelled call.
     """
     import pydantic_monty
 
@@ -125,7 +125,7 @@ def _session(pool: Any, request: Request) -> Iterator[Any]:
         "max_memory": request.settings.memory_mb * _MIB,
         "max_recursion_depth": 1000,
     }
-    # To sleep would be to wait on this side of the wall, where the worker's clock stands still.
+    # `sleep` would wait in this process, where the worker's clock does not run.
     checkout = pool.checkout(limits=limits, os_policy={"sleep": "zero", "timezone": "utc"}, script_name="code.py")
     with contextlib.ExitStack() as stack:
         session = stack.enter_context(checkout)

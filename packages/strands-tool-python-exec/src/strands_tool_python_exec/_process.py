@@ -35,7 +35,7 @@ class Request:
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of a sandbox; texts, report and files are the word of code that nobody trusts.
+    """The outcome of a sandbox; texts, report and files come from untrusted code.
 
     Attributes:
         layers: What was in force before the code ran; None if the sandbox refused to run it.

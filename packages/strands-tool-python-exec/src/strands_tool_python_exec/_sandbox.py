@@ -58,7 +58,7 @@ class Sandbox:
     """A started sandbox; its owner must end it.
 
     Attributes:
-        layers: What is in force; None until it has said so, and if it refuses.
+        layers: What is in force; None until it reports so, and if it refuses.
         refused: Why it refuses.
         exited: A descriptor that is readable when the process has ended.
         scratch: A descriptor of its current directory, -1 until it has sent one.
@@ -119,9 +119,9 @@ class Sandbox:
         chunk, descriptors, _, _ = socket.recv_fds(self.channel, _MAX_FIRST_MESSAGE, 1)
         self.scratch = descriptors[0] if descriptors else -1
         first, _, rest = chunk.partition(b"\n")
-        said: dict[str, Any] = json.loads(first) if first else {"refused": "its process ended before it was locked"}
-        self.refused = said.get("refused", "")
-        self.layers = said.get("layers")
+        report: dict[str, Any] = json.loads(first) if first else {"refused": "its process ended before it was locked"}
+        self.refused = report.get("refused", "")
+        self.layers = report.get("layers")
         return rest
 
     def is_waiting(self) -> bool:

@@ -132,7 +132,7 @@ def remove(scratch: Path) -> None:
             directory.chmod(0o700)
             for entry in list(os.scandir(directory)):
                 if not entry.is_dir(follow_symlinks=False):
-                    os.unlink(entry.path)  # noqa: PTH108 - `entry` is no Path
+                    os.unlink(entry.path)  # noqa: PTH108 - `entry` is not a Path
                     continue
                 number += 1
                 # Moving a directory needs the right to write to it.

@@ -49,9 +49,9 @@ def _layers(name: str) -> dict[str, str]:
         return dict.fromkeys(_LOCKED_LAYERS if name == _engine.NAME else _MONTY_LAYERS, "not available")
     if name == _monty.NAME:
         return dict(zip(_MONTY_LAYERS, ("enforced", "enforced", "not available"), strict=True))
-    said = dict(_engine.verdict().layers)
+    layers = dict(_engine.verdict().layers)
     return {
         **dict.fromkeys(_LOCKED_LAYERS, "enforced"),
-        "namespaces": "enforced" if said["namespaces"].startswith("user") else "not available",
-        "scratch size": said["disk"],
+        "namespaces": "enforced" if layers["namespaces"].startswith("user") else "not available",
+        "scratch size": layers["disk"],
     }

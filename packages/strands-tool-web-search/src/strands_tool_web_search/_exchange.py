@@ -112,7 +112,7 @@ async def _read(service: Service, response: httpcore.Response) -> Reply:
     return Reply(response.status, headers, body.content, body.is_cut)
 
 
-def unavailable(service: Service, reply: Reply, said: str = "") -> ToolError:
+def unavailable(service: Service, reply: Reply, detail: str = "") -> ToolError:
     """Return the error for an answer whose status is not a success; a busy service may be asked again later."""
     details: dict[str, Any] = {"reason": "status", "status": reply.status}
     if reply.status == 429:
@@ -121,5 +121,5 @@ def unavailable(service: Service, reply: Reply, said: str = "") -> ToolError:
     if wait.isascii() and wait.isdecimal() and len(wait) < 6 and int(wait) <= _LONGEST_WAIT:
         details["retry_after_s"] = int(wait)
     retryable = reply.status in (408, 425, 429) or reply.status >= 500
-    problem = f"{service.name} answered {reply.status}{': ' if said else ''}{said}"
+    problem = f"{service.name} answered {reply.status}{': ' if detail else ''}{detail}"
     return ToolError("unavailable", problem, retryable=retryable, **details)

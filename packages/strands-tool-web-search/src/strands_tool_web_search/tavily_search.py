@@ -58,7 +58,7 @@ TOOL_SPEC = {
                 "auto_parameters": {
                     "type": "boolean",
                     "default": False,
-                    "description": "Let Tavily choose what is not said here from the query.",
+                    "description": "Let Tavily choose from the query what is not set here.",
                 },
                 "chunks_per_source": {
                     "type": "integer",
@@ -284,14 +284,14 @@ def _answer_of(service: Service, reply: Reply, key: str) -> Mapping[str, Any]:
             "unavailable", f"{service.name} does not accept the key in {SECRET}", reason="key", status=reply.status
         )
     if reply.status != 200:
-        raise unavailable(service, reply, _said(value))
+        raise unavailable(service, reply, _detail_of(value))
     if not isinstance(value, Mapping) or not isinstance(value.get("results"), list):
         how = "is longer than allowed" if reply.is_cut else "is not the JSON of a search"
         raise ToolError("unavailable", f"the answer of {service.name} {how}", reason="format")
     return value
 
 
-def _said(value: Any) -> str:
+def _detail_of(value: Any) -> str:
     """Return what an error answer says, as one short line."""
     detail = value.get("detail") if isinstance(value, Mapping) else None
     return line_of(detail.get("error") if isinstance(detail, Mapping) else detail, 200)

@@ -187,7 +187,7 @@ def _confirm(question: str, *, yes: bool) -> None:
 
     Raises:
         UsageError: There is no person to ask.
-        Interrupted: The answer is no.
+        Interrupted: The person declines.
     """
     from strands_cli.cli.terminal import is_interactive
 

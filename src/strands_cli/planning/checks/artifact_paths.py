@@ -17,7 +17,7 @@ from strands_cli.workflow.templates import TemplateError, Templates
 def check_outputs(
     spec: WorkflowSpec, document: Document, inputs: Mapping[str, Any], options: RunRequest
 ) -> list[Finding]:
-    """Return what stands in the way of the run's files, as far as their paths follow from the inputs."""
+    """Return findings for files that the run cannot write, as far as their paths follow from the inputs."""
     if options.as_written:
         return []
     templates = Templates()
@@ -43,7 +43,7 @@ def check_outputs(
 
 
 def _check_record(options: RunRequest) -> list[Finding]:
-    """Return what stands in the way of the recording that `--record` asks for."""
+    """Return findings if the recording that `--record` asks for cannot be written."""
     if options.record is None:
         return []
     fix = "choose another name"

@@ -26,7 +26,7 @@ def check_limits(
     document: Document,
     called: Iterable[PlannedTool] = (),
 ) -> Iterator[Finding]:
-    """Yield a finding for each model whose price a limit on money needs and nobody knows.
+    """Yield a finding for each model without a known price that a limit on money needs.
 
     Args:
         spec: The workflow.

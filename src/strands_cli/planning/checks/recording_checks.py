@@ -68,7 +68,7 @@ def _check_steps(
         and step.agent in agents
         and agents[step.agent].model.provider == "replay"
     }
-    # What stands below a step's key is of agents that are tools there, in this file or another.
+    # Keys below a step's key belong to agents that are tools there, in this file or another.
     known = {placed.key for placed in spec.pattern.steps()}
     strange = [
         key for key in recording.steps if key not in asking and not ("/" in key and key.partition("/")[0] in known)

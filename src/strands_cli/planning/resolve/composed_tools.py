@@ -88,7 +88,7 @@ class ComposedTools:
         return any(composite.id == entry.tool for composite in self.spec.tools.composite)
 
     def composite(self, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
-        """Return a composite tool; what is wrong with its steps is said once."""
+        """Return a composite tool; what is wrong with its steps is reported once."""
         index, composite = next(
             (index, one) for index, one in enumerate(self.spec.tools.composite) if one.id == entry.tool
         )
@@ -140,7 +140,7 @@ class ComposedTools:
         return self._planned(entry, record, made, where)
 
     def workflow(self, path: str, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
-        """Return another workflow as a tool; everything that is wrong with it is said at its own places."""
+        """Return another workflow as a tool; all that is wrong with it is reported at places in its own file."""
         file = self._file(path, where)
         if file is None:
             return ()
@@ -253,7 +253,7 @@ def _annotations(made: Definition, *, notes: bool) -> dict[str, Any]:
 
 
 def agent_input_schema(agent: PlannedAgent) -> Mapping[str, Any]:
-    """Return what an agent takes as a tool: its `input_schema`, under `input` where that is no object, else a text."""
+    """Return what an agent takes as a tool: its `input_schema`, under `input` if that is not an object, else a text."""
     schema = agent.input_schema
     if schema is not None and (schema.get("type") == "object" or "properties" in schema):
         return schema
@@ -288,10 +288,10 @@ def _property(declared: InputSpec) -> dict[str, Any]:
 
 
 def _about(agent: PlannedAgent) -> str:
-    """Return what a model is told about an agent that it may call."""
-    said = f"Gives a task to the agent '{agent.id}' and returns its answer. It remembers nothing of earlier tasks."
+    """Return the description of an agent that a model may call."""
+    task = f"Gives a task to the agent '{agent.id}' and returns its answer. It remembers nothing of earlier tasks."
     prompt = " ".join(agent.prompt.split())
     if "{{" in prompt or not prompt:
-        return said
+        return task
     shown = prompt if len(prompt) <= MAX_PROMPT_SHOWN else f"{prompt[:MAX_PROMPT_SHOWN]}..."
-    return f"{said} What it was told about itself: {shown}"
+    return f"{task} What it was told about itself: {shown}"

@@ -26,17 +26,17 @@ def check_headers(
         headers: As they are written.
         scheme: That of its address.
         host: Likewise.
-        pointer: Where the service stands.
+        pointer: Where the service is in the workflow.
         document: The workflow.
     """
     for name, value in headers.items():
         at = document.where(f"{pointer}/headers/{escape(name)}")
         if not _HEADER.fullmatch(name) or name.lower() in _CLOSED:
-            yield Finding("bad-value", f"{name!r} is no header that '{owner}' can set", at, "leave it out")
+            yield Finding("bad-value", f"{name!r} is not a header that '{owner}' can set", at, "leave it out")
         if not value.isascii() or not value.isprintable():
             yield Finding("bad-value", f"the header {name!r} of '{owner}' is not printable ASCII", at, "correct it")
         if name.lower() in _CREDENTIALS and value and not secrets_in(value):
-            message = f"the header {name!r} of '{owner}' stands in the workflow as it is"
+            message = f"the header {name!r} of '{owner}' is written in the workflow"
             fix = "declare the value under `env.secrets` and write ${secrets.NAME}"
             yield Finding("plain-credential", message, at, fix, "warning")
         if scheme == "http" and secrets_in(value) and not _THIS_MACHINE.fullmatch(host.lower()):

@@ -29,7 +29,7 @@ _GRACE_S = 5
 
 
 def planned_executors(context: ResolveContext) -> dict[str, InstalledTool | None]:
-    """Return the executors of a workflow by their ids; None stands for those that cannot be used, with a finding."""
+    """Return the executors of a workflow by their ids; None for one that cannot be used, with a finding."""
     executors = context.spec.tools.http_executors
     if not executors:
         return {}
@@ -60,8 +60,8 @@ def _planned(executor: HttpExecutor, record: ToolRecord, index: int, context: Re
     where = context.document.where(f"{_SECTION}/{index}")
     config = _config(executor)
     context.check_config(record, config, where)
-    told = replace(record, description=description_of(executor))
-    bare = installed_tool(told, context.catalog, executor.id, executor.id, config)
+    described = replace(record, description=description_of(executor))
+    bare = installed_tool(described, context.catalog, executor.id, executor.id, config)
     return context.settle(replace(bare, settles=_settles(executor, record)), where)
 
 

@@ -26,7 +26,7 @@ _REFERENCE = re.compile(r"\$\{[^{}]*\}")
 
 
 def planned_servers(context: ResolveContext) -> dict[str, McpTool | None]:
-    """Return the servers of a workflow by their ids; None stands for those that cannot be used, with a finding."""
+    """Return the servers of a workflow by their ids; None for one that cannot be used, with a finding."""
     planned: dict[str, McpTool | None] = {}
     for index, server in enumerate(context.spec.tools.mcp):
         pointer = f"{SECTION}/{index}"
@@ -145,7 +145,7 @@ def model_name(server: McpServer, tool: str) -> str:
 
 
 def is_offered(server: McpServer, tool: str) -> bool:
-    """Return whether the workflow lets its agents have a tool of a server; `*` stands for any characters."""
+    """Return whether the workflow lets its agents have a tool of a server; `*` matches any characters."""
     allow, deny = server.tools.allow, server.tools.deny
     fits = [any(fnmatch.fnmatchcase(tool, pattern) for pattern in patterns) for patterns in (allow or ("*",), deny)]
     return (allow is None or bool(allow)) and fits[0] and not fits[1]

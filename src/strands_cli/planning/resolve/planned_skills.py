@@ -54,11 +54,11 @@ def skill_files(tools: tuple[PlannedTool, ...]) -> dict[str, str]:
 
 
 def description_of(folders: tuple[SkillFolder, ...]) -> str:
-    """Return what models are told: the ids of all skills, and when to use those whose metadata is preloaded."""
+    """Return what models see: the ids of all skills, and when to use those whose metadata is preloaded."""
     lines = ["Load instructions for a kind of task before you begin with it. Skills:"]
     for folder in folders:
-        told = f": {folder.description}" if folder.preload_metadata and folder.description else ""
-        lines.append(f"- {folder.id}{told}")
+        about = f": {folder.description}" if folder.preload_metadata and folder.description else ""
+        lines.append(f"- {folder.id}{about}")
     return "\n".join(lines)
 
 

@@ -36,7 +36,7 @@ def plan_single_tool(
         finding = denial_of(planned, None)
         raise Denied(finding.message, findings=[finding], fix=finding.fix)
     if isinstance(planned, PythonTool) and not is_granted(planned, rules, settings):
-        raise Denied(f"'{name}' is custom Python, which nobody has allowed", fix=how_to_grant(planned))
+        raise Denied(f"'{name}' is custom Python that is not allowed", fix=how_to_grant(planned))
     return planned
 
 

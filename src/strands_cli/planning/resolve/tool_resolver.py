@@ -233,9 +233,7 @@ class ToolResolver:
         guess = did_you_mean(planned.record.name, known)
         allow = how_to_grant(planned)
         fix = f"did you mean 'native:{guess}'? Otherwise {allow}" if guess else allow
-        self.context.report(
-            "custom-tool-denied", f"'{entry.tool}' is custom Python, which nobody has allowed", where, fix
-        )
+        self.context.report("custom-tool-denied", f"'{entry.tool}' is custom Python that is not allowed", where, fix)
         return ()
 
     def _from_catalog(self, ref: ToolRef, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:

@@ -56,7 +56,7 @@ def fetch(wanted: Wanted, installer: Installer, folder: Path, may_build: Callabl
         wanted: The requested distribution.
         installer: The program that downloads and builds.
         folder: An empty folder.
-        may_build: Called with the reason before a wheel is built, because a build runs code that nobody has reviewed.
+        may_build: Called with the reason before a wheel is built, because a build runs unreviewed code.
 
     Raises:
         NotEquipped: The installer fails, or there is no wheel and a build is not allowed.

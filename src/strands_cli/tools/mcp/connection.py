@@ -67,9 +67,9 @@ class Link:
             with contextlib.suppress(RuntimeError):  # the loop is closed already
                 loop.call_soon_threadsafe(scope.cancel)
 
-    def remember(self, said: bytes) -> None:
+    def remember(self, output: bytes) -> None:
         """Keep the end of what the server says beside the protocol."""
-        self._tail += said
+        self._tail += output
         del self._tail[:-MAX_TAIL]
 
     @property

@@ -189,7 +189,7 @@ class Server:
         if link is not None and link.fault:
             message += f"; {link.fault}"
         if link is not None and link.last_lines:
-            message += "\n  it said: " + "\n  it said: ".join(link.last_lines)
+            message += "\n  it wrote: " + "\n  it wrote: ".join(link.last_lines)
         how = self.settings.url or self.settings.command
         return NotEquipped(self._redactor.text(message), fix=f"see that it works by itself: {how}")
 
@@ -224,8 +224,8 @@ class Server:
         except StrandsCliError as error:
             return error_result(identity, "unavailable", error.message, retryable=self._starts <= MAX_RESTARTS)
         if name in self._changed:
-            said = f"{name} is not called any more: {self._changed[name]} since the run began"
-            return error_result(identity, "denied", said)
+            message = f"{name} is not called any more: {self._changed[name]} since the run began"
+            return error_result(identity, "denied", message)
         link.fault = None
         try:
             answer: dict[str, Any] = dict(
@@ -244,8 +244,8 @@ class Server:
         return answer
 
     def _lost(self, identity: str) -> Result:
-        said = self._fault("was lost in the middle of the call, which may have had its effect").message
-        return error_result(identity, "unavailable", said, retryable=self._starts <= MAX_RESTARTS)
+        message = self._fault("was lost in the middle of the call, which may have had its effect").message
+        return error_result(identity, "unavailable", message, retryable=self._starts <= MAX_RESTARTS)
 
     async def _live(self) -> tuple[Client, Link]:
         """Return the connection, made again where it is lost.

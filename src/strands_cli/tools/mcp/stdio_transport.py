@@ -49,7 +49,7 @@ INHERITED = (
     "USERPROFILE",
     "WINDIR",
 )
-# How long a server has to end by itself when its stdin is closed, and then when it is told to.
+# How long a server has to end after its stdin is closed, and then after the signal to end.
 END_S, TERM_S = 2.0, 1.0
 _LOOK_S = 0.01
 # Our kernel kills the server when we die, whatever we die of; what takes the place of this program keeps that.
@@ -147,8 +147,8 @@ async def _write(process: asyncio.subprocess.Process, from_session: Any) -> None
     async with from_session:
         with contextlib.suppress(OSError):  # it has closed its stdin; the reader of its output notices its end
             async for message in from_session:
-                said = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-                stdin.write(said.encode() + b"\n")
+                line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                stdin.write(line.encode() + b"\n")
                 await stdin.drain()
 
 
@@ -161,8 +161,8 @@ def _pipe(stream: Stream | None) -> Stream:
 
 async def _listen(process: asyncio.subprocess.Process, link: Link) -> None:
     stderr = _pipe(process.stderr)
-    while said := await stderr.read(4096):
-        link.remember(said)
+    while line := await stderr.read(4096):
+        link.remember(line)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

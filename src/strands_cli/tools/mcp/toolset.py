@@ -185,7 +185,7 @@ class _Group:
             self._warn(f"has a tool '{raw.name}' that is left out: {error.message}")
             return None
         if hidden := sorted({char for _, text in texts_of(dict(raw.spec)) for char in hidden_characters(text)}):
-            self._warn(f"has characters in '{raw.name}' that nobody can see: {', '.join(hidden[:3])}")
+            self._warn(f"has invisible characters in '{raw.name}': {', '.join(hidden[:3])}")
         return loaded
 
     def _check_filters(self) -> None:

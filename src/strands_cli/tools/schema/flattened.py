@@ -98,8 +98,8 @@ def merged(parts: Sequence[Any]) -> Schema:
     """Return one schema for several that all must hold; where two say different things the first one is kept."""
     whole: Schema = {}
     for part in parts:
-        for word, said in (part if isinstance(part, Mapping) else {}).items():
-            whole[word] = _both(word, whole[word], said) if word in whole else copy.deepcopy(said)
+        for word, rule in (part if isinstance(part, Mapping) else {}).items():
+            whole[word] = _both(word, whole[word], rule) if word in whole else copy.deepcopy(rule)
     return whole
 
 
@@ -128,24 +128,24 @@ def joined(alternatives: Iterable[Any]) -> Schema:
     parts = [part for part in alternatives if isinstance(part, Mapping)]
     properties: dict[str, list[Any]] = {}
     for part in parts:
-        for name, said in (part.get("properties") or {}).items():
+        for name, schema in (part.get("properties") or {}).items():
             known = properties.setdefault(name, [])
-            if said not in known:
-                known.append(copy.deepcopy(said))
+            if schema not in known:
+                known.append(copy.deepcopy(schema))
     required = list(parts[0].get("required") or ()) if parts else []
     for part in parts[1:]:
         required = [name for name in required if name in (part.get("required") or ())]
-    return {"properties": {name: _any_of(said) for name, said in properties.items()}, "required": required}
+    return {"properties": {name: _any_of(schemas) for name, schemas in properties.items()}, "required": required}
 
 
-def _any_of(said: list[Any]) -> Any:
+def _any_of(schemas: list[Any]) -> Any:
     """Return one schema for a property that alternatives describe differently; values that they name become a list."""
-    if len(said) == 1:
-        return said[0]
-    values = [_values(part) for part in said]
+    if len(schemas) == 1:
+        return schemas[0]
+    values = [_values(part) for part in schemas]
     if all(value is not None for value in values):
         return {"enum": [one for value in values for one in value or ()]}
-    return {"anyOf": said}
+    return {"anyOf": schemas}
 
 
 def _values(part: Any) -> list[Any] | None:

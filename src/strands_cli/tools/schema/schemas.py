@@ -20,7 +20,7 @@ from strands_cli.tools.schema.validators import (
 )
 
 MAX_MESSAGE = 500
-# Of these the nearest problem is told.
+# The nearest of these problems is reported.
 MAX_PROBLEMS = 50
 # What each part of a schema is tried on when it is loaded: one that never ends does so at once.
 _TRIED: tuple[Any, ...] = ({}, [], "")

@@ -38,7 +38,7 @@ def require_headers(given: Mapping[str, Any]) -> dict[str, str]:
     for name, value in given.items():
         lower = name.lower()
         if not _TOKEN.fullmatch(name):
-            raise _bad_header(f"{name[:100]!r} is no header name")
+            raise _bad_header(f"{name[:100]!r} is not a header name")
         if lower in _CLOSED or lower.startswith(_CLOSED_PREFIXES):
             raise ToolError("denied", f"the header {name!r} cannot be set", reason="header", field="headers")
         if not isinstance(value, str) or not value.isascii() or not value.isprintable():
