@@ -42,5 +42,5 @@ def test_half_a_surrogate_pair_has_a_digest() -> None:
 
 
 def test_what_json_cannot_hold_is_refused() -> None:
-    with pytest.raises(TypeError, match="object has no canonical JSON"):
+    with pytest.raises(TypeError, match=r"^object\b"):
         digest_of(object())

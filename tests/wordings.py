@@ -27,7 +27,7 @@ CHANGING = {
     r"(Expecting|Illegal|Out of range|maximum recursion|Circular|\[Errno|Error code:|expected token) [^\n]*": "...",
     r"(lstat: )?embedded null [^\n]*": "...",
     r"'utf-8' codec [^\n]*|Object of type \w+ is not JSON serializable": "...",
-    r"[^\s:]+ is (not of type|a required property|not valid under|too |greater |less )[^\n]*": "...",
+    r"[^\s:]+ is (not of type|a required property|not valid under|too (?!long for)|greater |less )[^\n]*": "...",
 }
 Wording = Callable[[Any], None]
 

@@ -83,11 +83,12 @@ def test_the_tools_of_a_step_that_has_its_own_are_checked_too(site: Site, wordin
     wording(raised.value)
 
 
-def test_a_step_that_calls_a_whole_suite_is_found_before_the_first_step(site: Site) -> None:
+def test_a_step_that_calls_a_whole_suite_is_found_before_the_first_step(site: Site, wording: Wording) -> None:
     site.install(BOX, name="suite", entry=":provide", manifest=False)
     steps = "[{agent: a, input: go}, {tool: 'native:suite', input: {text: hi}}]"
-    with pytest.raises(InvalidInput, match="holds several tools"):
+    with pytest.raises(InvalidInput) as raised:
         asyncio.run(assemble(planned(site, "[]", steps), {}))
+    wording(raised.value)
 
 
 def test_tools_are_closed_when_a_model_cannot_be_built(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

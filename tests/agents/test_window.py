@@ -21,6 +21,7 @@ from tests.agents.kit import SCHEMA, Site
 from tests.agents.resumable import ECHO, RECORD, going, rows, said, workflow
 from tests.agents.test_compaction import AGENT, CONVERSATIONS, ONE, OVERFLOW, call, counting, paired, words
 from tests.fakes.model_server import ModelServer, Turn
+from tests.wordings import Wording
 
 CLONE = Path(__file__).parent.parent.parent
 
@@ -111,17 +112,17 @@ def test_a_request_that_was_too_long_is_tried_again_with_half_the_messages(site:
     assert [key for key, row in rows().items() if row.kind == "model" and row.status == "failed"] == ["steps.0/model.3"]
 
 
-def test_what_is_still_too_long_fails_with_advice_and_not_in_a_circle(site: Site) -> None:
+def test_what_is_still_too_long_fails_with_advice_and_not_in_a_circle(site: Site, wording: Wording) -> None:
     answers = counting(6)
 
     def answer(request: dict[str, Any]) -> Turn:
         return OVERFLOW if "number 4" in json.dumps(request) else answers(request)
 
     with ModelServer(answer) as server:
-        with pytest.raises(RunFailed, match="too long for the model openai/m") as caught:
+        with pytest.raises(RunFailed) as caught:
             going(site, workflow(server.url, ONE, agents=AGENT, rest=window(40)))
         assert [len(said(request)) for request in server.model_requests] == [1, 3, 5, 7, 9, 11, 5, 3]
-    assert "shorten" in (caught.value.fix or "")
+    wording([caught.value, caught.value.fix])
 
 
 def test_without_a_policy_the_failure_names_both_ways_to_cut(site: Site) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -213,12 +214,13 @@ def test_an_exception_in_the_callback_is_not_lost_where_something_swallows_the_c
         calling(call("persist")).run(tools=[Stubborn], yes=True, on_event=fail)
 
 
-def test_a_coroutine_function_as_callback_is_refused() -> None:
+def test_a_coroutine_function_as_callback_is_refused(wording: Wording) -> None:
     async def listen(event: Event) -> None:
         """Never called."""
 
-    with pytest.raises(UsageError, match="would not be awaited"):
+    with pytest.raises(UsageError) as raised:
         calling(call("double")).run(on_event=listen)
+    wording(raised.value)
 
 
 def test_run_refuses_inside_a_running_loop_and_run_async_works_there(wording: Wording) -> None:
@@ -296,7 +298,7 @@ def test_the_stream_of_a_failing_run_ends_with_its_error() -> None:
         async for item in calling(call("fail")).stream(tools=[failing], yes=True):
             seen.append(item)  # noqa: PERF401 - what came before the error is to be seen
 
-    with pytest.raises(RunFailed, match="the tool fail failed"):
+    with pytest.raises(RunFailed, match=r"\bfail\b.*: Error: no$"):
         asyncio.run(program())
     assert isinstance(seen[-1], RunFinished)
     assert seen[-1].status == "failed"
@@ -350,7 +352,7 @@ def test_a_gate_that_nobody_answers_waits(answer: Any) -> None:
     assert run_of().get("status") == "waiting"
 
 
-def test_an_answer_that_does_not_fit_is_asked_for_again_but_not_for_ever() -> None:
+def test_an_answer_that_does_not_fit_is_asked_for_again_but_not_for_ever(wording: Wording) -> None:
     problems: list[str | None] = []
 
     def learn(question: Question) -> str:
@@ -363,8 +365,11 @@ def test_an_answer_that_does_not_fit_is_asked_for_again_but_not_for_ever() -> No
     assert first is None
     assert "'maybe'" in str(second)
     assert "'yes|no'" in str(second)
-    with pytest.raises(UsageError, match="wrong 3 times"):
-        workflow.run(answer=lambda question: "maybe")
+    asked: list[Question] = []
+    with pytest.raises(UsageError) as raised:
+        workflow.run(answer=lambda question: asked.append(question) or "maybe")
+    assert len(asked) == 3
+    wording(raised.value)
 
 
 @pytest.mark.parametrize(("reply", "text"), [(True, "yes"), (False, "no"), (Answer("answered", "so", "ann"), "so")])
@@ -390,7 +395,7 @@ def test_a_function_that_fails_to_answer_ends_the_run_with_its_error() -> None:
         with pytest.raises(UsageError, match="ZeroDivisionError: mine") as raised:
             workflow.run(answer=fail, tools=given)
         assert isinstance(raised.value.__cause__, ZeroDivisionError)
-    with pytest.raises(UsageError, match="is a int"):
+    with pytest.raises(UsageError, match=r"\bint\b"):
         calling(gate("?")).run(answer=lambda question: 3)  # type: ignore[arg-type, return-value]
 
 
@@ -498,9 +503,8 @@ def test_a_module_and_an_object_with_methods_are_tools_and_what_is_made_is_close
     events: list[Event] = []
     assert calling(call("tally")).run(tools=[Counting], yes=True, on_event=events.append).response == "tally"
     assert closed == ["tally"], "an object that the run has made is closed"
-    assert [event.message for event in events if isinstance(event, RunWarning)] == [
-        "closing Counting failed: ValueError: too late"
-    ]
+    [warned] = [event.message for event in events if isinstance(event, RunWarning)]
+    assert re.search(r"\bCounting\b.*: ValueError: too late$", warned)
     assert calling(call("tally")).run(tools=[Counting()], yes=True).response == "tally"
     assert closed == ["tally"], "an object of the program is the program's"
 
@@ -512,16 +516,13 @@ def test_what_is_no_tool_is_refused_and_not_called(wording: Wording) -> None:
         called.append("plain")
         return []
 
-    for thing, said in (
-        (plain, "the function 'plain' is not a tool"),
-        ("double", "'double' is not a tool"),
-        (3, "an object of int is not a tool"),
-        (ModuleType("empty"), "neither TOOL_SPEC"),
-    ):
-        with pytest.raises(UsageError, match=said):
+    for thing in (plain, "double", 3, ModuleType("empty")):
+        with pytest.raises(UsageError) as ran:
             calling(call("double")).run(tools=[thing])
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(UsageError) as planned:
             calling(call("double")).plan(tools=[thing])
+        assert str(ran.value) == str(planned.value)
+        wording(ran.value)
     assert called == []
     with pytest.raises(UsageError) as raised:
         calling(call("double")).run(tools=[double, double])

@@ -230,7 +230,7 @@ def test_the_format_of_another_version_is_refused(directory: Path, journal: Sqli
         (lambda file: file.write_bytes(b"not a database at all, but long enough to be one" * 100), "not a database"),
         (lambda file: file.write_bytes(file.read_bytes()[:2000]), "malformed"),
         (lambda file: file.write_bytes(b""), "empty"),
-        (lambda file: file.unlink(), "there is no journal"),
+        (lambda file: file.unlink(), "journal"),
     ],
     ids=["other bytes", "truncated", "empty", "absent"],
 )

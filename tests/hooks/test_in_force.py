@@ -64,15 +64,14 @@ def call(site: Site, hooks: Hooks, host: RunContext | None = None, redactor: Red
     return run(work())
 
 
-def test_the_managed_files_plugins_stay_whatever_the_command_line_says() -> None:
+def test_the_managed_files_plugins_stay_whatever_the_command_line_says(wording: Wording) -> None:
     said: list[str] = []
     policy = Policy(hooks=(SwitchedOn("hooks-a", "managed", "/etc/p:3"), SwitchedOn("hooks-b", "user", "~/p:4")))
     hooks = hooks_in_force(policy, RunRequest(no_plugins=True, tell=said.append))
     assert ["hooks-a" in finding.message for finding in hooks.findings] == [True]
-    assert said == [
-        "--no-plugins: the hook plugin hooks-a stays, which the managed file asks for",
-        "--no-plugins: the hook plugin hooks-b is left out (~/p:4)",
-    ]
+    assert ["hooks-a" in line for line in said] == [True, False]
+    assert ["hooks-b" in line for line in said] == [False, True]
+    wording(said)
     assert len(hooks_in_force(policy, RunRequest()).findings) == 2
 
 

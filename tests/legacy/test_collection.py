@@ -18,6 +18,7 @@ import pytest
 
 from strands_cli.catalog import discover_catalog
 from strands_cli.catalog.tool_record import ToolRecord
+from strands_cli.tools.strands_tools_compat import REFUSAL
 from tests.cli.strands import Folder
 from tests.cli.test_resume import run_id
 from tests.distributions import make_distribution
@@ -178,14 +179,18 @@ def test_what_hands_over_to_a_person_waits_for_that_person(folder: Folder) -> No
 
 
 NESTED = """
-import os, sys
+import asyncio, os, sys
 sys.path[:0] = [{site!r}]
 from strands_cli.tools import strands_tools_compat as legacy
+from strands_cli.tools.forms import RawTool
 with legacy.prompts_taken("strands_tools.shell"):
     from strands_tools import shell
-token = legacy._under_way.set(legacy._Call("strands_tools.use_agent", {{}}))
-print(shell.shell(command="touch nested.txt"))
-legacy._under_way.reset(token)
+
+async def inside(tool_use, state, progress, answers):
+    return shell.shell(command="touch nested.txt")
+
+(raw,) = legacy.adapted([RawTool("use_agent", {{}}, inside)], "strands_tools.use_agent")
+print(asyncio.run(raw.invoke({{"toolUseId": "1"}}, {{}}, print)))
 print(shell.shell(command="touch nested.txt"))
 print(sorted(name for name in sys.modules if name == "prompt_toolkit"))
 """
@@ -194,6 +199,6 @@ print(sorted(name for name in sys.modules if name == "prompt_toolkit"))
 def test_a_call_from_inside_another_tool_has_nobodys_consent(folder: Folder, collection: Path) -> None:
     ran = folder.run([sys.executable, "-c", NESTED.format(site=str(collection))])
     assert ran.code == 0, ran.err
-    assert ran.out.count("a call from inside another tool has no approval") == 2
+    assert ran.out.count(REFUSAL.removeprefix("n: ")) == 2
     assert ran.out.endswith("[]\n")  # what it would prompt with is not even imported
     assert not (folder.work / "nested.txt").exists()

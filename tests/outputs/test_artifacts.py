@@ -60,8 +60,9 @@ def test_a_file_that_is_a_link_is_taken_and_with_force_replaced_but_never_follow
     (out / "a").symlink_to(tmp_path / aims_at)
     target = place_artifact(out, "a")
     assert collision(target, (), force=False, text="precious") is not None
-    with pytest.raises(ArtifactError, match="exists already"):
+    with pytest.raises(ArtifactError) as raised:
         write_artifact(target, "new", force=False)
+    assert "--force" in str(raised.value.fix)
     write_artifact(target, "new", force=True)
     assert not target.is_symlink()
     assert target.read_text() == "new"
@@ -83,10 +84,11 @@ def test_half_a_surrogate_pair_does_not_lose_the_rest(out: Path) -> None:
     assert (out / "a").read_text() == "one \\ud83d two"
 
 
-def test_a_file_that_exists_is_kept_unless_forced(out: Path) -> None:
+def test_a_file_that_exists_is_kept_unless_forced(out: Path, wording: Wording) -> None:
     (out / "a").write_text("mine")
-    with pytest.raises(ArtifactError, match="exists already") as raised:
+    with pytest.raises(ArtifactError) as raised:
         write_artifact(out / "a", "yours", force=False)
+    wording(raised.value)
     assert "--force" in str(raised.value.fix)
     assert (out / "a").read_text() == "mine"
     write_artifact(out / "a", "yours", force=True)
@@ -134,8 +136,9 @@ def test_a_file_system_without_hard_links_takes_artifacts_too(out: Path, monkeyp
     monkeypatch.setattr(os, "link", no_links)
     write_artifact(out / "a", "x", force=False)
     assert (out / "a").read_text() == "x"
-    with pytest.raises(ArtifactError, match="exists already"):
+    with pytest.raises(ArtifactError) as raised:
         write_artifact(out / "a", "y", force=False)
+    assert "--force" in str(raised.value.fix)
     assert (out / "a").read_text() == "x"
     assert [path.name for path in out.iterdir()] == ["a"]
 
@@ -148,8 +151,9 @@ def test_a_file_that_appears_meanwhile_is_not_overwritten(out: Path, monkeypatch
         (out / "a").write_text("theirs")
 
     monkeypatch.setattr(os, "fsync", appears)
-    with pytest.raises(ArtifactError, match="exists already"):
+    with pytest.raises(ArtifactError) as raised:
         write_artifact(out / "a", "mine", force=False)
+    assert "--force" in str(raised.value.fix)
     assert (out / "a").read_text() == "theirs"
 
 
@@ -199,7 +203,7 @@ def test_what_stands_in_the_way_of_a_directory_is_named(out: Path, tmp_path: Pat
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root may write everywhere")
 def test_a_directory_that_may_not_be_written_is_an_obstacle(out: Path) -> None:
     out.chmod(0o500)
-    assert obstacle(out) == f"{out} cannot be written to"
+    assert str(out) in str(obstacle(out))
 
 
 def test_a_tool_that_changes_the_working_directory_moves_no_artifact(

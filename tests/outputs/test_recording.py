@@ -74,6 +74,7 @@ def test_a_recording_that_was_written_can_be_played(tmp_path: Path) -> None:
         ),
         "steps.1": (RecordedTurn("", (), "x" * 10, (3, 4)),),
     }
-    with pytest.raises(ArtifactError, match="exists already"):
+    with pytest.raises(ArtifactError) as raised:
         write_recording(tmp_path / "r.yaml", calls[:1], force=False)
+    assert "--force" in str(raised.value.fix)
     write_recording(tmp_path / "r.yaml", calls[:1], force=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,8 @@ def test_the_warning_names_each_tool_for_what_it_brings_and_what_nobody_knows(
     (message,) = plan_with(catalog, "[native:fetch, native:dark, native:notes]")
     wording(message)
     (message,) = plan_with(catalog, "[native:fetch, native:dark]")
-    assert "reads private data (perhaps: it is unknown what dark can do)" in message
+    assert re.search(r"\(.*\bdark\b.*\)", message)
+    wording(message)
 
 
 def test_two_agents_that_share_the_tasks_are_none(catalog: Catalog) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,7 @@ from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.workflow_folder import plan_folder
 from tests.distributions import manifest_of, module_source, tool
 from tests.lock.kit import install, write_record
+from tests.wordings import Wording
 
 PACKAGE = "strands_tool_shout"
 DIST = "strands-tool-shout"
@@ -95,22 +97,22 @@ def extend(site: Path) -> None:
 
 
 RUG_PULLS: dict[str, tuple[Callable[[Path], object], list[str]]] = {
-    "description": (lambda s: describe(s, description="Sends ~/.ssh."), ["description was", "Sends ~/.ssh."]),
+    "description": (lambda s: describe(s, description="Sends ~/.ssh."), ["description", "Sends ~/.ssh."]),
     "hidden text": (lambda s: describe(s, description="Does shout.\u202e\u200b!"), [r"\u202e\u200b"]),
     "schema": (
         lambda s: describe(s, input_schema={"type": "object", "properties": {"to": {"type": "string"}}}),
-        ["input_schema/properties/to was absent", 'is {"type": "string"}'],
+        ["input_schema/properties/to ", '{"type": "string"}'],
     ),
     "annotations": (
         lambda s: describe(s, annotations={"readOnlyHint": True, "destructiveHint": False}),
-        ["annotations/destructiveHint was absent, is false"],
+        ["annotations/destructiveHint ", "false"],
     ),
     "claims": (lambda s: describe(s, strands_cli={"timeout_s": 9}), ["strands_cli"]),
     "a byte": (lambda s: edit(s, f"{PACKAGE}/shout.py", "success", "succeed"), [f"changed {PACKAGE}/shout.py"]),
     "a file beside": (lambda s: (s / PACKAGE / "os.py").write_text(""), [f"added {PACKAGE}/os.py"]),
     "a file gone": (lambda s: (s / PACKAGE / "__init__.py").unlink(), ["gone"]),
-    "a new tool": (extend, ["has a tool 'leak' that the lock does not have"]),
-    "a version": (upgrade, ["is version 1.1, locked is 1.0"]),
+    "a new tool": (extend, ["'leak'"]),
+    "a version": (upgrade, ["1.1", "1.0"]),
     "metadata": (lambda s: edit(s, f"{DIST_INFO}/METADATA", "Name", "Requires-Dist: evil\nName"), ["METADATA"]),
     "a record that lies": (
         lambda s: (edit(s, f"{PACKAGE}/shout.py", "success", "succeed"), (s / DIST_INFO / "RECORD").write_text("")),
@@ -120,7 +122,7 @@ RUG_PULLS: dict[str, tuple[Callable[[Path], object], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", RUG_PULLS)
-def test_what_changed_after_the_lock_is_shown_field_by_field(name: str, site: Path) -> None:
+def test_what_changed_after_the_lock_is_shown_field_by_field(name: str, site: Path, wording: Wording) -> None:
     spoil, said = RUG_PULLS[name]
     spoil(site)
     found = errors(site)
@@ -128,6 +130,7 @@ def test_what_changed_after_the_lock_is_shown_field_by_field(name: str, site: Pa
     text = "\n".join(map(str, found))
     for words in said:
         assert words in text
+    wording([re.sub(r"\b[0-9a-f]{64}\b", "DIGEST", finding.message) for finding in found])
     assert all(f"strands lock {site.parent / 'flow.yaml'} --update {DIST}" in str(finding.fix) for finding in found)
     assert {str(finding.where.file) for finding in found if finding.where} == {str(site.parent / "strands.lock")}
     with pytest.raises(Denied):

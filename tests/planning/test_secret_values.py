@@ -142,7 +142,8 @@ def test_a_tool_that_asks_for_a_secret_nobody_names_is_a_warning(tmp_path: Path)
     plan = chain_of(STEP, rest=rest, catalog=catalog, environ={**KEY, "SERCH_KEY": "0123456789"})
     [finding] = found(plan, "unnamed-secret")
     assert finding.severity == "warning"
-    assert "'search' asks for the secret 'SEARCH_KEY'" in finding.message
+    assert "'search'" in finding.message
+    assert "'SEARCH_KEY'" in finding.message
     assert "'SERCH_KEY'" in str(finding.fix)
     rest = "tools: {python: [native:search]}\nenv: {secrets: [{key: x, name: SEARCH_KEY, source: env}]}"
     plan = chain_of(STEP, rest=rest, catalog=catalog, environ={**KEY, "x": "0123456789"})

@@ -329,22 +329,25 @@ def test_a_rule_that_no_tool_answers_to_is_a_warning(site: Path, wording: Wordin
     permissions = "{deny: [file_wirte, file_write], ask: ['nothing*']}"
     rest = f"security: {{permissions: {permissions}, guardrails: {{allow_tools: [file_raed, file_read]}}}}"
     plan = plan_with(site, "[file_read]", rest=rest, options=RunRequest(allow=("shell",), yes=True))
-    assert [(finding.message.rpartition(" ")[2], finding.severity) for finding in found(plan, "unmatched-rule")] == [
-        ("workflow", "warning"), ("'nothing*'", "warning"), ("'file_wirte'", "warning"), ("'file_raed'", "warning"),
-    ]  # fmt: skip
-    assert found(plan, "unmatched-rule")[0].message == "--allow shell speaks of no tool of this workflow"
-    wording(found(plan, "unmatched-rule")[2].fix)
+    unmatched = found(plan, "unmatched-rule")
+    assert {finding.severity for finding in unmatched} == {"warning"}
+    for finding, named in zip(unmatched, ("--allow shell", "'nothing*'", "'file_wirte'", "'file_raed'"), strict=True):
+        assert named in finding.message
+    wording(unmatched[0].message)
+    wording(unmatched[2].fix)
 
 
-def test_an_argument_that_no_tool_of_a_rule_takes_is_a_warning(site: Path) -> None:
+def test_an_argument_that_no_tool_of_a_rule_takes_is_a_warning(site: Path, wording: Wording) -> None:
     denied = "['file_write(txt=secret*)', 'file_*(text=x)', 'file_*(other.part=x)', 'file_read(text.deep=x)']"
     rest = f"security: {{permissions: {{deny: {denied}}}}}"
     plan = plan_with(site, "[file_read, file_write]", rest=rest, options=RunRequest(allow=("file_read(tex=*)",)))
-    assert sorted((finding.message.rpartition(": ")[2], finding.fix) for finding in plan.findings) == [
-        ("file_* takes no argument 'other.part'", "it takes text"),
-        ("file_read takes no argument 'tex'", "did you mean 'text'?"),
-        ("file_write takes no argument 'txt'", "did you mean 'text'?"),
-    ]
+    told = sorted((finding.message.rpartition(": ")[2], finding.fix) for finding in plan.findings)
+    named = [("file_*", "'other.part'", "text"), ("file_read", "'tex'", "'text'"), ("file_write", "'txt'", "'text'")]
+    for (message, fix), (pattern, argument, right) in zip(told, named, strict=True):
+        assert message.startswith(f"{pattern} ")
+        assert argument in message
+        assert right in str(fix)
+    wording(told)
     assert {(finding.code, finding.severity) for finding in plan.findings} == {("unmatched-rule", "warning")}
 
 

@@ -192,7 +192,7 @@ def test_what_a_manifest_says_of_another_entry_is_neither_believed_nor_loaded(fo
     ("lie", "said"),
     [
         ({"distribution": "strands-tool-calculator"}, "distribution"),
-        ({"tool": {"name": "calculator"}}, "the manifest gives the entry of 'liar' another name"),
+        ({"tool": {"name": "calculator"}}, "'liar'"),
         ({"tool": {"input_schema": {"type": "object", "properties": {"other": {}}}}}, "properties"),
         ({"tool": {"annotations": {"readOnlyHint": True}}}, "annotations"),
     ],

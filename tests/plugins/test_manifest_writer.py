@@ -149,7 +149,7 @@ def test_an_import_that_hangs_or_writes_to_us_does_neither(tmp_path: Path, capfd
     assert made(directory)
     assert capfd.readouterr() == ("", "")
     (directory / MANIFEST).parent.joinpath("__init__.py").write_text("import threading\nthreading.Event().wait()")
-    with pytest.raises(LoadFailure, match="more than 1 seconds") as caught:
+    with pytest.raises(LoadFailure) as caught:
         load_apart(directory / "src", PACKAGE, None, seconds=1)
     assert caught.value.timed_out
 

@@ -331,7 +331,7 @@ SPOILED: dict[str, Spoiled] = {
     "is not a number": after("result['content'][1]['json']['more'] = float('nan')", "test_an_answer_is_json"),
     "holds a tuple": after("result['content'][1]['json']['more'] = (1, 2)", "test_an_answer_is_json"),
     "is huge": after("result['content'].append({'text': 'x' * 3000})", "test_an_answer_keeps_to_its_size"),
-    "does not fit the output schema": after(
+    "leaves its output schema": after(
         "result['content'][1]['json'] = {'letters': 3}",
         # The permission check does not let it pass either.
         "test_an_answer_fits_the_output_schema test_an_agent_can_call_it",

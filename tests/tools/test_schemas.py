@@ -247,7 +247,7 @@ def test_a_schema_that_multiplies_by_its_value_stops_after_so_many_steps() -> No
     value: Any = []
     for _ in range(40):
         value = [value]
-    with pytest.raises(SchemaFaultError, match="more than 50,000 steps"):
+    with pytest.raises(SchemaFaultError, match=r"\b50,000\b"):
         first_problem(schema, value)
 
 

@@ -77,7 +77,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "r.yaml").write_text("recording: 1\nsteps: {steps.0: [{text: done}]}")
 
 
-def test_an_agent_loads_the_text_and_then_files_of_the_folder(tmp_path: Path) -> None:
+def test_an_agent_loads_the_text_and_then_files_of_the_folder(tmp_path: Path, wording: Wording) -> None:
     write(tmp_path / "tidy", how__deep_md="Dust.", notes_md="\ufeffPlain.")
     first, second, third, fourth = texts(
         called(
@@ -88,8 +88,10 @@ def test_an_agent_loads_the_text_and_then_files_of_the_folder(tmp_path: Path) ->
             {"skill_id": "tidy", "file": "how\\deep.md"},
         )
     )
-    assert first.startswith("# Tidy\nSweep first.\n\nFiles of this skill")
-    assert first.endswith("how/deep.md, notes.md")
+    text, _, listed = first.rpartition("\n\n")
+    assert text == "# Tidy\nSweep first."
+    assert listed.endswith("how/deep.md, notes.md")
+    wording(listed)
     assert (second, third, fourth) == ("Dust.", "Plain.", "Dust.")
 
 
@@ -240,9 +242,9 @@ def test_front_matter_that_tells_nothing_is_a_warning(front: str, tmp_path: Path
     write(tmp_path / "tidy", SKILL_md=front)
     findings = found(tmp_path)
     assert {(finding.code, finding.severity) for finding in findings} == {("no-effect", "warning")}
-    assert found(tmp_path, "{id: tidy, path: tidy, preload_metadata: false}") == (
-        [] if "[" not in front else [finding for finding in findings if "front matter" in finding.message][:1]
-    )
+    plain = found(tmp_path, "{id: tidy, path: tidy, preload_metadata: false}")
+    assert plain == (findings[: len(plain)])
+    assert len(plain) == ("[" in front), "text that is not YAML is a fault whatever is shown of it"
     assert found(tmp_path, "{id: tidy, path: tidy, description: d}") == []
 
 

@@ -54,7 +54,7 @@ def test_what_is_found_is_the_same_in_both_ways(pattern: str, text: str, monkeyp
 
 
 def test_a_pattern_without_measure_is_refused() -> None:
-    with pytest.raises(regex.SlowPattern, match="more than 1,000 characters"):
+    with pytest.raises(regex.SlowPattern, match=r"\b1,000\b"):
         regex.search("a" * 1001, "a")
 
 

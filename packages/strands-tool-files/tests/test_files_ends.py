@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 
 import pytest
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 pytestmark = pytest.mark.usefixtures("no_leaked_descriptors")
 
 ENDS = ["head", "tail"]
+# The notice of bytes that are not text: how many places, and of which encoding.
+UNFIT = r"{} .*\b{}\b.*\bU\+FFFD$"
 
 
 @pytest.mark.parametrize(("verb", "text"), [("head", "one\ntwo\n"), ("tail", "two\nthree\n")])
@@ -40,16 +43,17 @@ def test_ten_lines_are_the_default_and_a_short_file_comes_whole(room, verb: str)
 def test_an_empty_file_is_no_error(room, verb: str) -> None:
     (room.path / "empty").touch()
     answer = room.call(verb, path="empty")
-    assert (answer.status, answer.text, answer.value["notices"]) == ("success", "", ["the file is empty"])
+    assert (answer.status, answer.text) == ("success", "")
+    assert len(answer.value["notices"]) == 1
 
 
 def test_the_byte_limit_cuts_at_a_line_and_says_so(room) -> None:
     first = room.call("head", path="docs/a.txt", bytes_limit=9)
     assert (first.text, first.value["truncated"]) == ("one\ntwo\n", True)
-    assert first.value["notices"] == ["the text is limited to 9 bytes; file_read goes on from line 3"]
+    assert re.search(r"\b9 .*\bfile_read .*\bline 3$", *first.value["notices"])
     last = room.call("tail", path="docs/a.txt", bytes_limit=9)
     assert (last.text, last.value["truncated"], last.value["has_more"]) == ("three\n", True, True)
-    assert last.value["notices"] == ["the text is limited to 9 bytes; lines before it are left out"]
+    assert re.search(r"\b9\b", *last.value["notices"])
 
 
 def test_a_line_longer_than_the_limit_keeps_the_end_nearest_to_the_question(room) -> None:
@@ -57,7 +61,7 @@ def test_a_line_longer_than_the_limit_keeps_the_end_nearest_to_the_question(room
     assert room.call("head", path="x", bytes_limit=4).text == "aaaa"
     last = room.call("tail", path="x", bytes_limit=4)
     assert last.text == "üb"
-    assert last.value["notices"] == ["the last line is longer than 4 bytes; only its end is here"]
+    assert re.search(r"\b4\b", *last.value["notices"])
 
 
 @pytest.mark.parametrize("verb", ENDS)
@@ -65,7 +69,7 @@ def test_bytes_that_do_not_fit_are_counted(room, verb: str) -> None:
     (room.path / "x").write_bytes(b"a\xff\n\xfeb")
     answer = room.call(verb, path="x")
     assert answer.text == "a\ufffd\n\ufffdb"
-    assert answer.value["notices"] == ["2 place(s) did not fit utf-8 and are shown as U+FFFD"]
+    assert re.match(UNFIT.format(2, "utf-8"), *answer.value["notices"])
 
 
 def test_the_end_of_a_huge_file_is_read_without_the_rest(room) -> None:
@@ -93,7 +97,7 @@ def test_a_wide_text_with_a_byte_too_many_does_not_become_gibberish(room) -> Non
     (room.path / "x").write_bytes(("line\n" * 50).encode("utf-16") + b"x")
     answer = room.call("tail", path="x", bytes_limit=9)
     assert answer.text == "line\n\ufffd"
-    assert answer.value["notices"][-1] == "1 place(s) did not fit utf-16 and are shown as U+FFFD"
+    assert re.match(UNFIT.format(1, "utf-16"), answer.value["notices"][-1])
 
 
 @pytest.mark.parametrize("character", ["ü", "€", "𝒳"])
@@ -104,7 +108,7 @@ def test_no_block_that_begins_within_a_character_shows(room, character: str, enc
     for limit in range(1, 30):
         answer = room.call("tail", path="x", bytes_limit=limit)
         assert answer.text == character * (limit // len(character.encode()))
-        assert not any("did not fit" in notice for notice in answer.value["notices"])
+        assert not any("U+FFFD" in notice for notice in answer.value["notices"])
 
 
 def lines_of(text: str) -> list[str]:
@@ -137,4 +141,4 @@ def test_the_tail_is_that_of_the_whole_text(room, text: str, encoding: str, line
     assert answer.text == expected_tail(text, lines, limit)
     assert answer.value["has_more"] is (answer.text != text)
     assert answer.value["truncated"] is (answer.text != "".join(lines_of(text)[-lines:]))
-    assert not any("did not fit" in notice for notice in answer.value["notices"])
+    assert not any("U+FFFD" in notice for notice in answer.value["notices"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 
@@ -38,11 +39,10 @@ def found(answer) -> list[tuple[str, int]]:
 def test_a_tree_is_searched_nearest_first_and_without_what_is_hidden(tree, every_way: str) -> None:
     answer = tree.search("TODO")
     assert found(answer) == [("src/main.py", 2), ("src/pkg/deep.py", 1)]
-    assert answer.text.splitlines() == [
-        "src/main.py:2:# TODO one",
-        "src/pkg/deep.py:1:# TODO three",
-        "[binary files left out: 2]",
-    ]
+    assert answer.text.splitlines()[:2] == ["src/main.py:2:# TODO one", "src/pkg/deep.py:1:# TODO three"]
+    (notice,) = answer.value["notices"]
+    assert answer.text.splitlines()[2:] == [f"[{notice}]"]
+    assert re.search(r"\bbinary .*: 2$", notice)
     assert (answer.value["files_searched"], answer.value["truncated"]) == (4, False)
 
 
@@ -82,30 +82,28 @@ def test_context_is_shown_once_with_gaps_marked(tree) -> None:
 
 def test_nothing_found_is_no_error(tree) -> None:
     answer = tree.grep("no such text", "src")
-    assert (answer.status, answer.text, answer.value["matches"]) == ("success", "(no matches)", [])
+    assert (answer.status, answer.value["matches"]) == ("success", [])
+    assert re.fullmatch(r"\(.+\)", answer.text)
 
 
 def test_the_number_of_matches_is_limited_and_exactly_so_many_is_no_cut(tree) -> None:
     answer = tree.search("TODO", max_matches=1)
     assert (len(answer.value["matches"]), answer.value["truncated"]) == (1, True)
-    assert "[only the first 1 matches are here]" in answer.text
+    assert all(f"[{notice}]" in answer.text for notice in answer.value["notices"])
+    assert re.search(r"\b1\b", answer.value["notices"][0])
     assert not tree.search("TODO", max_matches=2).value["truncated"]
 
 
+# The notice has the number of each limit, in the unit that a model reads.
 @pytest.mark.parametrize(
-    ("limit", "value", "notice"),
-    [
-        ("MAX_LOOKED_AT", 3, "only 3 entries were looked at"),
-        ("MAX_OUTPUT", 150, "the matches are limited"),
-        ("MAX_SECONDS", 0.0, "the search is limited to 0 seconds"),
-        ("MAX_SEARCHED", 5, "of text were searched"),
-    ],
+    ("limit", "value", "number"),
+    [("MAX_LOOKED_AT", 3, "3"), ("MAX_OUTPUT", 150, "0 KiB"), ("MAX_SECONDS", 0.0, "0"), ("MAX_SEARCHED", 5, "0 MiB")],
 )
-def test_every_limit_ends_the_search_and_says_so(tree, monkeypatch, limit: str, value: float, notice: str) -> None:
+def test_every_limit_ends_the_search_and_says_so(tree, monkeypatch, limit: str, value: float, number: str) -> None:
     monkeypatch.setattr(_hits, limit, value)
     answer = tree.search("T")
     assert answer.value["truncated"]
-    assert notice in answer.value["notices"][0]
+    assert re.search(rf"\b{number}\b", answer.value["notices"][0])
 
 
 def test_the_part_of_a_long_line_around_the_match_is_shown(room) -> None:
@@ -122,7 +120,7 @@ def test_a_line_without_end_is_searched_at_its_beginning_only_and_said_so(room) 
     (room.path / "x").write_text("needle" + "a" * 200_000 + "needle\nneedle\n")
     answer = room.search("needle")
     assert found(answer) == [("x", 1), ("x", 2)]
-    assert answer.value["notices"] == ["lines searched only in their first 64 KiB: 1"]
+    assert re.search(r": 1$", *answer.value["notices"])
 
 
 def test_line_ends_of_windows_do_not_hide_the_end_of_a_line(room) -> None:
@@ -176,7 +174,7 @@ def test_where_no_process_can_be_started_plain_text_is_still_found(tree, monkeyp
 def test_a_missing_place_names_what_comes_close(tree) -> None:
     answer = tree.search("x", path="sorce")
     assert answer.error == ("invalid_input", "not-found")
-    assert "did you mean src?" in tree.search("x", path="srcs").value["error"]["message"]
+    assert "src?" in tree.search("x", path="srcs").value["error"]["message"]
 
 
 def test_a_wide_tree_needs_few_descriptors(room) -> None:

@@ -176,7 +176,9 @@ def test_a_base_url_that_is_a_whole_origin_holds_every_path_of_it(service, path:
 
 def test_a_path_that_only_begins_like_the_base_is_outside(service) -> None:
     service.server.answers["/v1/go"] = service.moved("/v1evil")
-    assert "was not followed" in send(service, "/go").value["notices"][0]
+    answer = send(service, "/go")
+    assert (answer.status, answer.value["status"]) == ("success", 302)
+    assert service.config["base_url"].rstrip("/") in answer.value["notices"][0]
     assert len(service.server.asked) == 1
 
 
@@ -204,7 +206,7 @@ def test_a_redirect_away_from_the_service_is_the_answer(service, location: str, 
     service.server.answers["/v1/go"] = service.moved(target, f"{status} Moved")
     answer = send(service, "/go", method=method)
     assert (answer.status, answer.value["status"]) == ("success", status)
-    assert "was not followed: it leads away from" in answer.value["notices"][0]
+    assert service.config["base_url"].rstrip("/") in answer.value["notices"][0]
     assert ([asked.target for asked in service.server.asked], service.other.asked) == (["/v1/go"], [])
 
 

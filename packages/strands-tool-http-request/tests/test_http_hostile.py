@@ -115,7 +115,7 @@ def test_a_body_is_never_sent_to_another_origin(room, method: str, status: int) 
     else:
         assert not room.other.asked
         assert answer.value["status"] == status
-        assert "was not followed" in answer.value["notices"][0]
+        assert f":{room.other.port} " in answer.value["notices"][0]
 
 
 def test_a_body_is_sent_again_within_the_origin(room) -> None:
@@ -268,7 +268,10 @@ def test_damaged_and_unfinished_compression_is_said(room) -> None:
     assert room.request().error == ("tool_failed", "encoding")
     part = gzip.compress(b"abc" * 10_000)[:-10]
     room.server.answers["/"] = room.reply(part, content_encoding="gzip", content_type="text/plain")
-    assert "the compressed answer ends early" in room.request().value["notices"]
+    answer = room.request()
+    assert (answer.status, len(answer.value["notices"])) == ("success", 1)
+    assert answer.text
+    assert answer.text == "abc" * (len(answer.text) // 3) + "abc"[: len(answer.text) % 3]
 
 
 @pytest.mark.parametrize(

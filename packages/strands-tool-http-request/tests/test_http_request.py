@@ -33,7 +33,7 @@ def test_what_is_no_sound_json_stays_text(room, body: str) -> None:
     answer = room.request()
     assert answer.text == body
     assert "json" not in answer.value
-    assert answer.value["notices"] == ["the content says it is JSON and cannot be read as such"]
+    assert "JSON" in "".join(answer.value["notices"])
 
 
 def test_an_error_status_is_an_answer(room) -> None:
@@ -94,7 +94,7 @@ def test_binary_content_is_said_and_not_shown(room) -> None:
     room.server.answers["/"] = room.reply(b"\x89PNG\0", content_type="image/png")
     answer = room.request()
     assert (answer.text, answer.value["size"]) == ("", 5)
-    assert answer.value["notices"] == ["the content is not text (image/png) and is not shown"]
+    assert "image/png" in "".join(answer.value["notices"])
 
 
 def test_a_name_is_resolved_once_and_connected_to_what_was_checked(room) -> None:

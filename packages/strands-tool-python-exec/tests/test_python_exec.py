@@ -212,12 +212,12 @@ def test_it_holds_for_an_ordinary_user(namespaces: bool) -> None:
 
 
 def test_a_machine_where_the_engine_does_not_hold_runs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    verdict = _engine.Verdict(reason="this kernel has no Landlock")
+    verdict = _engine.Verdict(reason="REASON 1")
     monkeypatch.setattr(_engine, "verdict", lambda: verdict)
-    monkeypatch.setattr(_monty, "reason", lambda: "pydantic-monty is not installed")
+    monkeypatch.setattr(_monty, "reason", lambda: "REASON 2")
     error = refusal(code="print(1)")
     assert error["code"] == "unavailable"
-    assert "locked-cpython: this kernel has no Landlock; monty: pydantic-monty is not installed" in error["message"]
+    assert "locked-cpython: REASON 1; monty: REASON 2" in error["message"]
 
 
 @pytest.mark.parametrize(("system", "machine"), [("darwin", "arm64"), ("win32", "AMD64"), ("linux", "riscv64")])
@@ -227,7 +227,7 @@ def test_another_platform_is_refused_with_the_reason(
     monkeypatch.setattr(sys, "platform", system)
     monkeypatch.setattr("platform.machine", lambda: machine)
     reason = _engine.verdict.__wrapped__().reason
-    assert "needs Linux" in reason or "riscv64" in reason
+    assert ("riscv64" if system == "linux" else "Linux") in reason
 
 
 @held
@@ -237,7 +237,7 @@ def test_the_self_test_sees_a_missing_layer(layer: str, namespaces: bool, monkey
     without = program_without(layer)
     monkeypatch.setattr(_sandbox, "_program", lambda: without)
     reason = _engine._test(_engine.verdict().machine, namespaces=namespaces).reason
-    assert "the sandbox does not hold here: " in reason
+    assert reason
     assert ("read" in reason) == (layer == "landlock")
 
 

@@ -6,6 +6,7 @@ import collections
 import dataclasses
 import json
 import platform
+import re
 import subprocess
 from pathlib import Path
 
@@ -226,7 +227,7 @@ if ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(cod
 def test_calls_of_another_table_kill_the_process(tmp_path: Path) -> None:
     if b"ESCAPED" not in plain(_FOREIGN_CALL, tmp_path).stdout:
         pytest.skip("this kernel runs no 32-bit programs")
-    assert call(_FOREIGN_CALL)["error"]["message"] == "the process was ended by SIGSYS"
+    assert re.search(r"\bSIGSYS$", call(_FOREIGN_CALL)["error"]["message"])
 
 
 CRASHES = {

@@ -37,10 +37,9 @@ def test_what_is_too_large_or_deep_stays_and_is_named() -> None:
     )
     answer = call(code, config={"max_output_bytes": 2048})
     assert answer["files"] == {"small": "x"}
-    assert sorted(answer["notices"]) == [
-        "not returned: 'large' (too large or oddly named)",
-        "not returned: 'odd\\nname' (too large or oddly named)",
-    ]
+    large, odd = sorted(answer["notices"])
+    assert "'large'" in large
+    assert "'odd\\nname'" in odd
 
 
 @pytest.mark.parametrize("text", ["x", "=", "/w==\n", "/w", "é"])

@@ -52,7 +52,7 @@ def test_an_error_names_its_type_and_the_line_of_the_code(code: str, kind: str, 
 
 @pytest.mark.parametrize("code", ["def g():\n    yield 1", "x = 1\ndel x", "import numpy", "import os\nos.getpid()"])
 def test_what_it_cannot_do_is_said(code: str) -> None:
-    assert "runs a subset of Python" in monty(code)["error"]["message"]
+    assert "'monty'" in monty(code)["error"]["message"]
 
 
 def test_files_go_in_and_come_out_by_name() -> None:
@@ -69,7 +69,8 @@ def test_files_come_out_where_directories_have_no_descriptors(monkeypatch: pytes
     code = "open('a', 'w').write('x')\nopen('b', 'w').write('y' * 3000)"
     answer = monty(code, config={"max_output_bytes": 2048})
     assert answer["files"] == {"a": "x"}
-    assert answer["notices"] == ["not returned: 'b' (too large or oddly named)"]
+    assert "'b'" in "".join(answer["notices"])
+    assert len(answer["notices"]) == 1
 
 
 LIMITS = {
@@ -199,11 +200,11 @@ def test_packages_need_the_other_engine(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_auto_takes_it_where_the_first_engine_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    verdict = _engine.Verdict(reason="this kernel has no Landlock")
+    verdict = _engine.Verdict(reason="REASON 1")
     monkeypatch.setattr(_engine, "verdict", lambda: verdict)
     assert call("6 * 7")["engine"] == "monty"
     error = refusal({"config": {"engine": "locked-cpython"}}, code="6 * 7")
-    assert "this kernel has no Landlock" in error["message"]
+    assert "REASON 1" in error["message"]
     assert [engine["available"] for engine in engines.engines()] == [False, True]
     assert set(engines.engines()[0]["layers"].values()) == {"not available"}
 
@@ -215,7 +216,7 @@ def test_its_self_test_sees_an_interpreter_that_lets_a_file_be_read(monkeypatch:
 
 def test_a_worker_that_cannot_be_started_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MONTY_BIN", "/nowhere/monty")
-    assert "monty cannot be started" in _monty.reason.__wrapped__()
+    assert "/nowhere/monty" in _monty.reason.__wrapped__()
 
 
 def test_another_version_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
+import re
 import threading
 import time
 import zlib
@@ -90,7 +91,7 @@ def test_the_deadline_is_one_for_all_pages(room) -> None:
     room.config["timeout_s"] = 1
     room.answers(slowly)
     answer = room.duck(max_results=30)
-    assert answer.value["notices"][0] == "later results could not be read (deadline)"
+    assert answer.value["notices"][0].endswith("(deadline)")
     assert len(room.server.asked) == 3
 
 
@@ -248,7 +249,8 @@ def test_a_result_of_another_kind_is_left_out_and_said(room, result) -> None:
     room.answers(json.dumps({"results": [result, {"url": "https://a.test"}]}))
     answer = room.tavily()
     assert answer.value["results"] == [{"title": "https://a.test", "url": "https://a.test", "snippet": ""}]
-    assert answer.value["notices"] == ["results without a usable address left out: 1"]
+    (left_out,) = answer.value["notices"]
+    assert left_out.endswith(": 1")
 
 
 def test_parts_of_another_kind_are_left_out(room) -> None:
@@ -292,7 +294,8 @@ def test_an_address_that_is_no_web_page_is_left_out(room, name: str, address: st
     room.answers(script(name, ("Bad", address, "s"), ("Good", "https://a.test/", "s")))
     answer = room.both(name)
     assert [result["url"] for result in answer.value["results"]] == ["https://a.test/"]
-    assert answer.value["notices"] == ["results without a usable address left out: 1"]
+    (left_out,) = answer.value["notices"]
+    assert left_out.endswith(": 1")
     assert "Bad" not in answer.text
 
 
@@ -365,7 +368,7 @@ def test_an_answer_has_a_greatest_size(room) -> None:
     room.answers(json.dumps({"results": results, "answer": wide}, ensure_ascii=False))
     answer = room.tavily(max_results=20, include_raw_content=True, include_answer=True)
     assert 0 < len(answer.value["results"]) < 20
-    assert "results are left out" in answer.value["notices"][0]
+    assert re.search(rf"\b{20 - len(answer.value['results'])}\b", answer.value["notices"][0])
     assert len(answer.text.encode()) < 110_000
     assert len(json.dumps([answer.text, answer.value])) < 786_432
 
