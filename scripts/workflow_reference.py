@@ -12,8 +12,8 @@ ROOT = "WorkflowSpec"
 INTRODUCTION = """# Workflow format
 
 A workflow is one YAML or JSON file of at most 10 MB. Scalars mean what YAML 1.2 says: `yes`, `on` and dates are text,
-duplicate keys are refused, anchors and merge keys work. Keys that start with `x-` are notes and free everywhere the
-format gives keys a meaning; any other unknown key is an error. An empty key (`tags:`) counts as absent, but an empty
+duplicate keys are refused, anchors and merge keys work. Keys that start with `x-` are notes, allowed wherever
+the format defines keys; any other unknown key is an error. An empty key (`tags:`) counts as absent, but an empty
 list of tools is an error, since it could mean none or all.
 
 `strands validate FILE` checks a workflow; `strands schema` prints the JSON Schema of this page. Editors take it from
@@ -24,7 +24,7 @@ This page and `workflow.schema.json` are made from the models by `python scripts
 
 STEPS = """## Steps
 
-Every place that takes a step takes one of three forms, told apart by their keys: an [agent step](#agentstep) has
+A step has one of three forms, distinguished by their keys: an [agent step](#agentstep) has
 `agent`, a [tool call](#callstep) has `tool`, a [human gate](#gatestep) has `type: hitl`.
 """
 

@@ -31,7 +31,7 @@ def strands_register_tools(context: HookContext) -> Iterable[ToolRecord]:  # typ
 def strands_allow_tool(record: ToolRecord | None, ref: str, context: HookContext) -> Decision | None:
     """Decide whether a tool that a workflow names as `ref` may be used; called before anything is imported.
 
-    The strictest answer applies: deny, then ask, then allow; None is no answer. Policy's answer, which is
+    The strictest answer applies: deny, then ask, then allow; None abstains. Policy's answer, which is
     `context.rules` applied to `context.request`, is always one of them. `record` is None for custom Python of the
     workflow. An implementation that raises denies.
     """

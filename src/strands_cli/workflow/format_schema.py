@@ -96,7 +96,7 @@ def _accept_older_spellings(definitions: dict[str, Any]) -> None:
     entry["properties"]["callable"] = {
         "type": "string",
         "deprecated": True,
-        "description": "The older word for `tool`.",
+        "description": "The older name of `tool`.",
     }
     entry["anyOf"] = [{"required": ["tool"]}, {"required": ["callable"]}]
     entry.pop("required")

@@ -97,23 +97,21 @@ __all__ = [
 
 
 class WorkflowSpec(FormatModel):
-    """One workflow: which agents there are, which tools they may use, and in which pattern they work."""
+    """One workflow: its agents, the tools that they may use, and the pattern in which they work."""
 
     version: int | float | str = Field(description="Version of the file, any number or text, for example `1`.")
     name: str = Field(min_length=1, description="Name of the workflow.")
     description: str | None = Field(default=None, description="What the workflow does.")
-    tags: tuple[str, ...] = Field(default=(), description="Words to find the workflow by.")
+    tags: tuple[str, ...] = Field(default=(), description="Words by which the workflow can be found.")
     metadata: Metadata = Field(default_factory=Metadata, description="Title and labels, for people and catalogues.")
     runtime: Runtime = Field(description="The default model, and the limits of a run.")
     inputs: Inputs = Field(default_factory=Inputs, description="The variables a run takes.")
     env: Env = Field(default_factory=Env, description="Secrets and directories of the machine.")
-    telemetry: Telemetry = Field(
-        default_factory=Telemetry, description="Where traces go, and what is left out of them."
-    )
+    telemetry: Telemetry = Field(default_factory=Telemetry, description="Where traces go, and what they omit.")
     context_policy: ContextPolicy = Field(default_factory=ContextPolicy, description="How context stays small.")
     skills: tuple[Skill, ...] = Field(default=(), description="Folders of instructions, loaded on demand.")
     tools: Tools = Field(default_factory=Tools, description="The tools of the workflow.")
     agents: Named[AgentSpec] = Field(min_length=1, description="The agents, by id.")
     pattern: Pattern = Field(description="How the agents work together.")
     outputs: Outputs = Field(default_factory=Outputs, description="Files the run writes.")
-    security: Security = Field(default_factory=Security, description="Restrictions the workflow puts on its tools.")
+    security: Security = Field(default_factory=Security, description="Restrictions on the workflow's tools.")

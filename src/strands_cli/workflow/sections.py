@@ -16,7 +16,7 @@ TypeWord = Literal["string", "number", "integer", "boolean", "array", "object"]
 
 
 class Metadata(FormatModel):
-    """Who and what the workflow is, for people and catalogues."""
+    """Description of the workflow for people and catalogues."""
 
     name: str | None = Field(
         default=None, description="A title for people; `name` at the top level identifies the workflow."
@@ -42,7 +42,7 @@ class Budgets(FormatModel):
 
 
 class FailurePolicy(FormatModel):
-    """How often and how patiently a failing model call is tried again."""
+    """How often, and after which waits, a failed model call is tried again."""
 
     retries: int = Field(default=2, ge=0, description="How many times a failed call is tried again.")
     backoff: Literal["constant", "exponential", "jittered"] = Field(
@@ -76,10 +76,10 @@ class Runtime(FormatModel):
 
 
 class InputSpec(FormatModel):
-    """One input variable; the word `string` means `{type: string}`, and so for other types."""
+    """One input variable; `string` alone means `{type: string}`; other types likewise."""
 
     type: TypeWord = Field(
-        default="string", description="The type values are coerced to; taken from the default if not given."
+        default="string", description="The type to which values are converted; if not given, that of the default."
     )
     description: str | None = Field(default=None, description="What to give; shown when a value is asked for.")
     default: Any = Field(default=None, description="The value used when none is given.")
@@ -126,11 +126,13 @@ def _as_declared(value: dict[str, Any]) -> dict[str, Any]:
 
 
 class Inputs(FormatModel):
-    """The variables a run takes; their names are usable in every template."""
+    """The variables of a run; every template can use their names."""
 
     required: Named[InputSpec] = Field(default_factory=dict, description="Variables that must be given.")
     optional: Named[InputSpec] = Field(default_factory=dict, description="Variables that may be given.")
-    values: Mapping[str, Scalar] = Field(default_factory=dict, description="Variables with fixed values; `--var` wins.")
+    values: Mapping[str, Scalar] = Field(
+        default_factory=dict, description="Variables with fixed values; `--var` overrides them."
+    )
 
     def declared(self) -> dict[str, InputSpec]:
         """Return required and optional inputs by name."""
@@ -138,7 +140,7 @@ class Inputs(FormatModel):
 
 
 class Secret(FormatModel):
-    """A reference to a secret; its value never enters prompts, traces, the journal or errors."""
+    """A reference to a secret; its value is removed from prompts, traces, the journal and errors."""
 
     key: str = Field(min_length=1, description="Name of the secret at its source, for example an environment variable.")
     name: str | None = Field(default=None, description="Name under which tools ask for it; `key` if not given.")
@@ -170,17 +172,17 @@ class Otel(FormatModel):
 
 
 class Redact(FormatModel):
-    """What is left out of traces."""
+    """What traces omit."""
 
-    tool_inputs: bool = Field(default=True, description="Leave out the input of tools.")
-    tool_outputs: bool = Field(default=False, description="Leave out what tools answer.")
+    tool_inputs: bool = Field(default=True, description="Omit the inputs of tools.")
+    tool_outputs: bool = Field(default=False, description="Omit the results of tools.")
 
 
 class Telemetry(FormatModel):
     """Traces of a run."""
 
     otel: Otel | None = Field(default=None, description="OpenTelemetry export; nothing is sent without it.")
-    redact: Redact = Field(default_factory=Redact, description="What is left out of traces.")
+    redact: Redact = Field(default_factory=Redact, description="What traces omit.")
 
 
 class Compaction(FormatModel):
@@ -208,7 +210,7 @@ class Notes(FormatModel):
 
 
 class Window(FormatModel):
-    """How much of a long conversation is sent; older messages are left out."""
+    """How much of a long conversation is sent; older messages are omitted."""
 
     max_messages: int = Field(ge=3, description="Most messages of one request, the step's own input included.")
 
@@ -232,10 +234,10 @@ class ContextPolicy(FormatModel):
 class Skill(FormatModel):
     """A folder of instructions that the tool `Skill` loads on demand."""
 
-    id: Identifier = Field(description="Name by which a model asks for the skill.")
+    id: Identifier = Field(description="Name by which a model loads the skill.")
     path: str = Field(min_length=1, description="The folder, relative to the workflow; nothing outside it is read.")
     description: str | None = Field(
-        default=None, description="When to use the skill; if not given, what the front matter of its SKILL.md says."
+        default=None, description="When to use the skill; default: the description in the front matter of its SKILL.md."
     )
     preload_metadata: bool = Field(
         default=True, description="Whether agents see the description before they load the skill."
@@ -243,7 +245,7 @@ class Skill(FormatModel):
 
 
 class Inference(FormatModel):
-    """Sampling settings of one agent; they win over those of `runtime`."""
+    """Sampling settings of one agent; they override those of `runtime`."""
 
     temperature: float | None = Field(default=None, ge=0, le=2, description="Sampling temperature.")
     top_p: float | None = Field(
@@ -263,7 +265,7 @@ class AgentLimits(FormatModel):
 
 
 class AgentBudgets(FormatModel):
-    """Limits of one agent over the whole run; at a limit the run stops as it does at its own."""
+    """Limits of one agent over the whole run; at a limit the run stops as at its own limits."""
 
     max_steps: int | None = Field(default=None, ge=1, description="Most steps of this agent.")
     max_tokens: int | None = Field(default=None, ge=1, description="Most tokens of this agent's model calls.")
@@ -282,7 +284,7 @@ class AgentSpec(FormatModel):
     ref: str | None = Field(
         default=None,
         alias="$ref",
-        description="A file of one agent, relative to the workflow; other keys here win.",
+        description="A file of one agent, relative to the workflow; other keys here override it.",
     )
     tools: tuple[ToolEntry, ...] | None = Field(
         default=None, description="The agent's tools. Absent: every tool of the workflow; empty: none."
@@ -314,7 +316,7 @@ class Artifact(FormatModel):
 
 
 class Outputs(FormatModel):
-    """What a run leaves behind."""
+    """The files that a run writes."""
 
     artifacts: tuple[Artifact, ...] = Field(default=(), description="Files written at the end of the run.")
 
@@ -328,13 +330,13 @@ class Guardrails(FormatModel):
         default=False, description="Refuse tools that reach the network, or do not say that they do not."
     )
     pii_redaction: bool = Field(
-        default=False, description="Take personal data out of what models see and of what is left."
+        default=False, description="Remove personal data from what models see and from what a run stores and shows."
     )
     allow_tools: tuple[str, ...] | None = Field(default=None, description="The only tools that may be called.")
 
 
 class Permissions(FormatModel):
-    """Rules for tool calls; a workflow can only narrow what the user's policy allows."""
+    """Rules for tool calls; a workflow can only restrict what the user's policy allows."""
 
     ask: tuple[str, ...] = Field(
         default=(), description="Calls a person must confirm, for example `file_write(path=docs/**)`."
@@ -343,7 +345,7 @@ class Permissions(FormatModel):
 
 
 class Security(FormatModel):
-    """What the workflow forbids itself."""
+    """Restrictions that the workflow sets for its own runs."""
 
     guardrails: Guardrails = Field(default_factory=Guardrails, description="Restrictions on every tool call.")
     permissions: Permissions = Field(default_factory=Permissions, description="Rules for tool calls.")

@@ -42,7 +42,7 @@ class GateStep(FormatModel):
     context_display: str | None = Field(
         default=None, description="What the person sees with the question (a template)."
     )
-    default: str | None = Field(default=None, description="The answer when the person gives none, or the time is over.")
+    default: str | None = Field(default=None, description="The answer if the person gives none, or the time is over.")
     timeout_seconds: float | None = Field(default=None, gt=0, description="How long to wait before `default` is taken.")
     validation: GateValidation | None = Field(default=None, description="What the answer must look like.")
 

@@ -11,7 +11,7 @@ from strands_cli.workflow.base_model import FormatModel, Identifier
 
 
 class ToolEntry(FormatModel):
-    """One tool in a list; a string means `{tool: ...}`, and `callable` is the older word for `tool`."""
+    """One tool in a list; a string means `{tool: ...}`, and `callable` is the older name of `tool`."""
 
     tool: str = Field(min_length=1, description="The tool's name, for example `native:file_read`.")
     config: Mapping[str, Any] = Field(default_factory=dict, description="Settings of the tool, checked by its schema.")
@@ -33,7 +33,7 @@ class ToolEntry(FormatModel):
 
 
 class McpTools(FormatModel):
-    """Which tools of an MCP server are offered."""
+    """Which tools of an MCP server agents get."""
 
     restricting: ClassVar[frozenset[str]] = frozenset({"allow"})
 
@@ -53,18 +53,18 @@ class McpServer(FormatModel):
     env: Mapping[str, str] = Field(default_factory=dict, description="Environment variables of the program.")
     url: str | None = Field(default=None, description="Address of a server that speaks MCP over HTTP.")
     headers: Mapping[str, str] = Field(default_factory=dict, description="HTTP headers sent to the server.")
-    prefix: str | None = Field(default=None, description="Put before the names of the server's tools.")
+    prefix: str | None = Field(default=None, description="Prefix of the names of the server's tools.")
     startup_timeout: float = Field(
         default=30, gt=0, le=600, description="Seconds in which the server must have started and listed its tools."
     )
-    tools: McpTools = Field(default_factory=McpTools, description="Which of its tools are offered.")
+    tools: McpTools = Field(default_factory=McpTools, description="Which of its tools agents get.")
 
 
 class HttpExecutor(FormatModel):
     """An HTTP service offered to agents as one tool."""
 
     id: Identifier = Field(description="Name of the tool.")
-    base_url: str = Field(min_length=1, description="Every request goes below this address.")
+    base_url: str = Field(min_length=1, description="Every request is below this address.")
     headers: Mapping[str, str] = Field(default_factory=dict, description="Headers of every request.")
     timeout_ms: int = Field(default=30_000, ge=1, description="Longest time for one request, in milliseconds.")
     description: str | None = Field(default=None, description="What the service does, for the model.")

@@ -63,7 +63,7 @@ class EvaluatorConfig(FormatModel):
     producer_input: str | None = Field(
         default=None, description="First message to the producer (a template); its prompt if not given."
     )
-    evaluator: AgentStep = Field(description='Who judges; it answers `{"score", "issues", "fixes"}`.')
+    evaluator: AgentStep = Field(description='The agent that judges; it answers `{"score", "issues", "fixes"}`.')
     accept: Accept = Field(description="When a draft is good enough.")
     revise_prompt: str | None = Field(
         default=None, description="The message that asks for the next draft (a template)."

@@ -59,14 +59,14 @@ steps:
 
 
 class Choice(FormatModel):
-    """One conditional way on."""
+    """One conditional edge."""
 
     when: str = Field(min_length=1, description="A condition, with or without `{{ }}`; or `else`.")
     to: str = Field(min_length=1, description="The node that follows.")
 
 
 class Edge(FormatModel):
-    """What follows a node: always `to`, or the first choice whose condition is true."""
+    """The nodes after a node: always `to`, or the first choice whose condition is true."""
 
     from_: str = Field(alias="from", min_length=1, description="The node that has just finished.")
     to: tuple[str, ...] | None = Field(default=None, min_length=1, description="Nodes that follow, together.")
@@ -88,7 +88,7 @@ class GraphConfig(FormatModel):
     """Nodes joined by edges, cycles allowed; the first node is the entry."""
 
     nodes: Named[Step] = Field(min_length=1, description="The nodes, by id.")
-    edges: tuple[Edge, ...] = Field(default=(), description="What follows what.")
+    edges: tuple[Edge, ...] = Field(default=(), description="The edges between nodes.")
     max_iterations: int = Field(default=10, ge=1, description="How often one node may run.")
 
     def followers(self) -> dict[str, list[str]]:

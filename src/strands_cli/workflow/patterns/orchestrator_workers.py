@@ -56,20 +56,20 @@ steps:
 
 
 class OrchestratorLimits(FormatModel):
-    """How much an orchestrator may hand out."""
+    """How many tasks an orchestrator may assign."""
 
     max_workers: int | None = Field(default=None, ge=1, description="Most workers in one round.")
-    max_rounds: int | None = Field(default=None, ge=1, description="Most rounds of handing out tasks.")
+    max_rounds: int | None = Field(default=None, ge=1, description="Most rounds.")
 
 
 class Orchestrator(AgentStep):
     """The agent that splits the work; it answers a list of `{"task": ...}`."""
 
-    limits: OrchestratorLimits = Field(default_factory=OrchestratorLimits, description="How much it may hand out.")
+    limits: OrchestratorLimits = Field(default_factory=OrchestratorLimits, description="How many tasks it may assign.")
 
 
 class WorkerTemplate(FormatModel):
-    """What every worker is made from."""
+    """The agent and tools of every worker."""
 
     restricting: ClassVar[frozenset[str]] = frozenset({"tools"})
 
@@ -80,13 +80,13 @@ class WorkerTemplate(FormatModel):
 
 
 class OrchestratorConfig(FormatModel):
-    """An orchestrator hands out tasks to workers, in rounds."""
+    """An orchestrator assigns tasks to workers, in rounds."""
 
-    orchestrator: Orchestrator = Field(description="Who splits the work.")
+    orchestrator: Orchestrator = Field(description="The agent that splits the work.")
     decomposition_review: GateStep | None = Field(default=None, description="A gate before the workers start.")
-    worker_template: WorkerTemplate = Field(description="What workers are made from.")
-    reduce_review: GateStep | None = Field(default=None, description="A gate before the results are brought together.")
-    reduce: Step | None = Field(default=None, description="The step that brings the results together.")
+    worker_template: WorkerTemplate = Field(description="The agent and tools of the workers.")
+    reduce_review: GateStep | None = Field(default=None, description="A gate before the results are joined.")
+    reduce: Step | None = Field(default=None, description="The step that joins the results.")
     writeup: Step | None = Field(default=None, description="The step that writes the final answer.")
 
 

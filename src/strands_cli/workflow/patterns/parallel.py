@@ -53,7 +53,7 @@ steps:
 
 
 class Branch(FormatModel):
-    """One of the branches that run side by side."""
+    """One of the concurrent branches."""
 
     id: Identifier = Field(description="Name of the branch.")
     steps: tuple[Step, ...] = Field(min_length=1, description="The steps of the branch, in order.")
@@ -63,14 +63,14 @@ class Branch(FormatModel):
 
 
 class ParallelConfig(FormatModel):
-    """Branches side by side, then an optional step that brings them together."""
+    """Branches that run concurrently, then an optional step that joins their answers."""
 
     branches: tuple[Branch, ...] = Field(min_length=2, description="The branches, two or more.")
     reduce: Step | None = Field(default=None, description="The step that sees all branches' answers.")
 
 
 class Parallel(PatternModel):
-    """Branches side by side."""
+    """Branches that run concurrently."""
 
     purpose = "Branches side by side, then one step that joins them."
     starter = STARTER

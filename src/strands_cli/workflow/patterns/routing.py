@@ -50,7 +50,9 @@ steps:
 class Router(AgentStep):
     """The agent that chooses a route; it answers `{"route": name}`."""
 
-    max_retries: int = Field(default=2, ge=0, description="How often an invalid route is asked again.")
+    max_retries: int = Field(
+        default=2, ge=0, description="How often the router is called again after an invalid route."
+    )
     review_router: GateStep | None = Field(default=None, description="A gate at which a person confirms the route.")
 
 
@@ -63,9 +65,9 @@ class Route(FormatModel):
 class RoutingConfig(FormatModel):
     """An agent chooses one of several routes."""
 
-    router: Router = Field(description="Who chooses.")
+    router: Router = Field(description="The agent that chooses.")
     routes: Named[Route] = Field(min_length=1, description="The routes, by name.")
-    default: str | None = Field(default=None, description="The route taken when the router gives no valid one.")
+    default: str | None = Field(default=None, description="The route if the router chooses no valid one.")
 
 
 class Routing(PatternModel):
