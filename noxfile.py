@@ -111,7 +111,7 @@ def kills(session: nox.Session) -> None:
 def site(session: nox.Session) -> None:
     """Build the documentation site into site/, and fail on a page that no shelf has and a link that leads nowhere."""
     session.install("--require-hashes", "-r", "constraints/docs.txt")
-    # The theme's notice to its maintainers' other products is no message about these pages.
+    # The theme's notice about its maintainers' other products is not about these pages.
     session.run("mkdocs", "build", "--strict", *session.posargs, env={"NO_MKDOCS_2_WARNING": "1"})
 
 
@@ -169,7 +169,7 @@ def needed_by_tools() -> list[str]:
 
 @nox.session
 def lock(session: nox.Session) -> None:
-    """Write the files of constraints/ anew, keeping what still fits; `nox -s lock -- --upgrade` takes the newest.
+    """Write the files of constraints/ again, keeping the versions that still fit; `nox -s lock -- --upgrade` takes the newest.
 
     The files hold names, versions and hashes for Python 3.11 to 3.14 on every platform, and no index address.
     """

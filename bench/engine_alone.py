@@ -82,11 +82,11 @@ class FixedModel(Model):
         }
 
 
-class Nobody:
+class NoPerson:
     """A person who is not there; the chain asks nothing."""
 
     async def ask(self, question: Question) -> Answer:
-        """Say that nobody can answer."""
+        """Answer that no person can be asked."""
         return Answer("nobody")
 
 
@@ -141,7 +141,7 @@ async def rounds(url: str, make: Callable[[], Model], pairs: int, folder: Path) 
     planned = app.plan(path, options, settings=settings)
 
     async def run_round() -> None:
-        await app.run(planned, replace(options, runs_dir=settings.runs_dir), Nobody(), lambda event: None)
+        await app.run(planned, replace(options, runs_dir=settings.runs_dir), NoPerson(), lambda event: None)
 
     costs = [
         (await cpu_ms(run_round), await cpu_ms(partial(raw_round, make)), commit_ms(folder)) for _ in range(pairs + 1)
@@ -163,7 +163,7 @@ def main(arguments: list[str]) -> int:
     in_process = chosen.model == "in-process"
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         if in_process:
-            # Where a run's models are built; a way in for users would be a provider that nobody else needs.
+            # Where a run's models are built; an official way would be a provider that no other program needs.
             stack.enter_context(patch.object(assemble, "model_of", lambda *_: FixedModel()))
         make = FixedModel if in_process else partial(REFERENCES[chosen.model], url)
         costs = asyncio.run(rounds(url, make, chosen.pairs, Path(folder)))

@@ -62,11 +62,11 @@ pattern:
 """
 
 
-class Nobody:
+class NoPerson:
     """A person who is not there; the run asks nothing."""
 
     async def ask(self, question: Question) -> Answer:
-        """Say that nobody can answer."""
+        """Answer that no person can be asked."""
         return Answer("nobody")
 
 
@@ -95,7 +95,7 @@ def make(runs_dir: Path, steps: int = STEPS) -> Path:
     options, planned = RunRequest(runs_dir=runs_dir, out_dir=runs_dir.parent / "out"), plan_in(runs_dir, steps)
     os.environ.setdefault("OPENAI_API_KEY", "not-a-key")
     with patch.object(SdkAgentRunner, "run_agent", answer_at_once):
-        result = asyncio.run(app.run(planned, options, Nobody(), lambda event: None))
+        result = asyncio.run(app.run(planned, options, NoPerson(), lambda event: None))
     return (runs_dir / result.run_id).rename(runs_dir / "long")
 
 
@@ -105,7 +105,7 @@ def resumed_ms(planned: Plan, directory: Path) -> float:
     journal.put(status="running", session_started_at=journal.get("started_at"), worked_s=0.0)
     before = time.process_time()
     options = RunRequest(runs_dir=directory.parent, out_dir=directory.parent.parent / "out")
-    result = asyncio.run(app.resume(planned, journal, options, Nobody(), lambda event: None))
+    result = asyncio.run(app.resume(planned, journal, options, NoPerson(), lambda event: None))
     spent = (time.process_time() - before) * 1000
     if result.model_calls != STEPS:
         raise RuntimeError(f"{result.model_calls} calls are counted, not {STEPS}")

@@ -24,7 +24,7 @@ from unittest.mock import patch
 
 from strands import Agent
 
-from bench.engine_alone import SYSTEM, FixedModel, Nobody
+from bench.engine_alone import SYSTEM, FixedModel, NoPerson
 from strands_cli import app
 from strands_cli.agents import assembly as assemble
 from strands_cli.config import load_settings
@@ -61,7 +61,7 @@ async def seconds_of(tasks: int, folder: Path) -> float:
     options, settings = RunRequest(runs_dir=folder / "runs", out_dir=folder), load_settings(runs_dir=folder / "runs")
     planned = app.plan(path, options, settings=settings)
     started = time.perf_counter()
-    result = await app.run(planned, replace(options, runs_dir=settings.runs_dir), Nobody(), lambda event: None)
+    result = await app.run(planned, replace(options, runs_dir=settings.runs_dir), NoPerson(), lambda event: None)
     if result.model_calls != tasks:
         raise RuntimeError(f"{result.model_calls} of {tasks} tasks were done")
     return time.perf_counter() - started

@@ -78,8 +78,8 @@ def spend(command: Command) -> Cost:
         )
         _, status, usage = os.wait4(pid, 0)
     if (code := os.waitstatus_to_exitcode(status)) != 0:
-        said = log.read_text(encoding="utf-8", errors="replace").strip()[-600:]
-        raise RuntimeError(f"exit {code} of {' '.join(command.arguments)}\n{said}")
+        printed = log.read_text(encoding="utf-8", errors="replace").strip()[-600:]
+        raise RuntimeError(f"exit {code} of {' '.join(command.arguments)}\n{printed}")
     return Cost((usage.ru_utime + usage.ru_stime) * 1000, usage.ru_maxrss / MAXRSS_PER_MB)
 
 
@@ -94,7 +94,7 @@ def measure_pair(subject: Command, reference: Command, pairs: int) -> Figure:
     spend(subject), spend(reference)
     ratios, costs = [], []
     for turn in range(pairs):
-        # Whoever goes first may find the machine busier, so they take turns.
+        # The first of a pair may find the machine busier, so they take turns.
         first, second = (subject, reference) if turn % 2 == 0 else (reference, subject)
         spent = {id(first): spend(first), id(second): spend(second)}
         costs.append(spent[id(subject)])

@@ -33,7 +33,7 @@ def main() -> None:
         given = {"root": name, "mounts": {}, "protected": [f"{name}/flow.yaml"]}
 
         def walled(path: str) -> None:
-            # As in a call: the workspace comes anew with each.
+            # As in a call: each has a new workspace.
             with Workspace.of(given).at(path) as found:
                 os.close(open_regular(found))
 

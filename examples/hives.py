@@ -15,10 +15,10 @@ PORT = int(os.environ.get("HIVES_PORT", "8643"))
 
 
 class Scales(BaseHTTPRequestHandler):
-    """Answers whoever has a key."""
+    """Answers every request that has a key."""
 
     def do_GET(self) -> None:
-        """Answer `/v1/hives`, whose parameter `min_kg` leaves out the light ones."""
+        """Answer `/v1/hives`, whose parameter `min_kg` omits the light ones."""
         place = urlsplit(self.path)
         if not self.headers.get("Authorization", "").startswith("Bearer "):
             self.reply(401, {"error": "who are you?"})
@@ -38,7 +38,7 @@ class Scales(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *given: object) -> None:
-        """Say nothing: the command that runs has the terminal."""
+        """Log nothing: the command that runs has the terminal."""
 
 
 with ThreadingHTTPServer(("127.0.0.1", PORT), Scales) as server:

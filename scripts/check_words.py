@@ -2,8 +2,9 @@
 
 Usage: python scripts/check_words.py [WORD...]
 
-The prose is comments, docstrings and other strings of src/ and packages/*/src, and the pages. Names are those of
-modules, classes and functions. With words, look for these in prose and names instead.
+The prose is comments, docstrings and other strings of programs, the pages, the examples and the changelog; the names
+of modules, classes and functions are read as prose too, and compared with a list of their own. With words, look for
+these in prose and names instead.
 """
 
 from __future__ import annotations
@@ -18,33 +19,42 @@ from pathlib import Path
 from typing import Any
 
 CLONE = Path(__file__).resolve().parent.parent
-SOURCES = ("src/**/*.py", "packages/*/src/**/*.py")
-PAGES = ("README.md", "CONTRIBUTING.md", "docs/**/*.md", "packages/*/README.md")
+SOURCES = ("*.py", *(f"{folder}/**/*.py" for folder in ("src", "packages/*/src", "bench", "scripts", "examples")))
+PAGES = ("*.md", "docs/**/*.md", "packages/*/README.md", "changelog.d/*.md", "examples/**/*.md", "examples/**/*.yaml")
 DEFINED = re.compile(r"^[ \t]*(?:async def|def|class) +(\w+)", re.M)
 PROSE = {tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
 
 Use = tuple[int, str]  # a line and the word there
 
 
-def pattern_of(words: Sequence[str]) -> re.Pattern[str]:
-    """Return what finds any of the words, which are regular expressions, also where a line ends within one."""
-    return re.compile(rf"\b(?:{'|'.join(words) or '(?!)'})\b".replace(" ", r"\s+"), re.I)
+def pattern_of(words: Sequence[str], allowed: Sequence[str] = ()) -> re.Pattern[str]:
+    """Return what finds any of the words outside the allowed phrases, also where a line ends within one.
+
+    Both are regular expressions. The group `word` is empty in an allowed phrase.
+    """
+    found = rf"\b(?P<word>{'|'.join(words) or '(?!)'})\b"
+    return re.compile("|".join((*allowed, found)).replace(" ", r"\s+"), re.I)
 
 
 def in_prose(text: str, first: int, words: re.Pattern[str]) -> Iterator[Use]:
     """Yield each word in a text that begins on a line."""
     for found in words.finditer(text):
-        yield first + text.count("\n", 0, found.start()), " ".join(found[0].split())
+        if found["word"]:
+            yield first + text.count("\n", 0, found.start()), " ".join(found["word"].split())
+
+
+def in_names(path: Path, text: str, prose: re.Pattern[str], names: re.Pattern[str]) -> Iterator[Use]:
+    """Yield the name of the module, and each name that it defines, if it is a word or has one in it."""
+    defined = [(text.count("\n", 0, found.start(1)) + 1, found[1]) for found in DEFINED.finditer(text)]
+    for line, name in [(1, path.stem), *defined]:
+        if names.fullmatch(name.strip("_")) or any(in_prose(name.replace("_", " "), line, prose)):
+            yield line, name
 
 
 def in_source(path: Path, prose: re.Pattern[str], names: re.Pattern[str]) -> Iterator[Use]:
     """Yield each word in the names, comments and strings of a module."""
-    if names.fullmatch(path.stem.strip("_")):
-        yield 1, path.stem
     text = path.read_text("utf-8")
-    for defined in DEFINED.finditer(text):
-        if names.fullmatch(defined[1].strip("_")):
-            yield text.count("\n", 0, defined.start(1)) + 1, defined[1]
+    yield from in_names(path, text, prose, names)
     if prose.search(text):  # else the tokens need no look: reading those of every module takes seconds
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type in PROSE:
@@ -53,8 +63,8 @@ def in_source(path: Path, prose: re.Pattern[str], names: re.Pattern[str]) -> Ite
 
 def uses(root: Path, banned: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, int, str]]:
     """Yield file, line and word of each use, in order."""
-    prose, names = pattern_of(banned["prose"]), pattern_of(banned["names"])
-    for path in sorted(path for pattern in (*SOURCES, *PAGES) for path in root.glob(pattern)):
+    prose, names = pattern_of(banned["prose"], banned.get("phrases", ())), pattern_of(banned["names"])
+    for path in sorted({path for pattern in (*SOURCES, *PAGES) for path in root.glob(pattern)}):
         name = path.relative_to(root).as_posix()
         found = in_source(path, prose, names) if path.suffix == ".py" else in_prose(path.read_text("utf-8"), 1, prose)
         yield from ((name, line, word) for line, word in sorted(set(found)))

@@ -15,7 +15,7 @@ TOOLS = [
 
 
 def answer(method: str, given: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the result of a request, or None for a method that is not there."""
+    """Return the result of a request, or None for an unknown method."""
     if method == "initialize":
         server = {"name": "shelf", "version": "1"}
         return {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": server}
@@ -35,8 +35,8 @@ def main() -> None:
             continue  # a notification
         result = answer(message["method"], message.get("params") or {})
         unknown = {"error": {"code": -32601, "message": f"there is no method {message['method']}"}}
-        said = {"jsonrpc": "2.0", "id": message["id"], **(unknown if result is None else {"result": result})}
-        print(json.dumps(said), flush=True)
+        reply = {"jsonrpc": "2.0", "id": message["id"], **(unknown if result is None else {"result": result})}
+        print(json.dumps(reply), flush=True)
 
 
 if __name__ == "__main__":

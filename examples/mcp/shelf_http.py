@@ -16,12 +16,12 @@ PORT = int(os.environ.get("SHELF_PORT", "8644"))
 
 
 class Shelf(BaseHTTPRequestHandler):
-    """Answers whoever has a key, each message by itself."""
+    """Answers every request that has a key, each message by itself."""
 
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
-        """Answer one message; what is only a notification is taken."""
+        """Answer one message; accept a notification."""
         message = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
         if not self.headers.get("Authorization", "").startswith("Bearer "):
             self.reply(401, {"error": "who are you?"})
@@ -30,11 +30,11 @@ class Shelf(BaseHTTPRequestHandler):
         else:
             result = answer(message["method"], message.get("params") or {})
             unknown = {"error": {"code": -32601, "message": f"there is no method {message['method']}"}}
-            said = unknown if result is None else {"result": result}
-            self.reply(200, {"jsonrpc": "2.0", "id": message["id"], **said})
+            reply = unknown if result is None else {"result": result}
+            self.reply(200, {"jsonrpc": "2.0", "id": message["id"], **reply})
 
     def do_GET(self) -> None:
-        """Say that nothing is sent unasked."""
+        """Refuse: the server sends nothing without a request."""
         self.reply(405)
 
     def reply(self, status: int, value: Any = None) -> None:
@@ -47,7 +47,7 @@ class Shelf(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *given: object) -> None:
-        """Say nothing: the command that runs has the terminal."""
+        """Log nothing: the command that runs has the terminal."""
 
 
 if __name__ == "__main__":

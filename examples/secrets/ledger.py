@@ -1,4 +1,4 @@
-"""A tool of a workflow's own that takes two secrets: it says which ones, and is given their values with each call."""
+"""Custom Python of a workflow that uses two secrets: it declares which ones, and gets their values with each call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TOOL_SPEC = {
 
 
 def balance(tool: dict[str, Any], strands_cli: dict[str, Any], **given: Any) -> dict[str, Any]:
-    """Answer whoever has a key; a real tool would ask a service with it."""
+    """Answer if there is a key; a real tool would ask a service with it."""
     secrets = strands_cli["secrets"]
     if not (secrets["USER"] and secrets["LEDGER_KEY"]):
         return {"status": "error", "content": [{"text": "invalid_input: who are you?"}]}

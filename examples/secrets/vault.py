@@ -1,4 +1,4 @@
-"""Stands for the program that keeps your keys: prints the one that is asked for."""
+"""An example of a program that stores your keys: it prints the one that is asked for."""
 
 import getpass
 import hashlib

@@ -103,13 +103,13 @@ def test_an_import_that_takes_long_is_named(monkeypatch: pytest.MonkeyPatch) -> 
         told.append(line)
         heard.set()
 
-    with kept.told_when_slow("importing native:foo of strands-tool-foo", tell):
+    with kept.reported_when_slow("importing native:foo of strands-tool-foo", tell):
         assert heard.wait(120)
     (line,) = told
     assert line.startswith("importing native:foo of strands-tool-foo")
     assert "Ctrl-C" in line
     monkeypatch.setattr(kept, "PATIENCE_S", 60)
-    with kept.told_when_slow("importing native:foo of strands-tool-foo", tell):
+    with kept.reported_when_slow("importing native:foo of strands-tool-foo", tell):
         pass
     assert len(told) == 1
 

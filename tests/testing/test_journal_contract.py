@@ -177,7 +177,7 @@ SPOILED = {
     FindsBeginnings: "test_what_was_never_written_is_none",
     RaisesForAbsence: "test_what_was_never_written_is_none",
     ReplacesAllFacts: "test_facts_come_back_and_are_replaced_one_by_one",
-    SharesObjects: "test_a_stored_value_is_nobody_elses",
+    SharesObjects: "test_a_stored_value_is_a_copy",
     StoresAnything: "test_what_is_not_json_is_refused_alone",
     FailsTogether: "test_what_is_not_json_is_refused_alone",
 }

@@ -1,4 +1,4 @@
-"""A tool of a workflow's own: a function that the SDK's decorator describes."""
+"""Custom Python of a workflow: a function that the SDK's decorator describes."""
 
 from __future__ import annotations
 

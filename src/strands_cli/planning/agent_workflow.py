@@ -25,7 +25,7 @@ INPUT = "input"
 
 @dataclass(frozen=True, slots=True)
 class AsWorkflow:
-    """What the pipeline of workflows is given for an agent: a source, its text if it is no file, files kept for it."""
+    """An agent as a workflow: its source, its text if the source is not a file, and the snapshot of its files."""
 
     source: str
     text: str | None = None

@@ -143,7 +143,7 @@ class JournalContract:
             for name, value in {**facts, "status": "completed"}.items():
                 _expect(journal.get(name) == value, f"the fact {name!r} is {journal.get(name)!r}, not {value!r}")
 
-    def test_a_stored_value_is_nobody_elses(self, tmp_path: Path) -> None:
+    def test_a_stored_value_is_a_copy(self, tmp_path: Path) -> None:
         """Changes to an object after writing it, or after reading it, do not change the journal."""
         with self._journal(tmp_path) as journal:
             output, inputs = {"texts": ["hello"]}, {"topic": ["bees"]}

@@ -79,7 +79,7 @@ def current_directory() -> Path | None:
 
 
 @contextlib.contextmanager
-def told_when_slow(what: str, tell: Tell | None) -> Iterator[None]:
+def reported_when_slow(what: str, tell: Tell | None) -> Iterator[None]:
     """Say what is under way when it takes longer than `PATIENCE_S`; the loop cannot, since an import holds it up."""
     if tell is None:
         yield

@@ -18,7 +18,7 @@ from strands_cli.hooks import Hooks
 from strands_cli.planning import McpTool, ObjectTool, PlannedTool, PythonTool, WorkflowTool
 from strands_cli.secrets import Redactor
 from strands_cli.tools.forms import Closer, NotAToolError, RawTool, close_all, read_reference
-from strands_cli.tools.import_guard import Tell, current_directory, kept_process, told_when_slow
+from strands_cli.tools.import_guard import Tell, current_directory, kept_process, reported_when_slow
 from strands_cli.tools.manifest_check import LoadedTool, hold_against_manifest, workflow_tool
 from strands_cli.tools.plugin_hooks import load_with_hooks, wrapped
 from strands_cli.tools.python_objects import GivenTools
@@ -181,7 +181,7 @@ async def _read_plugin(
     """
     module_name, attribute = planned.record.module, planned.record.attribute
     try:
-        with kept_process(), told_when_slow(f"importing {planned.ref} of {planned.distribution}", tell):
+        with kept_process(), reported_when_slow(f"importing {planned.ref} of {planned.distribution}", tell):
             close_the_current_directory()
             sys.path += folders
             with prompts_taken(module_name):

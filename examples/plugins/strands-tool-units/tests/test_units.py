@@ -51,5 +51,5 @@ def test_a_unit_that_is_defined_can_be_used_and_is_gone_with_its_run() -> None:
 @pytest.mark.parametrize("given", [{"name": "m", "amount": 2, "unit": "km"}, {"name": "x", "amount": 0, "unit": "m"},
                                    {"name": "x", "amount": 1, "unit": "C"}, {"name": "x!", "amount": 1, "unit": "m"},
                                    {"name": "x", "amount": float("nan"), "unit": "m"}])  # fmt: skip
-def test_what_is_no_unit_is_refused(given: dict[str, Any]) -> None:
+def test_a_wrong_unit_is_refused(given: dict[str, Any]) -> None:
     assert Units().define_unit(**given)["status"] == "error"

@@ -17,12 +17,12 @@ MAX_OWN_UNITS = 100
 
 
 class Units:
-    """Made once for each run; what `define_unit` adds is gone with it."""
+    """Made once for each run, with the units that `define_unit` adds."""
 
     def __init__(self, config: Mapping[str, Any] | None = None) -> None:
         self.units = dict(KNOWN)
-        for name, said in (config or {}).get("units", {}).items():
-            amount, base = said.split()
+        for name, text in (config or {}).get("units", {}).items():
+            amount, base = text.split()
             self.units[name] = self._scaled(Decimal(amount), base)
 
     @tool_metadata(read_only=True, destructive=False, idempotent=True, open_world=False, capabilities=_NOTHING)
