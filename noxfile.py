@@ -169,7 +169,7 @@ def needed_by_tools() -> list[str]:
 
 @nox.session
 def lock(session: nox.Session) -> None:
-    """Write the files of constraints/ again, keeping the versions that still fit; `nox -s lock -- --upgrade` takes the newest.
+    """Write constraints/ again, keeping the versions that still fit; `nox -s lock -- --upgrade` takes the newest.
 
     The files hold names, versions and hashes for Python 3.11 to 3.14 on every platform, and no index address.
     """
