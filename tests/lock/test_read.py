@@ -52,6 +52,8 @@ def refused(file: Path) -> str:
         "version = 1\ndistribution = [1]\n",
         "version = 1\nx = " + "[" * 100_000,
         SOUND.replace('"description"', "[" * 100_000),
+        SOUND.replace("[distribution.files]", "requires = 1\n[distribution.files]"),
+        SOUND.replace("[distribution.files]", 'requires = {"kit" = ""}\n[distribution.files]'),
     ],
 )
 def test_a_lock_that_is_not_what_was_written_is_refused(tmp_path: Path, text: str, wording: Wording) -> None:

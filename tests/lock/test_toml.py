@@ -33,7 +33,13 @@ def by_name(tools: list[LockedTool]) -> dict[str, LockedTool]:
 
 
 DISTRIBUTIONS = st.builds(
-    LockedDistribution, NAMES, st.none() | NAMES, FILES, st.lists(TOOLS, max_size=3).map(by_name), st.booleans()
+    LockedDistribution,
+    NAMES,
+    st.none() | NAMES,
+    FILES,
+    st.lists(TOOLS, max_size=3).map(by_name),
+    st.booleans(),
+    st.dictionaries(NAMES, NAMES, max_size=3),
 )
 MODULES = st.builds(LockedModule, NAMES, FILES)
 

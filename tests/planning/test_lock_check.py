@@ -15,6 +15,8 @@ from strands_cli import app
 from strands_cli.catalog import discover_catalog
 from strands_cli.config import load_settings
 from strands_cli.errors import Denied, Finding
+from strands_cli.lock import Lock, compare_locks
+from strands_cli.lock.lock_reader import read_lock
 from strands_cli.lock.lock_writer import render_lock
 from strands_cli.planning.installation import without_policy
 from strands_cli.planning.lock_check import lock_of
@@ -22,7 +24,7 @@ from strands_cli.planning.plan import Plan
 from strands_cli.planning.plan_builder import require_runnable
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.workflow_folder import plan_folder
-from tests.distributions import manifest_of, module_source, tool
+from tests.distributions import make_distribution, manifest_of, module_source, tool
 from tests.lock.kit import install, write_record
 from tests.wordings import Wording
 
@@ -54,10 +56,13 @@ def site(tmp_path: Path) -> Path:
     return site
 
 
-def write_lock(site: Path) -> None:
+def locked_now(site: Path) -> Lock:
     catalog = discover_catalog([str(site)])
-    plans = plan_folder(site.parent, without_policy(catalog, load_settings())).plans
-    (site.parent / "strands.lock").write_text(render_lock(lock_of(plans, catalog)), encoding="utf-8")
+    return lock_of(plan_folder(site.parent, without_policy(catalog, load_settings())).plans, catalog)
+
+
+def write_lock(site: Path) -> None:
+    (site.parent / "strands.lock").write_text(render_lock(locked_now(site)), encoding="utf-8")
 
 
 def planned(site: Path, **options: Any) -> Plan:
@@ -188,3 +193,107 @@ def test_a_broken_lock_counts_also_for_a_workflow_without_tools(site: Path) -> N
     workflow(site.parent, pattern={"type": "chain", "config": {"steps": [{"type": "hitl", "prompt": "Go on?"}]}})
     (site.parent / "strands.lock").write_text("no lock", encoding="utf-8")
     assert [finding.code for finding in errors(site)] == ["lock-broken"]
+
+
+def require(site: Path, name: str, *requirements: str, version: str = "1.0") -> None:
+    """Add requirements to a distribution, with a RECORD that says so; install it with one module if it is missing."""
+    package, dist_info = site / name.replace("-", "_"), site / f"{name.replace('-', '_')}-{version}.dist-info"
+    if not dist_info.exists():
+        make_distribution(site, name, version, files={f"{package.name}/__init__.py": f"NAME = {name!r}\n"})
+    with (dist_info / "METADATA").open("a", encoding="utf-8") as metadata:
+        metadata.writelines(f"Requires-Dist: {line}\n" for line in requirements)
+    write_record(dist_info, package)
+
+
+@pytest.fixture
+def requiring(site: Path) -> Path:
+    """Return the site where `shout` requires a guard with an extra, which brings two more; and the lock of that."""
+    require(site, DIST, "The_Guard[http]>=1", "absent", "never; python_version < '3'")
+    require(
+        site, "the-guard", "of-http; extra == 'http'", "of-others; extra == 'others'", "deep", f"{DIST}; extra == 'x'"
+    )
+    for name in ("of-http", "of-others", "deep", "never", "unrelated"):
+        require(site, name)
+    write_lock(site)
+    return site
+
+
+def swap(site: Path, name: str, version: str) -> None:
+    shutil.rmtree(site / f"{name.replace('-', '_')}-1.0.dist-info")
+    require(site, name, version=version)
+
+
+REQUIREMENT_CHANGES: dict[str, Callable[[Path], object]] = {
+    "the-guard": lambda s: (edit(s, "the_guard/__init__.py", "NAME", "name"), require(s, "the-guard")),
+    "of-http": lambda s: swap(s, "of-http", "2.0"),
+    "deep": lambda s: shutil.rmtree(s / "deep-1.0.dist-info"),
+}
+
+
+@pytest.mark.parametrize("name", REQUIREMENT_CHANGES)
+def test_a_change_of_what_a_tool_requires_names_both_and_lets_nothing_run(name: str, requiring: Path) -> None:
+    REQUIREMENT_CHANGES[name](requiring)
+    (found,) = errors(requiring)
+    assert found.code == "lock-changed"
+    assert {DIST, name} <= set(re.findall(r"[\w-]+", found.message))
+    assert f"--update {DIST}" in str(found.fix)
+    assert DIST not in planned(requiring).locked
+    write_lock(requiring)
+    assert errors(requiring) == []
+
+
+@pytest.mark.parametrize("name", ["of-others", "never", "unrelated"])
+def test_what_is_not_installed_for_the_tool_may_change(name: str, requiring: Path) -> None:
+    swap(requiring, name, "2.0")
+    assert errors(requiring) == []
+    assert DIST in planned(requiring).locked
+
+
+def test_the_versions_of_requirements_are_in_the_lock(requiring: Path) -> None:
+    lock = read_lock(requiring.parent / "strands.lock")
+    assert lock is not None
+    pins = lock.distributions[DIST].requires
+    assert {name: pin.partition(" sha256:")[0] for name, pin in pins.items()} == {
+        "deep": "1.0",
+        "of-http": "1.0",
+        "the-guard": "1.0",
+    }
+
+
+def test_what_strands_cli_requires_is_left_to_the_installer(requiring: Path) -> None:
+    require(requiring, "strands-cli", "of-http", version="0.1.0")
+    write_lock(requiring)
+    swap(requiring, "of-http", "2.0")
+    assert errors(requiring) == []
+
+
+def test_an_editable_requirement_is_locked_by_its_version(requiring: Path) -> None:
+    origin = {"url": "file:///elsewhere", "dir_info": {"editable": True}}
+    (requiring / "deep-1.0.dist-info" / "direct_url.json").write_text(json.dumps(origin), encoding="utf-8")
+    write_lock(requiring)
+    edit(requiring, "deep/__init__.py", "NAME", "name")
+    require(requiring, "deep")
+    assert errors(requiring) == []
+    swap(requiring, "deep", "2.0")
+    assert [finding.code for finding in errors(requiring)] == ["lock-changed"]
+
+
+def differences_with_the_lock(site: Path) -> list[str | None]:
+    lock = read_lock(site.parent / "strands.lock")
+    assert lock is not None
+    return [difference.field for difference in compare_locks(lock, locked_now(site))]
+
+
+def test_a_comparison_of_whole_locks_finds_what_is_required_now_and_was_not(requiring: Path) -> None:
+    require(requiring, "the-guard", "unrelated")
+    assert differences_with_the_lock(requiring) == ["requires/the-guard", "requires/unrelated"]
+
+
+def test_a_lock_that_says_nothing_of_requirements_is_read_as_before(requiring: Path) -> None:
+    file = requiring.parent / "strands.lock"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(re.sub(r"\[distribution\.requires\]\n(.+\n)+", "", text), encoding="utf-8")
+    assert file.read_text(encoding="utf-8") != text
+    swap(requiring, "deep", "2.0")
+    assert errors(requiring) == []
+    assert differences_with_the_lock(requiring) == []

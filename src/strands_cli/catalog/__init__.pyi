@@ -6,6 +6,8 @@ from strands_cli.catalog.definition_diff import by_identity as by_identity
 from strands_cli.catalog.definition_diff import differences as differences
 from strands_cli.catalog.definition_diff import manifest_differences as manifest_differences
 from strands_cli.catalog.definition_diff import shortened as shortened
+from strands_cli.catalog.dependencies import pin_of as pin_of
+from strands_cli.catalog.dependencies import required_distributions as required_distributions
 from strands_cli.catalog.dist_info import RecordedFile as RecordedFile
 from strands_cli.catalog.dist_info import open_distribution as open_distribution
 from strands_cli.catalog.dist_info import read_record as read_record

@@ -71,15 +71,17 @@ def _is_below(path: str, directory: str) -> bool:
 
 def _recorded(site: str, dist_info: str) -> dict[str, str]:
     folder = os.path.basename(dist_info) + "/"
-    names = [row.path for row in read_record(dist_info) or () if _is_locked(row.path, folder)]
-    return {_lock_path(name, folder): f"{site}{os.sep}{name}" for name in names}
+    names = [row.path for row in read_record(dist_info) or () if is_locked(row.path, folder)]
+    return {lock_path(name, folder): f"{site}{os.sep}{name}" for name in names}
 
 
-def _lock_path(name: str, folder: str) -> str:
+def lock_path(name: str, folder: str) -> str:
+    """Return a path of RECORD as a lock has it: without the version in the name of the `.dist-info`."""
     return f"dist-info/{name[len(folder) :]}" if name.startswith(folder) else name
 
 
-def _is_locked(name: str, dist_info: str) -> bool:
+def is_locked(name: str, dist_info: str) -> bool:
+    """Return whether a path of RECORD is a file that two installations of one wheel share."""
     parts = name.split("/")
     if os.path.isabs(name) or ".." in parts or CACHE in parts:
         return False

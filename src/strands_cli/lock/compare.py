@@ -81,6 +81,8 @@ def compare_distribution(old: LockedDistribution, new: LockedDistribution, *, wh
         message = f"{new.name} is {words[new.editable]}, locked is {words[old.editable]}"
         found.append(Difference(new.name, message, field="editable", old=old.editable, new=new.editable))
     found += _compare_files(new.name, *_comparable(old, new))
+    if old.requires:  # a lock of an earlier version has no requirements, so that none is unlisted
+        found += _compare_requirements(new.name, old.requires, new.requires)
     known = {name: tool for name, tool in old.tools.items() if whole or name in new.tools}
     return found + compare_tools(new.name, known, new.tools)
 
@@ -148,6 +150,23 @@ def _compare_files(owner: str, old: Mapping[str, str], new: Mapping[str, str]) -
     groups = {word: names for word, names in groups.items() if names}
     listed = "; ".join(f"{word} {_listed(names)}" for word, names in groups.items())
     return [Difference(owner, f"files of {owner} are not what was locked: {listed}", field="files", new=groups)]
+
+
+def _compare_requirements(owner: str, old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Difference]:
+    for name in sorted({*old, *new}):
+        locked, now = old.get(name, ""), new.get(name, "")
+        if locked == now:
+            continue
+        before, after = locked.partition(" ")[0], now.partition(" ")[0]
+        if not now:
+            message = f"{owner} requires {name} {before} by the lock, which is not installed for it"
+        elif not locked:
+            message = f"{owner} requires {name} {after}, which the lock does not have"
+        elif before != after:
+            message = f"{name}, which {owner} requires, is version {after}, locked is {before}"
+        else:
+            message = f"files of {name} {after}, which {owner} requires, are not what was locked"
+        yield Difference(owner, message, field=f"requires/{name}", old=locked or None, new=now or None)
 
 
 def _listed(names: list[str]) -> str:

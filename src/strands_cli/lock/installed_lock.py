@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from strands_cli.catalog import (
@@ -17,24 +18,39 @@ from strands_cli.catalog import (
     files_of,
     find_package,
     module_file,
+    pin_of,
     search_path,
 )
 from strands_cli.errors import NotEquipped
 from strands_cli.lock.lock_model import LockedDistribution, LockedModule, LockedTool
 from strands_cli.toolref import ToolRef
 
+_NOTHING: Mapping[str, Iterable[str]] = MappingProxyType({})
 _FIELDS = ("description", "input_schema", "output_schema", "annotations", "strands_cli", "entry")
 
 
-def lock_distributions(used: Iterable[ToolRecord], catalog: Catalog) -> dict[str, LockedDistribution]:
-    """Return the distributions of the used tools, each with all of its tools."""
+def lock_distributions(
+    used: Iterable[ToolRecord], catalog: Catalog, required: Mapping[str, Iterable[str]] = _NOTHING
+) -> dict[str, LockedDistribution]:
+    """Return the distributions of the used tools, each with all of its tools.
+
+    Args:
+        used: The tools.
+        catalog: The installed tools.
+        required: The names of the distributions to pin with each one; none by default.
+    """
     records: dict[str, list[ToolRecord]] = {}
     for record in used:
         records.setdefault(record.distribution, []).append(record)
     for record in catalog.tools:
         if record.distribution in records and record.status != "broken":
             records[record.distribution].append(record)
-    return {name: _distribution(name, its, catalog) for name, its in sorted(records.items())}
+    locked = {name: _distribution(name, its, catalog) for name, its in sorted(records.items())}
+    return {name: one._replace(requires=_pins(required.get(name, ()), catalog)) for name, one in locked.items()}
+
+
+def _pins(names: Iterable[str], catalog: Catalog) -> dict[str, str]:
+    return {name: pin for name in names if (pin := pin_of(name, catalog.seen)) is not None}
 
 
 def _distribution(name: str, records: Sequence[ToolRecord], catalog: Catalog) -> LockedDistribution:

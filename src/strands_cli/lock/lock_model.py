@@ -33,13 +33,18 @@ class LockedTool(NamedTuple):
 
 
 class LockedDistribution(NamedTuple):
-    """An installed distribution: its version, the digests of its files by path, and its tools by name."""
+    """An installed distribution: its version, the digests of its files by path, and its tools by name.
+
+    `requires` has the pins of the distributions that it requires, by name: version and digest of RECORD. It is empty
+    in a lock that was written before requirements were locked.
+    """
 
     name: str
     version: str | None
     files: Mapping[str, str]
     tools: Mapping[str, LockedTool] = _NOTHING
     editable: bool = False
+    requires: Mapping[str, str] = _NOTHING
 
 
 class LockedModule(NamedTuple):

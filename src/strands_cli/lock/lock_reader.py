@@ -91,13 +91,14 @@ def _each(document: Mapping[str, Any], key: str, read: Callable[[Mapping[str, An
 
 def _distribution(part: Mapping[str, Any]) -> LockedDistribution:
     place = f"[[distribution]] {part.get('name', '?')!r}"
-    _require_keys(part, {"name", "files"}, {"version", "editable", "tool"}, place)
+    _require_keys(part, {"name", "files"}, {"version", "editable", "requires", "tool"}, place)
     return LockedDistribution(
         _text(part, "name", place),
         _text(part, "version", place) if "version" in part else None,
         _files(part["files"], place),
         _each(part, "tool", _tool, "name"),
         _flag(part, "editable", place),
+        _pins(part.get("requires", {}), place),
     )
 
 
@@ -135,6 +136,12 @@ def _files(value: Any, place: str) -> dict[str, str]:
     for path, digest in value.items():
         if not isinstance(digest, str) or not digest.startswith("sha256:") or len(digest) != _DIGEST_LENGTH:
             raise _Fault(f"the file {path!r} of {place} has no SHA-256 digest")
+    return value
+
+
+def _pins(value: Any, place: str) -> dict[str, str]:
+    if not isinstance(value, dict) or not all(isinstance(pin, str) and pin for pin in value.values()):
+        raise _Fault(f"`requires` of {place} is not a table of versions")
     return value
 
 

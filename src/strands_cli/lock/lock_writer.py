@@ -42,7 +42,9 @@ def _distribution(distribution: LockedDistribution) -> Iterator[str]:
     if distribution.editable:
         values["editable"] = True
     yield toml_table("distribution", values, repeated=True)
-    yield _files("distribution.files", distribution.files)
+    yield _table("distribution.files", distribution.files)
+    if distribution.requires:
+        yield _table("distribution.requires", distribution.requires)
     yield from _tools("distribution.tool", distribution.tools)
 
 
@@ -61,11 +63,11 @@ def _server(server: LockedServer) -> Iterator[str]:
 
 def _module(module: LockedModule) -> Iterator[str]:
     yield toml_table("module", {"reference": module.reference}, repeated=True)
-    yield _files("module.files", module.files)
+    yield _table("module.files", module.files)
 
 
-def _files(path: str, files: Mapping[str, str]) -> str:
-    return toml_table(path, dict(sorted(files.items())), quoted=True)
+def _table(path: str, values: Mapping[str, str]) -> str:
+    return toml_table(path, dict(sorted(values.items())), quoted=True)
 
 
 def json_block(fields: Mapping[str, Any]) -> str:

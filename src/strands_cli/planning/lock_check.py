@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from strands_cli.canonical_json import canonical_json
-from strands_cli.catalog import Catalog, ToolRecord
+from strands_cli.catalog import Catalog, ToolRecord, required_distributions
 from strands_cli.errors import Denied, Finding, Where
 from strands_cli.planning.plan import Plan, PlannedTool
 from strands_cli.planning.planned_tool import InstalledTool, McpTool, PythonTool, reached_by
@@ -141,8 +141,10 @@ def _held_against(
 ) -> tuple[list[Finding], frozenset[str]]:
     from strands_cli.lock import lock_distributions, lock_module
 
+    # The files that state the requirements are locked too, so the names in the lock are still the right ones.
+    required = {name: one.requires for name, one in lock.distributions.items()}
     now: dict[str, LockedDistribution | LockedModule] = {
-        **lock_distributions(used.records, catalog),
+        **lock_distributions(used.records, catalog, required),
         **{ref.canonical: lock_module(ref, folder, used.python_path) for ref in used.custom},
     }
     locked: dict[str, object] = {**lock.distributions, **lock.modules}
@@ -237,7 +239,9 @@ def lock_of(plans: Iterable[Plan], catalog: Catalog) -> Lock:
         records += used.records
         for ref in used.custom:
             modules.setdefault(ref.canonical, lock_module(ref, plan.base_dir, used.python_path))
-    distributions = lock_distributions(records, catalog)
+    distributions = lock_distributions(
+        records, catalog, required_distributions({one.distribution for one in records}, catalog.seen)
+    )
     for name, one in (*distributions.items(), *modules.items()):
         require_readable(name, one.files)
     return Lock(distributions, modules)

@@ -1,0 +1,74 @@
+"""Follow the requirements of an installed distribution to the distributions that are installed for it."""
+
+# Strings and os.path, as the catalog has them.
+# ruff: noqa: PTH119
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+
+from strands_cli.catalog.dist_info import open_distribution, read_origin, read_record
+from strands_cli.catalog.distributions import Scan, normalise, record_version
+from strands_cli.catalog.installed_files import is_locked, lock_path
+
+HOST = "strands-cli"
+
+
+def required_distributions(names: Iterable[str], seen: Scan) -> dict[str, list[str]]:
+    """Return, for each distribution, the names of those that it requires, and of those that these require, sorted.
+
+    Only installed ones are named, and only for requirements whose markers fit this interpreter. What strands-cli itself
+    requires is omitted: it is there whatever tools are installed, and changes with strands-cli.
+    """
+    host = _closure(HOST, seen) | {HOST}
+    return {name: sorted(_closure(name, seen) - host - {name}) for name in names}
+
+
+def pin_of(name: str, seen: Scan) -> str | None:
+    """Return the version of an installed distribution, and the digest of what its RECORD lists; None if it is absent.
+
+    The digest covers the paths and hashes that two installations of one wheel share. An editable installation has only
+    a version, because its RECORD does not list its code.
+    """
+    copies = seen.records.get(name)
+    if not copies:
+        return None
+    record = copies[0][1]
+    return " ".join(filter(None, (record_version(record) or "unknown", _digest_of_record(record))))
+
+
+def _closure(name: str, seen: Scan) -> set[str]:
+    """Return the installed distributions that requirements lead to, this one included; empty if it is not installed."""
+    followed: set[tuple[str, str]] = set()
+    waiting = [(name, "")]
+    while waiting:
+        place = waiting.pop()
+        if place[0] in seen.records and place not in followed:
+            followed.add(place)
+            waiting += _needs(*place, seen)
+    return {one for one, _ in followed}
+
+
+def _needs(name: str, extra: str, seen: Scan) -> Iterator[tuple[str, str]]:
+    """Yield what a distribution with one extra requires: each name without an extra, then with each of its extras."""
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    for text in open_distribution(seen.records[name][0][1]).requires or ():
+        try:
+            needed = Requirement(text)
+        except InvalidRequirement:
+            continue  # an installer does not follow it either
+        if needed.marker is None or needed.marker.evaluate({"extra": extra}):
+            target = normalise(needed.name)
+            yield target, ""
+            yield from ((target, one) for one in sorted(needed.extras))
+
+
+def _digest_of_record(dist_info: str) -> str | None:
+    rows = read_record(dist_info)
+    if rows is None or read_origin(dist_info).install == "editable":
+        return None
+    folder = os.path.basename(dist_info) + "/"
+    lines = sorted(f"{lock_path(row.path, folder)},{row.digest}\n" for row in rows if is_locked(row.path, folder))
+    return f"sha256:{hashlib.sha256(''.join(lines).encode('utf-8', 'surrogateescape')).hexdigest()}"
