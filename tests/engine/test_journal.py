@@ -369,3 +369,31 @@ def test_a_process_that_dies_while_it_makes_a_record_leaves_none_that_looks_whol
     with pytest.raises(RunRecordError) as raised:
         SqliteJournal.open(directory)
     wording(raised.value)
+
+
+def test_outputs_of_rows_are_decoded_when_they_are_read(directory: Path, journal: SqliteJournal) -> None:
+    write(journal, DONE, replace(DONE, key="damaged"), replace(DONE, key="empty", output=None))
+    alter(directory, "UPDATE effects SET output = '{' WHERE key = 'damaged'")
+    whole, damaged, empty = journal.rows()
+    assert (damaged.key, damaged.usage) == ("damaged", DONE.usage)
+    with pytest.raises(RunRecordError):
+        _ = damaged.output
+    assert whole == DONE
+    assert DONE == whole != empty
+    assert replace(whole, attempt=7) == replace(DONE, attempt=7)
+
+
+@pytest.mark.parametrize("is_writer", [True, False])
+def test_a_row_is_the_newest_however_many_were_read_before(
+    is_writer: bool, directory: Path, journal: SqliteJournal
+) -> None:
+    old = {n: replace(DONE, key=f"steps.{n}") for n in range(100)}
+    new = {n: replace(old[n], output="new") for n in (50, 51)}
+    write(journal, *old.values())
+    reader = journal if is_writer else SqliteJournal.open(directory, hold=False)
+    assert [reader.row(f"steps.{n}") for n in range(50)] == [old[n] for n in range(50)]
+    write(journal, *new.values())
+    assert reader.row("steps.50") == new[50]
+    assert [reader.row(f"steps.{n}") for n in (99, 3)] == [old[99], old[3]]
+    assert reader.row("steps.51") == new[51]
+    reader.close()

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from strands_cli.engine.journal_rows import StoredRow
 from strands_cli.engine.ports import Row, RowKind
 from strands_cli.errors import RunRecordError
 from strands_cli.events import Usage
@@ -43,7 +44,13 @@ ON CONFLICT (key) DO UPDATE SET status = excluded.status, digest = excluded.dige
     output = excluded.output, output_file = excluded.output_file, usage = excluded.usage, cost = excluded.cost,
     detail = excluded.detail, started_at = excluded.started_at, ended_at = excluded.ended_at
 """
-_COLUMNS = "key, kind, status, digest, attempt, output, output_file, usage, cost, detail, started_at, ended_at"
+_COLUMNS = (
+    "key, kind, status, digest, attempt, output, output_file, usage, cost, detail, started_at, ended_at, position"
+)
+_ROW_AND_NEXT = f"""
+SELECT {_COLUMNS} FROM effects WHERE position >= (SELECT position FROM effects WHERE key = ?)
+    AND kind = (SELECT kind FROM effects WHERE key = ?) ORDER BY position LIMIT ?
+"""  # noqa: S608 - constant text
 
 
 class SqliteJournal:
@@ -63,6 +70,8 @@ class SqliteJournal:
         self._lock = lock
         self._pending: list[tuple[tuple[Any, ...], asyncio.Future[None] | None]] = []
         self._newest: dict[str, Row] = {}  # pending rows by key
+        self._ahead: dict[str, Sequence[Any]] = {}  # columns of rows that have been read ahead, by key
+        self._ahead_at_once = 1
         self._flush_scheduled = False
         self._broken: RunRecordError | None = None
 
@@ -114,19 +123,31 @@ class SqliteJournal:
         """Return the newest row of this key, also one that is pending."""
         if key in self._newest:
             return self._newest[key]
-        found = self._query(f"SELECT {_COLUMNS} FROM effects WHERE key = ?", key)  # noqa: S608 - constant text
-        return self._read_row(found[0]) if found else None
+        found = self._ahead.pop(key, None) or self._read_ahead(key)
+        return self._read_row(found) if found else None
+
+    def _read_ahead(self, key: str) -> Sequence[Any] | None:
+        """Return the columns of one row, and read those after it of its kind: a resumed run asks for them next.
+
+        Each time that all of them were asked for, the next part is twice as large. Only the process that holds the run
+        reads ahead, since rows that another one writes would be missed.
+        """
+        was_read = self._lock is not None and not self._ahead
+        self._ahead_at_once = min(2 * self._ahead_at_once, ROWS_AT_ONCE) if was_read else 1
+        found = self._query(_ROW_AND_NEXT, key, key, self._ahead_at_once)
+        self._ahead = {columns[0]: columns for columns in found}
+        return self._ahead.pop(key, None)
 
     def rows(self, kind: RowKind | None = None) -> Iterator[Row]:
         """Yield rows in the order in which their effects first started."""
         self._flush()
         which = "position > ? AND (? IS NULL OR kind = ?) ORDER BY position LIMIT ?"
-        query = f"SELECT {_COLUMNS}, position FROM effects WHERE {which}"  # noqa: S608 - constant text
+        query = f"SELECT {_COLUMNS} FROM effects WHERE {which}"  # noqa: S608 - constant text
         position = 0
         # In parts: a long run's journal need not fit into memory, and the first row is there at once.
         while found := self._query(query, position, kind, kind, ROWS_AT_ONCE):
-            for *columns, _ in found:
-                yield self._read_row(columns)
+            for columns in found:
+                yield self._read_row(columns, lazily=True)
             position = found[-1][-1]
 
     async def write(self, row: Row) -> None:
@@ -146,12 +167,12 @@ class SqliteJournal:
     def get(self, name: str) -> Any:
         """Return one fact about the run, or None."""
         found = self._query("SELECT value FROM facts WHERE name = ?", name)
-        with _storage_errors(self.directory):
+        with _StorageErrors(self.directory):
             return json.loads(found[0][0]) if found else None
 
     def put(self, **facts: Any) -> None:
         """Store facts about the run and commit at once."""
-        with _storage_errors(self.directory), self._transaction():
+        with _StorageErrors(self.directory), self._transaction():
             rows = [(name, _json(self.redactor.json(value))) for name, value in facts.items()]
             self._connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", rows)
 
@@ -167,11 +188,12 @@ class SqliteJournal:
         if self._broken is not None:
             raise self._broken
         # Here and not with the commit: a row that cannot be stored must not fail the others.
-        with _storage_errors(self.directory):
+        with _StorageErrors(self.directory):
             row, output, detail = self._written(row)
             columns = self._columns(row, output, detail)
         self._pending.append((columns, committed))
         self._newest[row.key] = row
+        self._ahead.pop(row.key, None)
         if not self._flush_scheduled:
             self._flush_scheduled = True
             asyncio.get_running_loop().call_soon(self._flush)
@@ -191,7 +213,7 @@ class SqliteJournal:
         if not pending:
             return
         try:
-            with _storage_errors(self.directory), self._transaction():
+            with _StorageErrors(self.directory), self._transaction():
                 self._connection.executemany(_UPSERT, [columns for columns, _ in pending])
         except RunRecordError as error:
             self._broken = error
@@ -248,26 +270,23 @@ class SqliteJournal:
             raise
         return None, name
 
-    def _read_row(self, found: Sequence[Any]) -> Row:
-        key, kind, status, digest, attempt, output, output_file, usage, cost, detail, started_at, ended_at = found
-        with _storage_errors(self.directory):
-            if output_file is not None:
-                output = self._read_output(output_file)
-            return Row(
-                key=key,
-                kind=kind,
-                status=status,
-                digest=digest,
-                attempt=attempt,
-                output=None if output is None else json.loads(output),
-                usage=_read_usage(usage),
-                cost=cost,
-                detail=json.loads(detail) if detail != "{}" else {},
-                started_at=started_at,
-                ended_at=ended_at,
-            )
+    def _read_row(self, found: Sequence[Any], *, lazily: bool = False) -> Row:
+        """Return a row; `lazily` decodes its output when it is first read."""
+        key, kind, status, digest, attempt, text, file, usage, cost, detail, started_at, ended_at, _ = found
+        read = functools.partial(self._read_output, text, file)
+        with _StorageErrors(self.directory):
+            facts = json.loads(detail) if detail != "{}" else {}
+            spent = _read_usage(usage)
+        output = None if lazily else read()
+        values = (key, kind, status, digest, attempt, output, spent, cost, started_at, ended_at, facts)
+        return StoredRow(*values, decode=read) if lazily else Row(*values)
 
-    def _read_output(self, name: str) -> str:
+    def _read_output(self, text: str | None, file: str | None) -> Any:
+        with _StorageErrors(self.directory):
+            text = text if file is None else self._read_file(file)
+            return None if text is None else json.loads(text)
+
+    def _read_file(self, name: str) -> str:
         path = self.directory / OUTPUTS / name
         encoded = path.read_bytes()
         if hashlib.sha256(encoded).hexdigest() != path.stem:
@@ -275,7 +294,7 @@ class SqliteJournal:
         return encoded.decode()
 
     def _query(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        with _storage_errors(self.directory):
+        with _StorageErrors(self.directory):
             return self._connection.execute(query, parameters).fetchall()
 
 
@@ -311,7 +330,7 @@ def _connect(directory: Path, stack: contextlib.ExitStack, *, read_only: bool = 
 @contextlib.contextmanager
 def _released_on_failure(directory: Path, *, hold: bool) -> Iterator[tuple[contextlib.ExitStack, Any]]:
     """Take the run's lock if `hold`; release it and close the stack if opening the journal fails."""
-    with contextlib.ExitStack() as stack, _storage_errors(directory):
+    with contextlib.ExitStack() as stack, _StorageErrors(directory):
         lock = hold_run(directory) if hold else None
         if lock is not None:
             stack.callback(lock.release)
@@ -337,13 +356,23 @@ def hold_run(directory: Path) -> Any:
     return lock
 
 
-@contextlib.contextmanager
-def _storage_errors(directory: Path) -> Iterator[None]:
-    """Turn errors of the database, the disk or a damaged row into `RunRecordError`."""
-    try:
-        yield
-    except (sqlite3.Error, OSError, ValueError, TypeError, RecursionError) as error:
-        raise RunRecordError(
-            f"the journal in {directory} cannot be used: {error}",
-            fix="check the disk (space, permissions); a damaged journal can be removed with its directory",
-        ) from error
+class _StorageErrors:
+    """Turns errors of the database, the disk or a damaged row into `RunRecordError`.
+
+    A class, since a generator would cost more than the reading of a row.
+    """
+
+    __slots__ = ("_directory",)
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, (sqlite3.Error, OSError, ValueError, TypeError, RecursionError)):
+            raise RunRecordError(
+                f"the journal in {self._directory} cannot be used: {error}",
+                fix="check the disk (space, permissions); a damaged journal can be removed with its directory",
+            ) from error

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol
 
 from strands_cli.events import Usage
@@ -40,6 +40,34 @@ class Row:
     started_at: float = 0.0
     ended_at: float | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+class StoredRow(Row):
+    """A row whose output is decoded when it is first read: most readers of many rows only count them."""
+
+    __slots__ = ("_decode",)
+
+    def __init__(self, *values: Any, decode: Callable[[], Any] | None = None, **named: Any) -> None:
+        """Take the values of a row; `decode` returns its output."""
+        super().__init__(*values, **named)
+        if decode is not None:
+            object.__setattr__(self, "_decode", decode)
+            object.__delattr__(self, "output")
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the output, which is the only attribute that may be missing."""
+        if name != "output":
+            raise AttributeError(name)
+        object.__setattr__(self, "output", self._decode())
+        return self.output
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the values of rows, however they were made."""
+        return isinstance(other, Row) and all(
+            getattr(self, one.name) == getattr(other, one.name) for one in fields(Row)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # as that of a row: details are mappings
 
 
 def in_order_of_request(rows: Iterable[Row]) -> list[Row]:
