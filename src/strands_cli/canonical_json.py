@@ -14,7 +14,7 @@ def canonical_json(value: Any) -> str:
     Raises:
         TypeError: The value contains something that JSON cannot represent.
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=_as_json)
+    return _ENCODER.encode(value)
 
 
 def digest_of(value: Any) -> str:
@@ -30,3 +30,7 @@ def _as_json(value: Any) -> Any:
     if isinstance(value, (set, frozenset)):
         return sorted(value)
     raise TypeError(f"{type(value).__name__} has no canonical JSON")
+
+
+# Made once: `json.dumps` makes one for each value that is not written in its default form.
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=_as_json)

@@ -107,6 +107,11 @@ async def run_jobs(jobs: Mapping[str, Job], report: Callable[[str, Outcome], Non
         WaitingForPerson: A job waits, and no other job can continue.
         StrandsCliError: The first error of a job that stops the others; they are cancelled and can be resumed.
     """
+    if len(jobs) == 1:
+        # Nothing runs beside it, so it needs no task of its own.
+        [(name, job)] = jobs.items()
+        report(name, await _outcome_of(job))
+        return
     board = _Board(jobs, report)
     board.start([name for name, job in jobs.items() if not job.deps])
     try:
@@ -119,6 +124,16 @@ async def run_jobs(jobs: Mapping[str, Job], report: Callable[[str, Outcome], Non
         await asyncio.gather(*board.running, return_exceptions=True)
     if board.waiting:
         raise combined([board.waiting[name] for name in jobs if name in board.waiting])
+
+
+async def _outcome_of(job: Job) -> Outcome:
+    """Do the work of a job; raise the error that stops all jobs."""
+    try:
+        return Outcome("completed", await job.work())
+    except RunFailed as error:
+        if job.stop_on_error:
+            raise
+        return Outcome("failed", error=error.message)
 
 
 def combined(waiting: list[WaitingForPerson]) -> WaitingForPerson:

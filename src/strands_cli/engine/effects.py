@@ -59,30 +59,31 @@ class Effect:
         self._clock = clock
         self._repeatable = spec.repeatable
         known = journal.row(spec.key)
-        attempt = known.attempt + 1 if known else 1
-        self._row = Row(spec.key, spec.kind, "started", digest_of(spec.input), attempt)
+        digest = digest_of(spec.input)
         self.recorded: Row | None = None
         self.begun_with: Any = None
         self.waiting_since: float | None = None
         self.waits_for: Mapping[str, Any] = {}
         self.failure: str | None = None
         if known is not None and not (spec.retried and _is_error(known)):
-            self._compare(known)
+            self._compare(known, digest)
+        attempt = known.attempt + 1 if known else 1
+        self._row = self.recorded or Row(spec.key, spec.kind, "started", digest, attempt)
 
-    def _compare(self, known: Row) -> None:
+    def _compare(self, known: Row, digest: str) -> None:
         if known.status == "done":
-            if known.digest != self._row.digest:
+            if known.digest != digest:
                 raise RunRecordError(
                     f"the input of {known.key} is not the one that the run recorded",
                     fix=f"a new run can use what comes before it: strands rerun RUN --from {known.key}",
                 )
             self.recorded = known
-        elif known.status == "waiting" and known.digest == self._row.digest:
+        elif known.status == "waiting" and known.digest == digest:
             self.waiting_since, self.waits_for = known.started_at, known.detail
-        elif known.status == "failed" and known.digest == self._row.digest:
+        elif known.status == "failed" and known.digest == digest:
             self.failure = known.detail.get("error")
         elif known.status == "started" and self._repeatable:
-            self.begun_with = known.output if known.digest == self._row.digest else None
+            self.begun_with = known.output if known.digest == digest else None
         elif known.status == "started":
             # The mark tells this call from one that another process is making now.
             self._journal.note(dataclasses.replace(known, detail={**known.detail, UNDECIDED: True}))

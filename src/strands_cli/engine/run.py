@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from strands_cli.workflow import Step
 
 
+_UNLIMITED = AgentLimits()
+
+
 class Run:
     """One execution of a plan. Patterns call `step`, `decide`, `sequence`, `jobs` and `holds`.
 
@@ -80,7 +83,7 @@ class Run:
     def _limits_of(self, step: Step) -> StepLimits:
         """Return what a step may spend."""
         agent = self.plan.agents[step.agent] if isinstance(step, AgentStep) else None
-        limits = (agent.limits if agent else None) or AgentLimits()
+        limits = (agent.limits if agent else None) or _UNLIMITED
         budget = self._agent_budgets.get(agent.id) if agent else None
         return StepLimits(limits, self.plan.spec.runtime.failure_policy, self.plan.prices, budget)
 
@@ -297,9 +300,9 @@ class Run:
         history = self._conversations.history(agent.id)
         if self._is_part(scope):
             agent, history = dataclasses.replace(agent, keeps_conversation=False), ()
-        request = AgentRequest(agent, prompt, system_prompt, tools, schema, history)
 
         async def act() -> tuple[StepResult, dict[str, Any]]:
+            request = AgentRequest(agent, prompt, system_prompt, tools, schema, history)
             answer = await self.ports.agents.run_agent(request, scope)
             conversation = self._conversations.fields_of(answer, agent.id)
             return StepResult(answer.text, agent.id, output=answer.output), conversation

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Protocol, TypeVar
 from urllib.parse import quote
 
@@ -93,11 +93,13 @@ class Redactor:
 
     def record(self, record: Record) -> Record:
         """Return a data class (an event, a finding, a result) with its texts and its JSON redacted."""
-        changed = {}
-        for field in dataclasses.fields(record):
-            before = getattr(record, field.name)
-            if isinstance(before, (str, dict, list, tuple)) and (after := self._of_same_type(before)) != before:
-                changed[field.name] = after
+        names = _names_of(type(record))
+        held = {name: value for name in names if isinstance(value := getattr(record, name), (str, dict, list, tuple))}
+        texts = [value for value in held.values() if isinstance(value, str)]
+        # One search in all texts: few records hold anything to hide.
+        if len(texts) == len(held) and not self.may_hide_in("\n".join(texts)):
+            return record
+        changed = {name: after for name, before in held.items() if (after := self._of_same_type(before)) != before}
         return dataclasses.replace(record, **changed) if changed else record
 
     def stream(self) -> RedactedStream:
@@ -179,6 +181,12 @@ class RedactedStream:
 
     def _begins_a_secret(self, tail: str) -> bool:
         return any(len(form) > len(tail) and form.startswith(tail) for form in self._forms)
+
+
+@lru_cache(maxsize=256)
+def _names_of(kind: type[_DataClass]) -> tuple[str, ...]:
+    """Return the names of a data class's fields; events are many, and of few classes."""
+    return tuple(field.name for field in dataclasses.fields(kind))
 
 
 def _redacted(value: Any, pattern: re.Pattern[str]) -> Any:

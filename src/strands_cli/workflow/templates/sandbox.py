@@ -224,7 +224,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def _compiled(self, tree: nodes.Template) -> jinja2.Template:
         try:
-            return self.from_string(tree)
+            template = self.from_string(tree)
+            # Read for each rendering, and a chain of mappings is slow to read. No template of ours has further ones.
+            template.globals = dict(template.globals)
+            return template
         except TemplateSyntaxError as error:
             raise TemplateError(_one_line(error.message), error.lineno) from None
         except (RecursionError, MemoryError, SyntaxError):
