@@ -353,3 +353,24 @@ def test_no_function_takes_more_than_six_parameters() -> None:
 
 def takes_itself(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return bool(node.args.args) and node.args.args[0].arg in ("self", "cls")
+
+
+# Private names of others that a test replaces, and why nothing public does the same.
+REPLACED = {"_tracer_instance": "the SDK makes its one tracer from the first provider, and has no way to make another"}
+
+
+def test_no_test_replaces_a_private_name() -> None:
+    """Ruff finds attributes; these are names in strings."""
+    found = {
+        name
+        for place in (CLONE / "tests", *CLONE.glob("packages/*/tests"))
+        for path in place.rglob("*.py")
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("setattr", "delattr")
+        for argument in node.args[:2]
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+        if re.match(r"_[A-Za-z]", name := argument.value.rpartition(".")[2])
+    }
+    assert found == REPLACED.keys()

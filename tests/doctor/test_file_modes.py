@@ -102,10 +102,10 @@ def test_a_workflow_that_is_not_sound_hides_nothing_else(folder: Path) -> None:
 def test_a_folder_of_data_is_not_read_through(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "flow.yaml").chmod(0o602)
     assert [line.status for line in look(folder)] == ["warning"]
-    monkeypatch.setattr(modes, "_LARGEST", 10)
+    monkeypatch.setattr(modes, "LARGEST", 10)
     assert [line.status for line in look(folder)] == ["ok"]
-    monkeypatch.setattr(modes, "_LARGEST", 1000)
-    monkeypatch.setattr(modes, "_MOST", 0)
+    monkeypatch.setattr(modes, "LARGEST", 1000)
+    monkeypatch.setattr(modes, "MOST", 0)
     assert [line.status for line in look(folder)] == ["ok"]
 
 

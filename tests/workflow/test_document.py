@@ -74,7 +74,7 @@ def test_malformed_text_is_one_finding_with_its_line(text: str, code: str, line:
 def test_without_the_c_parser_the_same_texts_are_refused(
     text: str, code: str, line: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(yaml_events, "_LOADER", yaml.SafeLoader)
+    monkeypatch.setattr(yaml_events, "LOADER", yaml.SafeLoader)
     assert refused(text)[0] == code
 
 

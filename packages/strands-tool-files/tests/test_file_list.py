@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import threading
@@ -13,9 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strands_tool_files import file_list as file_list_module
-from strands_tool_files._directory import open_directory
 from strands_tool_files._glob import matches
-from strands_tool_kit import CallContext, ToolError
 
 pytestmark = pytest.mark.usefixtures("no_leaked_descriptors")
 
@@ -67,11 +64,20 @@ def test_hidden_names_are_shown_on_demand_but_git_is_not_entered(tree) -> None:
     assert tree.list(path=".git").error == ("sandbox_violation", "protected")
 
 
-def test_a_directory_that_becomes_a_link_while_listing_is_not_followed(tree) -> None:
-    listing = file_list_module._Listing(max_entries=10)
-    with contextlib.closing(open_directory(str(tree.path))) as top, pytest.raises(ToolError) as caught:
-        file_list_module._children(top, ("inlink",), listing, CallContext())
-    assert caught.value.details["reason"] == "link"
+def test_a_directory_that_becomes_a_link_while_listing_is_not_followed(tree, monkeypatch) -> None:
+    located = file_list_module.located
+
+    def exchanged(top, names):
+        if names == ("src",):
+            (tree.path / "src").rename(tree.path / "former")
+            (tree.path / "src").symlink_to("former")
+        return located(top, names)
+
+    monkeypatch.setattr(file_list_module, "located", exchanged)
+    answer = tree.list(depth=5)
+    assert "src" in paths(answer)
+    assert not [path for path in paths(answer) if path.startswith("src/")]
+    assert re.match(r"1\b", answer.value["notices"][0])
 
 
 def test_a_pattern_filters_but_still_looks_below(tree) -> None:
@@ -105,7 +111,7 @@ def test_exactly_as_many_entries_as_allowed_is_not_a_cut(tree) -> None:
     assert not tree.list(max_entries=5).value["truncated"]
 
 
-@pytest.mark.parametrize(("limit", "value"), [("_MAX_LOOKED_AT", 3), ("_MAX_OUTPUT", 150), ("_MAX_SECONDS", 0.0)])
+@pytest.mark.parametrize(("limit", "value"), [("MAX_LOOKED_AT", 3), ("MAX_OUTPUT", 150), ("MAX_SECONDS", 0.0)])
 def test_every_limit_ends_the_list_and_says_so(tree, monkeypatch: pytest.MonkeyPatch, limit: str, value: float) -> None:
     monkeypatch.setattr(file_list_module, limit, value)
     answer = tree.list(depth=5)
@@ -134,17 +140,19 @@ def test_names_cannot_smuggle_control_characters(room) -> None:
 
 
 def test_a_directory_that_cannot_be_read_is_counted_and_the_others_are_listed(tree, monkeypatch) -> None:
-    children = file_list_module._children
+    located = file_list_module.located
 
-    def refuse(top, names, listing, context):
+    def refuse(top, names):
         if names == ("src", "pkg"):
             raise PermissionError(13, "Permission denied")
-        return children(top, names, listing, context)
+        return located(top, names)
 
-    monkeypatch.setattr(file_list_module, "_children", refuse)
+    monkeypatch.setattr(file_list_module, "located", refuse)
     answer = tree.list(depth=5)
     assert "src/pkg" in paths(answer)
-    assert "1 directory could not be read" in answer.value["notices"]
+    assert "src/readme.md" in paths(answer)
+    assert not [path for path in paths(answer) if path.startswith("src/pkg/")]
+    assert re.match(r"1\b", answer.value["notices"][0])
 
 
 def test_a_wide_tree_needs_few_descriptors(room) -> None:

@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 import threading
+from typing import Any
 
 import pytest
 
@@ -145,11 +146,18 @@ def test_a_failing_write_leaves_the_file_and_no_rubbish(room, monkeypatch: pytes
 
 @pytest.mark.skipif(not _directory.HAS_DESCRIPTORS, reason="needs dir_fd")
 def test_a_directory_that_may_be_written_but_not_listed_is_enough(room, monkeypatch: pytest.MonkeyPatch) -> None:
-    def denied(self: object) -> int:
-        raise PermissionError(errno.EACCES, "Permission denied")
+    opened = os.open
+    refused: list[str] = []
 
-    monkeypatch.setattr(_directory.DescriptorDirectory, "_readable", denied)
+    def denied(path: Any, flags: int, *more: Any, **options: Any) -> int:
+        if path == ".":
+            refused.append(path)
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return opened(path, flags, *more, **options)
+
+    monkeypatch.setattr(os, "open", denied)
     assert room.write("docs/b.txt").status == "success"
+    assert refused
     assert room.read("docs/b.txt").text == "new"
     assert room.read("docs/c.txt").error == ("invalid_input", "not-found")
 

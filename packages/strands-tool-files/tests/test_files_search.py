@@ -142,7 +142,7 @@ def test_bytes_that_do_not_fit_hide_nothing(room) -> None:
 
 
 def test_lines_are_numbered_on_across_batches(room, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_lookup, "_BATCH_LINES", 3)
+    monkeypatch.setattr(_lookup, "BATCH_LINES", 3)
     (room.path / "x").write_text("".join(f"line {number}\n" for number in range(1, 21)))
     assert [line for _, line in found(room.grep("line .*[05]$", "x"))] == [5, 10, 15, 20]
     assert room.grep("line 1[0]", "x", context_lines=2).text.splitlines() == [

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from strands_tool_python_exec import _engine, _layers, _sandbox
+from strands_tool_python_exec._pool import POOL
 from strands_tool_python_exec._sandbox import Sandbox
-from strands_tool_python_exec.python_exec import _POOL, python_exec
+from strands_tool_python_exec.python_exec import python_exec
 
 _OFF = {"landlock": "_landlock.restrict", "seccomp": "_filter_calls", "limits": "_limit"}
 SECRET = "the-secret-outside"
@@ -38,18 +39,18 @@ def refusal(state: dict[str, Any] | None = None, **given: Any) -> dict[str, Any]
 def started_ahead() -> Sandbox:
     """Return a sandbox that waits for the next call, which somebody is starting."""
     until = time.monotonic() + 20
-    while not _POOL._spares:
+    while not POOL.spares:
         assert time.monotonic() < until, "no sandbox was started ahead"
         select.select([], [], [], 0.005)
-    return _POOL._spares[0]
+    return POOL.spares[0]
 
 
 def start_ahead() -> None:
     """Start a sandbox for calls without configuration, in this thread."""
     found = _engine.verdict()
     settings = _engine.settings_for(machine=found.machine, namespaces=found.namespaces)
-    _POOL._add(settings, _POOL._epoch)
-    assert _POOL._spares
+    POOL.start(settings)
+    assert POOL.spares
 
 
 def program_without(*layers: str) -> bytes:
@@ -57,7 +58,7 @@ def program_without(*layers: str) -> bytes:
     off = "\n".join(f"{_OFF[layer]} = lambda *_: 0" for layer in layers)
     source = Path(_layers.__file__).read_text()
     changed = compile(f"{source}\n{off}", "_layers.py", "exec")
-    parts = marshal.loads(_sandbox._program())
+    parts = marshal.loads(_sandbox.program())
     return marshal.dumps([(name, changed if name.endswith("._layers") else code) for name, code in parts])
 
 

@@ -202,7 +202,7 @@ def test_it_holds_for_an_ordinary_user(namespaces: bool) -> None:
     program = (
         f"import sys; sys.path.insert(0, {SOURCES!r})\n"
         "from strands_tool_python_exec import _engine\n"
-        f"found = _engine._test(_engine.verdict().machine, namespaces={namespaces})\n"
+        f"found = _engine.tested(_engine.verdict().machine, namespaces={namespaces})\n"
         "import os; print(os.geteuid(), found.reason or 'holds', len(found.layers))\n"
     )
     done = subprocess.run(
@@ -235,8 +235,8 @@ def test_another_platform_is_refused_with_the_reason(
 @pytest.mark.parametrize("namespaces", [True, False])
 def test_the_self_test_sees_a_missing_layer(layer: str, namespaces: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     without = program_without(layer)
-    monkeypatch.setattr(_sandbox, "_program", lambda: without)
-    reason = _engine._test(_engine.verdict().machine, namespaces=namespaces).reason
+    monkeypatch.setattr(_sandbox, "program", lambda: without)
+    reason = _engine.tested(_engine.verdict().machine, namespaces=namespaces).reason
     assert reason
     assert ("read" in reason) == (layer == "landlock")
 

@@ -17,7 +17,8 @@ from python_exec_calls import PYTHON, call, started_ahead
 
 import strands_tool_kit
 from strands_tool_python_exec import _engine
-from strands_tool_python_exec.python_exec import _POOL, close
+from strands_tool_python_exec._pool import POOL
+from strands_tool_python_exec.python_exec import close
 
 SOURCES = [str(Path(str(package.__file__)).parent.parent) for package in (_engine, strands_tool_kit)]
 pytestmark = pytest.mark.usefixtures("held")
@@ -27,12 +28,13 @@ sys.path[:0] = {SOURCES!r}
 from strands_tool_python_exec import _engine
 found = _engine.Verdict(**NAMED)
 _engine.verdict = lambda: found
-from strands_tool_python_exec.python_exec import _POOL, python_exec
+from strands_tool_python_exec._pool import POOL
+from strands_tool_python_exec.python_exec import python_exec
 def call(code):
     return python_exec({{"toolUseId": "u", "input": {{"code": code}}}})["content"][-1]["json"]
 def spare():
-    while not _POOL._spares: time.sleep(0.005)
-    return _POOL._spares[0]
+    while not POOL.spares: time.sleep(0.005)
+    return POOL.spares[0]
 """
 
 
@@ -133,7 +135,7 @@ def test_calls_at_once_have_a_sandbox_each() -> None:
     for thread in threads:
         thread.join()
     assert len(set(answers)) == 4
-    assert len(_POOL._spares) <= 2
+    assert len(POOL.spares) <= 2
 
 
 def test_a_sandbox_outlives_the_thread_of_the_call_that_wanted_it() -> None:
@@ -182,12 +184,12 @@ def test_a_call_that_ends_after_closing_starts_nothing() -> None:
     call("1")
     started_ahead()
     thread.start()
-    while not _POOL._in_use:
+    while not POOL.in_use:
         select.select([], [], [], 0.005)
     close()
     thread.join()
-    assert _POOL._wanted.empty()
-    assert _POOL._spares == []
+    assert not POOL.is_asked
+    assert POOL.spares == ()
     assert call("6 * 7")["result"] == 42
 
 
@@ -198,7 +200,7 @@ def test_a_sandbox_dies_with_its_parent(way: str, tmp_path: Path, every_way: str
     code = (
         "call('1')\npid = spare().process.pid\n"
         + (running if way == "running" else "")
-        + "while _POOL._spares and THREADS: time.sleep(0.005)\n".replace("THREADS", str(way == "running"))
+        + "while POOL.spares and THREADS: time.sleep(0.005)\n".replace("THREADS", str(way == "running"))
         + "print(pid, flush=True)\ntime.sleep(60)\n"
     )
     with subprocess.Popen(program(code), stdout=subprocess.PIPE, env={"TMPDIR": str(tmp_path)}) as parent:
@@ -266,7 +268,7 @@ mine = spare().process.pid
 child = os.fork()
 if child == 0:
     answer = call('import os; os.getpid()')
-    os._exit(0 if not _POOL._in_use and answer['result'] != mine else 1)
+    os._exit(0 if not POOL.in_use and answer['result'] != mine else 1)
 _, status = os.waitpid(child, 0)
 child = os.fork()
 if child == 0:

@@ -174,7 +174,7 @@ def test_an_attack_gets_out_where_its_wall_is_missing(
     found = _engine.verdict()
     monkeypatch.setattr(_engine, "verdict", lambda: dataclasses.replace(found, namespaces=False))
     without = program_without(*WALL_OF[name])
-    monkeypatch.setattr(_sandbox, "_program", lambda: without)
+    monkeypatch.setattr(_sandbox, "program", lambda: without)
     outside.reset()
     close()
     answer = call(_program(ATTACKS[name], outside))

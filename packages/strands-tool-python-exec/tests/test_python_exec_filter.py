@@ -23,7 +23,7 @@ HEADERS = {
 
 def decide(machine: str, number: int, *arguments: int, arch: int | None = None) -> int:
     """Return what the filter answers to one call."""
-    arch = _seccomp._AUDIT_ARCH[machine] if arch is None else arch
+    arch = _seccomp.AUDIT_ARCH[machine] if arch is None else arch
     padded = [*arguments, *[0] * (6 - len(arguments))]
     call = struct.pack("<IIQ6Q", number, arch, 0, *(value % 2**64 for value in padded))
     lines = list(struct.iter_unpack("=HBBI", _seccomp.program(machine, os.getpid())))

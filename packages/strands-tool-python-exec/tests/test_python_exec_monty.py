@@ -104,7 +104,7 @@ def test_a_sleep_ends_at_once_because_nobody_could_end_it() -> None:
 def test_the_worker_is_killed_where_its_own_clock_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped, it keeps no clock; the deadlines on this side do."""
     stopped: list[int] = []
-    session = _monty._session
+    session = _monty.open_session
 
     class Stopping:
         def __init__(self, found: Any) -> None:
@@ -121,7 +121,7 @@ def test_the_worker_is_killed_where_its_own_clock_fails(monkeypatch: pytest.Monk
         with session(*args) as found:
             yield Stopping(found)
 
-    monkeypatch.setattr(_monty, "_session", stopping)
+    monkeypatch.setattr(_monty, "open_session", stopping)
     assert monty("while True: pass", timeout=0.3)["limits_hit"] == ["wall_time"]
     assert stopped
 
@@ -210,7 +210,7 @@ def test_auto_takes_it_where_the_first_engine_does_not_hold(monkeypatch: pytest.
 
 
 def test_its_self_test_sees_an_interpreter_that_lets_a_file_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_monty, "_PROBES", (*_monty._PROBES, "len({!r})"))
+    monkeypatch.setattr(_monty, "PROBES", (*_monty.PROBES, "len({!r})"))
     assert _monty.reason.__wrapped__() == "monty does not hold here: len({!r})"
 
 

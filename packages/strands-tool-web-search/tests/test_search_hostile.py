@@ -406,7 +406,7 @@ def test_no_page_takes_long_or_raises(page: str) -> None:
 
 
 def test_a_page_that_takes_long_is_left_where_it_is(room, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_page, "_SECONDS", -1.0)
+    monkeypatch.setattr(_page, "SECONDS", -1.0)
     room.answers(page_of(("one", "https://a.test/1", "s")))
     assert room.duck().error == ("unavailable", "format")
 

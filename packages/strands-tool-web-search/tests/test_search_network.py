@@ -163,5 +163,5 @@ def test_a_proxy_of_the_operator_is_used_and_sees_no_key(room, names) -> None:
 def test_without_configuration_the_services_themselves_are_asked() -> None:
     from strands_tool_web_search import duckduckgo_search, tavily_search
 
-    assert str(Service.of({}, duckduckgo_search._BASE, "html/").url) == "https://html.duckduckgo.com/html/"
-    assert str(Service.of({}, tavily_search._BASE, "search").url) == "https://api.tavily.com/search"
+    assert str(Service.of({}, duckduckgo_search.BASE_URL, "html/").url) == "https://html.duckduckgo.com/html/"
+    assert str(Service.of({}, tavily_search.BASE_URL, "search").url) == "https://api.tavily.com/search"

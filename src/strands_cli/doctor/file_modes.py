@@ -14,7 +14,7 @@ from strands_cli.hooks import Check
 
 NAME = "permissions"
 # A folder of data may contain thousands of files that could be workflows, and large ones.
-_MOST, _LARGEST = 200, 1_000_000
+MOST, LARGEST = 200, 1_000_000
 
 
 def check_modes(settings: Settings, folder: Path, path: list[str], platform: str = sys.platform) -> Iterator[Check]:
@@ -68,7 +68,7 @@ def _workflows(folder: Path) -> Iterator[tuple[Path, list[tuple[str, Path]]]]:
 
     try:
         named = sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES)
-        files = [file for file in named[:_MOST] if file.is_file() and file.stat().st_size <= _LARGEST]
+        files = [file for file in named[:MOST] if file.is_file() and file.stat().st_size <= LARGEST]
     except OSError:
         return
     for file in files:

@@ -15,7 +15,7 @@ from strands_cli.workflow.document import Document, Position, escape, refused
 MAX_DEPTH = 100
 MAX_ADDED_BY_ALIASES = 100_000
 
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAG = "tag:yaml.org,2002:"
 _TEXT_TAGS = (_TAG + "str", _TAG + "timestamp")
 _VALUE_TAGS = (None, _TAG + "null", _TAG + "bool", _TAG + "int", _TAG + "float")
@@ -270,7 +270,7 @@ def parse(file: str, text: str) -> Document:
 def _feed_document(builder: _Builder, text: str) -> None:
     outer = (yaml.StreamStartEvent, yaml.StreamEndEvent, yaml.DocumentEndEvent)
     documents = 0
-    for event in yaml.parse(text, Loader=_LOADER):
+    for event in yaml.parse(text, Loader=LOADER):
         if isinstance(event, yaml.DocumentStartEvent):
             documents += 1
             if documents > 1:

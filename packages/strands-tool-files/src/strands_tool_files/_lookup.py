@@ -22,7 +22,7 @@ from strands_tool_files._workspace import Found, Workspace
 from strands_tool_kit import CallContext, ToolError
 
 _LONGEST_LINE = 65_536
-_BATCH_LINES = 2_000
+BATCH_LINES = 2_000
 _BATCH_SIZE = 262_144
 # What is counted instead of searched, as the notices name it.
 _BINARY = "binary files left out"
@@ -164,7 +164,7 @@ def _batch(text: io.TextIOWrapper, hits: Hits) -> tuple[list[str], bool]:
     """Read some lines, and return whether there may be more."""
     lines: list[str] = []
     size = 0
-    while len(lines) < _BATCH_LINES and size < _BATCH_SIZE:
+    while len(lines) < BATCH_LINES and size < _BATCH_SIZE:
         line = text.readline(_LONGEST_LINE)
         if not line:
             return lines, False

@@ -17,7 +17,7 @@ _SPECIAL = frozenset(r".^$*+?{}[]\|()")
 _CHILD = Path(__file__).with_name("_match_child.py")
 _LOOK_EVERY = 0.05
 # For one batch of lines, which a pattern that does not backtrack without end passes in a few milliseconds.
-_MAX_SECONDS = 3.0
+MAX_SECONDS = 3.0
 _MAX_START_SECONDS = 10.0
 
 
@@ -58,7 +58,7 @@ class PatternMatcher:
             raise
 
     def find(self, lines: Sequence[str]) -> dict[int, tuple[int, int]]:
-        found = [place.split(":") for place in self._ask("\n".join(lines), _MAX_SECONDS).split()]
+        found = [place.split(":") for place in self._ask("\n".join(lines), MAX_SECONDS).split()]
         return {int(index): (int(start), int(end)) for index, start, end in found}
 
     def close(self) -> None:
@@ -154,7 +154,7 @@ def _bad_pattern(message: str) -> ToolError:
 def _too_slow() -> ToolError:
     return ToolError(
         "timeout",
-        f"the pattern took more than {_MAX_SECONDS:g} seconds on a few lines; repetitions within repetitions, as in "
+        f"the pattern took more than {MAX_SECONDS:g} seconds on a few lines; repetitions within repetitions, as in "
         "(a+)+, do that: write it without them",
         reason="pattern",
     )

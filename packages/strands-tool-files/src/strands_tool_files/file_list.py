@@ -112,9 +112,9 @@ TOOL_SPEC = {
     },
 }
 
-_MAX_LOOKED_AT = 50_000
-_MAX_OUTPUT = 131_072
-_MAX_SECONDS = 15.0
+MAX_LOOKED_AT = 50_000
+MAX_OUTPUT = 131_072
+MAX_SECONDS = 15.0
 
 
 @dataclass(slots=True)
@@ -127,15 +127,15 @@ class _Listing:
     is_truncated: bool = False
     looked_at: int = 0
     size: int = 0
-    until: float = field(default_factory=lambda: time.monotonic() + _MAX_SECONDS)
+    until: float = field(default_factory=lambda: time.monotonic() + MAX_SECONDS)
 
     def add(self, entry: dict[str, Any]) -> None:
         """Take an entry unless a limit is reached."""
         size = len(entry["path"].encode()) + 60
         if len(self.entries) >= self.max_entries:
             self.stop(f"only the first {self.max_entries} entries are listed")
-        elif self.size + size > _MAX_OUTPUT:
-            self.stop(f"the list is limited to {_MAX_OUTPUT} bytes")
+        elif self.size + size > MAX_OUTPUT:
+            self.stop(f"the list is limited to {MAX_OUTPUT} bytes")
         else:
             self.entries.append(entry)
             self.size += size
@@ -143,10 +143,10 @@ class _Listing:
     def look(self) -> None:
         """Count one entry looked at."""
         self.looked_at += 1
-        if self.looked_at > _MAX_LOOKED_AT:
-            self.stop(f"only {_MAX_LOOKED_AT} entries were looked at")
+        if self.looked_at > MAX_LOOKED_AT:
+            self.stop(f"only {MAX_LOOKED_AT} entries were looked at")
         elif time.monotonic() > self.until:
-            self.stop(f"the search is limited to {_MAX_SECONDS:.0f} seconds")
+            self.stop(f"the search is limited to {MAX_SECONDS:.0f} seconds")
 
     def stop(self, notice: str) -> None:
         """End the list."""

@@ -83,11 +83,12 @@ def verdict() -> Verdict:
     if not machine or sys.maxsize < 2**32:
         bits = 64 if sys.maxsize > 2**32 else 32
         return Verdict(reason=f"{NAME} has no table of system calls for {platform.machine()} ({bits} bit)")
-    first = _test(machine, namespaces=True)
-    return first if not first.reason else _test(machine, namespaces=False)
+    first = tested(machine, namespaces=True)
+    return first if not first.reason else tested(machine, namespaces=False)
 
 
-def _test(machine: str, *, namespaces: bool) -> Verdict:
+def tested(machine: str, *, namespaces: bool) -> Verdict:
+    """Return what a sandbox of this kind shows when it is tested from inside."""
     with tempfile.TemporaryDirectory(prefix="python-exec-test-") as folder, _listeners(folder) as (port, path):
         outside = Path(folder) / "outside"
         outside.write_text("outside", encoding="utf-8")

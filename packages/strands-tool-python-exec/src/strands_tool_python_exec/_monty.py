@@ -32,7 +32,7 @@ _MAX_SHOWN = 8_192
 _MAX_DISCARDED = 8 << 20
 _MIB = 1 << 20
 # Each must be refused; `{}` is a file that this process can read.
-_PROBES = (
+PROBES = (
     "open({!r}).read()",
     "open({!r}, 'a').write('x')",
     "import socket\nsocket.create_connection(('127.0.0.1', 1))",
@@ -65,7 +65,7 @@ def _tested(monty: Any) -> str:
         with monty.Monty(request_timeout=10.0) as pool:
             if _outcome(monty, pool, "1 + 1") != 2:
                 return "monty does not compute here"
-            broken = [probe for probe in _PROBES if _outcome(monty, pool, probe.format(str(outside))) != "refused"]
+            broken = [probe for probe in PROBES if _outcome(monty, pool, probe.format(str(outside))) != "refused"]
     return f"monty does not hold here: {broken[0].splitlines()[-1]}" if broken else ""
 
 
@@ -97,7 +97,7 @@ def run(request: Request, is_cancelled: Callable[[], bool]) -> Answer | None:
             write_bytes_limit=request.settings.disk_mb * _MIB,
         ) as mount,
         pydantic_monty.Monty(request_timeout=request.timeout_s + 1.0, max_processes=1) as pool,
-        _session(pool, request) as session,
+        open_session(pool, request) as session,
     ):
         with _watched(session.worker_pid, request, lambda: is_cancelled() or output.is_flood, stopped):
             try:
@@ -116,7 +116,7 @@ def run(request: Request, is_cancelled: Callable[[], bool]) -> Answer | None:
 
 
 @contextlib.contextmanager
-def _session(pool: Any, request: Request) -> Iterator[Any]:
+def open_session(pool: Any, request: Request) -> Iterator[Any]:
     """Check out the one worker; one that was killed has nothing to give back."""
     import pydantic_monty
 

@@ -67,6 +67,25 @@ class Pool:
             self._refill(settings, epoch)
 
     @property
+    def spares(self) -> tuple[Sandbox, ...]:
+        """The sandboxes that wait."""
+        return tuple(self._spares)
+
+    @property
+    def in_use(self) -> int:
+        """How many sandboxes of the pool run code now."""
+        return self._in_use
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether a sandbox is asked for that no thread starts yet."""
+        return not self._wanted.empty()
+
+    def start(self, settings: Settings) -> None:
+        """Start a sandbox in this thread, unless enough of them wait."""
+        self._add(settings, self._epoch)
+
+    @property
     def is_ending(self) -> bool:
         """Whether the process is about to end, and every call with it."""
         return self._ending.is_set()
@@ -168,3 +187,7 @@ def _started(settings: Settings) -> Sandbox | None:
         return sandbox
     sandbox.discard()
     return None
+
+
+# The pool of this process.
+POOL = Pool()

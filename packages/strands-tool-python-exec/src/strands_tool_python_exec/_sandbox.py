@@ -99,7 +99,7 @@ class Sandbox:
             sandbox.end()
             raise
         with contextlib.suppress(BrokenPipeError):  # it has died at once; the caller that waits for it sees that
-            ours.sendall(_framed(_program()) + _framed(sandbox._given()))
+            ours.sendall(_framed(program()) + _framed(sandbox._given()))
         return sandbox
 
     def _given(self) -> bytes:
@@ -178,7 +178,7 @@ def _start(scratch: str, channel: int) -> subprocess.Popen[bytes]:
 
 
 @functools.cache
-def _program() -> bytes:
+def program() -> bytes:
     """Return the child's modules as compiled code: a bare interpreter would compile them at each start."""
     loaded: list[tuple[str, Any]] = [(_PACKAGE, None)]
     for part in _PARTS:

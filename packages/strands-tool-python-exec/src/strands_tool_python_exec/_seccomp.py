@@ -7,7 +7,7 @@ import struct
 
 from strands_tool_python_exec import _syscalls
 
-_AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 # include/uapi/linux/seccomp.h
 _KILL, _ERRNO, _ALLOW = 0x80000000, 0x00050000, 0x7FFF0000
 _DENY = _ERRNO | errno.EPERM
@@ -90,7 +90,7 @@ def program(machine: str, process: int) -> bytes:
     Raises:
         KeyError: There is no table for the machine.
     """
-    lines = [_op(_LD, _ARCH), _op(_JEQ, _AUDIT_ARCH[machine], 1, 0), _op(_RET, _KILL), _op(_LD, _NR)]
+    lines = [_op(_LD, _ARCH), _op(_JEQ, AUDIT_ARCH[machine], 1, 0), _op(_RET, _KILL), _op(_LD, _NR)]
     for number in _syscalls.ALLOWED[machine].values():
         lines += [_op(_JEQ, number, 0, 1), _op(_RET, _ALLOW)]
     for number in _syscalls.PRETENDED[machine].values():

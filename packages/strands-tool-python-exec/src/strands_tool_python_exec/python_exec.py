@@ -11,7 +11,7 @@ from typing import Any
 from strands_tool_kit import CallContext, ToolError, answer, read_input
 from strands_tool_python_exec import _engine, _monty, engines
 from strands_tool_python_exec._answer import FILE_NAME, Answer, answer_of, text_of
-from strands_tool_python_exec._pool import Pool
+from strands_tool_python_exec._pool import POOL
 from strands_tool_python_exec._process import Request, run
 
 TOOL_SPEC = {
@@ -94,7 +94,6 @@ TOOL_SPEC = {
 }
 
 _MAX_FILES_SIZE = 4 << 20
-_POOL = Pool()
 
 
 def python_exec(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
@@ -128,16 +127,16 @@ def python_exec(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
 def close() -> None:
     """End the sandboxes that wait for further calls; the host calls this when a run is over."""
-    _POOL.close()
+    POOL.close()
 
 
 def _cancelled(context: CallContext) -> Callable[[], bool]:
-    return lambda: _POOL.is_ending or (context.cancel is not None and context.cancel.is_set())
+    return lambda: POOL.is_ending or (context.cancel is not None and context.cancel.is_set())
 
 
 def _run_locked(request: Request, is_cancelled: Callable[[], bool]) -> Answer | None:
     try:
-        with _POOL.lend(request.settings) as sandbox:
+        with POOL.lend(request.settings) as sandbox:
             outcome = run(request, sandbox, is_cancelled)
     except OSError as error:
         message = f"the sandbox cannot be started: {error.strerror or error}"

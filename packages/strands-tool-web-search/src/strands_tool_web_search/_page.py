@@ -15,7 +15,7 @@ MAX_TITLE = 200
 MAX_SNIPPET = 500
 _MAX_FOUND = 60
 _MAX_PART = 4_000
-_SECONDS = 3.0
+SECONDS = 3.0
 _SERVICE = "duckduckgo.com"
 _EMPTY = re.compile(r"\s*no\s+(more\s+)?results\b", re.IGNORECASE)
 # The fields of the form that leads to the next page; the query is always our own.
@@ -65,7 +65,7 @@ class _Found:
 async def read_page(text: str) -> Page:
     """Return what a result page says; other tasks run while it is read."""
     reader = _Reader()
-    is_whole = await feed_page(reader, text, seconds=_SECONDS, is_full=lambda: len(reader.found) > _MAX_FOUND)
+    is_whole = await feed_page(reader, text, seconds=SECONDS, is_full=lambda: len(reader.found) > _MAX_FOUND)
     return reader.page(is_cut=not is_whole)
 
 

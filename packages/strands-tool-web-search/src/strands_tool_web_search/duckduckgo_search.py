@@ -104,7 +104,7 @@ TOOL_SPEC = {
     },
 }
 
-_BASE = "https://html.duckduckgo.com"
+BASE_URL = "https://html.duckduckgo.com"
 _SAFE = {"on": "1", "moderate": "-1", "off": "-2"}
 _REGION = re.compile("[a-z]{2}-[a-z]{2,3}")
 _MAX_PAGES = 3
@@ -124,7 +124,7 @@ async def duckduckgo_search(tool: dict[str, Any], **kwargs: Any) -> dict[str, An
 
     async def work() -> tuple[str, dict[str, Any]]:
         given, context = _read(tool), CallContext.of(kwargs)
-        service = Service.of(context.config, _BASE, "html/")
+        service = Service.of(context.config, BASE_URL, "html/")
         hits, notices = await _search(service, given, context)
         results = [{"title": hit.title, "url": hit.url, "snippet": hit.snippet} for hit in hits]
         kept = fitting(results)

@@ -176,7 +176,7 @@ TOOL_SPEC = {
 }
 
 SECRET = "TAVILY_API_KEY"  # noqa: S105 - the name of it
-_BASE = "https://api.tavily.com"
+BASE_URL = "https://api.tavily.com"
 _DOMAIN = re.compile(r"[A-Za-z0-9*_.-]+(/[A-Za-z0-9_./~-]*)?")
 _COUNTRY = re.compile("[A-Za-z][A-Za-z .'()-]*")
 _MAX_TITLE = 300
@@ -201,7 +201,7 @@ async def tavily_search(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
     async def work() -> tuple[str, dict[str, Any]]:
         given, context = _read(tool), CallContext.of(kwargs)
-        service = Service.of(context.config, _BASE, "search")
+        service = Service.of(context.config, BASE_URL, "search")
         key = _key(context)
         headers = {
             "authorization": f"Bearer {key}",
