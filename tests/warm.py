@@ -9,20 +9,23 @@ from __future__ import annotations
 import array
 import atexit
 import contextlib
+import fcntl
 import gc
 import importlib
-import io
 import json
 import os
+import select
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import termios
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import IO, Any, ClassVar
 
 STRANDS = str(Path(sys.executable).with_name("strands"))
 # What an interpreter reads when it starts, so that a process that runs already cannot take it over.
@@ -65,39 +68,113 @@ def run_warm(
     Raises:
         subprocess.TimeoutExpired: it took too long and was killed.
     """
-    nursery = Nursery.of_this_process()
-    pipes = [os.pipe() for _ in range(3)]
-    (theirs_in, ours_in), (ours_out, theirs_out), (ours_err, theirs_err) = pipes
+    process = start_warm(arguments, cwd, environment, given)
     try:
-        born = nursery.bear([STRANDS, *arguments], cwd, environment, [theirs_in, theirs_out, theirs_err])
+        out, err = process.communicate(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise
+    return subprocess.CompletedProcess([STRANDS, *arguments], process.wait(), out, err)
+
+
+def start_warm(arguments: Sequence[str], cwd: Path, environment: Mapping[str, str], given: str) -> WarmProcess:
+    """Start one command with pipes, `given` on its stdin."""
+    (theirs_in, ours_in), (ours_out, theirs_out), (ours_err, theirs_err) = (os.pipe() for _ in range(3))
+    process = _born([STRANDS, *arguments], cwd, environment, [theirs_in, theirs_out, theirs_err])
+    # As subprocess does it with an encoding: UTF-8, and every end of a line is "\n".
+    process.stdout, process.stderr = (os.fdopen(number, encoding="utf-8") for number in (ours_out, ours_err))
+    threading.Thread(target=_write, args=(ours_in, given.encode()), daemon=True).start()
+    return process
+
+
+def start_at_terminal(
+    arguments: Sequence[str], cwd: Path, environment: Mapping[str, str], terminal: int
+) -> WarmProcess:
+    """Start one command whose streams are a terminal, as the first process of a session that has it."""
+    streams = [os.dup(terminal) for _ in range(3)]
+    return _born([STRANDS, *arguments], cwd, environment, streams, at_terminal=True)
+
+
+def _born(
+    argv: list[str], cwd: Path, environment: Mapping[str, str], streams: list[int], *, at_terminal: bool = False
+) -> WarmProcess:
+    """Fork a process for a command; the streams are closed here."""
+    ours, theirs = os.pipe()
+    asked = {"argv": argv, "cwd": str(cwd), "environment": dict(environment), "at_terminal": at_terminal}
+    try:
+        return WarmProcess(argv, Nursery.of_this_process().bear(asked, [*streams, theirs]), ours)
     finally:
-        for descriptor in (theirs_in, theirs_out, theirs_err):
+        for descriptor in (*streams, theirs):
             os.close(descriptor)
-    texts: list[bytes] = [b"", b""]
-    threads = [
-        threading.Thread(target=_read, args=(descriptor, texts, index), daemon=True)
-        for index, descriptor in enumerate((ours_out, ours_err))
-    ]
-    threads.append(threading.Thread(target=_write, args=(ours_in, given.encode()), daemon=True))
-    for thread in threads:
-        thread.start()
-    code = nursery.wait(born, seconds)
-    if code is None:
-        raise subprocess.TimeoutExpired([STRANDS, *arguments], seconds)
-    for thread in threads:
-        thread.join(seconds)
-    out, err = (io.TextIOWrapper(io.BytesIO(text), "utf-8").read() for text in texts)
-    return subprocess.CompletedProcess([STRANDS, *arguments], code, out, err)
-
-
-def _read(descriptor: int, texts: list[bytes], index: int) -> None:
-    with open(descriptor, "rb") as stream:
-        texts[index] = stream.read()
 
 
 def _write(descriptor: int, text: bytes) -> None:
     with contextlib.suppress(BrokenPipeError), open(descriptor, "wb") as stream:
         stream.write(text)
+
+
+class WarmProcess:
+    """A command that was forked, with what the tests use of `subprocess.Popen`."""
+
+    def __init__(self, argv: list[str], pid: int, status: int) -> None:
+        self.args = argv
+        self.pid = pid
+        self.returncode: int | None = None
+        self.stdout: IO[str] | None = None
+        self.stderr: IO[str] | None = None
+        self._status = status
+
+    def poll(self) -> int | None:
+        """Return the exit code, a signal as a negative number; None while it works."""
+        if self.returncode is None and select.select([self._status], [], [], 0)[0]:
+            self._end()
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end and return the exit code."""
+        if self.returncode is None:
+            if not select.select([self._status], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(self.args, timeout or 0)
+            self._end()
+        assert self.returncode is not None
+        return self.returncode
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        """Read both streams to their ends, wait, and return what was read."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        texts = ["", ""]
+
+        def read(index: int, stream: IO[str]) -> None:
+            with stream:
+                texts[index] = stream.read()
+
+        streams = [stream for stream in (self.stdout, self.stderr) if stream is not None and not stream.closed]
+        threads = [threading.Thread(target=read, args=pair, daemon=True) for pair in enumerate(streams)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(None if deadline is None else max(0, deadline - time.monotonic()))
+            if thread.is_alive():
+                raise subprocess.TimeoutExpired(self.args, timeout or 0)
+        self.wait(None if deadline is None else max(0, deadline - time.monotonic()))
+        return texts[0], texts[1]
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless it has ended."""
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.send_signal(signal.SIGKILL)
+
+    def _end(self) -> None:
+        text = os.read(self._status, 4)
+        os.close(self._status)
+        assert text, "the process that everything is forked from has ended"
+        (self.returncode,) = struct.unpack("!i", text)
 
 
 class Nursery:
@@ -124,37 +201,14 @@ class Nursery:
             cls._known[os.getpid()] = cls()
         return cls._known[os.getpid()]
 
-    def bear(self, argv: list[str], cwd: Path, environment: Mapping[str, str], streams: list[int]) -> int:
-        """Fork a process for a command, and return its id; one at a time, until `wait` has its end."""
-        self._lock.acquire()
-        try:
-            text = json.dumps({"argv": argv, "cwd": str(cwd), "environment": dict(environment)}).encode()
+    def bear(self, asked: Mapping[str, Any], descriptors: list[int]) -> int:
+        """Fork a process for a command and return its id; its streams and its status are the descriptors."""
+        text = json.dumps(asked).encode()
+        with self._lock:
             self._socket.sendall(struct.pack("!I", len(text)))
-            socket.send_fds(self._socket, [text[:1]], streams)
+            socket.send_fds(self._socket, [text[:1]], descriptors)
             self._socket.sendall(text[1:])
-            return struct.unpack("!i", _exactly(self._socket, 4))[0]
-        except BaseException:
-            self._lock.release()
-            raise
-
-    def wait(self, born: int, seconds: float) -> int | None:
-        """Return the exit code, or None where the process had to be killed; a signal is a negative number."""
-        killed = threading.Event()
-
-        def kill() -> None:
-            killed.set()
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(born, signal.SIGKILL)
-
-        timer = threading.Timer(seconds, kill)
-        timer.daemon = True
-        timer.start()
-        try:
-            code = struct.unpack("!i", _exactly(self._socket, 4))[0]
-        finally:
-            timer.cancel()
-            self._lock.release()
-        return None if killed.is_set() else code
+            return int(struct.unpack("!i", _exactly(self._socket, 4))[0])
 
     def close(self) -> None:
         """End it."""
@@ -172,40 +226,73 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
     return got
 
 
+class Births:
+    """What was forked and works, and where the exit code of each goes."""
+
+    def __init__(self) -> None:
+        self.statuses: dict[int, int] = {}
+        signal.signal(signal.SIGCHLD, self._reap)
+
+    def fork(self, status: int) -> bool:
+        """Fork; return whether this is the new process."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+        if born := os.fork():
+            self.statuses[born] = status
+        else:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for descriptor in (*self.statuses.values(), status):
+                os.close(descriptor)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
+        self.newest = born
+        return born == 0
+
+    def _reap(self, *_: Any) -> None:
+        """Pass on the exit code of each that has ended."""
+        with contextlib.suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                status = self.statuses.pop(ended[0])
+                with contextlib.suppress(BrokenPipeError):
+                    os.write(status, struct.pack("!i", os.waitstatus_to_exitcode(ended[1])))
+                os.close(status)
+
+
 def _next_command(connection: socket.socket) -> None:
     """Fork for each command that is asked for; return in the fork, ready to be that command."""
+    births = Births()
     while True:
         try:
             (size,) = struct.unpack("!I", _exactly(connection, 4))
         except (EOFError, OSError):
             os._exit(0)
-        streams = array.array("i")
-        first, ancillary, _, _ = connection.recvmsg(1, socket.CMSG_LEN(3 * streams.itemsize))
+        descriptors = array.array("i")
+        first, ancillary, _, _ = connection.recvmsg(1, socket.CMSG_LEN(4 * descriptors.itemsize))
         for _, _, held in ancillary:
-            streams.frombytes(held[: 3 * streams.itemsize])
+            descriptors.frombytes(held[: 4 * descriptors.itemsize])
         asked = json.loads(first + _exactly(connection, size - 1))
-        born = os.fork()
-        if born == 0:
+        *streams, status = descriptors
+        if births.fork(status):
             connection.close()
-            _become(asked["argv"], asked["cwd"], asked["environment"], list(streams))
+            _become(asked, streams)
             return
         for descriptor in streams:
             os.close(descriptor)
-        connection.sendall(struct.pack("!i", born))
-        _, status = os.waitpid(born, 0)
-        connection.sendall(struct.pack("!i", os.waitstatus_to_exitcode(status)))
+        connection.sendall(struct.pack("!i", births.newest))
 
 
-def _become(argv: list[str], cwd: str, environment: dict[str, str], streams: list[int]) -> None:
+def _become(asked: Mapping[str, Any], streams: Sequence[int]) -> None:
     """Take over what a process gets when it is started."""
+    argv, environment = asked["argv"], asked["environment"]
     for number, descriptor in enumerate(streams):
         os.dup2(descriptor, number)
         os.close(descriptor)
+    if asked["at_terminal"]:
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     sys.stdin = open(0, encoding="utf-8")  # noqa: SIM115 - the process's own
     sys.stdout = open(1, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115
     sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
-    os.chdir(cwd)
+    os.chdir(asked["cwd"])
     os.environ.clear()
     os.environ.update(environment)
     sys.argv[:] = argv

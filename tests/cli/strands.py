@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.distributions import make_distribution
-from tests.warm import STRANDS, can_be_warm, run_warm
+from tests.warm import STRANDS, WarmProcess, can_be_warm, run_warm, start_warm
 
 if TYPE_CHECKING:
     from tests.cli.terminal import Terminal
@@ -176,20 +176,13 @@ class Started:
     """A command that is running."""
 
     def __init__(self, folder: Folder, command: list[str], env: dict[str, str], given: str | None = None) -> None:
-        self.process = subprocess.Popen(
-            command,
-            cwd=folder.work,
-            env=folder.environment(**env),
-            stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-        )
+        environment = folder.environment(**env)
+        self.process: subprocess.Popen[str] | WarmProcess
+        if can_be_warm(command, environment):
+            self.process = start_warm(command[1:], folder.work, environment, given or "")
+        else:
+            self.process = _start_cold(command, folder.work, environment, given or "")
         self._seen: list[str] = []
-        if given is not None and self.process.stdin is not None:
-            self.process.stdin.write(given)
-            self.process.stdin.close()
-            self.process.stdin = None
 
     def wait_for(self, text: str) -> None:
         """Read stderr until a line holds `text`."""
@@ -218,3 +211,20 @@ class Started:
             self.process.communicate()
             raise
         return Ran(self.process.returncode, out, "".join(self._seen) + err)
+
+
+def _start_cold(command: list[str], cwd: Path, environment: Mapping[str, str], given: str) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        command,
+        cwd=cwd,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    assert process.stdin is not None
+    process.stdin.write(given)
+    process.stdin.close()
+    process.stdin = None
+    return process

@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
+from tests.warm import WarmProcess, can_be_warm, start_at_terminal
+
 # Far more than anything here takes, so that only what hangs runs out of it, however busy the machine is.
 SECONDS = 300
 
@@ -26,15 +28,14 @@ class Terminal:
     def __init__(self, command: Sequence[str], cwd: Path, env: dict[str, str], columns: int = 100) -> None:
         self._main, side = pty.openpty()
         fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-        self._process = subprocess.Popen(
-            command,
-            cwd=cwd,
-            env={"TERM": "xterm-256color", **env},
-            stdin=side,
-            stdout=side,
-            stderr=side,
-            preexec_fn=_take_terminal,
-        )
+        environment = {"TERM": "xterm-256color", **env}
+        self._process: subprocess.Popen[bytes] | WarmProcess
+        if can_be_warm(command, environment):
+            self._process = start_at_terminal(command[1:], cwd, environment, side)
+        else:
+            self._process = subprocess.Popen(
+                command, cwd=cwd, env=environment, stdin=side, stdout=side, stderr=side, preexec_fn=_take_terminal
+            )
         os.close(side)
         self.text = ""
         self._read_to = 0
