@@ -5,9 +5,9 @@ Usage: python scripts/make_reference.py [--check]
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,8 @@ from marked_reference import hooks_page, manifest_page
 from workflow_reference import workflow_page
 
 from strands_cli import errors
-from strands_cli.codes import CODES, CodeEntry
+from strands_cli.codes import codes_by_file
+from strands_cli.errors import Code
 from strands_cli.workflow.format_schema import schema_text
 
 CLONE = Path(__file__).resolve().parent.parent
@@ -27,49 +28,37 @@ REFERENCE = CLONE / "docs" / "reference"
 ARCHITECTURE = CLONE / "docs" / "explanation" / "architecture.md"
 HELP = CLONE / "src" / "strands_cli" / "cli" / "help.txt"
 MANIFESTS = "packages/strands-tool-*/src/*/strands_tools.json"
-CODES_SOURCE = CLONE / "src" / "strands_cli" / "codes.py"
 
 FINDINGS_INTRODUCTION = """# Findings
 
 Each thing wrong with an input is reported with a stable code, the place (file:line:column and JSON pointer) and a way
-out. This page lists every code by the part of the program that reports it. Scripts may rely on the codes: new ones
+out. This page lists every code by the part of the program that declares it. Scripts may rely on the codes: new ones
 are added, and none is renamed.
 
-This page is made from `src/strands_cli/codes.py` by `python scripts/make_reference.py`.
+`python scripts/make_reference.py` makes this page from the declarations.
 """
 
 
-def sections(source: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each section title of the table in `codes.py` with the codes below it, in the order of the file."""
-    title, codes = "", list[str]()
-    for line in source.splitlines():
-        if heading := re.match(r"\s+# -- (.+)", line):
-            if codes:
-                yield title, codes
-            title, codes = heading[1], []
-        elif entry := re.match(r'    "([a-z0-9-]+)": CodeEntry\(', line):
-            codes.append(entry[1])
-    if codes:
-        yield title, codes
-
-
 def findings_page() -> str:
-    """Return the page of all finding codes as Markdown."""
-    parts, written = [FINDINGS_INTRODUCTION], set[str]()
-    for title, codes in sections(CODES_SOURCE.read_text(encoding="utf-8")):
-        parts.append(f"## {title[0].upper()}{title[1:]}\n")
-        parts += [section_of(code, CODES[code]) for code in codes]
-        written |= set(codes)
-    if missing := set(CODES) - written:
-        raise SystemExit(f"codes.py: not under a `# -- section` line, or not in the usual layout: {sorted(missing)}")
+    """Return the page of all finding codes as Markdown, by the package or module that declares them."""
+    parts, part = [FINDINGS_INTRODUCTION], ""
+    for file, codes in codes_by_file().items():
+        if part != (part := file.split("/")[0]):
+            parts.append(f"## {part.removesuffix('.py')}\n\n{purpose(part)}\n")
+        parts += map(section_of, codes)
     return "\n".join(parts)
 
 
-def section_of(code: str, entry: CodeEntry) -> str:
+def purpose(part: str) -> str:
+    """Return the first line of the docstring of a package or module at the top of the program."""
+    place = CLONE / "src" / "strands_cli" / part
+    source = place if place.is_file() else place / "__init__.py"
+    return (ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or "").split("\n")[0]
+
+
+def section_of(code: Code) -> str:
     """Return one code's section; where it is only a warning, nothing is refused and no exit code comes of it."""
-    return (
-        f"### {code}\n\n{entry.meaning}\n\n**Way out:** {entry.remedy}\n\nExit code, as an error: {entry.exit_code}.\n"
-    )
+    return f"### {code}\n\n{code.meaning}\n\n**Way out:** {code.remedy}\n\nExit code, as an error: {code.exit_code}.\n"
 
 
 COMMANDS_INTRODUCTION = """# Command line

@@ -14,7 +14,7 @@ from strands_cli.hooks import hookspecs as specs
 # What the checks of a manifest do not say: what each field is for. Every field of the model has its line here.
 MEANINGS: dict[str, dict[str, str]] = {
     "manifest": {
-        "manifest_version": f"the version of the manifest, {manifest.MANIFEST_VERSION}",
+        "manifest_version": f"the version of the manifest, {manifest.MANIFEST_FORMAT}",
         "api": f"the versions of the calling contract that the tools support, `min` to `max`; this release has "
         f"{manifest.CONTRACT}, which is also the default",
         "distribution": "the name of the distribution; a manifest that names another one is refused",

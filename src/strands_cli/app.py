@@ -12,6 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.outputs import ARTIFACT_EXISTS
+from strands_cli.workflow.checks import UNDECLARED_VARIABLE
+
 if TYPE_CHECKING:
     from strands_cli.agents import Workers
     from strands_cli.catalog import Catalog
@@ -80,7 +83,7 @@ def plan(
     named = {stored_name(document.file): document.text for document in loaded.files}
     built = dataclasses.replace(built, files={**built.files, **named})
     # `validate` can only warn about a variable that may be undeclared; planning knows, and reports it as an error.
-    seen = [finding for finding in loaded.findings if finding.code != "undeclared-variable"]
+    seen = [finding for finding in loaded.findings if finding.code != UNDECLARED_VARIABLE]
     built = with_findings(built, [*machine.hook_faults(), *seen])
     return with_lock(built, machine.catalog, machine.policy.lock_required_by(asked=request.locked))
 
@@ -185,7 +188,7 @@ def plan_resume(
     errors = [
         finding
         for finding in planned.findings
-        if finding.severity == "error" and not (writing and finding.code == "artifact-exists")
+        if finding.severity == "error" and not (writing and finding.code == ARTIFACT_EXISTS)
     ]
     planned = dataclasses.replace(planned, findings=tuple(errors))
     require_runnable(planned)

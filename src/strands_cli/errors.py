@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from strands_cli.codes import CODES
-
 Severity = Literal["error", "warning"]
 
 
@@ -28,6 +26,35 @@ class ExitCode(enum.IntEnum):
     INTERNAL = 70
     INTERRUPTED = 130
     TERMINATED = 143
+
+
+class Code(str):
+    """The stable name of one kind of finding; scripts match on it, so codes are added and never renamed.
+
+    Each is declared in a module that reports it, as `NAME = Code(...)` with literal arguments: `codes_by_file` reads
+    them from the sources.
+
+    Attributes:
+        meaning: What is wrong, in general.
+        remedy: The usual way out.
+        exit_code: That of a command which reports it as an error.
+    """
+
+    __slots__ = ("exit_code", "meaning", "remedy")
+
+    meaning: str
+    remedy: str
+    exit_code: int
+
+    def __new__(cls, name: str, meaning: str, remedy: str, exit_code: int = 3) -> Code:
+        """Build a code from its name, meaning, remedy and exit code."""
+        code = super().__new__(cls, name)
+        code.meaning, code.remedy, code.exit_code = meaning, remedy, exit_code
+        return code
+
+    def __reduce__(self) -> tuple[type[Code], tuple[str, str, str, int]]:
+        """Return what copying and pickling call."""
+        return Code, (str(self), self.meaning, self.remedy, self.exit_code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +83,13 @@ def continued(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing wrong with an input: what happened, where, and how to fix it.
+    """One thing wrong with an input: what happened, where, and how to fix it."""
 
-    `code` must be an entry of `strands_cli.codes.CODES`, which keeps every code documented.
-    """
-
-    code: str
+    code: Code
     message: str
     where: Where | None = None
     fix: str | None = None
     severity: Severity = "error"
-
-    def __post_init__(self) -> None:
-        if self.code not in CODES:
-            raise ValueError(f"finding code {self.code!r} is not in strands_cli.codes.CODES")
 
     def __str__(self) -> str:
         lines = [f"{self.severity}[{self.code}]: {self.message}"]

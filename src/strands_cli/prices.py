@@ -10,8 +10,15 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from strands_cli.errors import Finding, NotEquipped, Where
+from strands_cli.errors import Code, Finding, NotEquipped, Where
 from strands_cli.events import Usage
+
+BAD_PRICES = Code(
+    "bad-prices",
+    "The file that STRANDS_PRICES names is not a table of prices.",
+    "Correct it, or unset STRANDS_PRICES.",
+    18,
+)
 
 VARIABLE = "STRANDS_PRICES"
 TABLE = Path(__file__).with_name("prices.json")
@@ -130,7 +137,7 @@ def _price(name: str, entry: Mapping[str, float]) -> Price:
 
 
 def _no_table(path: Path, problems: list[str]) -> NotEquipped:
-    findings = [Finding("bad-prices", problem, Where(str(path))) for problem in problems]
+    findings = [Finding(BAD_PRICES, problem, Where(str(path))) for problem in problems]
     return NotEquipped(
         f"{path} is not a table of prices: {problems[0]}",
         findings=findings,

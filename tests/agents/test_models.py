@@ -16,7 +16,8 @@ import pytest
 
 from strands_cli.agents.model.models import STAND_IN_KEY, build_model, close_model, model_arguments
 from strands_cli.errors import InvalidInput, NotEquipped
-from strands_cli.providers import PROVIDERS, ModelSettings, value_at
+from strands_cli.provider_table import PROVIDERS
+from strands_cli.providers import ModelSettings, value_at
 from tests.fakes.model_server import ModelServer, Request, Turn
 from tests.wordings import Wording
 

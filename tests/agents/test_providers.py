@@ -12,17 +12,10 @@ from typing import Any
 
 import pytest
 
-from strands_cli.codes import CODES
 from strands_cli.errors import ExitCode, Finding, Where, has_errors
-from strands_cli.providers import (
-    PROVIDERS,
-    SETTING_FIELDS,
-    ModelSettings,
-    check_provider,
-    is_local,
-    merge_settings,
-    place_of,
-)
+from strands_cli.provider_checks import UNKNOWN_OPTION, check_provider
+from strands_cli.provider_table import PROVIDERS
+from strands_cli.providers import SETTING_FIELDS, ModelSettings, is_local, merge_settings, place_of
 from tests.wordings import Wording
 
 CLONE = Path(__file__).parent.parent.parent
@@ -127,7 +120,7 @@ def test_extras_are_those_of_the_distribution() -> None:
 
 def test_checking_imports_no_sdk_and_no_client() -> None:
     script = (
-        "import sys; from strands_cli.providers import *;"
+        "import sys; from strands_cli.providers import *; from strands_cli.provider_checks import *;"
         "[check_provider(ModelSettings(name, 'm'), {}) for name in PROVIDERS if name != 'openai_responses'];"
         "print([m for m in ('strands', 'openai', 'httpx', 'boto3', 'asyncio', 'pydantic', 'importlib.metadata',"
         " 'google') if m in sys.modules])"
@@ -335,8 +328,8 @@ def test_everything_is_found_at_once() -> None:
 def test_what_this_machine_lacks_is_told_apart_from_what_the_file_has_wrong() -> None:
     found = check_provider(settings("openai"), {})
     assert has_errors(found)
-    assert {CODES[f.code].exit_code for f in found} == {ExitCode.NOT_EQUIPPED}
-    assert CODES["unknown-option"].exit_code == ExitCode.INVALID
+    assert {f.code.exit_code for f in found} == {ExitCode.NOT_EQUIPPED}
+    assert UNKNOWN_OPTION.exit_code == ExitCode.INVALID
 
 
 # -- hosts, merging

@@ -12,6 +12,7 @@ from strands_cli.api import Event
 from strands_cli.engine.redacted_ports import redacted_errors
 from strands_cli.errors import ArtifactError, Finding
 from strands_cli.events import ArtifactWritten, HumanAnswered, HumanAsked
+from strands_cli.outputs import ARTIFACT_EXISTS
 from strands_cli.secrets import Redactor
 from strands_cli.secrets.redactor import MARK
 from strands_cli.workflow.builder import agent, chain, gate
@@ -62,7 +63,7 @@ def test_an_error_is_raised_without_secrets() -> None:
 
 def test_an_error_loses_its_secrets_whatever_it_is_made_of() -> None:
     with pytest.raises(ArtifactError) as raised, redacted_errors(Redactor([SECRET])):
-        raise ArtifactError(f"no {SECRET}", findings=[Finding("artifact-exists", SECRET, fix=SECRET)], fix=SECRET)
+        raise ArtifactError(f"no {SECRET}", findings=[Finding(ARTIFACT_EXISTS, SECRET, fix=SECRET)], fix=SECRET)
     error = raised.value
     assert (str(error), error.message, error.fix) == (f"no {MARK}", f"no {MARK}", MARK)
     assert [(finding.message, finding.fix) for finding in error.findings] == [(MARK, MARK)]

@@ -12,6 +12,8 @@ from strands_cli import __version__
 from strands_cli.cli.program import run_program
 from strands_cli.cli.terminal.annotations import github_line, sarif_document
 from strands_cli.errors import Finding, Where
+from strands_cli.workflow import BAD_VALUE
+from strands_cli.workflow.validation_errors import UNKNOWN_KEY
 from tests.workflow.spoiled import CHAIN, HEAD
 
 SOUND = HEAD + CHAIN
@@ -35,11 +37,11 @@ def test_github_gets_one_command_a_finding(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_text_of_a_file_becomes_neither_a_command_nor_a_property() -> None:
-    hostile = Finding("bad-value", "100%\n::add-mask::x\r", Where("a,line=9::b.yaml", 1, None))
+    hostile = Finding(BAD_VALUE, "100%\n::add-mask::x\r", Where("a,line=9::b.yaml", 1, None))
     assert github_line(hostile) == (
         "::error file=a%2Cline=9%3A%3Ab.yaml,line=1,title=bad-value::100%25%0A::add-mask::x%0D"
     )
-    assert github_line(Finding("bad-value", "here", severity="warning")) == "::warning title=bad-value::here"
+    assert github_line(Finding(BAD_VALUE, "here", severity="warning")) == "::warning title=bad-value::here"
 
 
 def test_nothing_wrong_gives_an_empty_github_output(capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,9 +76,9 @@ def test_sarif_of_nothing_wrong_is_still_a_log(capsys: pytest.CaptureFixture[str
 
 def test_sarif_keeps_each_rule_once_and_takes_findings_without_a_place(tmp_path: Path) -> None:
     findings = [
-        Finding("unknown-key", "one", Where(str(tmp_path / "x.yaml"))),
-        Finding("bad-value", "two"),
-        Finding("unknown-key", "three", Where("x.yaml", 2)),
+        Finding(UNKNOWN_KEY, "one", Where(str(tmp_path / "x.yaml"))),
+        Finding(BAD_VALUE, "two"),
+        Finding(UNKNOWN_KEY, "three", Where("x.yaml", 2)),
     ]
     (ran,) = sarif_document(findings, "1")["runs"]
     rules = [rule["id"] for rule in ran["tool"]["driver"]["rules"]]

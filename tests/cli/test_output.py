@@ -19,6 +19,7 @@ from strands_cli.cli.terminal.run_view import View
 from strands_cli.cli.terminal.status_view import StatusView
 from strands_cli.errors import ExitCode, Finding, Where
 from strands_cli.events import ModelText, RunStarted, StepFailed
+from strands_cli.workflow import BAD_VALUE
 
 ANY_TEXT = st.text(st.characters(codec=None))
 HIDDEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
@@ -43,7 +44,7 @@ def test_nothing_hidden_is_left_in_printable_text(text: str) -> None:
 
 @given(ANY_TEXT, ANY_TEXT)
 def test_text_of_several_lines_begins_no_line_of_a_finding(message: str, fix: str) -> None:
-    lines = str(Finding("bad-value", message, Where("f.yaml", 1, 2), fix)).split("\n")
+    lines = str(Finding(BAD_VALUE, message, Where("f.yaml", 1, 2), fix)).split("\n")
     ours = [line for line in lines if not line.startswith(("    | ", " " * 7))]
     assert [line.split(" ")[0] for line in ours if line[:1] != " "] == ["error[bad-value]:"]
     assert sum(line.startswith("  fix: ") for line in ours) == bool(fix)

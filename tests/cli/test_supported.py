@@ -9,7 +9,7 @@ import pytest
 
 from strands_cli.cli.commands.list_supported import REFERENCES
 from strands_cli.cli.program import run_program
-from strands_cli.codes import CODES
+from strands_cli.codes import declared_codes
 from strands_cli.errors import ExitCode, exit_code_meanings
 from strands_cli.provider_table import PROVIDERS
 from strands_cli.toolref import RefKind, ToolRef
@@ -55,7 +55,7 @@ def test_the_list_for_people_names_each_section(capsys: pytest.CaptureFixture[st
 def test_an_exit_code_is_explained_with_the_findings_that_lead_to_it(capsys: pytest.CaptureFixture[str]) -> None:
     explained = document(capsys, "explain", "18")
     assert explained["exit_code"] == 18
-    assert explained["findings"] == sorted(name for name, entry in CODES.items() if entry.exit_code == 18)
+    assert explained["findings"] == sorted(code for code in declared_codes().values() if code.exit_code == 18)
     assert run_program(["explain", "21"]) == 0
     shown = capsys.readouterr().out
     assert "tool-denied" in shown

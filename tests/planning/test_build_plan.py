@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from strands_cli.catalog import discover_catalog
+from strands_cli.codes import declared_codes
 from strands_cli.errors import ArtifactError, Denied, Finding, InvalidInput, NotEquipped, StrandsCliError, UsageError
 from strands_cli.planning.plan import Bounds, Plan
 from strands_cli.planning.plan_builder import require_runnable, with_findings
+from strands_cli.planning.run_inputs import UNKNOWN_INPUT
 from strands_cli.planning.run_request import RunRequest
 from tests.distributions import booby_trapped, sound
 from tests.fakes.plans import chain_of, found, plan_of
@@ -174,7 +176,7 @@ def test_steps_are_shown_as_they_will_be_sent_where_the_inputs_suffice() -> None
 
 
 def plan_with(*codes: str) -> Plan:
-    findings = [Finding(code, code, severity="error") for code in codes]
+    findings = [Finding(declared_codes()[code], code, severity="error") for code in codes]
     return with_findings(chain_of(ONE), findings)
 
 
@@ -200,11 +202,11 @@ def test_the_exit_code_is_that_of_whoever_can_do_the_most_and_all_findings_come_
 
 
 def test_warnings_stop_nothing() -> None:
-    require_runnable(with_findings(chain_of(ONE), [Finding("unknown-input", "x", severity="warning")]))
+    require_runnable(with_findings(chain_of(ONE), [Finding(UNKNOWN_INPUT, "x", severity="warning")]))
 
 
 def test_one_finding_is_said_once() -> None:
-    finding = Finding("unknown-input", "x", severity="warning")
+    finding = Finding(UNKNOWN_INPUT, "x", severity="warning")
     plan = with_findings(with_findings(chain_of(ONE), [finding]), [finding])
     assert plan.findings == (finding,)
 

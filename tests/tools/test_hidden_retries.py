@@ -13,7 +13,8 @@ import pytest
 
 from strands_cli.agents.model.journaled_model import JournaledModel
 from strands_cli.agents.model.models import build_model, close_model
-from strands_cli.providers import PROVIDERS, ModelSettings
+from strands_cli.provider_table import PROVIDERS
+from strands_cli.providers import ModelSettings
 from strands_cli.workflow.model import FailurePolicy
 from tests.agents.kit import run
 from tests.agents.test_retry import Asked, collect

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.errors import Finding, InvalidInput, has_errors
 from strands_cli.planning import as_workflow, at_home
 from strands_cli.tools.schema import SchemaFaultError, first_problem, problem_of_text
-from strands_cli.workflow import Atomic, require_sound
+from strands_cli.workflow import BAD_SCHEMA, BAD_TEST, Atomic, require_sound
+from strands_cli.workflow.checks import UNDECLARED_VARIABLE
 
 if TYPE_CHECKING:
     from strands_cli.workflow import AgentSpec, WorkflowSpec
 
-_NO_CONTRACT_ERRORS = frozenset({"undeclared-variable"})
+_NO_CONTRACT_ERRORS = frozenset({UNDECLARED_VARIABLE})
 
 
 def check_atomic(atomic: Atomic) -> tuple[Finding, ...]:
@@ -30,7 +31,7 @@ def check_atomic(atomic: Atomic) -> tuple[Finding, ...]:
                 if (one := _test_fault(atomic, index, _only_agent(loaded.spec)))
             ]
         except SchemaFaultError as error:
-            findings.append(Finding("bad-schema", f"a schema cannot be used: {error}", atomic.document.where("")))
+            findings.append(Finding(BAD_SCHEMA, f"a schema cannot be used: {error}", atomic.document.where("")))
     return tuple(dict.fromkeys(findings))
 
 
@@ -42,18 +43,18 @@ def _test_fault(atomic: Atomic, index: int, agent: AgentSpec) -> Finding | None:
     at = f"/tests/{index}"
     if wants_refusal and problem is None:
         message = f"the test {test.name!r} expects bad_input, and its input fits the input_schema"
-        return Finding("bad-test", message, atomic.document.where(f"{at}/input"))
+        return Finding(BAD_TEST, message, atomic.document.where(f"{at}/input"))
     if problem is not None and not wants_refusal:
         message = f"the input of the test {test.name!r} does not fit the input_schema: {problem}"
         fix = "correct the input, or say `expect: {error: bad_input}`"
-        return Finding("bad-test", message, atomic.document.where(f"{at}/input"), fix)
+        return Finding(BAD_TEST, message, atomic.document.where(f"{at}/input"), fix)
     if "output" not in test.expect.model_fields_set or agent.output_schema is None:
         return None
     problem = first_problem(_schema(agent.output_schema), test.expect.output)
     if problem is None:
         return None
     message = f"the test {test.name!r} expects an output that the output_schema refuses: {problem}"
-    return Finding("bad-test", message, atomic.document.where(f"{at}/expect/output"))
+    return Finding(BAD_TEST, message, atomic.document.where(f"{at}/expect/output"))
 
 
 def load_valid(atomic: Atomic) -> tuple[WorkflowSpec, AgentSpec]:

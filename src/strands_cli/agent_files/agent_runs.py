@@ -14,9 +14,9 @@ from strands_cli import app
 from strands_cli.agent_files.agent_checks import load_valid, problem_of_input, text_of
 from strands_cli.errors import Finding, InvalidAnswer, InvalidInput, StrandsCliError, UsageError
 from strands_cli.outputs import Outcome
-from strands_cli.planning import INPUT, AsWorkflow, as_workflow, at_home
+from strands_cli.planning import BAD_INPUT, INPUT, AsWorkflow, as_workflow, at_home
 from strands_cli.tools.schema import SchemaFaultError, first_problem
-from strands_cli.workflow import STEP, VERSION, AgentTest, Atomic, FileSnapshot, stored_name
+from strands_cli.workflow import BAD_SCHEMA, STEP, VERSION, AgentTest, Atomic, FileSnapshot, stored_name
 from strands_cli.workflow.templates import SlowPattern, search
 
 if TYPE_CHECKING:
@@ -51,12 +51,12 @@ def plan_atomic(atomic: Atomic, agent_input: str, request: RunRequest, turns: As
     try:
         problem = problem_of_input(agent, agent_input)
     except SchemaFaultError as error:
-        found = Finding("bad-schema", f"the schema cannot be used: {error}", atomic.document.where("/input_schema"))
+        found = Finding(BAD_SCHEMA, f"the schema cannot be used: {error}", atomic.document.where("/input_schema"))
         raise InvalidInput(f"{atomic.document.file} is not a valid agent", findings=[found]) from error
     if problem:
         message = f"the input does not fit the input_schema of {atomic.name}: {problem}"
         where = atomic.document.where("/input_schema")
-        raise UsageError("the agent does not accept this input", findings=[Finding("bad-input", message, where)])
+        raise UsageError("the agent does not accept this input", findings=[Finding(BAD_INPUT, message, where)])
     whole = turns or as_workflow(atomic, _provider(atomic, agent, request))
     request = dataclasses.replace(request, values={**request.values, INPUT: agent_input})
     planned = app.plan(whole.load(), request)
@@ -134,7 +134,7 @@ def _with_turns(atomic: Atomic, test: AgentTest) -> AsWorkflow:
 
 def _side_of(error: StrandsCliError) -> str | None:
     """Return which part of the contract an error is about, if any."""
-    if any(finding.code == "bad-input" for finding in error.findings):
+    if any(finding.code == BAD_INPUT for finding in error.findings):
         return "bad_input"
     return "invalid_output" if isinstance(error, InvalidAnswer) else None
 

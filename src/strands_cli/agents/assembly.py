@@ -32,7 +32,8 @@ from strands_cli.planning import (
     workflows_in,
 )
 from strands_cli.policy import Rule
-from strands_cli.providers import PROVIDERS, value_at
+from strands_cli.provider_table import PROVIDERS
+from strands_cli.providers import value_at
 from strands_cli.secrets import HIDE_NOTHING, Redactor, hide_in_output
 from strands_cli.tools import (
     CheckedToolCaller,

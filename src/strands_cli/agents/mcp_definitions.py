@@ -15,6 +15,7 @@ from strands_cli.lock import LockedServer, LockedTool
 from strands_cli.planning import all_workflows_in, reached_by, require_runnable, servers_in, with_parts
 from strands_cli.secrets import Redactor, hide_in_output
 from strands_cli.tools.mcp import Serving, definitions_of
+from strands_cli.workflow import DUPLICATE_ID
 
 if TYPE_CHECKING:
     from strands_cli.planning import Plan
@@ -83,7 +84,7 @@ def require_unique_servers(plans: Sequence[Plan]) -> None:
             other, file = found.setdefault(server.id, (definition, plan.file))
             if other != definition:
                 message = f"{plan.file} and {file} use the name '{server.id}' for different MCP servers"
-                raise InvalidInput(message, findings=[Finding("duplicate-id", message, fix="rename one of them")])
+                raise InvalidInput(message, findings=[Finding(DUPLICATE_ID, message, fix="rename one of them")])
 
 
 def _all(plans: Iterable[Plan]) -> list[Plan]:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from strands_cli import app
+from strands_cli.catalog import TOOL_UNMET
 from strands_cli.errors import Finding, StrandsCliError, has_errors
-from strands_cli.planning import RunRequest
-from strands_cli.workflow import FileSnapshot
+from strands_cli.planning import MISSING_MOUNT, MISSING_SECRET, RunRequest
+from strands_cli.workflow import BAD_VALUE, FileSnapshot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from strands_cli.workflow import Secret
 
 # An author who may not read a path must not learn whether it exists.
-_OF_PATHS = ("missing-mount",)
+_OF_PATHS = (MISSING_MOUNT,)
 _NAMES_A_PROGRAM = re.compile(r"/tools/mcp/\d+/command")
 _SECRET = re.compile(r"/env/secrets/(\d+)")
 
@@ -46,7 +47,7 @@ def check_text(
         secrets = loaded.spec.env.secrets
         return tuple(finding for finding in planned.findings if _may_be_shown(finding, secrets))
     except StrandsCliError as error:
-        return tuple(error.findings) or (Finding("bad-value", error.message, None, error.fix),)
+        return tuple(error.findings) or (Finding(BAD_VALUE, error.message, None, error.fix),)
 
 
 def _may_be_shown(finding: Finding, secrets: Sequence[Secret]) -> bool:
@@ -54,7 +55,7 @@ def _may_be_shown(finding: Finding, secrets: Sequence[Secret]) -> bool:
     pointer = finding.where.pointer if finding.where and finding.where.pointer else ""
     if finding.code in _OF_PATHS:
         return False
-    if finding.code == "tool-unmet" and _NAMES_A_PROGRAM.match(pointer):
+    if finding.code == TOOL_UNMET and _NAMES_A_PROGRAM.match(pointer):
         return False
     found = _SECRET.match(pointer)
-    return not (finding.code == "missing-secret" and found and secrets[int(found[1])].source in ("file", "command"))
+    return not (finding.code == MISSING_SECRET and found and secrets[int(found[1])].source in ("file", "command"))

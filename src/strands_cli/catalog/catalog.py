@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from strands_cli.catalog.distributions import Distribution, Scan, normalise
+from strands_cli.catalog.distributions import BAD_ENTRY_POINTS, Distribution, Scan, normalise
 from strands_cli.catalog.record_builder import build_records
 from strands_cli.catalog.scan import scan_installed
-from strands_cli.catalog.tool_record import ToolRecord
+from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
 from strands_cli.errors import Finding, Where
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _records(distribution: Distribution, seen: Scan) -> list[ToolRecord]:
         return build_records(distribution, seen)
     except Exception as error:  # noqa: BLE001 - a fault of one distribution must not hide the others
         message = f"'{distribution.name}' cannot be read ({type(error).__name__}: {error})"
-        seen.findings.append(Finding("bad-entry-points", message, Where(distribution.record)))
+        seen.findings.append(Finding(BAD_ENTRY_POINTS, message, Where(distribution.record)))
         return []
 
 
@@ -140,7 +140,7 @@ def _with_conflicts(records: list[ToolRecord], findings: list[Finding]) -> list[
         owners = " and ".join(f"'{record.distribution}'" for record in claimants)
         refs = " or ".join(f"'native:{record.distribution}/{name}'" for record in claimants)
         message = f"the tool name '{name}' is claimed by {owners}"
-        findings.append(Finding("tool-conflict", message, None, f"name it {refs}, or uninstall one"))
+        findings.append(Finding(TOOL_CONFLICT, message, None, f"name it {refs}, or uninstall one"))
     return [_in_conflict(record, twins) if record.name in twins else record for record in records]
 
 

@@ -9,7 +9,18 @@ import re
 from dataclasses import dataclass, field
 
 from strands_cli.catalog.module_files import read_start
-from strands_cli.errors import Finding, Where
+from strands_cli.errors import Code, Finding, Where
+
+UNREADABLE_DIRECTORY = Code(
+    "unreadable-directory",
+    "A directory of sys.path, or a distribution in it, cannot be read.",
+    "Correct its permissions or remove it.",
+)
+BAD_ENTRY_POINTS = Code(
+    "bad-entry-points",
+    "A distribution's entry_points.txt cannot be read, or has a malformed line.",
+    "Reinstall the distribution, or report it to its author.",
+)
 
 GROUP = "strands_cli.tools"
 MAX_ENTRY_POINTS_BYTES = 1_000_000
@@ -105,7 +116,7 @@ def read_entry_points(record: str, name: str, seen: Scan, group: str = GROUP) ->
         return ()
     except OSError as error:
         message = f"the entry_points.txt of '{name}' cannot be read ({error.strerror})"
-        seen.findings.append(Finding("unreadable-directory", message, Where(file), severity="warning"))
+        seen.findings.append(Finding(UNREADABLE_DIRECTORY, message, Where(file), severity="warning"))
         return ()
     return parse_entry_points(raw, name, file, seen.findings, group)
 
@@ -119,19 +130,17 @@ def parse_entry_points(
         return ()
     if len(raw) > MAX_ENTRY_POINTS_BYTES:
         message = f"the entry_points.txt of '{name}' is larger than {MAX_ENTRY_POINTS_BYTES:,} bytes"
-        findings.append(Finding("bad-entry-points", message, Where(file)))
+        findings.append(Finding(BAD_ENTRY_POINTS, message, Where(file)))
         return ()
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        findings.append(
-            Finding("bad-entry-points", f"the entry_points.txt of '{name}' is not UTF-8", Where(file, line))
-        )
+        findings.append(Finding(BAD_ENTRY_POINTS, f"the entry_points.txt of '{name}' is not UTF-8", Where(file, line)))
         return ()
     if text.startswith("\ufeff"):
         message = f"the entry_points.txt of '{name}' begins with a byte order mark, so Python itself misses tools"
-        findings.append(Finding("bad-entry-points", message, Where(file, 1)))
+        findings.append(Finding(BAD_ENTRY_POINTS, message, Where(file, 1)))
     return tuple(_group_lines(text, name, file, findings, group))
 
 
@@ -148,7 +157,7 @@ def _group_lines(text: str, name: str, file: str, findings: list[Finding], group
         key, equals, value = line.partition("=")
         if not equals and section is not None:
             message = f"a line in the entry_points.txt of '{name}' has no '=': {line[:80]!r}"
-            findings.append(Finding("bad-entry-points", message, Where(file, number)))
+            findings.append(Finding(BAD_ENTRY_POINTS, message, Where(file, number)))
         elif section == group:
             found.append(EntryPoint(key.strip(), value.strip(), number))
     return found

@@ -6,13 +6,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from strands_cli.catalog.distributions import Scan
+from strands_cli.catalog.manifest import MANIFEST_UNTRUE
 from strands_cli.catalog.module_files import Package, find_package, module_file, read_file
 from strands_cli.catalog.source_reader import MAX_SOURCE_BYTES, SourceError, SourceTool, read_tool
 from strands_cli.catalog.tool_record import ToolRecord, summarise
-from strands_cli.errors import Finding, Where
+from strands_cli.errors import Code, Finding, Where
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+UNREADABLE_SOURCE = Code(
+    "unreadable-source", "A tool's module cannot be read as Python source.", "Correct the module, or ship a manifest."
+)
 
 KNOWN_AFTER_LOAD = "its definition is known only after loading: it has no manifest, and its source does not show it"
 
@@ -24,12 +29,12 @@ def describe(record: ToolRecord, package: Package, seen: Scan) -> ToolRecord:
     except SourceError as error:
         where = Where(module_file(package, record.module) or record.path, error.line)
         message = f"the tool '{record.name}' of '{record.distribution}' cannot be read: {error}"
-        seen.findings.append(Finding("unreadable-source", message, where))
+        seen.findings.append(Finding(UNREADABLE_SOURCE, message, where))
         return replace(record, status="broken", reason=message)
     if found.name not in (None, record.name) and found.kind in ("module", "function"):
         where = Where(found.file, found.line)
         message = f"the entry point is named '{record.name}', but its tool is named '{found.name}'"
-        seen.findings.append(Finding("manifest-untrue", message, where, "give both the same name"))
+        seen.findings.append(Finding(MANIFEST_UNTRUE, message, where, "give both the same name"))
         return replace(record, status="broken", reason=message)
     return filled(record, found)
 

@@ -9,10 +9,27 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from strands_cli.catalog.distributions import normalise
-from strands_cli.errors import Finding, Where, suggest
+from strands_cli.errors import Code, Finding, Where, suggest
+
+BAD_MANIFEST = Code(
+    "bad-manifest",
+    "A strands_tools.json cannot be read or breaks the manifest's rules.",
+    "Correct the reported field, or generate it again with: strands plugin manifest --write",
+)
+MANIFEST_VERSION = Code(
+    "manifest-version",
+    "A manifest is written for another version of strands-cli.",
+    "Upgrade strands-cli or the distribution.",
+)
+MANIFEST_FIELD = Code("manifest-field", "A manifest has an unknown field.", "Correct or remove the field.")
+MANIFEST_UNTRUE = Code(
+    "manifest-untrue",
+    "A manifest differs from the distribution's own metadata or code.",
+    "Generate it again with: strands plugin manifest --write",
+)
 
 FILE_NAME = "strands_tools.json"
-MANIFEST_VERSION = 1
+MANIFEST_FORMAT = 1
 # The calling contract of this program; the `api` of a manifest must include it.
 CONTRACT = 1
 MAX_BYTES = 1_000_000
@@ -92,15 +109,15 @@ def parse_manifest(raw: bytes, file: str, distribution: str) -> tuple[Manifest |
     try:
         document = _load(raw)
     except _Unreadable as error:
-        return None, [Finding("bad-manifest", f"the manifest {error}", Where(file, error.line, error.column))]
+        return None, [Finding(BAD_MANIFEST, f"the manifest {error}", Where(file, error.line, error.column))]
     check = _Check(file)
     if not isinstance(document, dict):
         check.fault("", "the manifest is not a JSON object")
         return None, check.findings
     version = document.get("manifest_version")
-    if isinstance(version, int) and version > MANIFEST_VERSION:
-        message = f"the manifest has version {version}; this strands-cli reads version {MANIFEST_VERSION}"
-        return None, [Finding("manifest-version", message, Where(file, pointer="/manifest_version"))]
+    if isinstance(version, int) and version > MANIFEST_FORMAT:
+        message = f"the manifest has version {version}; this strands-cli reads version {MANIFEST_FORMAT}"
+        return None, [Finding(MANIFEST_VERSION, message, Where(file, pointer="/manifest_version"))]
     low, high = _check_top(document, distribution, check)
     tools = document.get("tools")
     for index, tool in enumerate(tools if isinstance(tools, list) else ()):
@@ -180,7 +197,7 @@ class _Check:
         self.findings: list[Finding] = []
         self.failed = False
 
-    def fault(self, pointer: str, message: str, code: str = "bad-manifest", fix: str | None = None) -> None:
+    def fault(self, pointer: str, message: str, code: Code = BAD_MANIFEST, fix: str | None = None) -> None:
         self.failed = True
         self.findings.append(Finding(code, message, Where(self.file, pointer=pointer), fix))
 
@@ -198,7 +215,7 @@ class _Check:
             if kind is None:
                 where = Where(self.file, pointer=f"{pointer}/{key}")
                 message = f"the manifest's field {key!r} is unknown"
-                self.findings.append(Finding("manifest-field", message, where, suggest(key, known), "warning"))
+                self.findings.append(Finding(MANIFEST_FIELD, message, where, suggest(key, known), "warning"))
             elif not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
                 self.fault(f"{pointer}/{key}", f"{key} must be {_type_names(kind)}, not {_type_of(value)}")
 
@@ -223,13 +240,13 @@ def _check_top(document: Mapping[str, Any], distribution: str, check: _Check) ->
     for key in ("manifest_version", "distribution", "tools"):
         if key not in document:
             check.fault("", f"the manifest has no {key!r}")
-    version = document.get("manifest_version", MANIFEST_VERSION)
+    version = document.get("manifest_version", MANIFEST_FORMAT)
     if isinstance(version, int) and version < 1:
-        check.fault("/manifest_version", f"manifest_version must be {MANIFEST_VERSION}, not {version}")
+        check.fault("/manifest_version", f"manifest_version must be {MANIFEST_FORMAT}, not {version}")
     named = document.get("distribution")
     if isinstance(named, str) and normalise(named) != distribution:
         message = f"the manifest names the distribution {named!r}, but belongs to '{distribution}'"
-        check.fault("/distribution", message, "manifest-untrue", "correct 'distribution', or reinstall the package")
+        check.fault("/distribution", message, MANIFEST_UNTRUE, "correct 'distribution', or reinstall the package")
     return _check_api(document.get("api"), check)
 
 

@@ -9,7 +9,14 @@ from collections.abc import Iterable
 from importlib.metadata import Distribution as InstalledDistribution
 from importlib.metadata import DistributionFinder, MetadataPathFinder
 
-from strands_cli.catalog.distributions import Distribution, Scan, normalise, parse_entry_points
+from strands_cli.catalog.distributions import (
+    BAD_ENTRY_POINTS,
+    UNREADABLE_DIRECTORY,
+    Distribution,
+    Scan,
+    normalise,
+    parse_entry_points,
+)
 from strands_cli.errors import Finding, Where
 
 
@@ -23,7 +30,7 @@ def scan_archive(archive: str, seen: Scan) -> None:
         found = list(MetadataPathFinder.find_distributions(DistributionFinder.Context(path=[archive])))
     except Exception as error:  # noqa: BLE001 - a damaged archive must not hide other distributions
         message = f"{archive} cannot be read ({error})"
-        seen.findings.append(Finding("unreadable-directory", message, Where(archive), severity="warning"))
+        seen.findings.append(Finding(UNREADABLE_DIRECTORY, message, Where(archive), severity="warning"))
         return
     _add_all(found, archive, seen)
 
@@ -38,7 +45,7 @@ def scan_finders(seen: Scan) -> None:
             found = list(find(DistributionFinder.Context()))
         except Exception as error:  # noqa: BLE001 - another package's finder may raise anything
             message = f"the finder {_label(finder)} cannot list distributions ({error})"
-            seen.findings.append(Finding("unreadable-directory", message, severity="warning"))
+            seen.findings.append(Finding(UNREADABLE_DIRECTORY, message, severity="warning"))
             continue
         _add_all(found, _label(finder), seen)
 
@@ -60,7 +67,7 @@ def _add_all(found: Iterable[InstalledDistribution], place: str, seen: Scan) -> 
             _add(installed, place, seen)
         except Exception as error:  # noqa: BLE001 - one damaged record must not hide the others
             message = f"a distribution in {place} cannot be read ({error})"
-            seen.findings.append(Finding("bad-entry-points", message, Where(place)))
+            seen.findings.append(Finding(BAD_ENTRY_POINTS, message, Where(place)))
 
 
 def _add(installed: InstalledDistribution, place: str, seen: Scan) -> None:

@@ -11,10 +11,37 @@ from dataclasses import replace
 from typing import Any
 
 from strands_cli.catalog.distributions import Distribution, EntryPoint, Scan
-from strands_cli.catalog.manifest import CONTRACT, FILE_NAME, MANY, MAX_BYTES, TOOL_NAME, Manifest, parse_manifest
+from strands_cli.catalog.manifest import (
+    BAD_MANIFEST,
+    CONTRACT,
+    FILE_NAME,
+    MANIFEST_UNTRUE,
+    MANIFEST_VERSION,
+    MANY,
+    MAX_BYTES,
+    TOOL_NAME,
+    Manifest,
+    parse_manifest,
+)
 from strands_cli.catalog.module_files import Package, find_package, manifest_directory, module_file, read_file
 from strands_cli.catalog.tool_record import ToolRecord, summarise
-from strands_cli.errors import Finding, Where, suggest
+from strands_cli.errors import Code, Finding, Where, suggest
+
+BAD_ENTRY_POINT = Code(
+    "bad-entry-point",
+    "An entry point's value is not 'module' or 'module:attribute'.",
+    "Report it to the distribution's author.",
+)
+BAD_TOOL_NAME = Code(
+    "bad-tool-name",
+    "A tool's name is not lower-case letters, digits and '_' (at most 64, a letter first).",
+    "Rename the entry point.",
+)
+MISSING_MODULE = Code(
+    "missing-module",
+    "An entry point names a module that does not exist.",
+    "Reinstall the distribution, or correct the entry point.",
+)
 
 _VALUE = re.compile(r"([\w.]+)\s*(?::\s*([\w.]+)\s*)?(?:\[.*\]\s*)?")
 
@@ -49,7 +76,7 @@ class _Builder:
             message = f"the entry point '{entry_point.name}' of '{self.distribution.name}' is not 'module:attribute'"
             bare = self._bare(entry_point.name, entry, module, attribute)
             return self._broken(
-                bare, "bad-entry-point", f"{message}: {entry_point.value[:80]!r}", self._line(entry_point)
+                bare, BAD_ENTRY_POINT, f"{message}: {entry_point.value[:80]!r}", self._line(entry_point)
             )
         self.declared |= {(entry, entry_point.name), (entry, None)}
         package = find_package(module.partition(".")[0], self.seen.listings, self.distribution.directory)
@@ -69,7 +96,7 @@ class _Builder:
                 if manifest and identity not in self.declared:
                     message = f"no entry point declares the manifest's tool '{tool['name']}' ({tool['entry']})"
                     where = Where(manifest.file, pointer=f"/tools/{index}/entry")
-                    self.seen.findings.append(Finding("manifest-untrue", message, where))
+                    self.seen.findings.append(Finding(MANIFEST_UNTRUE, message, where))
 
     def _line(self, entry_point: EntryPoint) -> Where:
         return Where(os.path.join(self.distribution.record, "entry_points.txt"), entry_point.line)
@@ -90,7 +117,7 @@ class _Builder:
             location=location,
         )
 
-    def _broken(self, record: ToolRecord, code: str, message: str, where: Where, fix: str | None = None) -> ToolRecord:
+    def _broken(self, record: ToolRecord, code: Code, message: str, where: Where, fix: str | None = None) -> ToolRecord:
         self.seen.findings.append(Finding(code, message, where, fix))
         return replace(record, status="broken", reason=message)
 
@@ -98,16 +125,16 @@ class _Builder:
         proper = re.sub(r"[^a-z0-9_]+", "_", record.name.lower()).strip("_")
         fix = f"rename it, for example to '{proper}'" if TOOL_NAME.fullmatch(proper) else None
         message = f"'{record.name}' of '{record.distribution}' is not a tool name (lower-case letters, digits and '_')"
-        return self._broken(record, "bad-tool-name", message, where, fix)
+        return self._broken(record, BAD_TOOL_NAME, message, where, fix)
 
     def _moduleless(self, record: ToolRecord, where: Where) -> ToolRecord:
         message = f"the tool '{record.name}' of '{record.distribution}' names the module '{record.module}', which "
         top = record.module.partition(".")[0]
         if os.path.exists(top) or os.path.exists(f"{top}.py"):
             message += "is only in the current directory, which is never searched"
-            return self._broken(record, "missing-module", message, where, "run from another directory")
+            return self._broken(record, MISSING_MODULE, message, where, "run from another directory")
         fix = f"reinstall it: pip install --force-reinstall {record.distribution}"
-        return self._broken(record, "missing-module", message + "does not exist", where, fix)
+        return self._broken(record, MISSING_MODULE, message + "does not exist", where, fix)
 
     def _has_module(self, package: Package, module: str) -> bool:
         # A namespace package is a folder without a file.
@@ -142,7 +169,7 @@ class _Builder:
             raw = read_file(file, MAX_BYTES)
         except OSError as error:
             message = f"the manifest cannot be read ({error.strerror})"
-            self.seen.findings.append(Finding("bad-manifest", message, Where(file)))
+            self.seen.findings.append(Finding(BAD_MANIFEST, message, Where(file)))
             return None, message
         if raw is None:
             return None, None
@@ -153,7 +180,7 @@ class _Builder:
 
     def _other_contract(self, record: ToolRecord, manifest: Manifest) -> ToolRecord:
         message = f"'{record.distribution}' has calling contract {manifest.contracts}, this strands-cli {CONTRACT}"
-        finding = Finding("manifest-version", message, Where(manifest.file, pointer="/api"))
+        finding = Finding(MANIFEST_VERSION, message, Where(manifest.file, pointer="/api"))
         if finding not in self.seen.findings:
             self.seen.findings.append(finding)
         lacking = _lacking(record, [f"a strands-cli with calling contract {manifest.contracts}"])
@@ -163,10 +190,10 @@ class _Builder:
         where = Where(manifest.file, pointer="/tools")
         if renamed:
             message = f"the manifest gives the entry of '{record.name}' another name"
-            return self._broken(record, "manifest-untrue", message, where)
+            return self._broken(record, MANIFEST_UNTRUE, message, where)
         message = f"the manifest does not describe '{record.name}' ({record.entry})"
         fix = suggest(record.entry, [tool["entry"] for tool in manifest.tools])
-        self.seen.findings.append(Finding("manifest-untrue", message, where, fix, severity="warning"))
+        self.seen.findings.append(Finding(MANIFEST_UNTRUE, message, where, fix, severity="warning"))
         return _from_source(record, package, self.seen)
 
     def _required(self, record: ToolRecord) -> ToolRecord:

@@ -8,10 +8,34 @@ from typing import Protocol
 from strands_cli.catalog.distributions import Scan, normalise
 from strands_cli.catalog.module_files import Package, find_package, module_file
 from strands_cli.catalog.source_reader import SourceError
-from strands_cli.catalog.tool_record import ToolRecord
-from strands_cli.errors import Finding, InvalidInput, NotEquipped, did_you_mean, suggest
+from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
+from strands_cli.errors import Code, Finding, InvalidInput, NotEquipped, did_you_mean, suggest
 from strands_cli.toolref import LEGACY_PACKAGE, ToolRef, ToolRefError
 from strands_cli.versions import satisfies
+
+BAD_TOOL_REF = Code(
+    "bad-tool-ref", "A text does not have a form of a tool reference.", "Write it in one of the documented forms."
+)
+TOOL_VERSION = Code(
+    "tool-version",
+    "The installed distribution's version does not satisfy the reference's specifier.",
+    "Install a version that does, or change the specifier.",
+)
+TOOL_BROKEN = Code("tool-broken", "A tool is installed but cannot be used as it is.", "Correct the reported cause.", 18)
+TOOL_UNMET = Code(
+    "tool-unmet",
+    "A tool requires something that this machine does not have.",
+    "Provide the reported requirement, or use another tool.",
+    18,
+)
+NOT_IN_CATALOG = Code(
+    "not-in-catalog", "A reference of this form does not name an installed tool.", "Use a form such as native:NAME."
+)
+UNKNOWN_TOOL = Code(
+    "unknown-tool",
+    "A tool name that neither the workflow nor an installed distribution provides.",
+    "Correct the name, or install the distribution that provides it.",
+)
 
 LEGACY_DISTRIBUTION = "strands-agents-tools"
 CONVENTION = "strands-tool-"
@@ -23,7 +47,7 @@ _ELSEWHERE = {
     "custom": "custom Python, which the allowlist decides on",
 }
 _PREFIXES = ("native", "mcp", "agent", "workflow")
-_NOT_EQUIPPED = frozenset({"tool-broken", "tool-unmet"})
+_NOT_EQUIPPED = frozenset({TOOL_BROKEN, TOOL_UNMET})
 
 
 class Installed(Protocol):
@@ -65,7 +89,7 @@ def lookup(catalog: Installed, ref: ToolRef | str) -> ToolRecord | Finding:
         try:
             ref = ToolRef.parse(ref)
         except ToolRefError as error:
-            return Finding("bad-tool-ref", str(error))
+            return Finding(BAD_TOOL_REF, str(error))
     if ref.kind in _ELSEWHERE:
         return _elsewhere(catalog, ref)
     claimants = catalog.by_name.get(ref.name, [])
@@ -83,10 +107,10 @@ def lookup(catalog: Installed, ref: ToolRef | str) -> ToolRecord | Finding:
 
 def _checked(ref: ToolRef, record: ToolRecord) -> ToolRecord | Finding:
     if record.status == "broken":
-        return Finding("tool-broken", f"'{ref}' is installed but cannot be used: {record.reason}")
+        return Finding(TOOL_BROKEN, f"'{ref}' is installed but cannot be used: {record.reason}")
     if ref.specifier and not _in_version(record.version, ref.specifier):
         message = f"'{ref}' asks for {ref.specifier}, but {record.distribution} {record.version or '?'} is installed"
-        return Finding("tool-version", message, None, f"pip install '{record.distribution}{ref.specifier}'")
+        return Finding(TOOL_VERSION, message, None, f"pip install '{record.distribution}{ref.specifier}'")
     if ref.member:
         return _member(ref, record)
     return _met(ref, record)
@@ -95,7 +119,7 @@ def _checked(ref: ToolRef, record: ToolRecord) -> ToolRecord | Finding:
 def _met(ref: ToolRef, record: ToolRecord) -> ToolRecord | Finding:
     # Not the status: that is `conflict` also where the reference names the distribution and something is missing.
     if record.missing:
-        return Finding("tool-unmet", f"'{ref}' cannot work on this machine: it needs {'; '.join(record.missing)}")
+        return Finding(TOOL_UNMET, f"'{ref}' cannot work on this machine: it needs {'; '.join(record.missing)}")
     return record
 
 
@@ -114,21 +138,21 @@ def _member(ref: ToolRef, record: ToolRecord) -> ToolRecord | Finding:
         met = _met(ref, record)
         return found if isinstance(met, ToolRecord) else met
     if not record.members:
-        return Finding("unknown-tool", f"'{ref}' names a member of '{record.name}', which is a single tool")
+        return Finding(UNKNOWN_TOOL, f"'{ref}' names a member of '{record.name}', which is a single tool")
     names = [member.name for member in record.members]
     fix = suggest(ref.member or "", names, _its_tools(names), form=f"'native:{record.name}.{{}}'")
-    return Finding("unknown-tool", f"'{ref}' names a tool that '{record.name}' does not have", None, fix)
+    return Finding(UNKNOWN_TOOL, f"'{ref}' names a tool that '{record.name}' does not have", None, fix)
 
 
 def _ambiguous(ref: ToolRef, claimants: list[ToolRecord]) -> Finding:
     owners = list(dict.fromkeys(record.distribution for record in claimants))
     if len(owners) == 1:
         entries = ", ".join(record.entry for record in claimants)
-        return Finding("tool-conflict", f"'{owners[0]}' declares '{ref.name}' more than once ({entries})")
+        return Finding(TOOL_CONFLICT, f"'{owners[0]}' declares '{ref.name}' more than once ({entries})")
     tail = f".{ref.member}" if ref.member else ""
     choices = " or ".join(f"'native:{owner}/{ref.name}{tail}'" for owner in owners)
     message = f"'{ref}' is provided by {' and '.join(owners)}"
-    return Finding("tool-conflict", message, None, f"write one of them: {choices}")
+    return Finding(TOOL_CONFLICT, message, None, f"write one of them: {choices}")
 
 
 def _unknown(catalog: Installed, ref: ToolRef) -> Finding:
@@ -136,12 +160,12 @@ def _unknown(catalog: Installed, ref: ToolRef) -> Finding:
     if owner:
         message = f"'{ref}' names a tool that '{owner}' does not provide"
         if owner not in catalog.seen.records:
-            return Finding("unknown-tool", f"{message}: it is not installed", None, f"pip install {owner}")
+            return Finding(UNKNOWN_TOOL, f"{message}: it is not installed", None, f"pip install {owner}")
         names = [record.name for record in catalog.tools if record.distribution == owner]
         fix = suggest(ref.name, names, _its_tools(names), form=f"'native:{owner}/{{}}'")
-        return Finding("unknown-tool", message, None, fix)
+        return Finding(UNKNOWN_TOOL, message, None, fix)
     message = f"'{ref}' names a tool that no installed distribution provides"
-    return Finding("unknown-tool", message, None, _suggestion(catalog, ref))
+    return Finding(UNKNOWN_TOOL, message, None, _suggestion(catalog, ref))
 
 
 def _its_tools(names: list[str]) -> str | None:
@@ -176,7 +200,7 @@ def _elsewhere(catalog: Installed, ref: ToolRef) -> Finding:
             fix = f"did you mean 'native:{head}.{tail}'?"
         elif prefix and ":" in str(ref):
             fix = f"did you mean '{prefix}:{tail}'?"
-    return Finding("not-in-catalog", message, None, fix)
+    return Finding(NOT_IN_CATALOG, message, None, fix)
 
 
 def _legacy(catalog: Installed, ref: ToolRef) -> ToolRecord | Finding:
@@ -185,11 +209,11 @@ def _legacy(catalog: Installed, ref: ToolRef) -> ToolRecord | Finding:
     if not copies:
         message = f"'{ref}' names a tool of {LEGACY_DISTRIBUTION}, which is not installed, and the catalog has none"
         fix = f"pip install {CONVENTION}{ref.name.replace('_', '-')}, or pip install {LEGACY_DISTRIBUTION}"
-        return Finding("unknown-tool", message, None, fix)
+        return Finding(UNKNOWN_TOOL, message, None, fix)
     package = find_package(LEGACY_PACKAGE, catalog.seen.listings, copies[0][0])
     module = ref.module or LEGACY_PACKAGE
     if package is None or module_file(package, module) is None:
-        return Finding("unknown-tool", f"'{ref}' names a module that {LEGACY_DISTRIBUTION} does not have")
+        return Finding(UNKNOWN_TOOL, f"'{ref}' names a module that {LEGACY_DISTRIBUTION} does not have")
     bare = ToolRecord(
         name=ref.name,
         distribution=LEGACY_DISTRIBUTION,
@@ -215,5 +239,5 @@ def _described_legacy(ref: ToolRef, bare: ToolRecord, package: Package) -> ToolR
             if found.name == ref.name:
                 return filled(record, found)
     except SourceError as error:
-        return Finding("tool-broken", f"'{ref}' is installed but cannot be used: {error}")
+        return Finding(TOOL_BROKEN, f"'{ref}' is installed but cannot be used: {error}")
     return filled(named, found)

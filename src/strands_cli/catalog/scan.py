@@ -11,6 +11,7 @@ from contextlib import suppress
 from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
 
 from strands_cli.catalog.distributions import (
+    UNREADABLE_DIRECTORY,
     Distribution,
     Scan,
     normalise,
@@ -18,7 +19,13 @@ from strands_cli.catalog.distributions import (
     read_header,
     record_version,
 )
-from strands_cli.errors import Finding, Where
+from strands_cli.errors import Code, Finding, Where
+
+DUPLICATE_DISTRIBUTION = Code(
+    "duplicate-distribution",
+    "One directory contains two versions of a distribution; which one is used is undefined.",
+    "Uninstall every version, then install one.",
+)
 
 _OWN = (BuiltinImporter, FrozenImporter, PathFinder)
 
@@ -91,7 +98,7 @@ def _scan_entry(directory: str, seen: Scan) -> None:
         return
     except OSError as error:
         message = f"{directory} cannot be read ({error.strerror})"
-        seen.findings.append(Finding("unreadable-directory", message, Where(directory), severity="warning"))
+        seen.findings.append(Finding(UNREADABLE_DIRECTORY, message, Where(directory), severity="warning"))
         return
     seen.listings[directory] = frozenset(names)
     here: dict[str, str] = {}
@@ -132,4 +139,4 @@ def _record_name(directory: str, child: str, record: str) -> str | None:
 def _duplicate(name: str, first: str, second: str) -> Finding:
     message = f"'{name}' is installed twice in one directory; {os.path.basename(first)} is used"
     fix = f"uninstall every version of {name}, then install one"
-    return Finding("duplicate-distribution", message, Where(second), fix)
+    return Finding(DUPLICATE_DISTRIBUTION, message, Where(second), fix)

@@ -6,6 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from strands_cli.errors import Code
+
+TOOL_CONFLICT = Code(
+    "tool-conflict",
+    "Two distributions provide a tool with this name.",
+    "Qualify it: native:DISTRIBUTION/NAME, or uninstall one of them.",
+)
+
 ToolStatus = Literal["available", "unknown", "unmet", "conflict", "broken"]
 
 

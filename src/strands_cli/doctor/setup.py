@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from strands_cli.catalog import Catalog, ToolRecord
+from strands_cli.catalog import TOOL_CONFLICT, Catalog, ToolRecord
 from strands_cli.config import Settings
 from strands_cli.errors import Finding, StrandsCliError
 from strands_cli.hooks import Check
 from strands_cli.policy import Rule
-from strands_cli.providers import PROVIDERS, ModelSettings, Provider, check_extra, check_provider, has_key
+from strands_cli.provider_checks import MISSING_API_KEY, check_extra, check_provider
+from strands_cli.provider_table import PROVIDERS, Provider
+from strands_cli.providers import ModelSettings, has_key
 
 _MOST_DIFFERENCES = 5
 
@@ -43,7 +45,7 @@ def _check_provider(provider: Provider, environ: Mapping[str, str]) -> Check:
     if not provider.keys and not provider.aws:
         return _ok(provider, "client installed; it needs no key")
     found = check_provider(ModelSettings(provider.name), environ)
-    lacking = [finding for finding in found if finding.code == "missing-api-key"]
+    lacking = [finding for finding in found if finding.code == MISSING_API_KEY]
     if not lacking:
         return _ok(provider, "client installed, key set: ready")
     return _ok(provider, f"client installed, no key ({' or '.join(provider.keys) or 'AWS credentials'})")
@@ -67,7 +69,7 @@ def check_tools(catalog: Catalog) -> Iterator[Check]:
         yield Check("tools", "warning", "no tool is installed", "pip install 'strands-cli[tools]'")
     reasons = {record.reason for record in bad}
     for finding in catalog.findings:
-        if finding.code not in ("tool-conflict",) and finding.message not in reasons:
+        if finding.code not in (TOOL_CONFLICT,) and finding.message not in reasons:
             yield _found("tools", finding)
 
 

@@ -1,4 +1,5 @@
 from strands_cli.catalog.tool_record import ToolRecord as ToolRecord
+from strands_cli.hooks.hook_plugins import HOOK_MISSING as HOOK_MISSING
 from strands_cli.hooks.hook_plugins import import_named as import_named
 from strands_cli.hooks.hook_plugins import open_hooks as open_hooks
 from strands_cli.hooks.hook_values import Check as Check
@@ -8,6 +9,7 @@ from strands_cli.hooks.hook_values import ToolCall as ToolCall
 from strands_cli.hooks.hook_values import Wrapper as Wrapper
 from strands_cli.hooks.hookspecs import GROUP as GROUP
 from strands_cli.hooks.hookspecs import hookimpl as hookimpl
+from strands_cli.hooks.manager import HOOK_FAILED as HOOK_FAILED
 from strands_cli.hooks.manager import Hooks as Hooks
 from strands_cli.lazy_face import lazy_face as lazy_face
 from strands_cli.policy import Decision as Decision

@@ -11,9 +11,16 @@ from typing import Any
 import pluggy
 
 from strands_cli.catalog import EntryPoint, Scan, normalise, read_entry_points, scan_installed, search_path
-from strands_cli.errors import Finding, did_you_mean
+from strands_cli.errors import Code, Finding, did_you_mean
 from strands_cli.hooks import hookspecs as specs
-from strands_cli.hooks.manager import Hooks, Tell
+from strands_cli.hooks.manager import HOOK_FAILED, Hooks, Tell
+
+HOOK_MISSING = Code(
+    "hook-missing",
+    "A policy file enables a hook plugin that is not installed, or that declares no hooks.",
+    "Install it, or remove it from `hooks:`; until then nothing runs.",
+    21,
+)
 
 
 def open_hooks(
@@ -54,11 +61,11 @@ def _register(manager: pluggy.PluginManager, name: str, seen: Scan) -> list[Find
     if not copies:
         guess = did_you_mean(name, seen.records)
         fix = f"did you mean '{guess}'? Otherwise: pip install {name}" if guess else f"pip install {name}"
-        return [Finding("hook-missing", f"the hook plugin '{name}' is switched on and not installed", None, fix)]
+        return [Finding(HOOK_MISSING, f"the hook plugin '{name}' is switched on and not installed", None, fix)]
     points = read_entry_points(copies[0][1], name, seen, specs.GROUP)
     if not points:
         message = f"'{name}' is switched on as a hook plugin and declares none (entry-point group {specs.GROUP})"
-        return [Finding("hook-missing", message, None, "take it out of `hooks:`, or ask its author")]
+        return [Finding(HOOK_MISSING, message, None, "take it out of `hooks:`, or ask its author")]
     return [finding for point in points for finding in _register_one(manager, name, point, len(points) > 1)]
 
 
@@ -74,7 +81,7 @@ def _register_one(
         raise
     except BaseException as error:  # noqa: BLE001 - a plugin may raise anything when it is imported
         message = f"the hook plugin '{name}' ({point.value}) cannot be used: {type(error).__name__}: {error}"
-        return [Finding("hook-failed", message, None, fix)]
+        return [Finding(HOOK_FAILED, message, None, fix)]
     return []
 
 

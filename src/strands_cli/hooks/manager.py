@@ -10,9 +10,16 @@ from typing import Any
 import pluggy
 
 from strands_cli.catalog import Catalog, Scan, ToolRecord, find_package, join_records, normalise, scan_tools
-from strands_cli.errors import Denied, Finding, Raised
+from strands_cli.errors import Code, Denied, Finding, Raised
 from strands_cli.hooks.hook_values import Check, HookContext, ToolCall, Wrapper
 from strands_cli.policy import Decision, decide, strongest
+
+HOOK_FAILED = Code(
+    "hook-failed",
+    "A hook plugin cannot be used, or returns a value that its hook does not allow.",
+    "Upgrade it, or remove it from `hooks:` of the policy file.",
+    21,
+)
 
 Tell = Callable[[str], None]
 
@@ -166,7 +173,7 @@ def _records(plugin: str, given: Any, seen: Scan) -> list[ToolRecord]:
     if records is None:
         problem = given if isinstance(given, Raised) else f"it gave {type(given).__name__}, not tool records"
         message = f"the hook plugin {plugin} registers no tools: {problem}"
-        seen.findings.append(Finding("hook-failed", message, None, f"upgrade {plugin}"))
+        seen.findings.append(Finding(HOOK_FAILED, message, None, f"upgrade {plugin}"))
         return []
     found = []
     for record in records:
@@ -175,9 +182,7 @@ def _records(plugin: str, given: Any, seen: Scan) -> list[ToolRecord]:
             found.append(_attributed(record, plugin, name, seen))
         else:
             message = f"the hook plugin {plugin} registers '{record.name}' of '{record.distribution}', "
-            seen.findings.append(
-                Finding("hook-failed", message + "which is not installed", None, f"pip install {name}")
-            )
+            seen.findings.append(Finding(HOOK_FAILED, message + "which is not installed", None, f"pip install {name}"))
     return found
 
 

@@ -8,7 +8,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from strands_cli.catalog import UNREADABLE
+from strands_cli.errors import Code
 from strands_cli.lock.lock_model import Lock, LockedDistribution, LockedModule, LockedServer, LockedTool
+
+LOCK_CHANGED = Code(
+    "lock-changed",
+    "An installed distribution differs from the lock: its version, its files or the definition of a tool.",
+    "Read the change, then accept it with: strands lock --update NAME",
+    21,
+)
+LOCK_UNLISTED = Code(
+    "lock-unlisted",
+    "A tool is used, or comes with a used distribution, that the lock does not list.",
+    "Read its definition, then accept it with: strands lock --update NAME",
+    21,
+)
 
 _SHOWN, _BEFORE, _NAMES = 70, 20, 5
 
@@ -34,6 +48,11 @@ class Difference:
     field: str | None = None
     old: Any = None
     new: Any = None
+
+    @property
+    def code(self) -> Code:
+        """The code of the finding that reports the difference."""
+        return LOCK_UNLISTED if self.unlisted else LOCK_CHANGED
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON shape of `strands lock --json`."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.catalog import read_start
-from strands_cli.errors import Denied, Finding, Where
+from strands_cli.errors import Code, Denied, Finding, Where
 from strands_cli.lock.lock_model import (
     FILE_NAME,
     VERSION,
@@ -17,6 +17,13 @@ from strands_cli.lock.lock_model import (
     LockedModule,
     LockedServer,
     LockedTool,
+)
+
+LOCK_BROKEN = Code(
+    "lock-broken",
+    "A strands.lock cannot be read, or was changed by hand; nothing runs.",
+    "Restore it from version control, or write a new one with: strands lock",
+    21,
 )
 
 MAX_BYTES = 10 * 1024 * 1024
@@ -174,4 +181,4 @@ def _line_of_marker(raw: bytes) -> int | None:
 
 def _broken(file: Path, reason: str, line: int | None = None) -> Denied:
     message = f"{FILE_NAME} cannot be trusted: {reason}"
-    return Denied(message, findings=[Finding("lock-broken", message, Where(str(file), line), RESTORE)])
+    return Denied(message, findings=[Finding(LOCK_BROKEN, message, Where(str(file), line), RESTORE)])

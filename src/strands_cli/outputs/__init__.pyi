@@ -1,3 +1,4 @@
+from strands_cli.outputs.artifacts import ARTIFACT_EXISTS as ARTIFACT_EXISTS
 from strands_cli.outputs.artifacts import ArtifactWriter as ArtifactWriter
 from strands_cli.outputs.artifacts import collision as collision
 from strands_cli.outputs.artifacts import obstacle as obstacle

@@ -9,7 +9,17 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from strands_cli.errors import ArtifactError, Finding
+from strands_cli.errors import ArtifactError, Code, Finding
+
+ARTIFACT_EXISTS = Code(
+    "artifact-exists",
+    "An output file of the run already exists; only --force overwrites it.",
+    "Pass --force to overwrite it, or --out DIR to write elsewhere.",
+    12,
+)
+ARTIFACT_TWICE = Code(
+    "artifact-twice", "Two artifacts of one run have the same path.", "Give each artifact its own path.", 12
+)
 
 
 def place_artifact(out_dir: Path, path: str) -> Path:
@@ -54,13 +64,13 @@ def collision(target: Path, earlier: Iterable[Path], *, force: bool, text: str |
     """
     for other in earlier:
         if target == other:
-            return Finding("artifact-twice", f"two artifacts have the path {target}", fix="give each its own path")
+            return Finding(ARTIFACT_TWICE, f"two artifacts have the path {target}", fix="give each its own path")
         if target in other.parents or other in target.parents:
             message = f"the artifacts {other} and {target} need one name for a file and a directory"
-            return Finding("artifact-twice", message, fix="give each its own path")
+            return Finding(ARTIFACT_TWICE, message, fix="give each its own path")
     if not force and (target.exists() or target.is_symlink()) and not _holds(target, text):
         fix = "pass --force to overwrite it, or --out DIR to write elsewhere"
-        return Finding("artifact-exists", f"the artifact {target} exists already", fix=fix)
+        return Finding(ARTIFACT_EXISTS, f"the artifact {target} exists already", fix=fix)
     return None
 
 

@@ -19,6 +19,7 @@ from strands_cli.planning.hook_selection import require_hooks as require_hooks
 from strands_cli.planning.installation import Installation as Installation
 from strands_cli.planning.installation import read_installation as read_installation
 from strands_cli.planning.installation import without_policy as without_policy
+from strands_cli.planning.lock_check import LOCK_MISSING as LOCK_MISSING
 from strands_cli.planning.lock_check import lock_of as lock_of
 from strands_cli.planning.lock_check import require_locked as require_locked
 from strands_cli.planning.lock_check import servers_in as servers_in
@@ -35,6 +36,7 @@ from strands_cli.planning.plan import Skills as Skills
 from strands_cli.planning.plan import WorkflowAsTool as WorkflowAsTool
 from strands_cli.planning.plan import WorkflowTool as WorkflowTool
 from strands_cli.planning.plan import tools_in_step as tools_in_step
+from strands_cli.planning.plan_builder import MISSING_MOUNT as MISSING_MOUNT
 from strands_cli.planning.plan_builder import build_plan as build_plan
 from strands_cli.planning.plan_builder import folder_of as folder_of
 from strands_cli.planning.plan_builder import require_runnable as require_runnable
@@ -51,11 +53,13 @@ from strands_cli.planning.policy_explanation import explain_policy as explain_po
 from strands_cli.planning.policy_files import load_policy as load_policy
 from strands_cli.planning.policy_files import policy_places as policy_places
 from strands_cli.planning.policy_requests import request_of as request_of
+from strands_cli.planning.run_inputs import BAD_INPUT as BAD_INPUT
 from strands_cli.planning.run_inputs import resolve_inputs as resolve_inputs
 from strands_cli.planning.run_request import RunRequest as RunRequest
 from strands_cli.planning.run_request import converted as converted
 from strands_cli.planning.run_request import default_of as default_of
 from strands_cli.planning.run_request import options as options
+from strands_cli.planning.secret_values import MISSING_SECRET as MISSING_SECRET
 from strands_cli.planning.secret_values import read_secrets as read_secrets
 from strands_cli.planning.secret_values import require_unwritten as require_unwritten
 from strands_cli.planning.secret_values import secrets_declared as secrets_declared

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from strands_cli.catalog import Catalog
 from strands_cli.errors import Denied, Finding, has_errors
-from strands_cli.hooks import Hooks, open_hooks
+from strands_cli.hooks import HOOK_FAILED, HOOK_MISSING, Hooks, open_hooks
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy import Policy, SwitchedOn
 
-_CODES = ("hook-missing", "hook-failed")
+_CODES = (HOOK_MISSING, HOOK_FAILED)
 
 
 def hooks_in_force(policy: Policy, options: RunRequest) -> Hooks:

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from strands_cli.errors import Finding
+from strands_cli.errors import Code, Finding
 from strands_cli.planning.plan import Plan, PlannedTool, tools_in_step
 from strands_cli.planning.tool_config import EVERY, HOSTS, listed
 from strands_cli.planning.workflow_tools import with_parts
 from strands_cli.workflow import AgentStep, Document, escape
+
+RISKY_COMBINATION = Code(
+    "risky-combination",
+    "One agent reads untrusted text, reads private data and can send data out: the text may make it do so.",
+    "Give the tasks to two agents, or name the hosts that a tool may reach: docs/explanation/security-model.md.",
+)
 
 STRANGERS, PRIVATE, OUT = "reads what strangers write", "reads private data", "can send it away"
 LEGS = (STRANGERS, PRIVATE, OUT)
@@ -35,7 +41,7 @@ def _check(tools: Iterable[PlannedTool], who: str, pointer: str, document: Docum
         return
     legs = "; ".join(f"{leg} ({', '.join(names)})" for leg, names in found.items())
     fix = f"give the tasks to two agents, or name the hosts that the tools may reach: config: {{{HOSTS}: [...]}}"
-    yield Finding("risky-combination", f"{who} {legs}", document.where(pointer), fix, "warning")
+    yield Finding(RISKY_COMBINATION, f"{who} {legs}", document.where(pointer), fix, "warning")
 
 
 def combination_of(tools: Iterable[PlannedTool]) -> dict[str, list[str]]:

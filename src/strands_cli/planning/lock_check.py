@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from strands_cli.canonical_json import canonical_json
-from strands_cli.catalog import Catalog, ToolRecord, required_distributions
-from strands_cli.errors import Denied, Finding, Where
+from strands_cli.catalog import UNKNOWN_TOOL, Catalog, ToolRecord, required_distributions
+from strands_cli.errors import Code, Denied, Finding, Where
 from strands_cli.planning.plan import Plan, PlannedTool
 from strands_cli.planning.planned_tool import InstalledTool, McpTool, PythonTool, reached_by
 from strands_cli.planning.workflow_tools import all_workflows_in, with_parts
@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     from strands_cli.lock import Difference, Lock, LockedDistribution, LockedModule, LockedServer
     from strands_cli.toolref import ToolRef
     from strands_cli.workflow import McpServer
+
+LOCK_MISSING = Code(
+    "lock-missing",
+    "A lock is required (`--locked`, or `locked: true` of a policy file) and does not exist.",
+    "Read what the workflow uses, then create the lock with: strands lock",
+    21,
+)
 
 AFTER_READING = "after you have read the change"
 
@@ -61,7 +68,7 @@ def with_lock(plan: Plan, catalog: Catalog, required_by: str | None = None) -> P
     """
     used = used_by(with_parts(plan.called()), python_path_of(plan))
     findings, locked = check_used(used, plan.base_dir, catalog, required_by, _spec_word(plan))
-    if any(finding.code == "unknown-tool" for finding in plan.findings):
+    if any(finding.code == UNKNOWN_TOOL for finding in plan.findings):
         findings += _uninstalled(plan.base_dir, catalog, known=findings)
     servers = servers_in(with_parts(plan.called()))
     pinned: dict[str, LockedServer] = {}
@@ -178,9 +185,8 @@ def _unknown(name: str, used: Used, lock: Lock) -> Difference:
 def _finding(difference: Difference, folder: Path, spec: str) -> Finding:
     from strands_cli.lock import lock_file
 
-    code = "lock-unlisted" if difference.unlisted else "lock-changed"
     fix = f"{AFTER_READING}: strands lock {spec}--update {difference.owner}"
-    return Finding(code, difference.message, _where(lock_file(folder), difference.owner), fix)
+    return Finding(difference.code, difference.message, _where(lock_file(folder), difference.owner), fix)
 
 
 def _where(file: Path, owner: str) -> Where:
@@ -196,21 +202,21 @@ def _missing(folder: Path, required_by: str | None, spec: str) -> Finding:
     file = lock_file(folder)
     message = f"there is no {file.name} in {folder}, which {required_by} asks for"
     fix = f"read what the workflow uses (strands plan), then: strands lock {spec}".rstrip()
-    return Finding("lock-missing", message, Where(str(file)), fix)
+    return Finding(LOCK_MISSING, message, Where(str(file)), fix)
 
 
 def _uninstalled(folder: Path, catalog: Catalog, known: Sequence[Finding]) -> list[Finding]:
     """Return the locked distributions that are not installed: the unknown tool may be of one of them."""
-    from strands_cli.lock import lock_file, read_lock
+    from strands_cli.lock import LOCK_BROKEN, LOCK_CHANGED, lock_file, read_lock
 
     file = lock_file(folder)
-    if any(finding.code == "lock-broken" for finding in known):
+    if any(finding.code == LOCK_BROKEN for finding in known):
         return []
     lock = read_lock(file)
     gone = [one for one in (lock.distributions.values() if lock else ()) if one.name not in catalog.seen.records]
     return [
         Finding(
-            "lock-changed",
+            LOCK_CHANGED,
             f"{one.name} {one.version or ''} is in the lock and is not installed",
             _where(file, one.name),
             f"pip install '{one.name}=={one.version}'" if one.version else None,

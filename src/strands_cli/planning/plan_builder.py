@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.canonical_json import digest_of
-from strands_cli.codes import CODES
 from strands_cli.errors import (
     ArtifactError,
+    Code,
     Denied,
     Finding,
     InvalidInput,
@@ -37,13 +37,16 @@ from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, S
 from strands_cli.planning.planned_steps import bounds_of, planned_steps
 from strands_cli.planning.resolve import ResolveContext, Surroundings, ToolResolver, skill_files
 from strands_cli.planning.rules_in_force import check_patterns, check_rules, rules_of
-from strands_cli.planning.run_inputs import resolve_inputs
+from strands_cli.planning.run_inputs import MISSING_INPUT, resolve_inputs
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.secret_values import check_asked_for, check_secrets
 from strands_cli.planning.telemetry_destination import check_telemetry
 from strands_cli.planning.workflow_tools import definitions_in, with_parts, workflows_in
-from strands_cli.providers import PROVIDERS, ModelSettings, check_provider, merge_settings
+from strands_cli.provider_checks import check_provider
+from strands_cli.provider_table import PROVIDERS
+from strands_cli.providers import ModelSettings, merge_settings
 from strands_cli.workflow import (
+    NO_EFFECT,
     NO_SNAPSHOT,
     AgentSpec,
     AgentStep,
@@ -57,6 +60,13 @@ from strands_cli.workflow import (
 
 if TYPE_CHECKING:
     from strands_cli.hooks import Hooks
+
+MISSING_MOUNT = Code(
+    "missing-mount",
+    "A directory that `env.mounts` names does not exist.",
+    "Create the directory, or correct the path.",
+    18,
+)
 
 _ERRORS: dict[int, type[StrandsCliError]] = {
     3: InvalidInput,
@@ -94,7 +104,7 @@ def build_plan(
     context = ResolveContext(spec, document, machine.catalog, rules, machine.settings, hooks, around)
     resolver = ToolResolver(context, _planned_agent, _planned_workflow, request.tools)
     inputs, findings = resolve_inputs(spec.inputs, request.variables, request.values, document)
-    findings = [found for found in findings if not (around.is_tool and found.code == "missing-input")]
+    findings = [found for found in findings if not (around.is_tool and found.code == MISSING_INPUT)]
     agents = resolver.composed.agents()
     overrides, call_tools = _step_tools(spec, resolver)
     plan = Plan(
@@ -168,7 +178,7 @@ def _check_plan(
     elif spec.outputs.artifacts:
         message = f"{document.file} is called as a tool, and then writes no artifacts"
         fix = "write them by the workflow that calls it"
-        yield Finding("no-effect", message, document.where("/outputs/artifacts", key=True), fix, "warning")
+        yield Finding(NO_EFFECT, message, document.where("/outputs/artifacts", key=True), fix, "warning")
 
 
 def folder_of(document: Document) -> Path:
@@ -185,7 +195,7 @@ def require_runnable(plan: Plan) -> None:
     """
     if not has_errors(plan.findings):
         return
-    codes = {CODES[finding.code].exit_code for finding in plan.findings if finding.severity == "error"}
+    codes = {finding.code.exit_code for finding in plan.findings if finding.severity == "error"}
     kind = next((error for code, error in _ERRORS.items() if code in codes), InvalidInput)
     count = sum(finding.severity == "error" for finding in plan.findings)
     noun = "problem" if count == 1 else "problems"
@@ -302,7 +312,7 @@ def check_mounts(spec: WorkflowSpec, document: Document, base_dir: Path) -> list
     """Return a finding for each mount that is not a directory on this machine."""
     return [
         Finding(
-            "missing-mount",
+            MISSING_MOUNT,
             f"the mount '{name}' is not a directory: {base_dir / path}",
             document.where(f"/env/mounts/{escape(name)}"),
             "make the directory, or correct the path",

@@ -8,8 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from strands_cli.config import PROJECT_POLICY, Settings
-from strands_cli.errors import Denied, Finding, StrandsCliError, Where
+from strands_cli.errors import Code, Denied, Finding, StrandsCliError, Where
 from strands_cli.policy import Level, Policy, joined
+
+UNNAMED_POLICY = Code(
+    "unnamed-policy",
+    "A `strands-policy.yaml` beside the workflow allows something; a file that is found there can only restrict.",
+    "Read it, then name it: --policy FILE. Or move the rule into your own policy file.",
+    21,
+)
 
 
 def load_policy(settings: Settings, folder: Path | None, given: Path | None = None) -> Policy:
@@ -51,7 +58,7 @@ def narrowing(policy: Policy, path: Path) -> Policy:
     if not allowing:
         return policy
     message = f"{allowing[0].origin} allows '{allowing[0].tools}', which counts only where the file is named"
-    finding = Finding("unnamed-policy", message, Where(str(path)), f"pass --policy {path}", "warning")
+    finding = Finding(UNNAMED_POLICY, message, Where(str(path)), f"pass --policy {path}", "warning")
     rules = tuple(rule for rule in policy.rules if rule.effect != "allow")
     return replace(policy, rules=rules, findings=(*policy.findings, finding))
 

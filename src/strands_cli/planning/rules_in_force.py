@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from strands_cli.catalog import Catalog
-from strands_cli.errors import Finding, UsageError, Where, suggest
+from strands_cli.errors import Code, Finding, UsageError, Where, suggest
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.planning.planned_tool import McpTool
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy import Effect, PatternError, Policy, Rule, make_rule, named, parse_pattern
-from strands_cli.workflow import Document, McpServer, WorkflowSpec
+from strands_cli.workflow import BAD_VALUE, Document, McpServer, WorkflowSpec
+
+UNMATCHED_RULE = Code(
+    "unmatched-rule",
+    "A rule names a tool, or an argument of a tool, that does not exist, so it has no effect.",
+    "Correct the name.",
+)
 
 _NAMES_ELSEWHERE = frozenset({"patternProperties", "oneOf", "anyOf", "allOf", "$ref"})
 NO_NETWORK = "it reaches the network, or does not say that it leaves it alone"
@@ -69,7 +75,7 @@ def check_patterns(spec: WorkflowSpec, document: Document) -> list[Finding]:
         except PatternError as error:
             where = document.where(f"/security/permissions/{effect}/{index}")
             fix = "write a tool's name, a glob, or name(argument=glob)"
-            findings.append(Finding("bad-value", f"the permission {pattern!r} {error}", where, fix))
+            findings.append(Finding(BAD_VALUE, f"the permission {pattern!r} {error}", where, fix))
     return findings
 
 
@@ -122,7 +128,7 @@ def _check_arguments(planned: Sequence[PlannedTool]) -> Iterator[Finding]:
         if None not in taken and not any(path == name or path.startswith(f"{name}.") for name in known):
             fix = suggest(path.partition(".")[0], known, f"it takes {', '.join(known)}")
             message = f"{rule.origin}: {rule.tools} takes no argument '{path}'"
-            yield Finding("unmatched-rule", message, None, fix, "warning")
+            yield Finding(UNMATCHED_RULE, message, None, fix, "warning")
 
 
 def _taken_by(tool: PlannedTool) -> tuple[str, ...] | None:
@@ -148,5 +154,5 @@ def _may_be_of(server: McpServer, word: str) -> bool:
 def _unmatched(word: str, rule: Rule, names: set[str]) -> Finding:
     fix = suggest(word, names, "see the names: strands plan")
     if rule.level == "command line":
-        return Finding("unmatched-rule", f"{rule.origin} speaks of no tool of this workflow", None, fix, "warning")
-    return Finding("unmatched-rule", f"{rule.origin}: no tool is called '{word}'", None, fix, "warning")
+        return Finding(UNMATCHED_RULE, f"{rule.origin} speaks of no tool of this workflow", None, fix, "warning")
+    return Finding(UNMATCHED_RULE, f"{rule.origin}: no tool is called '{word}'", None, fix, "warning")

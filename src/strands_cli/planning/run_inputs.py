@@ -5,8 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from strands_cli.errors import Finding, suggest
+from strands_cli.errors import Code, Finding, suggest
 from strands_cli.workflow import Document, Inputs, coerce, escape, type_word_of
+
+BAD_INPUT = Code(
+    "bad-input",
+    "An input's value does not have its declared type, or is not in its enum.",
+    "Give a value of the reported type or enum.",
+    2,
+)
+MISSING_INPUT = Code("missing-input", "A required input has no value.", "Give it with --var NAME=VALUE.", 2)
+UNKNOWN_INPUT = Code(
+    "unknown-input",
+    "A value is given for an input that the workflow does not declare.",
+    "Correct the name, or declare the input.",
+    2,
+)
 
 
 def resolve_inputs(
@@ -33,13 +47,13 @@ def resolve_inputs(
         fix = f"pass --var {name}=VALUE"
         if resolved.get(name) is None:
             if section == "required":
-                findings.append(Finding("missing-input", f"the input '{name}' ({spec.type}) has no value", where, fix))
+                findings.append(Finding(MISSING_INPUT, f"the input '{name}' ({spec.type}) has no value", where, fix))
                 resolved.pop(name, None)
             continue
         try:
             resolved[name] = spec.coerced(resolved[name])
         except ValueError as error:
-            findings.append(Finding("bad-input", f"the input '{name}' does not fit: {error}", where, fix))
+            findings.append(Finding(BAD_INPUT, f"the input '{name}' does not fit: {error}", where, fix))
     return resolved, findings
 
 
@@ -47,7 +61,7 @@ def _unknown(name: str, known: Mapping[str, Any]) -> Finding:
     message = f"the workflow declares no input '{name}'"
     listed = f"it declares: {', '.join(known)}" if known else "it declares none"
     fix = suggest(name, known, f"{listed}; templates can still use the value")
-    return Finding("unknown-input", message, fix=fix, severity="warning")
+    return Finding(UNKNOWN_INPUT, message, fix=fix, severity="warning")
 
 
 def _as_fixed(text: str, fixed: Any) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.errors import Finding, InvalidInput, NotEquipped, suggest
+from strands_cli.errors import Code, Finding, InvalidInput, NotEquipped, suggest
 from strands_cli.planning.planned_tool import PythonTool
 from strands_cli.planning.tool_config import secrets_in, settled
 from strands_cli.planning.workflow_tools import with_parts
@@ -18,6 +18,23 @@ if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan, PlannedTool
     from strands_cli.secrets import SecretReference
     from strands_cli.workflow import Secret, WorkflowSpec
+
+MISSING_SECRET = Code(
+    "missing-secret",
+    "A secret of `env.secrets` has no value: its variable, file, program, keyring or service does not have it.",
+    "Set the value at the source that the message names; see docs/how-to/secrets.md.",
+    18,
+)
+UNNAMED_SECRET = Code(
+    "unnamed-secret",
+    "A tool declares a secret that `env.secrets` does not name, so the tool runs without it.",
+    "Name it under `env.secrets`, or ignore this if the tool works without it.",
+)
+WRITTEN_SECRET = Code(
+    "written-secret",
+    "The value of a secret is written in the workflow, its files or the run's inputs, which the journal stores.",
+    "Remove the value and let a tool name the secret; replace the secret if others can read the file.",
+)
 
 
 def check_secrets(
@@ -32,7 +49,7 @@ def check_secrets(
         try:
             require_source(_reference(secret, folder), environ)
         except SecretFault as fault:
-            yield Finding("missing-secret", str(fault), document.where(f"/env/secrets/{index}"), fault.fix)
+            yield Finding(MISSING_SECRET, str(fault), document.where(f"/env/secrets/{index}"), fault.fix)
 
 
 def check_asked_for(plan: Plan, document: Document) -> Iterator[Finding]:
@@ -45,7 +62,7 @@ def check_asked_for(plan: Plan, document: Document) -> Iterator[Finding]:
                 continue
             fix = suggest(name, named, f"name it: env: {{secrets: [{{key: {name}}}]}}", form="to name '{}' so")
             message = f"the tool '{tool.name}' asks for the secret '{name}', which the workflow does not name"
-            yield Finding("unnamed-secret", message, document.where("/env/secrets"), fix, "warning")
+            yield Finding(UNNAMED_SECRET, message, document.where("/env/secrets"), fix, "warning")
 
 
 def secrets_declared(tool: PlannedTool, claims: Mapping[str, Any] | None = None) -> tuple[str, ...]:
@@ -80,7 +97,7 @@ def read_secrets(
         try:
             values[reference.name] = read_secret(reference, os.environ if environ is None else environ, remote)
         except SecretFault as fault:
-            findings.append(Finding("missing-secret", str(fault), fix=fault.fix))
+            findings.append(Finding(MISSING_SECRET, str(fault), fix=fault.fix))
     if findings:
         raise NotEquipped(f"{plan.file} cannot run: not every secret has a value", findings=findings)
     return values
@@ -109,7 +126,7 @@ def require_unwritten(plan: Plan, values: Mapping[str, str]) -> None:
     redactors = {name: Redactor([value]) for name, value in values.items()}
     fix = "take it out, and let a tool name the secret; where others could read it, change it at its source"
     findings = [
-        Finding("written-secret", f"the value of the secret '{name}' is written in {place}", fix=fix)
+        Finding(WRITTEN_SECRET, f"the value of the secret '{name}' is written in {place}", fix=fix)
         for name, redactor in redactors.items()
         for place, text in texts.items()
         if redactor.text(text) != text

@@ -7,8 +7,15 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
-from strands_cli.errors import Finding
-from strands_cli.workflow import Document, Otel, WorkflowSpec
+from strands_cli.errors import Code, Finding
+from strands_cli.workflow import BAD_VALUE, Document, Otel, WorkflowSpec
+
+NO_EXPORTER = Code(
+    "no-exporter",
+    "`telemetry.otel` sends traces by OTLP, and the OTLP exporter is not installed.",
+    "pip install 'strands-cli[otel]', or run without traces: OTEL_SDK_DISABLED=true",
+    18,
+)
 
 INSTALL = "pip install 'strands-cli[otel]'"
 _PATH = "/v1/traces"
@@ -53,13 +60,13 @@ def check_telemetry(spec: WorkflowSpec, document: Document, environ: Mapping[str
     if otel is not None and otel.endpoint is not None and not _is_destination(otel.endpoint):
         message = f"telemetry.otel.endpoint is neither `console` nor a URL of HTTP: {otel.endpoint!r}"
         fix = "write it like http://localhost:4318"
-        yield Finding("bad-value", message, document.where("/telemetry/otel/endpoint"), fix)
+        yield Finding(BAD_VALUE, message, document.where("/telemetry/otel/endpoint"), fix)
         return
     destination = destination_of(otel, environ)
     if destination is not None and destination.kind == "otlp" and not _has_exporter():
         message = "telemetry.otel sends traces by OTLP, and what does that is not installed"
         fix = f"{INSTALL}; or run without traces: OTEL_SDK_DISABLED=true"
-        yield Finding("no-exporter", message, document.where("/telemetry/otel"), fix)
+        yield Finding(NO_EXPORTER, message, document.where("/telemetry/otel"), fix)
 
 
 def _has_exporter() -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from strands_cli.catalog import BAD_TOOL_REF, TOOL_BROKEN, TOOL_CONFLICT, TOOL_UNMET, TOOL_VERSION, UNKNOWN_TOOL
 from strands_cli.errors import Finding, InvalidInput, NotEquipped, StrandsCliError, UsageError, has_errors
 from strands_cli.planning.agent_workflow import as_workflow
 from strands_cli.planning.installation import Installation, without_policy
@@ -27,7 +28,7 @@ from strands_cli.workflow import (
 
 SUFFIXES = (".yaml", ".yml", ".json")
 # What keeps a tool that a workflow names from being known. Other findings of a plan are about running it.
-_OF_TOOLS = ("bad-tool-ref", "unknown-tool", "tool-conflict", "tool-version", "tool-broken", "tool-unmet")
+_OF_TOOLS = (BAD_TOOL_REF, UNKNOWN_TOOL, TOOL_CONFLICT, TOOL_VERSION, TOOL_BROKEN, TOOL_UNMET)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +154,6 @@ def _require_known(findings: Iterable[Finding]) -> None:
     found = list(dict.fromkeys(findings))
     if not found:
         return
-    lacking = all(finding.code in ("tool-broken", "tool-unmet") for finding in found)
+    lacking = all(finding.code in (TOOL_BROKEN, TOOL_UNMET) for finding in found)
     kind = NotEquipped if lacking else InvalidInput
     raise kind("nothing is locked, since a workflow here has tools that are not known", findings=found)

@@ -1,3 +1,4 @@
+from strands_cli.workflow.agent_file import BAD_TEST as BAD_TEST
 from strands_cli.workflow.agent_file import STEP as STEP
 from strands_cli.workflow.agent_file import AgentTest as AgentTest
 from strands_cli.workflow.agent_file import Atomic as Atomic
@@ -15,10 +16,19 @@ from strands_cli.workflow.coercion import coerce as coerce
 from strands_cli.workflow.coercion import type_word_of as type_word_of
 from strands_cli.workflow.document import Document as Document
 from strands_cli.workflow.document import escape as escape
+from strands_cli.workflow.document_reader import FILE_UNREADABLE as FILE_UNREADABLE
 from strands_cli.workflow.document_reader import read_document as read_document
 from strands_cli.workflow.file_source import NO_SNAPSHOT as NO_SNAPSHOT
 from strands_cli.workflow.file_source import FileSnapshot as FileSnapshot
 from strands_cli.workflow.file_source import stored_name as stored_name
+from strands_cli.workflow.findings import BAD_IDENTIFIER as BAD_IDENTIFIER
+from strands_cli.workflow.findings import BAD_PATH as BAD_PATH
+from strands_cli.workflow.findings import BAD_SCHEMA as BAD_SCHEMA
+from strands_cli.workflow.findings import BAD_VALUE as BAD_VALUE
+from strands_cli.workflow.findings import DUPLICATE_ID as DUPLICATE_ID
+from strands_cli.workflow.findings import NO_EFFECT as NO_EFFECT
+from strands_cli.workflow.findings import UNKNOWN_AGENT as UNKNOWN_AGENT
+from strands_cli.workflow.findings import UNKNOWN_SERVER as UNKNOWN_SERVER
 from strands_cli.workflow.format_schema import agent_schema as agent_schema
 from strands_cli.workflow.format_schema import offer_tools as offer_tools
 from strands_cli.workflow.format_schema import workflow_schema as workflow_schema
@@ -32,6 +42,7 @@ from strands_cli.workflow.model import WorkflowSpec as WorkflowSpec
 from strands_cli.workflow.placed_steps import PlacedStep as PlacedStep
 from strands_cli.workflow.policy_file import check_ownership as check_ownership
 from strands_cli.workflow.policy_file import read_policy as read_policy
+from strands_cli.workflow.recording_file import BAD_RECORDING as BAD_RECORDING
 from strands_cli.workflow.recording_file import VERSION as VERSION
 from strands_cli.workflow.recording_file import RecordedCall as RecordedCall
 from strands_cli.workflow.recording_file import RecordedTurn as RecordedTurn

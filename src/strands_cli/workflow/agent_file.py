@@ -10,13 +10,22 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from strands_cli.errors import Finding, InvalidInput, StrandsCliError, has_errors
+from strands_cli.errors import Code, Finding, InvalidInput, StrandsCliError, has_errors
 from strands_cli.workflow.checks import check_regex, check_schema
 from strands_cli.workflow.document import Document
 from strands_cli.workflow.model import AgentSpec, AgentStep, FormatModel, Identifier, WorkflowSpec
 from strands_cli.workflow.patterns import Chain
 from strands_cli.workflow.recording_file import VERSION, load_recording
 from strands_cli.workflow.validation_errors import findings_of
+
+REF_NOT_ONE_AGENT = Code(
+    "ref-not-one-agent", "A `$ref` to a file that does not define exactly one agent.", "Name a file with one agent."
+)
+BAD_TEST = Code(
+    "bad-test",
+    "A test of an agent proves nothing: it expects nothing, or it fails for every answer of the model.",
+    "Correct the test.",
+)
 
 STEP = "steps.0"
 _NOT_IN_IDENTIFIERS = re.compile(r"[^A-Za-z0-9._:-]")
@@ -129,7 +138,7 @@ def read_atomic(document: Document) -> Atomic:
 
 def _no_agent(document: Document, why: str) -> InvalidInput:
     fix = "an agent has `prompt:` at the top of its file; `strands run` runs workflows"
-    found = Finding("ref-not-one-agent", f"this is not a file of one agent: {why}", document.where(""), fix)
+    found = Finding(REF_NOT_ONE_AGENT, f"this is not a file of one agent: {why}", document.where(""), fix)
     return InvalidInput(f"{document.file} does not have one agent", findings=[found, *document.findings])
 
 
@@ -153,7 +162,7 @@ def check_tests(whole: AgentFile, document: Document) -> Iterator[Finding]:
         at = f"/tests/{index}"
         if test.name in seen:
             message = f"two tests have the name {test.name!r}"
-            yield Finding("bad-test", message, document.where(f"{at}/name"), "give each a name of its own")
+            yield Finding(BAD_TEST, message, document.where(f"{at}/name"), "give each a name of its own")
         seen.add(test.name)
         yield from _check_expectation(test, at, document)
         if test.recording is not None:
@@ -165,10 +174,10 @@ def _check_expectation(test: AgentTest, at: str, document: Document) -> Iterator
     if not wanted.model_fields_set:
         message = f"the test {test.name!r} expects nothing"
         fix = "add `expect:` with output, contains, matches, schema or error"
-        yield Finding("bad-test", message, document.where(at), fix)
+        yield Finding(BAD_TEST, message, document.where(at), fix)
     if wanted.error is not None and wanted.model_fields_set != {"error"}:
         message = f"the test {test.name!r} expects an error, and an answer too"
-        yield Finding("bad-test", message, document.where(f"{at}/expect"), "keep one of the two")
+        yield Finding(BAD_TEST, message, document.where(f"{at}/expect"), "keep one of the two")
     if wanted.matches is not None and (problem := check_regex(wanted.matches, document.where(f"{at}/expect/matches"))):
         yield problem
     if wanted.schema_ is not None and (problem := check_schema(wanted.schema_, document.where(f"{at}/expect/schema"))):

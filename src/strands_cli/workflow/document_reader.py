@@ -5,8 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from strands_cli.errors import Finding, UsageError, Where
+from strands_cli.errors import Code, Finding, UsageError, Where
 from strands_cli.workflow.document import Document, refused
+
+FILE_UNREADABLE = Code("file-unreadable", "A file cannot be opened or read.", "Check the path and its permissions.", 2)
+DOCUMENT_TOO_LARGE = Code("document-too-large", "The text is larger than 10 MB.", "Split it.")
+NOT_UTF8 = Code("not-utf8", "The bytes are not UTF-8 text.", "Save the file as UTF-8.")
 
 MAX_BYTES = 10 * 1024 * 1024
 STDIN = "-"
@@ -44,13 +48,13 @@ def _read_bytes(name: str) -> bytes:
             return stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        finding = Finding("file-unreadable", f"cannot read {name!r}: {reason}", Where(name), "check the path")
+        finding = Finding(FILE_UNREADABLE, f"cannot read {name!r}: {reason}", Where(name), "check the path")
         raise UsageError("the file cannot be read", findings=[finding]) from error
 
 
 def _require_size(size: int, name: str) -> None:
     if size > MAX_BYTES:
-        raise refused("document-too-large", "the text is larger than 10 MB", Where(name), "split the workflow")
+        raise refused(DOCUMENT_TOO_LARGE, "the text is larger than 10 MB", Where(name), "split the workflow")
 
 
 def _decode(raw: bytes, name: str) -> str:
@@ -60,4 +64,4 @@ def _decode(raw: bytes, name: str) -> str:
         line = raw.count(b"\n", 0, error.start) + 1
         column = error.start - raw.rfind(b"\n", 0, error.start)
         message = f"the text is not UTF-8: byte 0x{raw[error.start]:02x} at offset {error.start}"
-        raise refused("not-utf8", message, Where(name, line, column), "save the file as UTF-8") from error
+        raise refused(NOT_UTF8, message, Where(name, line, column), "save the file as UTF-8") from error

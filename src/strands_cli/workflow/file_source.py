@@ -7,9 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from strands_cli.errors import Finding, InvalidInput
+from strands_cli.errors import Code, Finding, InvalidInput
 from strands_cli.workflow.document import Document
 from strands_cli.workflow.document_reader import read_document
+
+FILE_NOT_READ = Code(
+    "file-not-read",
+    "A file that the workflow names is not read here, so its content is not checked.",
+    "Check the workflow where its files are: strands validate FILE.",
+)
 
 _ELSEWHERE = "check it in the folder with its files"
 
@@ -32,7 +38,7 @@ class FileSnapshot:
         """Return a file as a document; `shown` is its name in findings. Raises as `read_document` does."""
         text = self.texts.get(stored_name(path))
         if text is None and self.is_all:
-            finding = Finding("file-not-read", f"'{shown or path}' is not read here", None, _ELSEWHERE, "warning")
+            finding = Finding(FILE_NOT_READ, f"'{shown or path}' is not read here", None, _ELSEWHERE, "warning")
             raise InvalidInput("the file is not read here", findings=[finding])
         return read_document(shown or path, text)
 

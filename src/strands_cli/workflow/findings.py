@@ -5,7 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
-from strands_cli.errors import Finding, Where, suggest
+from strands_cli.errors import Code, Finding, Where, suggest
+
+MISSING_KEY = Code("missing-key", "A required key is missing.", "Add the key.")
+BAD_VALUE = Code("bad-value", "A value of the right type that is not allowed.", "Use an allowed value.")
+BAD_IDENTIFIER = Code(
+    "bad-identifier", "A name contains characters that are not allowed.", "Use letters, digits and . _ : - only."
+)
+UNKNOWN_AGENT = Code(
+    "unknown-agent", "A step names an agent that is not defined.", "Correct the name or define the agent."
+)
+UNKNOWN_SERVER = Code(
+    "unknown-server", "An MCP server is named that is not defined.", "Correct the name or define the server."
+)
+DUPLICATE_ID = Code("duplicate-id", "Two parts of one kind have the same name.", "Give each a name of its own.")
+NO_EFFECT = Code("no-effect", "A field has no effect at its place.", "Remove it, or add what it needs.")
+UNKNOWN_NAME = Code(
+    "unknown-name", "A template uses a name that has no value there.", "Use one of the names known there."
+)
+BAD_SCHEMA = Code("bad-schema", "A JSON Schema is not valid.", "Correct the schema.")
+BAD_PATH = Code(
+    "bad-path", "A path is outside the workflow's folder, or is not a path.", "Use a path inside the folder."
+)
 
 
 class Locator(Protocol):
@@ -21,16 +42,16 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def unknown(kind: str, name: str, known: Iterable[str], where: Where) -> Finding:
-    """Report a name that refers to nothing; `kind` is `agent`, `task`, `route` or `node`."""
-    words = list(known)
+def unknown(code: Code, name: str, known: Iterable[str], where: Where) -> Finding:
+    """Report a name that refers to nothing; `code` is `unknown-` and the kind of thing."""
+    words, kind = list(known), code.removeprefix("unknown-")
     fix = suggest(name, words, f"there are: {', '.join(words)}" if words else f"add the {kind}")
-    return Finding(f"unknown-{kind}", f"there is no {kind} {name!r}", where, fix)
+    return Finding(code, f"there is no {kind} {name!r}", where, fix)
 
 
 def no_effect(message: str, where: Where, fix: str | None = "remove it") -> Finding:
     """Report a field that is accepted but changes nothing."""
-    return Finding("no-effect", message, where, fix, "warning")
+    return Finding(NO_EFFECT, message, where, fix, "warning")
 
 
 def duplicates(kind: str, ids: Sequence[str], pointer: str, locator: Locator) -> Iterator[Finding]:
@@ -41,4 +62,4 @@ def duplicates(kind: str, ids: Sequence[str], pointer: str, locator: Locator) ->
         if first < index:
             line = locator.where(f"{pointer}/{first}").line
             message = f"two of the {kind} ids are {name!r}, the first in line {line}"
-            yield Finding("duplicate-id", message, locator.where(f"{pointer}/{index}/id"), "give each an id of its own")
+            yield Finding(DUPLICATE_ID, message, locator.where(f"{pointer}/{index}/id"), "give each an id of its own")

@@ -10,12 +10,25 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from strands_cli.errors import Denied, Finding, StrandsCliError, Where, suggest
+from strands_cli.errors import Code, Denied, Finding, StrandsCliError, Where, suggest
 from strands_cli.policy import CAPABILITIES, EFFECTS, SOURCES, Level, PatternError, Policy, Rule, SwitchedOn, make_rule
 from strands_cli.versions import is_specifier
 from strands_cli.workflow.document import Document, escape
 from strands_cli.workflow.document_reader import read_document
 from strands_cli.workflow.findings import shown
+
+BAD_POLICY = Code(
+    "bad-policy",
+    "A policy file cannot be read, or is not valid; nothing runs until it is corrected.",
+    "Correct the error at the reported place; see docs/reference/policy.md.",
+    21,
+)
+UNSAFE_POLICY_FILE = Code(
+    "unsafe-policy-file",
+    "Other users can change a policy file of the operator or of this person.",
+    "Give the file and its folder to the right owner, and remove the write permission of others.",
+    21,
+)
 
 VERSION = 1
 MAX_BYTES = 1_000_000
@@ -57,7 +70,7 @@ def _read(path: Path) -> Document:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
     if reason is not None:
-        finding = Finding("bad-policy", f"the policy file cannot be read: {reason}", Where(str(path)), _fix_of(path))
+        finding = Finding(BAD_POLICY, f"the policy file cannot be read: {reason}", Where(str(path)), _fix_of(path))
         raise Denied("the policy file cannot be read", findings=[finding])
     return read_document(path)
 
@@ -67,9 +80,9 @@ def _fix_of(path: Path) -> str:
 
 
 def _as_bad_policy(finding: Finding) -> Finding:
-    if finding.code == "bad-policy":
+    if finding.code == BAD_POLICY:
         return finding
-    return Finding("bad-policy", f"{finding.message} ({finding.code})", finding.where, finding.fix)
+    return Finding(BAD_POLICY, f"{finding.message} ({finding.code})", finding.where, finding.fix)
 
 
 def _refused(path: Path, findings: Sequence[Finding]) -> Denied:
@@ -96,7 +109,7 @@ def check_ownership(path: Path, level: Level) -> list[Finding]:
             continue
         what = "the policy file" if place == path else "the folder of the policy file"
         message = f"{what} of the level '{level}' does not protect: {reason}"
-        return [Finding("unsafe-policy-file", message, Where(str(place)), f"chown and chmod o-w {place}", "warning")]
+        return [Finding(UNSAFE_POLICY_FILE, message, Where(str(place)), f"chown and chmod o-w {place}", "warning")]
     return []
 
 
@@ -256,7 +269,7 @@ class _Reader:
 
     def _report(self, pointer: str, message: str, fix: str | None = None, *, key: bool = False) -> None:
         where = self._document.where(pointer, key=key)
-        self.findings.append(Finding("bad-policy", message, where, fix or _SEE))
+        self.findings.append(Finding(BAD_POLICY, message, where, fix or _SEE))
 
 
 def _fix_of_pattern(pattern: str) -> str:

@@ -7,8 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from strands_cli.errors import Finding
+from strands_cli.errors import Code, Finding
 from strands_cli.workflow.document import Document, escape
+
+BAD_RECORDING = Code(
+    "bad-recording",
+    "A recording for provider `replay` does not have the required form.",
+    "Correct it at the reported place, or create one with `strands run --record FILE`.",
+)
 
 VERSION = 1
 _TURN_KEYS = ("when", "text", "calls", "usage", "stop_reason")
@@ -134,7 +140,7 @@ class _Reader:
 
     def _report(self, pointer: str, message: str) -> None:
         fix = "see docs/reference/recordings.md, or make one with `strands run --record FILE`"
-        self.findings.append(Finding("bad-recording", message, self._document.where(pointer, key=True), fix))
+        self.findings.append(Finding(BAD_RECORDING, message, self._document.where(pointer, key=True), fix))
 
 
 # PyYAML quotes texts that look like numbers of YAML 1.1; YAML 1.2 has more of them, such as 0E0.

@@ -10,12 +10,16 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from strands_cli.errors import Finding, InvalidInput, UsageError, Where
-from strands_cli.workflow.agent_file import FOR_PEOPLE, AgentFile
+from strands_cli.errors import Code, Finding, InvalidInput, UsageError, Where
+from strands_cli.workflow.agent_file import FOR_PEOPLE, REF_NOT_ONE_AGENT, AgentFile
 from strands_cli.workflow.document import Document, escape
+from strands_cli.workflow.document_reader import FILE_UNREADABLE
 from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot, stored_name
+from strands_cli.workflow.findings import BAD_PATH, BAD_SCHEMA, MISSING_KEY
 from strands_cli.workflow.model import AgentSpec, WorkflowSpec
 from strands_cli.workflow.validation_errors import findings_of, value_at
+
+REF_LOOP = Code("ref-loop", "Agent files that refer to each other in a circle.", "Remove one of the references.")
 
 _SCHEMA_FIELDS = ("input_schema", "output_schema")
 
@@ -47,18 +51,18 @@ class _Reader:
             path = (beside / name).resolve()
             is_inside = path.is_relative_to(self.folder)
         except (OSError, ValueError, RuntimeError) as error:  # a loop of links, or a NUL in the path
-            self.findings.append(Finding("bad-path", f"{name!r} is not a usable path: {error}", where))
+            self.findings.append(Finding(BAD_PATH, f"{name!r} is not a usable path: {error}", where))
             return None
         if not is_inside:
             message = f"{name!r} is outside the folder of the workflow"
-            self.findings.append(Finding("bad-path", message, where, f"move the file below {self.folder}"))
+            self.findings.append(Finding(BAD_PATH, message, where, f"move the file below {self.folder}"))
             return None
         if path not in self.read:
             try:
                 self.read[path] = self.snapshot.read(path, self.shown / path.relative_to(self.folder))
             except UsageError as error:
                 reason = error.findings[0].message if error.findings else error.message
-                self.findings.append(Finding("file-unreadable", reason, where, "correct the path"))
+                self.findings.append(Finding(FILE_UNREADABLE, reason, where, "correct the path"))
                 return None
             except InvalidInput as error:
                 self.findings.extend(replace(found, where=found.where or where) for found in error.findings)
@@ -77,7 +81,7 @@ class _Reader:
         if found is None:
             return spec
         if found[0] in seen:
-            self.findings.append(Finding("ref-loop", f"{spec.ref!r} refers to itself", where, "end the loop"))
+            self.findings.append(Finding(REF_LOOP, f"{spec.ref!r} refers to itself", where, "end the loop"))
             return spec
         other = self._only_agent(found[1], spec.ref, where)
         if other is None:
@@ -87,7 +91,7 @@ class _Reader:
         own = spec.model_fields_set - {"ref"}
         if not seen and brought.prompt is None and spec.prompt is None:
             self.findings.append(
-                Finding("missing-key", f"the agent in {spec.ref!r} has no `prompt`", where, "add `prompt:`")
+                Finding(MISSING_KEY, f"the agent in {spec.ref!r} has no `prompt`", where, "add `prompt:`")
             )
         if not seen:
             self.origins |= {
@@ -103,14 +107,12 @@ class _Reader:
             if len(agents) != 1:
                 many = ", ".join(sorted(agents)) or "none"
                 message = f"{name!r} must have exactly one agent; it has {many}"
-                self.findings.append(Finding("ref-not-one-agent", message, document.where("/agents", key=True)))
+                self.findings.append(Finding(REF_NOT_ONE_AGENT, message, document.where("/agents", key=True)))
                 return None
             prefix = f"/agents/{escape(next(iter(agents)))}"
             value = value_at(document.value, prefix)
         if not isinstance(value, dict):
-            self.findings.append(
-                Finding("ref-not-one-agent", f"{name!r} has no agent", where, "write `prompt:` into it")
-            )
+            self.findings.append(Finding(REF_NOT_ONE_AGENT, f"{name!r} has no agent", where, "write `prompt:` into it"))
             return None
         # A file of an agent has further keys, which do not act in a workflow.
         model = AgentSpec if prefix else AgentFile
@@ -138,7 +140,7 @@ class _Reader:
                 self.origins[f"{pointer}/{name}"] = (found[1], "")
             else:
                 changes[name] = None
-                self.findings.append(Finding("bad-schema", f"{path!r} is not a JSON Schema", found[1].where("")))
+                self.findings.append(Finding(BAD_SCHEMA, f"{path!r} is not a JSON Schema", found[1].where("")))
         return spec.model_copy(update=changes) if changes else spec
 
     def _beside(self, name: str, origin: Document) -> Path:

@@ -9,10 +9,20 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from strands_cli.errors import Finding, InvalidInput, Severity
+from strands_cli.errors import Code, Finding, InvalidInput, Severity
 from strands_cli.workflow.document import Document
-from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot
+from strands_cli.workflow.file_source import FILE_NOT_READ, NO_SNAPSHOT, FileSnapshot
+from strands_cli.workflow.findings import BAD_PATH, NO_EFFECT
 from strands_cli.workflow.model import Skill
+
+MISSING_SKILL = Code(
+    "missing-skill",
+    "A skill's folder or its SKILL.md is missing, or is not text.",
+    "Name a folder with a SKILL.md of text.",
+)
+SKILL_TOO_LARGE = Code(
+    "skill-too-large", "A skill's folder holds more text than agents may read.", "Remove files that no agent needs."
+)
 
 ENTRY = "SKILL.md"
 # The limits of a file and of a folder: a run stores them, and a model reads them.
@@ -66,7 +76,7 @@ class _Reader:
         if described is None and self.skill.preload_metadata:
             message = f"the skill '{self.skill.id}' has no description of when to use it"
             fix = f"write `description` here, or in the front matter of its {ENTRY}"
-            self._report("no-effect", message, fix, "warning")
+            self._report(NO_EFFECT, message, fix, "warning")
         return SkillFolder(self.skill.id, root, described, self.skill.preload_metadata, texts)
 
     def _root(self) -> Path | None:
@@ -75,11 +85,11 @@ class _Reader:
             inside, root = self.folder.resolve(), (self.folder / self.skill.path).resolve()
             is_inside = root.is_relative_to(inside)
         except (OSError, ValueError, RuntimeError) as error:  # a loop of links, or a NUL in the path
-            self._report("bad-path", f"{self.skill.path!r} is not a usable path: {error}", "name a folder")
+            self._report(BAD_PATH, f"{self.skill.path!r} is not a usable path: {error}", "name a folder")
             return None
         if not is_inside:
             message = f"{self.skill.path!r} is outside the folder of the workflow"
-            self._report("bad-path", message, f"move the skill below {inside}")
+            self._report(BAD_PATH, message, f"move the skill below {inside}")
             return None
         return root
 
@@ -95,12 +105,12 @@ class _Reader:
     def _from_disk(self, root: Path) -> dict[str, str] | None:
         if self.snapshot.is_all:
             message = f"the folder of the skill '{self.skill.id}' is not read here"
-            self._report("file-not-read", message, "check it where its files are", "warning")
+            self._report(FILE_NOT_READ, message, "check it where its files are", "warning")
             return None
         if not root.is_dir():
             word = "a file" if root.is_file() else "not there"
             message = f"the folder of the skill '{self.skill.id}' is {word}: {self.folder / self.skill.path}"
-            self._report("missing-skill", message, f"name the folder with {ENTRY}")
+            self._report(MISSING_SKILL, message, f"name the folder with {ENTRY}")
             return None
         entry = self._entry(root)
         return None if entry is None else {ENTRY: entry, **self._others(root, len(entry.encode()))}
@@ -111,7 +121,7 @@ class _Reader:
         except UnreadableError as error:
             close = next((name for name in _names(root) if name.lower() == ENTRY.lower() and name != ENTRY), None)
             fix = f"rename {close} to {ENTRY}" if close else f"write the instructions into {root / ENTRY}"
-            self._report("missing-skill", f"{ENTRY} of the skill '{self.skill.id}' {error}", fix)
+            self._report(MISSING_SKILL, f"{ENTRY} of the skill '{self.skill.id}' {error}", fix)
             return None
 
     def _others(self, root: Path, size: int) -> dict[str, str]:
@@ -138,7 +148,7 @@ class _Reader:
                 f"agents cannot read {len(names)} files of the skill '{self.skill.id}', such as {names[0]}: at most "
                 f"{MAX_FILE_BYTES // 1024} KiB of a file, {MAX_FOLDER_BYTES // 1024} KiB and {MAX_FILES} files are read"
             )
-            self._report("skill-too-large", message, "remove what agents do not need", "warning")
+            self._report(SKILL_TOO_LARGE, message, "remove what agents do not need", "warning")
 
     def _described(self, text: str) -> str | None:
         """Return the description in the front matter of SKILL.md, if there is one."""
@@ -152,13 +162,13 @@ class _Reader:
         except InvalidInput as error:
             reason = error.findings[0].message if error.findings else error.message
             message = f"the front matter of {ENTRY} of the skill '{self.skill.id}' cannot be read: {reason}"
-            self._report("no-effect", message, "correct it, or write `description` here", "warning")
+            self._report(NO_EFFECT, message, "correct it, or write `description` here", "warning")
             return None
         found = value.get("description") if isinstance(value, dict) else None
         return " ".join(found.split())[:MAX_DESCRIPTION] or None if isinstance(found, str) else None
 
-    def _report(self, code: str, message: str, fix: str, severity: Severity = "error") -> None:
-        where = self.document.where(f"{self.pointer}/{'id' if code == 'no-effect' else 'path'}")
+    def _report(self, code: Code, message: str, fix: str, severity: Severity = "error") -> None:
+        where = self.document.where(f"{self.pointer}/{'id' if code == NO_EFFECT else 'path'}")
         self.findings.append(Finding(code, message, where, fix, severity))
 
 

@@ -10,12 +10,23 @@ from typing import Any
 
 from pydantic import Tag
 
-from strands_cli.errors import Finding, did_you_mean, suggest
+from strands_cli.errors import Code, Finding, did_you_mean, suggest
 from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.document import Document, escape
-from strands_cli.workflow.findings import shown
+from strands_cli.workflow.findings import BAD_IDENTIFIER, BAD_VALUE, MISSING_KEY, shown
 from strands_cli.workflow.pattern_model import PatternModel
 from strands_cli.workflow.patterns import PATTERNS, tag_of
+
+UNKNOWN_KEY = Code(
+    "unknown-key", "A key that the format does not have.", "Correct or remove it; keys with `x-` are free."
+)
+WRONG_TYPE = Code(
+    "wrong-type", "A value does not have the type that the format requires.", "Write a value of the reported type."
+)
+STEP_FORM = Code(
+    "step-form", "A step does not have exactly one of the three forms.", "Give it `agent`, `tool` or `type: hitl`."
+)
+UNKNOWN_PATTERN = Code("unknown-pattern", "A pattern type that does not exist.", "Use one of the seven.")
 
 Loc = tuple[int | str, ...]
 
@@ -127,7 +138,7 @@ def _finding(mistake: _Mistake, model: type[FormatModel], document: Document) ->
         name = error["ctx"]["key"]
         message = f"`{name}` of {spoken(pointer)} is empty, which could mean none or all"
         return Finding(
-            "wrong-type",
+            WRONG_TYPE,
             message,
             document.where(f"{pointer}/{name}"),
             f"write `{name}: []` for none, or remove the key",
@@ -135,7 +146,7 @@ def _finding(mistake: _Mistake, model: type[FormatModel], document: Document) ->
     if key == "[key]":
         message = f"{mistake.loc[-2]!r} cannot be a name"
         fix = "use letters, digits and . _ : - only"
-        return Finding("bad-identifier", message, document.where(pointer, key=True), fix)
+        return Finding(BAD_IDENTIFIER, message, document.where(pointer, key=True), fix)
     if mistake.expected:
         return _wrong_type(mistake, document)
     return _bad_value(mistake, document)
@@ -143,7 +154,7 @@ def _finding(mistake: _Mistake, model: type[FormatModel], document: Document) ->
 
 def _missing(key: str, pointer: str, document: Document) -> Finding:
     place = "the document" if not pointer else f"`{spoken(pointer)}`"
-    return Finding("missing-key", f"{place} has no `{key}`", document.where(pointer), f"add `{key}:`")
+    return Finding(MISSING_KEY, f"{place} has no `{key}`", document.where(pointer), f"add `{key}:`")
 
 
 def _unknown_key(mistake: _Mistake, model: type[FormatModel], document: Document) -> Finding:
@@ -156,10 +167,10 @@ def _unknown_key(mistake: _Mistake, model: type[FormatModel], document: Document
     form = _STEP_TAGS.get(str(loc[-1])) if loc else None
     if form and key in _STEP_TAGS.values():
         message = f"{STEP_FORMS}; this one has `{form}` and `{key}`"
-        return Finding("step-form", message, where, "keep one of the two, or make two steps of it")
+        return Finding(STEP_FORM, message, where, "keep one of the two, or make two steps of it")
     known = sorted(_keys_at(model, loc))
     fix = suggest(key, known, f"known here: {', '.join(known)}", form="`{}`")
-    return Finding("unknown-key", f"`{key}` is not a key of {_owner(parent, model)}", where, fix)
+    return Finding(UNKNOWN_KEY, f"`{key}` is not a key of {_owner(parent, model)}", where, fix)
 
 
 def _owner(pointer: str, model: type[FormatModel]) -> str:
@@ -170,21 +181,19 @@ def _owner(pointer: str, model: type[FormatModel]) -> str:
 def _no_form(mistake: _Mistake, document: Document) -> Finding:
     value, where = mistake.error["input"], document.where(mistake.pointer)
     if not isinstance(value, dict):
-        return Finding("wrong-type", f"`{spoken(mistake.pointer)}` must be a mapping, not {_kind(value)}", where)
+        return Finding(WRONG_TYPE, f"`{spoken(mistake.pointer)}` must be a mapping, not {_kind(value)}", where)
     if mistake.loc[-1:] == ("pattern",):
         name = value.get("type")
         if name is None:
-            return Finding("missing-key", "`pattern` has no `type`", where, f"one of {', '.join(PATTERNS)}")
+            return Finding(MISSING_KEY, "`pattern` has no `type`", where, f"one of {', '.join(PATTERNS)}")
         fix = suggest(str(name), PATTERNS, f"one of {', '.join(PATTERNS)}", form="`{}`")
-        return Finding(
-            "unknown-pattern", f"there is no pattern {name!r}", document.where(f"{mistake.pointer}/type"), fix
-        )
+        return Finding(UNKNOWN_PATTERN, f"there is no pattern {name!r}", document.where(f"{mistake.pointer}/type"), fix)
     for key in value:
         close = did_you_mean(str(key), ("agent", "tool", "type"))
         if close:
             place = document.where(f"{mistake.pointer}/{escape(key)}", key=True)
-            return Finding("step-form", STEP_FORMS, place, f"did you mean `{close}` for `{key}`?")
-    return Finding("step-form", STEP_FORMS, where, "say who does the step")
+            return Finding(STEP_FORM, STEP_FORMS, place, f"did you mean `{close}` for `{key}`?")
+    return Finding(STEP_FORM, STEP_FORMS, where, "say who does the step")
 
 
 def _wrong_type(mistake: _Mistake, document: Document) -> Finding:
@@ -193,7 +202,7 @@ def _wrong_type(mistake: _Mistake, document: Document) -> Finding:
     fix = "put it in quotes" if mistake.expected == ["text"] and isinstance(value, bool) else None
     if mistake.expected == ["a list"]:
         fix = "write it as a list: `- item` on lines of their own"
-    return Finding("wrong-type", message, document.where(mistake.pointer), fix)
+    return Finding(WRONG_TYPE, message, document.where(mistake.pointer), fix)
 
 
 def _bad_value(mistake: _Mistake, document: Document) -> Finding | None:
@@ -205,20 +214,20 @@ def _bad_value(mistake: _Mistake, document: Document) -> Finding | None:
         close = did_you_mean(str(error["input"]), words)
         choice = f"one of {', '.join(words)}" if words[1:] else words[0]
         message = f"`{name}` is {shown(error['input'])}; it must be {choice}"
-        return Finding("bad-value", message, where, f"did you mean `{close}`?" if close else None)
+        return Finding(BAD_VALUE, message, where, f"did you mean `{close}`?" if close else None)
     if kind in _BOUNDS:
         bound, key = _BOUNDS[kind]
-        return Finding("bad-value", f"`{name}` is {shown(error['input'])}; it must be {bound} {context[key]:g}", where)
+        return Finding(BAD_VALUE, f"`{name}` is {shown(error['input'])}; it must be {bound} {context[key]:g}", where)
     if kind == "string_pattern_mismatch":
         fix = f"it must match {context['pattern']}"
-        return Finding("bad-identifier", f"`{name}` is {shown(error['input'])}, which cannot be a name", where, fix)
+        return Finding(BAD_IDENTIFIER, f"`{name}` is {shown(error['input'])}, which cannot be a name", where, fix)
     if kind in ("too_short", "string_too_short"):
         least = context["min_length"]
         if hasattr(error["input"], "__len__") and len(error["input"]) >= least:
             return None  # pydantic does not count items that failed; they have findings already
         message = f"`{name}` is empty" if least == 1 else f"`{name}` needs {least} or more items"
-        return Finding("bad-value", message, where)
-    return Finding("bad-value", f"`{name}` is not usable: {error['msg']}", where)
+        return Finding(BAD_VALUE, message, where)
+    return Finding(BAD_VALUE, f"`{name}` is not usable: {error['msg']}", where)
 
 
 def _literal_words(expected: str) -> list[str]:

@@ -9,8 +9,24 @@ from typing import Any
 
 import yaml
 
-from strands_cli.errors import Finding, InvalidInput, Where, suggest
+from strands_cli.errors import Code, Finding, InvalidInput, Where, suggest
 from strands_cli.workflow.document import Document, Position, escape, refused
+
+NOT_YAML = Code("not-yaml", "The text is not well-formed YAML or JSON.", "Correct the syntax at the reported place.")
+BAD_CHARACTER = Code("bad-character", "A character that YAML does not allow.", "Remove the character.")
+DOCUMENT_EMPTY = Code("document-empty", "The document is empty.", "Write its content.")
+SEVERAL_DOCUMENTS = Code(
+    "several-documents", "One file holds several YAML documents.", "Put each into a file of its own."
+)
+DOCUMENT_TOO_DEEP = Code("document-too-deep", "Nested deeper than 100 levels.", "Flatten the structure.")
+DUPLICATE_KEY = Code("duplicate-key", "A key occurs twice in one mapping.", "Keep one of the two.")
+KEY_NOT_TEXT = Code("key-not-text", "The key of a mapping is a list or a mapping.", "Use a plain word as key.")
+NUMBER_NOT_USABLE = Code("number-not-usable", "A number that JSON cannot hold.", "Put it in quotes, or change it.")
+YAML_TAG = Code("yaml-tag", "A YAML tag that asks for a type beyond JSON.", "Remove the tag.")
+BAD_MERGE = Code("bad-merge", "A merge key `<<` names something other than mappings.", "Merge the anchor of a mapping.")
+UNKNOWN_ALIAS = Code("unknown-alias", "A YAML alias without an anchor.", "Define the anchor before it is used.")
+ALIAS_LOOP = Code("alias-loop", "A YAML alias inside the node it names.", "Write the value out.")
+ALIAS_BOMB = Code("alias-bomb", "Aliases that expand the document beyond its limit.", "Use fewer aliases of aliases.")
 
 MAX_DEPTH = 100
 MAX_ADDED_BY_ALIASES = 100_000
@@ -88,7 +104,7 @@ class _Builder:
     def _where(self, position: Position, pointer: str = "") -> Where:
         return Where(self.file, *position, pointer)
 
-    def _report(self, code: str, message: str, position: Position, pointer: str, fix: str) -> None:
+    def _report(self, code: Code, message: str, position: Position, pointer: str, fix: str) -> None:
         self.findings.append(Finding(code, message, self._where(position, pointer), fix))
 
     def _pointer(self, position: Position) -> str:
@@ -112,7 +128,7 @@ class _Builder:
         pointer = f"{frame.pointer}/{escape(key)}"
         if key in frame.value and pointer in self.keys:
             message = f"the key {key!r} occurs twice in one mapping, first in line {self.keys[pointer][0]}"
-            self._report("duplicate-key", message, position, pointer, "keep one of the two")
+            self._report(DUPLICATE_KEY, message, position, pointer, "keep one of the two")
         frame.key, frame.key_position = key, position
 
     def _scalar(self, event: Any, position: Position) -> None:
@@ -128,7 +144,7 @@ class _Builder:
     def _scalar_value(self, event: Any, position: Position, pointer: str) -> Any:
         text, tag = event.value, event.tag
         if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
-            self._report("bad-character", "half of a surrogate pair is not a character", position, pointer, "remove it")
+            self._report(BAD_CHARACTER, "half of a surrogate pair is not a character", position, pointer, "remove it")
             return ""
         is_plain = event.implicit[0]
         if tag in _TEXT_TAGS or tag == "!" or (tag is None and not is_plain):
@@ -140,7 +156,7 @@ class _Builder:
 
     def _report_tag(self, tag: str, position: Position, pointer: str) -> None:
         shown = tag.replace(_TAG, "!!")
-        self._report("yaml-tag", f"the tag {shown!r} is not allowed", position, pointer, "remove the tag")
+        self._report(YAML_TAG, f"the tag {shown!r} is not allowed", position, pointer, "remove the tag")
 
     def _plain_value(self, text: str, position: Position, pointer: str) -> Any:
         if text in _CONSTANTS:
@@ -151,24 +167,24 @@ class _Builder:
         if number is None:
             shown = text if len(text) <= 40 else f"{text[:40]}..."
             message = f"the number {shown} cannot be written in JSON"
-            self._report("number-not-usable", message, position, pointer, "put it in quotes, or change it")
+            self._report(NUMBER_NOT_USABLE, message, position, pointer, "put it in quotes, or change it")
             return 0
         return number
 
     def _alias(self, anchor: str | None, position: Position) -> None:
         if any(frame.anchor == anchor for frame in self.stack):
-            raise refused("alias-loop", f"the alias *{anchor} is inside the node that it names", self._where(position))
+            raise refused(ALIAS_LOOP, f"the alias *{anchor} is inside the node that it names", self._where(position))
         target = self.anchors.get(anchor or "")
         if target is None:
             fix = suggest(anchor or "", self.anchors, "define the anchor before it is used", form="*{}")
-            raise refused("unknown-alias", f"the alias *{anchor} has no anchor", self._where(position), fix)
+            raise refused(UNKNOWN_ALIAS, f"the alias *{anchor} has no anchor", self._where(position), fix)
         if self._awaits_key():
             self._begin_entry(self._key_text(target.value, position), position)
             return
         self.added += target.size
         if self.added > MAX_ADDED_BY_ALIASES:
             message = f"aliases make this document grow by more than {MAX_ADDED_BY_ALIASES:,} nodes"
-            raise refused("alias-bomb", message, self._where(position), "use fewer aliases of aliases")
+            raise refused(ALIAS_BOMB, message, self._where(position), "use fewer aliases of aliases")
         self._require_depth(len(self.stack) + target.depth, position)
         pointer = self._pointer(position)
         self.aliases[pointer] = target.pointer
@@ -176,21 +192,17 @@ class _Builder:
 
     def _key_text(self, value: Any, position: Position) -> str:
         if isinstance(value, (dict, list)):
-            raise refused(
-                "key-not-text", "the key of a mapping must be text", self._where(position), "use a plain word"
-            )
+            raise refused(KEY_NOT_TEXT, "the key of a mapping must be text", self._where(position), "use a plain word")
         return value if isinstance(value, str) else json.dumps(value)
 
     def _require_depth(self, depth: int, position: Position) -> None:
         if depth > MAX_DEPTH:
             message = f"the document is nested deeper than {MAX_DEPTH} levels"
-            raise refused("document-too-deep", message, self._where(position), "use fewer levels")
+            raise refused(DOCUMENT_TOO_DEEP, message, self._where(position), "use fewer levels")
 
     def _open(self, event: Any, position: Position) -> None:
         if self._awaits_key():
-            raise refused(
-                "key-not-text", "the key of a mapping must be text", self._where(position), "use a plain word"
-            )
+            raise refused(KEY_NOT_TEXT, "the key of a mapping must be text", self._where(position), "use a plain word")
         self._require_depth(len(self.stack) + 1, position)
         pointer = self._pointer(position)
         is_mapping = isinstance(event, yaml.MappingStartEvent)
@@ -238,7 +250,7 @@ class _Builder:
             if not isinstance(part, dict):
                 position = self.positions[f"{frame.pointer}/<<"]
                 fix = "write `<<: *name` with the anchor of a mapping"
-                self._report("bad-merge", "`<<` can only merge mappings", position, frame.pointer, fix)
+                self._report(BAD_MERGE, "`<<` can only merge mappings", position, frame.pointer, fix)
                 continue
             for key in part.keys() - target.keys():
                 self.aliases[f"{frame.pointer}/{escape(key)}"] = f"{origin}/{escape(key)}"
@@ -262,7 +274,7 @@ def parse(file: str, text: str) -> Document:
     except (yaml.reader.ReaderError, UnicodeEncodeError) as error:
         raise _character_error(file, text, error) from None
     if builder.root is None or builder.root.value is None:
-        raise refused("document-empty", "the document is empty", Where(file, 1, 1), "write a workflow into it")
+        raise refused(DOCUMENT_EMPTY, "the document is empty", Where(file, 1, 1), "write a workflow into it")
     findings = sorted(builder.findings, key=lambda finding: (finding.where.line or 0) if finding.where else 0)
     return Document(file, text, builder.root.value, builder.positions, builder.keys, builder.aliases, tuple(findings))
 
@@ -275,7 +287,7 @@ def _feed_document(builder: _Builder, text: str) -> None:
             documents += 1
             if documents > 1:
                 where = Where(builder.file, *_start_of(event))
-                raise refused("several-documents", "the file has more than one document", where, "split it at `---`")
+                raise refused(SEVERAL_DOCUMENTS, "the file has more than one document", where, "split it at `---`")
         elif not isinstance(event, outer):
             builder.feed(event)
 
@@ -318,7 +330,7 @@ def _syntax_error(file: str, text: str, error: yaml.MarkedYAMLError) -> InvalidI
     lines = text.splitlines()
     at_tab = mark is not None and mark.line < len(lines) and lines[mark.line][mark.column : mark.column + 1] == "\t"
     fix = "indent with spaces: YAML allows no tabs there" if at_tab else "correct the syntax here"
-    return refused("not-yaml", f"this is not YAML: {problem}", where, fix)
+    return refused(NOT_YAML, f"this is not YAML: {problem}", where, fix)
 
 
 def _character_error(file: str, text: str, error: Exception) -> InvalidInput:
@@ -327,4 +339,4 @@ def _character_error(file: str, text: str, error: Exception) -> InvalidInput:
     line = text.count("\n", 0, offset) + 1
     where = Where(file, line, offset - text.rfind("\n", 0, offset))
     shown = f"U+{ord(found[0]):04X}" if found else str(error)
-    return refused("bad-character", f"the character {shown} is not allowed in YAML", where, "remove the character")
+    return refused(BAD_CHARACTER, f"the character {shown} is not allowed in YAML", where, "remove the character")

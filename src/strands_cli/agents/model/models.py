@@ -7,18 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import InvalidInput, NotEquipped, suggest
-from strands_cli.providers import (
-    PROVIDERS,
-    SETTING_FIELDS,
-    ModelSettings,
-    Place,
-    Provider,
-    check_extra,
-    has_key,
-    needs_no_key,
-    place_of,
-    value_at,
-)
+from strands_cli.provider_checks import check_extra
+from strands_cli.provider_table import PROVIDERS, Place, Provider
+from strands_cli.providers import SETTING_FIELDS, ModelSettings, has_key, needs_no_key, place_of, value_at
 
 if TYPE_CHECKING:
     from strands.models import Model

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +11,7 @@ import typer
 
 from strands_cli.cli.commands.command_options import POLICY
 from strands_cli.cli.terminal import one_line, print_json, print_result, say_findings
-from strands_cli.errors import StrandsCliError, UsageError, suggest
+from strands_cli.errors import Code, StrandsCliError, UsageError, suggest
 
 if TYPE_CHECKING:
     from strands_cli.planning import Explanation
@@ -56,9 +56,10 @@ def explain(
 def _explain_one(what: str, *, more: bool, policy: Path | None, as_json: bool) -> None:
     """Explain a code or a workflow; an existing code wins over a file of the same name."""
     from strands_cli.cli.commands.explain_workflow import explain_spec, is_spec
-    from strands_cli.codes import CODES
+    from strands_cli.codes import declared_codes
 
-    reads_spec = what not in CODES and not what.isdecimal() and is_spec(what)
+    codes = declared_codes()
+    reads_spec = what not in codes and not what.isdecimal() and is_spec(what)
     if more or (policy is not None and not reads_spec):
         raise UsageError(
             f"only `explain {POLICY_TOPIC}` takes more than one argument", fix="strands explain policy REF"
@@ -66,44 +67,41 @@ def _explain_one(what: str, *, more: bool, policy: Path | None, as_json: bool) -
     if reads_spec:
         explain_spec(what, policy, as_json=as_json)
     else:
-        explain_code(what, as_json=as_json)
+        explain_code(what, codes, as_json=as_json)
 
 
-def explain_code(code: str, *, as_json: bool) -> None:
+def explain_code(name: str, codes: Mapping[str, Code], *, as_json: bool) -> None:
     """Print what a code means and what to do.
 
     Raises:
         UsageError: There is no such code.
     """
-    from strands_cli.codes import CODES
-
-    if code.isdecimal():
-        _explain_exit(code, as_json=as_json)
+    if name.isdecimal():
+        _explain_exit(int(name), codes.values(), as_json=as_json)
         return
-    entry = CODES.get(code)
-    if entry is None:
-        fix = suggest(code, CODES, "see docs/reference/findings.md")
-        raise UsageError(f"there is no code '{code}'", fix=fix)
+    code = codes.get(name)
+    if code is None:
+        fix = suggest(name, codes, "see docs/reference/findings.md")
+        raise UsageError(f"there is no code '{name}'", fix=fix)
     if as_json:
-        print_json({"code": code, **entry._asdict()})
+        print_json({"code": code, "meaning": code.meaning, "remedy": code.remedy, "exit_code": code.exit_code})
     else:
-        print_result(f"{code}  (exit code {entry.exit_code})\n  {entry.meaning}\n  fix: {entry.remedy}")
+        print_result(f"{code}  (exit code {code.exit_code})\n  {code.meaning}\n  fix: {code.remedy}")
 
 
-def _explain_exit(code: str, *, as_json: bool) -> None:
+def _explain_exit(number: int, codes: Iterable[Code], *, as_json: bool) -> None:
     """Print what an exit code means and which findings cause it."""
-    from strands_cli.codes import CODES
     from strands_cli.errors import exit_code_meanings
 
-    meanings = {number.value: meaning for number, meaning in exit_code_meanings().items()}
-    if int(code) not in meanings:
-        raise UsageError(f"there is no exit code {code}", fix=f"one of: {', '.join(map(str, meanings))}")
-    found = sorted(name for name, entry in CODES.items() if entry.exit_code == int(code))
+    meanings = {int(code): meaning for code, meaning in exit_code_meanings().items()}
+    if number not in meanings:
+        raise UsageError(f"there is no exit code {number}", fix=f"one of: {', '.join(map(str, meanings))}")
+    found = sorted(code for code in codes if code.exit_code == number)
     if as_json:
-        print_json({"exit_code": int(code), "meaning": meanings[int(code)], "findings": found})
+        print_json({"exit_code": number, "meaning": meanings[number], "findings": found})
         return
     listed = f"\n  findings: {', '.join(found)}" if found else ""
-    print_result(f"exit code {code}\n  {meanings[int(code)]}{listed}")
+    print_result(f"exit code {number}\n  {meanings[number]}{listed}")
 
 
 def policy_document(

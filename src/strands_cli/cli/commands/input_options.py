@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.terminal import say
-from strands_cli.errors import Finding, UsageError
+from strands_cli.errors import Code, Finding, UsageError
 from strands_cli.planning import RunRequest
 
 if TYPE_CHECKING:
     from strands_cli.planning import Plan
     from strands_cli.workflow import InputSpec
+
+BAD_VAR = Code("bad-var", "A --var is not of the form NAME=VALUE.", "Write --var NAME=VALUE.", 2)
 
 
 def read_variables(words: Sequence[str]) -> dict[str, str]:
@@ -24,9 +26,7 @@ def read_variables(words: Sequence[str]) -> dict[str, str]:
     """
     bad = [word for word in words if "=" not in word or not word.partition("=")[0].strip()]
     if bad:
-        findings = [
-            Finding("bad-var", f"--var {word!r} is not NAME=VALUE", fix="write --var NAME=VALUE") for word in bad
-        ]
+        findings = [Finding(BAD_VAR, f"--var {word!r} is not NAME=VALUE", fix="write --var NAME=VALUE") for word in bad]
         raise UsageError("the inputs cannot be read", findings=findings)
     return {name.strip(): value for name, _, value in (word.partition("=") for word in words)}
 
@@ -48,7 +48,7 @@ def read_values(files: Sequence[Path]) -> dict[str, Any]:
             raise UsageError(f"{file} does not hold inputs", findings=error.findings) from error
         findings = list(document.findings)
         if not isinstance(document.value, dict):
-            findings.insert(0, Finding("bad-var", "a file of inputs maps names to values", document.where("")))
+            findings.insert(0, Finding(BAD_VAR, "a file of inputs maps names to values", document.where("")))
         if findings:
             raise UsageError(f"{file} does not hold inputs", findings=findings)
         values |= document.value

@@ -11,6 +11,7 @@ import typer
 
 from strands_cli.cli.terminal import print_json, print_result, say
 from strands_cli.errors import ArtifactError, Denied, ExitCode, Finding, UsageError, Where, suggest
+from strands_cli.planning import LOCK_MISSING
 
 if TYPE_CHECKING:
     from strands_cli.lock import Difference, Lock, LockedServer
@@ -128,7 +129,7 @@ def _show(folder: Path, now: Lock, *, check: bool, as_json: bool) -> int:
     old = read_lock(file)
     if old is None:
         message = f"there is no {file.name} in {folder}"
-        raise Denied(message, findings=[Finding("lock-missing", message, Where(str(file)), "make it: strands lock")])
+        raise Denied(message, findings=[Finding(LOCK_MISSING, message, Where(str(file)), "make it: strands lock")])
     found = compare_locks(old, now)
     if as_json:
         print_json(_document(file, now, found, written=False))

@@ -11,12 +11,27 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from strands_cli.cli.terminal import print_result, printable, say, write_error
-from strands_cli.errors import Denied, ExitCode, Finding, Interrupted, InvalidInput, UsageError, did_you_mean, suggest
+from strands_cli.errors import (
+    Code,
+    Denied,
+    ExitCode,
+    Finding,
+    Interrupted,
+    InvalidInput,
+    UsageError,
+    did_you_mean,
+    suggest,
+)
+from strands_cli.plugins.install import PLUGIN_REPLACES
 
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog
     from strands_cli.config import Settings
     from strands_cli.plugins.install import Installer, Proposal, Wanted
+
+PLUGIN_EMPTY = Code(
+    "plugin-empty", "A distribution provides neither tools nor hooks.", "Correct the name; install a library with pip."
+)
 
 YES = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 FORCE = Annotated[bool, typer.Option("--force", help="Accept a distribution without tools and hooks.")]
@@ -111,12 +126,12 @@ def _require_fit(proposal: Proposal, *, force: bool) -> None:
         raise UsageError("strands-cli is not a plugin", fix="pip install --upgrade strands-cli")
     if proposal.refused:
         raise InvalidInput(
-            f"'{name}' is not installed", findings=[one for one in proposal.findings if one.code == "plugin-replaces"]
+            f"'{name}' is not installed", findings=[one for one in proposal.findings if one.code == PLUGIN_REPLACES]
         )
     require_one_allowed(proposal)
     if not proposal.tools and not proposal.hooks and not force:
         message = f"'{name}' provides neither tools nor hooks"
-        finding = Finding("plugin-empty", message, None, f"pip install {name}, or pass --force")
+        finding = Finding(PLUGIN_EMPTY, message, None, f"pip install {name}, or pass --force")
         raise InvalidInput(message, findings=[finding])
 
 
@@ -153,7 +168,7 @@ def _shown(proposal: Proposal) -> Iterator[str]:
     yield from (
         f"  {line}"
         for finding in proposal.findings
-        if finding.code != "plugin-replaces"
+        if finding.code != PLUGIN_REPLACES
         for line in str(finding).splitlines()
     )
 

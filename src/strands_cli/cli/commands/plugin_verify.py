@@ -8,6 +8,7 @@ import typer
 
 from strands_cli.cli.terminal import print_json, print_result, say_findings
 from strands_cli.errors import ExitCode, Finding, InvalidInput, did_you_mean
+from strands_cli.plugins.check import UNKNOWN_DISTRIBUTION
 
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog
@@ -65,6 +66,6 @@ def _installed(name: str, catalog: Catalog) -> str:
     if plain not in catalog.seen.records:
         guess = did_you_mean(plain, catalog.seen.records)
         message = f"no distribution '{name}' is installed"
-        finding = Finding("unknown-distribution", message, None, f"did you mean '{guess}'?" if guess else None)
+        finding = Finding(UNKNOWN_DISTRIBUTION, message, None, f"did you mean '{guess}'?" if guess else None)
         raise InvalidInput(message, findings=[finding])
     return plain

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from strands_cli.codes import CODES
-from strands_cli.errors import Finding
+from strands_cli.errors import Code, Finding
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -46,9 +45,8 @@ def sarif_document(findings: Iterable[Finding], version: str) -> dict[str, Any]:
     }
 
 
-def _rule(code: str) -> dict[str, Any]:
-    entry = CODES[code]
-    return {"id": code, "shortDescription": {"text": entry.meaning}, "help": {"text": entry.remedy}}
+def _rule(code: Code) -> dict[str, Any]:
+    return {"id": code, "shortDescription": {"text": code.meaning}, "help": {"text": code.remedy}}
 
 
 def _result(finding: Finding, rule: int) -> dict[str, Any]:

@@ -7,11 +7,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from strands_cli.errors import ArtifactError, Finding
-from strands_cli.outputs import collision, obstacle, place_artifact
+from strands_cli.errors import ArtifactError, Code, Finding
+from strands_cli.outputs import ARTIFACT_EXISTS, collision, obstacle, place_artifact
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow import Document, WorkflowSpec
 from strands_cli.workflow.templates import TemplateError, Templates
+
+CANNOT_WRITE = Code(
+    "cannot-write",
+    "The output path is not a directory, or cannot be written to.",
+    "Choose another directory, or correct its permissions.",
+    12,
+)
+ARTIFACT_OUTSIDE = Code(
+    "artifact-outside",
+    "An artifact's path is absolute, has '..', or leaves the output directory through a link.",
+    "Use a path inside the output directory and choose that directory with --out.",
+    12,
+)
 
 
 def check_outputs(
@@ -26,7 +39,7 @@ def check_outputs(
     names = {"name": spec.name, "runtime": spec.runtime.model_dump(), **inputs}
     if spec.outputs.artifacts and (problem := obstacle(options.out_dir)):
         message = f"the artifacts cannot be written: {problem}"
-        findings.append(Finding("cannot-write", message, document.where("/outputs/artifacts"), "choose another --out"))
+        findings.append(Finding(CANNOT_WRITE, message, document.where("/outputs/artifacts"), "choose another --out"))
     for index, artifact in enumerate(spec.outputs.artifacts):
         where = document.where(f"/outputs/artifacts/{index}/path")
         try:
@@ -34,7 +47,7 @@ def check_outputs(
         except TemplateError:
             continue  # needs a name that only the run has; it is checked when it is written
         except ArtifactError as error:
-            findings.append(Finding("artifact-outside", error.message, where, error.fix))
+            findings.append(Finding(ARTIFACT_OUTSIDE, error.message, where, error.fix))
             continue
         if found := collision(target, targets, force=options.force):
             findings.append(replace(found, where=where))
@@ -48,8 +61,8 @@ def _check_record(options: RunRequest) -> list[Finding]:
         return []
     fix = "choose another name"
     if problem := obstacle(options.record.parent):
-        return [Finding("cannot-write", f"the recording {options.record} cannot be written: {problem}", fix=fix)]
+        return [Finding(CANNOT_WRITE, f"the recording {options.record} cannot be written: {problem}", fix=fix)]
     if options.record.exists() and not options.force:
         message = f"the recording {options.record} exists already"
-        return [Finding("artifact-exists", message, fix=f"pass --force to overwrite it, or {fix}")]
+        return [Finding(ARTIFACT_EXISTS, message, fix=f"pass --force to overwrite it, or {fix}")]
     return []

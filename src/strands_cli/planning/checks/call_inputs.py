@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from strands_cli.errors import Finding, suggest
+from strands_cli.errors import Code, Finding, suggest
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.workflow import Document, escape
 from strands_cli.workflow.templates import is_template
+
+TOOL_INPUT = Code(
+    "tool-input", "The input of a tool-call step does not fit the tool's schema.", "Correct the name or the value."
+)
 
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "string": str,
@@ -39,14 +43,14 @@ def check_call_input(
     for name in schema.get("required") or ():
         if name not in given:
             message = f"'{tool.name}' needs '{name}', and the step does not give it"
-            yield Finding("tool-input", message, document.where(pointer), f"add `{name}:` under `input`")
+            yield Finding(TOOL_INPUT, message, document.where(pointer), f"add `{name}:` under `input`")
     for name, value in given.items():
         where = document.where(f"{pointer}/{escape(name)}")
         if name in known:
             yield from _check_value(tool, name, value, known[name], where)
         elif schema.get("additionalProperties") is False:
             fix = suggest(name, known, f"it takes: {', '.join(known) or 'nothing'}")
-            yield Finding("tool-input", f"'{tool.name}' takes no '{name}'", where, fix)
+            yield Finding(TOOL_INPUT, f"'{tool.name}' takes no '{name}'", where, fix)
 
 
 def _check_value(tool: PlannedTool, name: str, value: Any, schema: Any, where: Any) -> Iterator[Finding]:
@@ -64,7 +68,7 @@ def _check_value(tool: PlannedTool, name: str, value: Any, schema: Any, where: A
         expected = f"must be one of {', '.join(map(repr, choices))}"
     if expected is not None:
         message = f"'{name}' of '{tool.name}' {expected}, not {value!r}"
-        yield Finding("tool-input", message, where, f"see `strands tools show {tool.name}`")
+        yield Finding(TOOL_INPUT, message, where, f"see `strands tools show {tool.name}`")
 
 
 def _is_of(value: Any, kind: str) -> bool:

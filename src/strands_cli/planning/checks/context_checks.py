@@ -6,11 +6,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from strands_cli.errors import ArtifactError, Finding
+from strands_cli.errors import ArtifactError, Code, Finding
 from strands_cli.outputs import place_notes
 from strands_cli.planning.plan import PlannedAgent
 from strands_cli.providers import ModelSettings
 from strands_cli.workflow import Document, WorkflowSpec, escape
+
+NOTES_OUTSIDE = Code(
+    "notes-outside",
+    "The notes file of `context_policy.notes` is not inside the working directory.",
+    "Use a relative path without '..'.",
+)
+STATEFUL_MEMORY = Code(
+    "stateful-memory",
+    "An agent with `memory: run` has a model that stores the conversation on its provider's server.",
+    "Remove the option `stateful`, or use `memory: step`.",
+)
 
 
 def summarizer_of(spec: WorkflowSpec, model: ModelSettings) -> ModelSettings | None:
@@ -34,11 +45,11 @@ def check_context(spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], docume
             place_notes(Path.cwd(), notes.file)
     except ArtifactError as error:
         where = document.where("/context_policy/notes/file")
-        findings.append(Finding("notes-outside", error.message, where, error.fix))
+        findings.append(Finding(NOTES_OUTSIDE, error.message, where, error.fix))
     for agent in agents.values():
         if agent.keeps_conversation and agent.model.options.get("stateful"):
             message = f"the agent '{agent.id}' cannot keep its conversation: its model does, on its server"
             where = document.where(f"/agents/{escape(agent.id)}/memory")
             fix = "remove the option `stateful`, or use `memory: step`"
-            findings.append(Finding("stateful-memory", message, where, fix))
+            findings.append(Finding(STATEFUL_MEMORY, message, where, fix))
     return findings

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from strands_cli.errors import Finding, NotEquipped
+from strands_cli.errors import Code, Finding, NotEquipped
 from strands_cli.planning.plan import PlannedAgent, PlannedTool
 from strands_cli.planning.workflow_tools import agents_in
 from strands_cli.prices import VARIABLE, PriceTable, load_prices
 from strands_cli.workflow import Document, WorkflowSpec, escape
+
+UNKNOWN_PRICE = Code(
+    "unknown-price",
+    "`max_cost_usd` limits a model whose price is unknown, so the limit cannot be enforced.",
+    "Add the model's price to a file and name it in STRANDS_PRICES, or limit max_tokens.",
+    18,
+)
 
 
 def prices_of(environ: Mapping[str, str] | None) -> tuple[PriceTable, list[Finding]]:
@@ -56,4 +63,4 @@ def _unpriced(
             message = f"{limit} cannot be kept: the price of {name} is not in {prices.file}"
             entry = f'{{"models": {{"{name}": {{"input": USD, "output": USD}}}}}}'
             fix = f"write {entry} (for a million tokens) to a file and set {VARIABLE} to it, or limit tokens"
-            yield Finding("unknown-price", message, document.where(pointer), fix)
+            yield Finding(UNKNOWN_PRICE, message, document.where(pointer), fix)

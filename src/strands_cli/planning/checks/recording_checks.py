@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from strands_cli.errors import Finding, StrandsCliError
+from strands_cli.errors import Code, Finding, StrandsCliError
 from strands_cli.planning.plan import PlannedAgent
 from strands_cli.workflow import (
+    BAD_RECORDING,
     NO_SNAPSHOT,
     AgentStep,
     Document,
@@ -18,6 +19,12 @@ from strands_cli.workflow import (
     escape,
     load_recording,
     stored_name,
+)
+
+REPLAY_NEEDS_RECORDING = Code(
+    "replay-needs-recording",
+    "Provider `replay` needs a recording.",
+    "Set runtime.recording, or choose a live model with --provider and --model.",
 )
 
 
@@ -30,7 +37,7 @@ def check_recordings(
         if agent.model.provider == "replay" and agent.recording is None:
             message = f"the agent '{agent.id}' uses provider 'replay', and no recording is named"
             fix = "set runtime.recording: FILE, or choose a live model with --provider and --model"
-            findings.append(Finding("replay-needs-recording", message, document.where("/runtime/provider"), fix))
+            findings.append(Finding(REPLAY_NEEDS_RECORDING, message, document.where("/runtime/provider"), fix))
     for path in dict.fromkeys(agent.recording for agent in agents.values() if agent.recording is not None):
         findings += _check_file(path, spec, agents, document, kept)
     return findings
@@ -76,9 +83,9 @@ def _check_steps(
     for key in strange:
         message = f"the recording has turns for {key}, which asks no recorded model"
         fix = f"remove them; the steps that do are: {', '.join(asking)}"
-        yield Finding("bad-recording", message, recorded.where(f"/steps/{escape(key)}", key=True), fix)
+        yield Finding(BAD_RECORDING, message, recorded.where(f"/steps/{escape(key)}", key=True), fix)
     for key, pointer in asking.items():
         if not recording.steps.get(key):
             message = f"the recording {recorded.file} has no turns for {key}"
             fix = f"add them under `steps: {key}:`, or record again with --record"
-            yield Finding("bad-recording", message, document.where(pointer), fix)
+            yield Finding(BAD_RECORDING, message, document.where(pointer), fix)

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from strands_cli.errors import Finding, suggest
+from strands_cli.errors import Code, Finding, suggest
 from strands_cli.workflow import Document, WorkflowSpec, template_sites
 from strands_cli.workflow.patterns import reserved_names
 from strands_cli.workflow.templates import Templates
+
+UNDEFINED_VARIABLE = Code(
+    "undefined-variable",
+    "A template uses a variable that nothing defines for this run.",
+    "Declare it under `inputs`, or give it with --var.",
+    2,
+)
 
 
 def check_variables(spec: WorkflowSpec, document: Document, inputs: Mapping[str, Any]) -> list[Finding]:
@@ -24,5 +31,5 @@ def check_variables(spec: WorkflowSpec, document: Document, inputs: Mapping[str,
                 continue  # declared and without a value: that has its own finding
             fix = suggest(name, inputs, f"pass --var {name}=VALUE, or declare it under `inputs`")
             message = f"a template uses '{name}', which nothing defines"
-            findings[name] = Finding("undefined-variable", message, document.where(site.pointer), fix)
+            findings[name] = Finding(UNDEFINED_VARIABLE, message, document.where(site.pointer), fix)
     return list(findings.values())

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from strands_cli.errors import InvalidInput, UsageError, Where, has_errors, suggest
+from strands_cli.errors import Code, InvalidInput, UsageError, Where, has_errors, suggest
 from strands_cli.planning.checks import check_call_input
 from strands_cli.planning.plan import (
     AgentAsTool,
@@ -22,10 +22,29 @@ from strands_cli.planning.plan import (
 )
 from strands_cli.planning.resolve.resolve_context import Place, ResolveContext, Surroundings
 from strands_cli.planning.workflow_tools import annotations_of, workflow_record
-from strands_cli.workflow import CompositeTool, Document, InputSpec, ToolEntry, WorkflowSpec, load_spec, stored_name
+from strands_cli.workflow import (
+    BAD_PATH,
+    FILE_UNREADABLE,
+    NO_EFFECT,
+    UNKNOWN_AGENT,
+    CompositeTool,
+    Document,
+    InputSpec,
+    ToolEntry,
+    WorkflowSpec,
+    load_spec,
+    stored_name,
+)
+from strands_cli.workflow.checks import UNDECLARED_VARIABLE
 
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord
+
+TOOL_CYCLE = Code(
+    "tool-cycle",
+    "A tool contains itself, or contains tools too many levels deep.",
+    "Remove one of them; give an agent that is a tool a list of `tools`.",
+)
 
 # How deep tools may be made of tools; agents that call agents that call agents cost more with each level.
 MAX_DEPTH = 8
@@ -125,7 +144,7 @@ class ComposedTools:
         """Return an agent as a tool."""
         if agent_id not in self.spec.agents:
             fix = suggest(agent_id, self.spec.agents, f"there are: {', '.join(self.spec.agents)}", form="'agent:{}'")
-            self.context.report("unknown-agent", f"the workflow has no agent '{agent_id}'", where, fix)
+            self.context.report(UNKNOWN_AGENT, f"the workflow has no agent '{agent_id}'", where, fix)
             return ()
         agent = self.planned_agent(agent_id, where)
         if agent is None:
@@ -133,7 +152,7 @@ class ComposedTools:
         if agent.keeps_conversation:
             message = f"the agent '{agent_id}' has `memory: run`, and starts afresh wherever it is called as a tool"
             fix = "leave `memory` out, or give it what it has to know with each call"
-            self.context.report("no-effect", message, where, fix, "warning")
+            self.context.report(NO_EFFECT, message, where, fix, "warning")
         made = AgentAsTool(agent)
         hints = _annotations(made, notes=self._has_notes)
         record = workflow_record("agent", agent_id, _about(agent), agent_input_schema(agent), hints)
@@ -159,11 +178,11 @@ class ComposedTools:
             file = (folder / path).resolve()
             is_inside = file.is_relative_to(folder.resolve())
         except (OSError, ValueError, RuntimeError) as error:  # a loop of links, or a NUL in the path
-            self.context.report("bad-path", f"{path!r} is not a usable path: {error}", where, "name a file")
+            self.context.report(BAD_PATH, f"{path!r} is not a usable path: {error}", where, "name a file")
             return None
         if not is_inside:
             message = f"{path!r} is outside the folder of the workflow"
-            self.context.report("bad-path", message, where, f"move the file below {folder.resolve()}")
+            self.context.report(BAD_PATH, message, where, f"move the file below {folder.resolve()}")
             return None
         return file
 
@@ -174,7 +193,7 @@ class ComposedTools:
         if document is None:
             return None
         loaded = load_spec(document, kept)
-        context.findings += [found for found in loaded.findings if found.code != "undeclared-variable"]
+        context.findings += [found for found in loaded.findings if found.code != UNDECLARED_VARIABLE]
         if loaded.spec is None or has_errors(loaded.findings):
             return None
         runtime = self.spec.runtime
@@ -200,7 +219,7 @@ class ComposedTools:
             document = self.context.around.kept.read(file, Path(shown))
         except UsageError as error:
             reason = error.findings[0].message if error.findings else error.message
-            self.context.report("file-unreadable", reason, where, "correct the path")
+            self.context.report(FILE_UNREADABLE, reason, where, "correct the path")
             return None
         except InvalidInput as error:
             self.context.findings += [replace(found, where=found.where or where) for found in error.findings]
@@ -213,7 +232,7 @@ class ComposedTools:
         depth = 1 + max((part.depth for part in made.parts), default=0)
         if depth > MAX_DEPTH:
             message = f"'{entry.tool}' is made of tools {depth} levels deep; at most {MAX_DEPTH} are allowed"
-            self.context.report("tool-cycle", message, where, "call the inner ones from a step instead")
+            self.context.report(TOOL_CYCLE, message, where, "call the inner ones from a step instead")
         name = entry.as_ or re.sub(r"[^a-zA-Z0-9_-]", "_", record.name)[:64]
         tool = WorkflowTool(name=name, ref=entry.tool, record=record, definition=made, depth=depth)
         return (self.context.settle(tool, where),)
@@ -230,7 +249,7 @@ class ComposedTools:
             self._report_cycle(self.making[self.making.index(place) :], place, where)
             return None
         if len(self.making) > 3 * MAX_DEPTH:  # deeper than any that `depth_of` lets pass
-            self.context.report("tool-cycle", "tools are made of tools too many levels deep", where, "end the chain")
+            self.context.report(TOOL_CYCLE, "tools are made of tools too many levels deep", where, "end the chain")
             return None
         self.making.append(place)
         try:
@@ -242,9 +261,7 @@ class ComposedTools:
     def _report_cycle(self, way: Sequence[Place], last: Place, where: Where | None) -> None:
         names = [what or Path(file).name for file, what in (*way, last)]
         message = f"{names[-1]} would be a tool of itself: {' -> '.join(names)}"
-        self.context.report(
-            "tool-cycle", message, where, "leave one of them out; an agent without `tools` has them all"
-        )
+        self.context.report(TOOL_CYCLE, message, where, "leave one of them out; an agent without `tools` has them all")
 
 
 def _annotations(made: Definition, *, notes: bool) -> dict[str, Any]:

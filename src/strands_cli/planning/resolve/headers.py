@@ -5,9 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from strands_cli.errors import Finding
+from strands_cli.errors import Code, Finding
 from strands_cli.planning.tool_config import secrets_in
-from strands_cli.workflow import Document, escape
+from strands_cli.workflow import BAD_VALUE, Document, escape
+
+PLAIN_CREDENTIAL = Code(
+    "plain-credential",
+    "A header that usually carries a credential has its value in the workflow, where every reader sees it.",
+    "Declare the value under `env.secrets`, and write `${secrets.NAME}` in its place.",
+)
 
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 # The connection is the client's affair.
@@ -32,13 +38,13 @@ def check_headers(
     for name, value in headers.items():
         at = document.where(f"{pointer}/headers/{escape(name)}")
         if not _HEADER.fullmatch(name) or name.lower() in _CLOSED:
-            yield Finding("bad-value", f"{name!r} is not a header that '{owner}' can set", at, "leave it out")
+            yield Finding(BAD_VALUE, f"{name!r} is not a header that '{owner}' can set", at, "leave it out")
         if not value.isascii() or not value.isprintable():
-            yield Finding("bad-value", f"the header {name!r} of '{owner}' is not printable ASCII", at, "correct it")
+            yield Finding(BAD_VALUE, f"the header {name!r} of '{owner}' is not printable ASCII", at, "correct it")
         if name.lower() in _CREDENTIALS and value and not secrets_in(value):
             message = f"the header {name!r} of '{owner}' is written in the workflow"
             fix = "declare the value under `env.secrets` and write ${secrets.NAME}"
-            yield Finding("plain-credential", message, at, fix, "warning")
+            yield Finding(PLAIN_CREDENTIAL, message, at, fix, "warning")
         if scheme == "http" and secrets_in(value) and not _THIS_MACHINE.fullmatch(host.lower()):
             message = f"the header {name!r} of '{owner}' would carry a secret over plain http"
-            yield Finding("bad-value", message, at, "take an https:// address")
+            yield Finding(BAD_VALUE, message, at, "take an https:// address")

@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.canonical_json import canonical_json
-from strands_cli.catalog import ToolRecord
+from strands_cli.catalog import TOOL_UNMET, UNKNOWN_TOOL, ToolRecord
 from strands_cli.errors import Finding, has_errors
 from strands_cli.planning.planned_tool import InstalledTool
 from strands_cli.planning.resolve.headers import check_headers
 from strands_cli.planning.resolve.resolve_context import ResolveContext
 from strands_cli.planning.resolve.single_tool import installed_tool
 from strands_cli.planning.tool_config import secrets_in
+from strands_cli.workflow import BAD_IDENTIFIER, BAD_VALUE
 
 if TYPE_CHECKING:
     from strands_cli.workflow import HttpExecutor
@@ -49,9 +50,9 @@ def _record(context: ResolveContext) -> ToolRecord | None:
     if isinstance(found, ToolRecord):
         return found
     where = context.document.where(_SECTION)
-    if found.code == "unknown-tool":
+    if found.code == UNKNOWN_TOOL:
         message = f"tools.http_executors needs the tool '{TOOL}', which no installed distribution provides"
-        found = Finding("tool-unmet", message, None, _INSTALL)
+        found = Finding(TOOL_UNMET, message, None, _INSTALL)
     context.findings.append(replace(found, where=where))
     return None
 
@@ -101,12 +102,12 @@ def _faults(executor: HttpExecutor, pointer: str, context: ResolveContext) -> It
     if not _MODEL_NAME.fullmatch(executor.id):
         message = f"the executor '{executor.id}' has a name that models cannot call"
         fix = f"write {re.sub(r'[^a-zA-Z0-9_-]', '_', executor.id)[:64]}"
-        yield Finding("bad-identifier", message, where(f"{pointer}/id"), fix)
+        yield Finding(BAD_IDENTIFIER, message, where(f"{pointer}/id"), fix)
     scheme, host, _, _ = _parts(executor)
     if not scheme:
         message = f"`base_url` of '{executor.id}' is not http(s)://host[:port][/path]"
         fix = "leave out user name, query and fragment; a secret goes into `headers` as ${secrets.NAME}"
-        yield Finding("bad-value", message, where(f"{pointer}/base_url"), fix)
+        yield Finding(BAD_VALUE, message, where(f"{pointer}/base_url"), fix)
     yield from check_headers(executor.id, executor.headers, scheme, host, pointer, context.document)
 
 

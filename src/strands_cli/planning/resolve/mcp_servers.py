@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.catalog import ToolRecord
+from strands_cli.catalog import TOOL_UNMET, ToolRecord
 from strands_cli.errors import Finding, Where, has_errors, suggest
 from strands_cli.planning.planned_tool import McpTool, reached_by
 from strands_cli.planning.resolve.headers import check_headers
-from strands_cli.planning.resolve.resolve_context import ResolveContext
+from strands_cli.planning.resolve.resolve_context import TWIN_TOOL_NAMES, ResolveContext
 from strands_cli.planning.tool_config import secrets_in
+from strands_cli.workflow import BAD_IDENTIFIER, BAD_VALUE, NO_EFFECT, UNKNOWN_SERVER
 
 if TYPE_CHECKING:
     from strands_cli.workflow import McpServer, ToolEntry
@@ -87,12 +88,12 @@ def _faults(server: McpServer, pointer: str, context: ResolveContext) -> Iterato
     document = context.document
     if server.prefix is not None and not _PREFIX.fullmatch(server.prefix):
         message = f"the prefix {server.prefix!r} of '{server.id}' makes names that models cannot call"
-        yield Finding("bad-identifier", message, document.where(f"{pointer}/prefix"), "letters, digits, _ and - only")
+        yield Finding(BAD_IDENTIFIER, message, document.where(f"{pointer}/prefix"), "letters, digits, _ and - only")
     for name in ("command", "args", "url", "prefix"):
         if secrets_in(_plain(getattr(server, name))):
             message = f"`{name}` of '{server.id}' would carry a secret where others can read it"
             fix = "put it into `env`" if server.url is None else "put it into `headers`"
-            yield Finding("bad-value", message, document.where(f"{pointer}/{name}"), fix)
+            yield Finding(BAD_VALUE, message, document.where(f"{pointer}/{name}"), fix)
     yield from _unfilled(server, pointer, context)
     if server.url is not None:
         yield from _address_faults(server, pointer, context)
@@ -113,7 +114,7 @@ def _unfilled(server: McpServer, pointer: str, context: ResolveContext) -> Itera
             if others:
                 at = context.document.where(f"{pointer}/{part}/{name.replace('~', '~0').replace('/', '~1')}")
                 fix = "declare it under `env.secrets` and write ${secrets.NAME}"
-                yield Finding("no-effect", f"nothing fills in {others[0]} of '{server.id}'", at, fix, "warning")
+                yield Finding(NO_EFFECT, f"nothing fills in {others[0]} of '{server.id}'", at, fix, "warning")
 
 
 def _address_faults(server: McpServer, pointer: str, context: ResolveContext) -> Iterator[Finding]:
@@ -121,7 +122,7 @@ def _address_faults(server: McpServer, pointer: str, context: ResolveContext) ->
     if not found:
         message = f"`url` of '{server.id}' is not http(s)://host[:port][/path]"
         fix = "leave out user name and fragment; a secret goes into `headers` as ${secrets.NAME}"
-        yield Finding("bad-value", message, context.document.where(f"{pointer}/url"), fix)
+        yield Finding(BAD_VALUE, message, context.document.where(f"{pointer}/url"), fix)
         return
     yield from check_headers(server.id, server.headers, found[1], found[2], pointer, context.document)
 
@@ -134,7 +135,7 @@ def _command_faults(server: McpServer, pointer: str, context: ResolveContext) ->
     if shutil.which(path, path=server.env.get("PATH")) is None:
         place = f"in {folder}" if os.sep in command else "on PATH"
         message = f"the MCP server '{server.id}' needs the program {command!r}, which is not {place}"
-        yield Finding("tool-unmet", message, context.document.where(f"{pointer}/command"), "install it")
+        yield Finding(TOOL_UNMET, message, context.document.where(f"{pointer}/command"), "install it")
 
 
 def model_name(server: McpServer, tool: str) -> str:
@@ -170,7 +171,7 @@ def served_tool(
     server_id, tool = ref
     if server_id not in servers:
         fix = suggest(server_id, servers, f"there are: {', '.join(servers) or 'none'}")
-        context.report("unknown-server", f"there is no MCP server '{server_id}'", where, fix)
+        context.report(UNKNOWN_SERVER, f"there is no MCP server '{server_id}'", where, fix)
         return ()
     context.refuse_config(entry, "configured in tools.mcp", where, "write it there")
     planned = servers[server_id]
@@ -179,11 +180,11 @@ def served_tool(
     if not tool:
         if entry.as_ is not None:
             message = f"'{entry.tool}' holds several tools, so `as: {entry.as_}` names none of them"
-            context.report("twin-tool-names", message, where, f"name one: mcp:{server_id}/TOOL")
+            context.report(TWIN_TOOL_NAMES, message, where, f"name one: mcp:{server_id}/TOOL")
         return (planned,)
     if not is_offered(planned.server, tool):
         message = f"`tools` of the MCP server '{server_id}' keeps '{tool}' from every agent"
-        context.report("no-effect", message, where, "change the filter, or leave the tool out")
+        context.report(NO_EFFECT, message, where, "change the filter, or leave the tool out")
         return ()
     name = entry.as_ or model_name(planned.server, tool)
     return (context.settle(replace(planned, name=name, ref=f"mcp:{server_id}/{tool}", member=tool), where),)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from strands_cli.catalog import Catalog, ToolRecord
 from strands_cli.config import Settings
-from strands_cli.errors import Finding, Severity, Where, suggest
+from strands_cli.errors import Code, Finding, Severity, Where, suggest
 from strands_cli.planning.planned_tool import AnyTool
 from strands_cli.planning.resolve.single_tool import decided, denial_of, is_denied_by_policy
 from strands_cli.planning.run_request import RunRequest
@@ -19,6 +19,18 @@ from strands_cli.workflow import NO_SNAPSHOT, Document, FileSnapshot, ToolEntry,
 
 if TYPE_CHECKING:
     from strands_cli.hooks import Hooks
+
+UNKNOWN_SECRET = Code(
+    "unknown-secret",
+    "The configuration of a tool names a secret that `env.secrets` does not have.",
+    "Correct the name, or name the secret under `env.secrets`.",
+)
+TWIN_TOOL_NAMES = Code(
+    "twin-tool-names", "Two tools of one agent have the same name for the model.", "Rename one of them with `as:`."
+)
+TOOL_CONFIG = Code(
+    "tool-config", "A tool's `config` does not fit its schema, or the tool has no config.", "Correct the setting."
+)
 
 # A file and a part of it: `agent:a`, a composite's id, or nothing for the whole workflow.
 Place = tuple[str, str]
@@ -62,7 +74,7 @@ class ResolveContext:
     findings: list[Finding] = field(default_factory=list)
 
     def report(
-        self, code: str, message: str, where: Where | None, fix: str | None, severity: Severity = "error"
+        self, code: Code, message: str, where: Where | None, fix: str | None, severity: Severity = "error"
     ) -> None:
         """Add a finding."""
         self.findings.append(Finding(code, message, where, fix, severity))
@@ -70,7 +82,7 @@ class ResolveContext:
     def refuse_config(self, entry: ToolEntry, reason: str, where: Where, fix: str) -> None:
         """Report a `config` that cannot have an effect, because the tool gets its settings elsewhere."""
         if entry.config:
-            self.report("tool-config", f"'{entry.tool}' is {reason}, so `config` has no effect", where, fix)
+            self.report(TOOL_CONFIG, f"'{entry.tool}' is {reason}, so `config` has no effect", where, fix)
 
     def settle(self, tool: Kind, where: Where) -> Kind:
         """Return a tool with the answer of policy; a denial, and secrets that it cannot have, are findings."""
@@ -78,7 +90,7 @@ class ResolveContext:
         for name in (name for name in secrets_in(tool.config, tool.record.config_schema) if name not in known):
             fix = suggest(name, known, f"name it: env: {{secrets: [{{key: {name}}}]}}")
             message = f"the config of '{tool.name}' names the secret '{name}', which `env.secrets` does not have"
-            self.report("unknown-secret", message, where, fix)
+            self.report(UNKNOWN_SECRET, message, where, fix)
         planned = decided(tool, self.rules, self.hooks, self.document.file)
         if is_denied_by_policy(planned):
             self.findings.append(denial_of(planned, where))
@@ -90,8 +102,8 @@ class ResolveContext:
             return  # without a manifest the settings of the tool are unknown
         if record.config_schema is None:
             message = f"'{record.name}' of {record.distribution} declares no settings, so `config` has no effect"
-            self.report("tool-config", message, where, "remove `config`")
+            self.report(TOOL_CONFIG, message, where, "remove `config`")
             return
         fix = f"see `strands tools show {record.ref_name}`"
         for problem in config_problems(record.config_schema, config):
-            self.report("tool-config", f"the config of '{record.name}': {problem}", where, fix)
+            self.report(TOOL_CONFIG, f"the config of '{record.name}': {problem}", where, fix)

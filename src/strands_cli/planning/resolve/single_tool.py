@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from strands_cli.catalog import Catalog, ToolRecord
 from strands_cli.config import Settings
-from strands_cli.errors import Denied, Finding, InvalidInput, UsageError, Where
+from strands_cli.errors import Code, Denied, Finding, InvalidInput, UsageError, Where
 from strands_cli.hooks import HookContext
 from strands_cli.planning.planned_tool import AnyTool, InstalledTool, PythonTool
 from strands_cli.planning.policy_requests import request_of
@@ -19,6 +19,13 @@ from strands_cli.toolref import ToolRef, ToolRefError
 if TYPE_CHECKING:
     from strands_cli.hooks import Hooks
     from strands_cli.workflow import ToolEntry
+
+TOOL_DENIED = Code(
+    "tool-denied",
+    "The workflow names a tool that policy denies, or a step calls a tool that the workflow itself denies.",
+    "Remove the tool, or have the rule changed: strands explain policy REF",
+    21,
+)
 
 Kind = TypeVar("Kind", bound=AnyTool)
 
@@ -137,7 +144,7 @@ def denial_of(tool: AnyTool, where: Where | None) -> Finding:
     changed = f"have the rule changed; see: strands explain policy {tool.ref}"
     if tool.decision.plugin is not None:
         changed = f"ask the person who has switched the hook plugin {tool.decision.plugin} on"
-    return Finding("tool-denied", message, where, f"leave the tool out, or {changed}")
+    return Finding(TOOL_DENIED, message, where, f"leave the tool out, or {changed}")
 
 
 def how_to_grant(tool: PythonTool) -> str:

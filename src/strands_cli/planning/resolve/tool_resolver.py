@@ -6,16 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from strands_cli.errors import StrandsCliError, Where, did_you_mean
+from strands_cli.catalog import BAD_TOOL_REF, UNKNOWN_TOOL
+from strands_cli.errors import Code, StrandsCliError, Where, did_you_mean
 from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool, WorkflowTool
 from strands_cli.planning.planned_tool import InstalledTool, McpTool, ObjectTool, PythonTool
-from strands_cli.planning.resolve.composed_tools import ComposedTools, PartPlanners
+from strands_cli.planning.resolve.composed_tools import TOOL_CYCLE, ComposedTools, PartPlanners
 from strands_cli.planning.resolve.http_executors import planned_executors
 from strands_cli.planning.resolve.mcp_servers import planned_servers, served_tool
 from strands_cli.planning.resolve.planned_skills import TOOL as SKILL
 from strands_cli.planning.resolve.planned_skills import planned_skills, renamed_skill
-from strands_cli.planning.resolve.resolve_context import ResolveContext, Surroundings
+from strands_cli.planning.resolve.resolve_context import TWIN_TOOL_NAMES, ResolveContext, Surroundings
 from strands_cli.planning.resolve.single_tool import (
+    TOOL_DENIED,
     how_to_grant,
     installed_tool,
     is_denied_by_policy,
@@ -27,6 +29,19 @@ from strands_cli.workflow import Document, ToolEntry, WorkflowSpec
 
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord
+
+CUSTOM_TOOL_DENIED = Code(
+    "custom-tool-denied",
+    "The workflow names its own Python code, which is not allowed.",
+    "After reading it, add it to STRANDS_CUSTOM_TOOL_ALLOWLIST, or allow it by name in a policy file.",
+    21,
+)
+SHADOWED_TOOL = Code(
+    "shadowed-tool",
+    "A name that the workflow defines hides an installed tool.",
+    "Rename it, or write native:NAME for the installed one.",
+)
+LEGACY_TOOL = Code("legacy-tool", "A tool's name has the form of an older tool collection.", "Write native:NAME.")
 
 # Words that older files put into an agent's list to mean "all tools of that section"; the loader warns of them.
 SECTION_WORDS = ("python", "mcp", "http_executors")
@@ -82,7 +97,7 @@ class ToolResolver:
         if entries is None and not self._is_complete:
             message = "an agent that is one of the workflow's tools has no `tools`, so it would be one of its own"
             fix = "list the tools that it may use: `tools: []` for none"
-            self.context.report("tool-cycle", message, self.context.document.where(pointer), fix)
+            self.context.report(TOOL_CYCLE, message, self.context.document.where(pointer), fix)
             return ()
         if entries is None:
             return self.distinct((*self.workflow_tools, *self._for_retrieval()), "/tools/python")
@@ -105,7 +120,7 @@ class ToolResolver:
             if twin.identity != tool.identity:
                 message = f"two tools are called '{tool.name}' here: {twin.ref} and {tool.ref}"
                 fix = "give one of them another name: {tool: ..., as: other_name}"
-                self.context.report("twin-tool-names", message, self.context.document.where(pointer), fix)
+                self.context.report(TWIN_TOOL_NAMES, message, self.context.document.where(pointer), fix)
         return tuple(seen.values())
 
     def resolve_all(self, entries: Iterable[ToolEntry], pointer: str) -> tuple[PlannedTool, ...]:
@@ -138,7 +153,7 @@ class ToolResolver:
         try:
             ref = ToolRef.parse(entry.tool)
         except ToolRefError as error:
-            self.context.report("bad-tool-ref", str(error), where, "see docs/reference/tool-refs.md")
+            self.context.report(BAD_TOOL_REF, str(error), where, "see docs/reference/tool-refs.md")
             return ()
         if ref.kind == "agent":
             return self.composed.agent(ref.name, entry, where)
@@ -158,23 +173,23 @@ class ToolResolver:
         where = self.context.document.where(pointer)
         if ref in SECTION_WORDS:
             message = f"'{ref}' is a section of `tools`, not a tool"
-            self.context.report("unknown-tool", message, where, "name one tool")
+            self.context.report(UNKNOWN_TOOL, message, where, "name one tool")
             return None
         found = self.resolve(ToolEntry(tool=ref), pointer)
         if len(found) > 1:
             names = ", ".join(tool.name for tool in found)
             message = f"'{ref}' holds several tools ({names}); a step calls one"
-            self.context.report("bad-tool-ref", message, where, f"name one: {ref}.{found[0].name}")
+            self.context.report(BAD_TOOL_REF, message, where, f"name one: {ref}.{found[0].name}")
         if len(found) != 1:
             return None
         tool = found[0]
         if isinstance(tool, McpTool) and tool.member is None:
             message = f"'{ref}' is an MCP server, which holds several tools; a step calls one"
-            self.context.report("bad-tool-ref", message, where, f"name one: mcp:{tool.server.id}/TOOL")
+            self.context.report(BAD_TOOL_REF, message, where, f"name one: mcp:{tool.server.id}/TOOL")
             return None
         if tool.decision.effect == "deny" and not is_denied_by_policy(tool):
             message = f"{key} calls '{tool.name}', which is denied: {tool.decision.rule}"
-            self.context.report("tool-denied", message, where, "change the rule, or leave the step out")
+            self.context.report(TOOL_DENIED, message, where, "change the rule, or leave the step out")
         return tool
 
     def _section(self, word: str) -> tuple[PlannedTool, ...]:
@@ -206,7 +221,7 @@ class ToolResolver:
             if (hidden := self.context.catalog.get(record.name)) is not None:
                 message = f"the object '{record.name}' of this program hides the tool of {hidden.distribution}"
                 fix = f"write native:{record.name} for the installed one"
-                self.context.report("shadowed-tool", message, where, fix, "warning")
+                self.context.report(SHADOWED_TOOL, message, where, fix, "warning")
         return tuple(self._object(record, ToolEntry(tool=record.name), where) for record in self.objects)
 
     def _object(self, record: ToolRecord, entry: ToolEntry, where: Where) -> PlannedTool:
@@ -223,7 +238,7 @@ class ToolResolver:
             return
         message = f"'{name}' means {own[0].ref} here and hides the tool '{name}' of {hidden.distribution}"
         fix = f"write native:{name} for the installed one, or choose another `as:`"
-        self.context.report("shadowed-tool", message, where, fix, "warning")
+        self.context.report(SHADOWED_TOOL, message, where, fix, "warning")
 
     def _custom(self, ref: ToolRef, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
         planned = self.context.settle(python_tool(ref, entry.tool, entry), where)
@@ -233,7 +248,7 @@ class ToolResolver:
         guess = did_you_mean(planned.record.name, known)
         allow = how_to_grant(planned)
         fix = f"did you mean 'native:{guess}'? Otherwise {allow}" if guess else allow
-        self.context.report("custom-tool-denied", f"'{entry.tool}' is custom Python that is not allowed", where, fix)
+        self.context.report(CUSTOM_TOOL_DENIED, f"'{entry.tool}' is custom Python that is not allowed", where, fix)
         return ()
 
     def _from_catalog(self, ref: ToolRef, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
@@ -246,19 +261,19 @@ class ToolResolver:
             message = (
                 f"'{entry.tool}' is the name of an older collection; '{record.name}' of {record.distribution} is used"
             )
-            self.context.report("legacy-tool", message, where, f"write native:{record.ref_name}", "warning")
+            self.context.report(LEGACY_TOOL, message, where, f"write native:{record.ref_name}", "warning")
         if record.deprecated:
             instead = record.deprecated.get("replacement")
             message = f"'{record.name}' is deprecated since {record.deprecated.get('since', 'an earlier version')}"
             fix = f"use {instead}" if instead else "ask its author what replaces it"
-            self.context.report("legacy-tool", message, where, fix, "warning")
+            self.context.report(LEGACY_TOOL, message, where, fix, "warning")
         self.context.check_config(record, entry.config, where)
         if not record.members:
             return (self._installed(record, entry, where, entry.as_),)
         if entry.as_ is not None:
             message = f"'{entry.tool}' holds {len(record.members)} tools, so `as: {entry.as_}` names none of them"
             fix = f"name one: native:{record.members[0].ref_name}"
-            self.context.report("twin-tool-names", message, where, fix)
+            self.context.report(TWIN_TOOL_NAMES, message, where, fix)
         return tuple(self._installed(member, entry, where) for member in record.members)
 
     def _installed(self, record: ToolRecord, entry: ToolEntry, where: Where, name: str | None = None) -> PlannedTool:

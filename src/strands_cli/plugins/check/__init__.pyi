@@ -7,6 +7,7 @@ from strands_cli.plugins.check.manifest_writer import write_manifests as write_m
 from strands_cli.plugins.check.plugin_checks import PluginCheck as PluginCheck
 from strands_cli.plugins.check.plugin_checks import check_plugin as check_plugin
 from strands_cli.plugins.check.plugin_checks import check_twins as check_twins
+from strands_cli.plugins.check.project import UNKNOWN_DISTRIBUTION as UNKNOWN_DISTRIBUTION
 from strands_cli.plugins.check.project import PluginProject as PluginProject
 from strands_cli.plugins.check.project import find_installed as find_installed
 from strands_cli.plugins.check.project import read_project as read_project

@@ -10,7 +10,7 @@ from typing import Any
 from strands_cli.catalog import manifest_differences, normalise, parse_manifest
 from strands_cli.errors import Finding, InvalidInput, Where
 from strands_cli.plugins.check.manifest_writer import AUTHORED, drifted, make_manifests, read_manifest, render
-from strands_cli.plugins.check.project import PluginProject, read_project
+from strands_cli.plugins.check.project import BAD_PLUGIN, PluginProject, read_project
 
 Authored = Mapping[str, Mapping[str, Any]]
 
@@ -69,9 +69,7 @@ def _manifest(project: PluginProject, file: Path, document: Mapping[str, Any], a
 
 def _require_known(authored: Authored, documents: Mapping[Path, Mapping[str, Any]], project: PluginProject) -> None:
     names = {tool["name"] for document in documents.values() for tool in document["tools"]}
-    findings = [
-        Finding("bad-plugin", problem, Where(str(project.declared_in))) for problem in _unknown(authored, names)
-    ]
+    findings = [Finding(BAD_PLUGIN, problem, Where(str(project.declared_in))) for problem in _unknown(authored, names)]
     if findings:
         raise InvalidInput("the plugin's manifest cannot be made", findings=findings)
 

@@ -9,9 +9,25 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.catalog import FILE_NAME, normalise, read_header
-from strands_cli.errors import Finding, Where
+from strands_cli.errors import Code, Finding, Where
 from strands_cli.plugins.check.check_tool import requirement_fault, specifier_fault
 from strands_cli.plugins.check.project import PluginProject
+
+BAD_METADATA = Code(
+    "bad-metadata",
+    "A plugin's name, version, dependencies or Python versions do not follow the packaging standards.",
+    "Correct the reported field.",
+)
+PLUGIN_NAME = Code(
+    "plugin-name",
+    "A plugin's distribution name does not begin with strands-tool-, so a user cannot guess it from a tool's name.",
+    "Rename it, if it is not published yet.",
+)
+MANIFEST_NOT_PACKAGED = Code(
+    "manifest-not-packaged",
+    "A plugin's wheel does not contain strands_tools.json.",
+    "Include it in the build as the fix describes.",
+)
 
 # https://packaging.python.org/en/latest/specifications/name-normalization/
 _NAME = re.compile(r"[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9._-]*[a-zA-Z0-9]")
@@ -23,10 +39,10 @@ def check_metadata(project: PluginProject) -> Iterator[Finding]:
     """Yield the metadata that installers reject, and a name that does not follow the convention."""
     for place, message in _faults(project) if project.installed is None else _installed_faults(project):
         where = Where(str(project.directory / ("pyproject.toml" if project.installed is None else "METADATA")))
-        yield Finding("bad-metadata", f"{place}: {message}", where)
+        yield Finding(BAD_METADATA, f"{place}: {message}", where)
     if not normalise(project.name).startswith(_CONVENTION):
         message = f"the distribution is named '{project.name}'; by convention its name begins with strands-tool-"
-        yield Finding("plugin-name", message, Where(str(project.declared_in)), severity="warning")
+        yield Finding(PLUGIN_NAME, message, Where(str(project.declared_in)), severity="warning")
 
 
 def _faults(project: PluginProject) -> Iterator[tuple[str, str]]:
@@ -88,7 +104,7 @@ def check_packaged(project: PluginProject, manifest: Path) -> Iterator[Finding]:
         found = ".gitignore names it, and the build leaves out what git ignores", "remove it from .gitignore"
     if found is not None:
         message = f"{FILE_NAME} would not be in the wheel: {found[0]}"
-        yield Finding("manifest-not-packaged", message, Where(str(project.declared_in)), found[1])
+        yield Finding(MANIFEST_NOT_PACKAGED, message, Where(str(project.declared_in)), found[1])
 
 
 def _hatch_fault(project: PluginProject, path: str) -> tuple[str, str] | None:

@@ -5,9 +5,64 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from strands_cli.errors import Finding, Severity, Where, suggest
+from strands_cli.errors import Code, Finding, Severity, Where, suggest
 from strands_cli.policy import fields_of
 from strands_cli.unicode_safety import hidden_characters, texts_of
+from strands_cli.workflow import BAD_SCHEMA
+
+NO_DESCRIPTION = Code(
+    "no-description",
+    "A tool has no description, so a model does not know when to call it.",
+    "Describe it in the tool spec or docstring.",
+)
+LONG_DESCRIPTION = Code(
+    "long-description",
+    "A tool's description is longer than some model providers accept.",
+    "Shorten it to 1,024 characters.",
+)
+HIDDEN_CHARACTER = Code(
+    "hidden-character",
+    "A text that people and models read contains control, bidi or invisible characters.",
+    "Remove them.",
+)
+MISSING_HINT = Code(
+    "missing-hint",
+    "A tool does not declare whether it only reads or destroys, so every call asks a person.",
+    "Declare readOnlyHint and destructiveHint in its annotations, or with @tool_metadata.",
+)
+CONTRADICTING_HINTS = Code(
+    "contradicting-hints",
+    "A tool declares both that it only reads and that it destroys.",
+    "Correct one of the two hints.",
+)
+MISSING_CAPABILITIES = Code(
+    "missing-capabilities",
+    "A tool does not declare its capabilities, so policy rules assume that it has all of them.",
+    "Declare `capabilities`; {} declares that it has none.",
+)
+BAD_CAPABILITIES = Code(
+    "bad-capabilities",
+    "A tool's `capabilities` do not have the required form.",
+    "Write them as the manifest's page describes.",
+)
+BAD_RESOURCES = Code(
+    "bad-resources",
+    "A tool's `resources` do not have the required form, so its calls wait for each other more than necessary.",
+    "Write them as the manifest's page describes.",
+)
+BAD_ENGINES = Code(
+    "bad-engines",
+    "A tool's `engines` does not name a function of the tool's own package, so `strands doctor` cannot ask it.",
+    "Write it as `module:function`, as the manifest's page describes.",
+)
+BAD_REQUIREMENT = Code(
+    "bad-requirement", "A tool's `requires` has an unknown form, so it can never be met.", "Correct the requirement."
+)
+BAD_EXAMPLE = Code(
+    "bad-example",
+    "An example of a tool does not fit the tool's own input schema.",
+    "Correct the example or the schema.",
+)
 
 MAX_DESCRIPTION = 1024
 SCHEMAS = ("input_schema", "output_schema", "config_schema")
@@ -38,19 +93,19 @@ def check_tool(tool: Mapping[str, Any], file: str, pointer: str) -> Iterator[Fin
             )
 
 
-Fault = tuple[str, str, str, Severity]
+Fault = tuple[Code, str, str, Severity]
 
 
 def _texts(tool: Mapping[str, Any]) -> Iterator[Fault]:
     description = tool.get("description") or ""
     if not description.strip():
-        yield "no-description", "has no description", "/description", "error"
+        yield NO_DESCRIPTION, "has no description", "/description", "error"
     if len(description) > MAX_DESCRIPTION:
         message = f"has a description of {len(description):,} characters; some providers accept {MAX_DESCRIPTION:,}"
-        yield "long-description", message, "/description", "warning"
+        yield LONG_DESCRIPTION, message, "/description", "warning"
     for inner, text in texts_of(dict(tool)):
         if hidden := hidden_characters(text):
-            yield "hidden-character", f"has a text with {', '.join(hidden)}", inner, "error"
+            yield HIDDEN_CHARACTER, f"has a text with {', '.join(hidden)}", inner, "error"
 
 
 def _schemas(tool: Mapping[str, Any]) -> Iterator[Fault]:
@@ -58,9 +113,9 @@ def _schemas(tool: Mapping[str, Any]) -> Iterator[Fault]:
     schemas["/strands_cli/read_only_when"] = tool.get("strands_cli", {}).get("read_only_when")
     for inner, schema in schemas.items():
         if schema is not None and (fault := schema_fault(schema)):
-            yield "bad-schema", f"has a schema that is not valid: {fault[1]}", inner + fault[0], "error"
+            yield BAD_SCHEMA, f"has a schema that is not valid: {fault[1]}", inner + fault[0], "error"
     if tool.get("input_schema") is None:
-        yield "bad-schema", "has no input schema", "", "error"
+        yield BAD_SCHEMA, "has no input schema", "", "error"
 
 
 def schema_fault(schema: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -80,46 +135,46 @@ def _hints(tool: Mapping[str, Any]) -> Iterator[Fault]:
     hints = tool.get("annotations", {})
     reads, destroys = hints.get("readOnlyHint"), hints.get("destructiveHint")
     if reads and destroys:
-        yield "contradicting-hints", "declares both readOnlyHint and destructiveHint", "/annotations", "error"
+        yield CONTRADICTING_HINTS, "declares both readOnlyHint and destructiveHint", "/annotations", "error"
     if reads is None:
-        yield "missing-hint", "does not declare readOnlyHint: every call asks", "/annotations", "warning"
+        yield MISSING_HINT, "does not declare readOnlyHint: every call asks", "/annotations", "warning"
     elif not reads and destroys is None:
-        yield "missing-hint", "does not declare destructiveHint: every call asks", "/annotations", "warning"
+        yield MISSING_HINT, "does not declare destructiveHint: every call asks", "/annotations", "warning"
 
 
 def _capabilities(tool: Mapping[str, Any]) -> Iterator[Fault]:
     place = "/strands_cli/capabilities"
     declared = tool.get("strands_cli", {}).get("capabilities")
     if declared is None:
-        yield "missing-capabilities", "does not declare its capabilities", "/strands_cli", "warning"
+        yield MISSING_CAPABILITIES, "does not declare its capabilities", "/strands_cli", "warning"
         return
     for name, value in declared.items():
         if name not in CAPABILITIES:
             hint = suggest(name, CAPABILITIES, f"known: {', '.join(CAPABILITIES)}")
-            yield "bad-capabilities", f"has an unknown capability {name!r}; {hint}", f"{place}/{name}", "error"
+            yield BAD_CAPABILITIES, f"has an unknown capability {name!r}; {hint}", f"{place}/{name}", "error"
         elif not isinstance(value, CAPABILITIES[name]):
             kind = "true or false" if CAPABILITIES[name] is bool else "a list"
-            yield "bad-capabilities", f"has a capability {name!r} that is not {kind}", f"{place}/{name}", "error"
+            yield BAD_CAPABILITIES, f"has a capability {name!r} that is not {kind}", f"{place}/{name}", "error"
         elif isinstance(value, list):
             fits = _is_place if name == "filesystem" else lambda one: isinstance(one, str) and bool(one)
             for index, one in enumerate(value):
                 if not fits(one):
                     form = "{path, mode}" if name == "filesystem" else "text"
                     message = f"has an entry under {name!r} that is not {form}"
-                    yield "bad-capabilities", message, f"{place}/{name}/{index}", "error"
+                    yield BAD_CAPABILITIES, message, f"{place}/{name}/{index}", "error"
 
 
 def _resources(tool: Mapping[str, Any]) -> Iterator[Fault]:
     for key, entries in tool.get("strands_cli", {}).get("resources", {}).items():
         place = f"/strands_cli/resources/{key}"
         if key not in RESOURCES:
-            yield "bad-resources", f"has resources under {key!r}, not under 'reads' or 'writes'", place, "error"
+            yield BAD_RESOURCES, f"has resources under {key!r}, not under 'reads' or 'writes'", place, "error"
         elif not isinstance(entries, list):
-            yield "bad-resources", f"has resources {key!r} that are not a list", place, "error"
+            yield BAD_RESOURCES, f"has resources {key!r} that are not a list", place, "error"
         else:
             for index, entry in enumerate(entries):
                 if fault := _entry_fault(entry, tool):
-                    yield "bad-resources", f"has a resource that is not valid: {fault}", f"{place}/{index}", "error"
+                    yield BAD_RESOURCES, f"has a resource that is not valid: {fault}", f"{place}/{index}", "error"
 
 
 def _entry_fault(entry: Any, tool: Mapping[str, Any]) -> str | None:
@@ -146,7 +201,7 @@ def _engines(tool: Mapping[str, Any]) -> Iterator[Fault]:
     elif module.partition(".")[0] != package:
         fault = f"names its engines outside its own package: {named!r}"
     if fault:
-        yield "bad-engines", fault, "/strands_cli/engines", "error"
+        yield BAD_ENGINES, fault, "/strands_cli/engines", "error"
 
 
 def _is_place(entry: Any) -> bool:
@@ -158,13 +213,13 @@ def _requires(tool: Mapping[str, Any]) -> Iterator[Fault]:
     wanted = tool.get("requires", {})
     for index, text in enumerate(wanted.get("distributions", ())):
         if fault := requirement_fault(text):
-            yield "bad-requirement", f"requires {text!r}: {fault}", f"/requires/distributions/{index}", "error"
+            yield BAD_REQUIREMENT, f"requires {text!r}: {fault}", f"/requires/distributions/{index}", "error"
     if "python" in wanted and (fault := specifier_fault(wanted["python"])):
-        yield "bad-requirement", f"requires Python {wanted['python']!r}: {fault}", "/requires/python", "error"
+        yield BAD_REQUIREMENT, f"requires Python {wanted['python']!r}: {fault}", "/requires/python", "error"
     for index, name in enumerate(wanted.get("modules", ())):
         if not all(part.isidentifier() for part in name.split(".")):
             yield (
-                "bad-requirement",
+                BAD_REQUIREMENT,
                 f"requires {name!r}, which is not a module name",
                 f"/requires/modules/{index}",
                 "error",
@@ -172,7 +227,7 @@ def _requires(tool: Mapping[str, Any]) -> Iterator[Fault]:
     for index, name in enumerate(wanted.get("os", ())):
         if name.lower() not in SYSTEMS:
             message = f"requires the operating system {name!r}; known are linux, macos and windows"
-            yield "bad-requirement", message, f"/requires/os/{index}", "error"
+            yield BAD_REQUIREMENT, message, f"/requires/os/{index}", "error"
 
 
 def requirement_fault(text: str) -> str | None:
@@ -207,9 +262,9 @@ def _examples(tool: Mapping[str, Any]) -> Iterator[Fault]:
     for index, example in enumerate(tool.get("examples", ())):
         place = f"/examples/{index}"
         if not isinstance(example, dict) or not isinstance(example.get("input"), dict):
-            yield "bad-example", "has an example without an object `input`", place, "error"
+            yield BAD_EXAMPLE, "has an example without an object `input`", place, "error"
             continue
         for error in validator.iter_errors(example["input"]):
             inner = "".join(f"/{step}" for step in error.absolute_path)
             message = f"has an example that does not fit its input schema: {error.message[:200]}"
-            yield "bad-example", message, f"{place}/input{inner}", "error"
+            yield BAD_EXAMPLE, message, f"{place}/input{inner}", "error"

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.catalog import (
+    BAD_ENTRY_POINT,
     CONTRACT,
     FILE_NAME,
-    MANIFEST_VERSION,
+    MANIFEST_FORMAT,
     MANY,
     Package,
     SourceError,
@@ -25,9 +26,15 @@ from strands_cli.catalog import (
     read_tool,
     shortened,
 )
-from strands_cli.errors import Finding, Where
+from strands_cli.errors import Code, Finding, Where
 from strands_cli.plugins.check.child_import import LoadFailure, load_apart
 from strands_cli.plugins.check.project import PluginProject, package_of, split_reference, unusable
+
+MANIFEST_DRIFT = Code(
+    "manifest-drift",
+    "A plugin's committed manifest differs from its code.",
+    "Generate it again with: strands plugin manifest --write",
+)
 
 # The code does not state these; they are taken from the existing manifest.
 AUTHORED = ("requires", "config_schema", "examples", "family", "category", "deprecated")
@@ -111,7 +118,7 @@ def require_reference(project: PluginProject, name: str, value: str) -> tuple[st
     reference = split_reference(value)
     if reference is None:
         message = f"the entry point '{name}' is not 'module' or 'module:attribute': {value[:80]!r}"
-        raise unusable(message, project.declared_in, code="bad-entry-point")
+        raise unusable(message, project.declared_in, code=BAD_ENTRY_POINT)
     return reference
 
 
@@ -185,7 +192,7 @@ def _document(project: PluginProject, tools: list[dict[str, Any]], committed: Ma
         if isinstance(tool, dict)
     }
     document = {
-        "manifest_version": MANIFEST_VERSION,
+        "manifest_version": MANIFEST_FORMAT,
         "api": committed.get("api", {"min": CONTRACT, "max": CONTRACT}),
         "distribution": project.name,
         "tools": [{**tool, **authored.get((tool["entry"], tool["name"]), {})} for tool in tools],
@@ -196,4 +203,4 @@ def _document(project: PluginProject, tools: list[dict[str, Any]], committed: Ma
 
 def _drift(message: str, file: Path, pointer: str) -> Finding:
     where = Where(str(file), pointer=pointer)
-    return Finding("manifest-drift", message, where, "strands plugin manifest --write")
+    return Finding(MANIFEST_DRIFT, message, where, "strands plugin manifest --write")

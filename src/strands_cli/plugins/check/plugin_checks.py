@@ -9,8 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.catalog import (
+    BAD_TOOL_NAME,
     CONTRACT,
+    MANIFEST_UNTRUE,
+    MANIFEST_VERSION,
     MANY,
+    MISSING_MODULE,
+    TOOL_CONFLICT,
     TOOL_NAME,
     Manifest,
     Package,
@@ -22,18 +27,35 @@ from strands_cli.catalog import (
     parse_manifest,
     shortened,
 )
-from strands_cli.errors import Finding, InvalidInput, Where
+from strands_cli.errors import Code, Finding, InvalidInput, Where
 from strands_cli.plugins.check.check_import import check_import
 from strands_cli.plugins.check.check_packaging import check_metadata, check_packaged, has_build_hook
 from strands_cli.plugins.check.check_tool import check_tool
 from strands_cli.plugins.check.manifest_writer import (
     AUTHORED,
+    MANIFEST_DRIFT,
     manifest_entries,
     manifest_file,
     read_entry,
     require_reference,
 )
 from strands_cli.plugins.check.project import PluginProject, package_of
+
+MISSING_ATTRIBUTE = Code(
+    "missing-attribute",
+    "An entry point names something that its module does not define.",
+    "Correct the entry point or the module.",
+)
+MANIFEST_MISSING = Code(
+    "manifest-missing",
+    "A plugin has no strands_tools.json, so most of it is unknown without an import.",
+    "Generate it with: strands plugin manifest --write",
+)
+NO_PY_TYPED = Code(
+    "no-py-typed",
+    "A plugin's package has no py.typed, so type checkers ignore its types.",
+    "Add an empty file py.typed.",
+)
 
 
 @dataclass(slots=True)
@@ -75,17 +97,17 @@ def _check_entry_point(check: PluginCheck, name: str, value: str) -> Iterator[Fi
     project, declared_in = check.project, Where(str(check.project.declared_in))
     if not TOOL_NAME.fullmatch(name):
         message = f"the entry point '{name}' is not a tool name (lower-case letters, digits and '_')"
-        yield Finding("bad-tool-name", message, declared_in)
+        yield Finding(BAD_TOOL_NAME, message, declared_in)
         return
     module, attribute = require_reference(project, name, value)
     package = package_of(project, module)
     source = module_file(package, module)
     if source is None:
-        yield Finding("missing-module", f"the entry point '{name}' names '{module}', which does not exist", declared_in)
+        yield Finding(MISSING_MODULE, f"the entry point '{name}' names '{module}', which does not exist", declared_in)
         return
     if attribute and not defines(source, attribute.partition(".")[0]):
         message = f"the entry point '{name}' names '{attribute}', which {source} does not define"
-        yield Finding("missing-attribute", message, declared_in)
+        yield Finding(MISSING_ATTRIBUTE, message, declared_in)
         return
     file = manifest_file(package, module)
     if file not in check.manifests:
@@ -121,12 +143,10 @@ def _check_manifest(check: PluginCheck, package: Package, file: Path) -> Iterato
     check.manifests[file] = None
     if not (file.parent / "py.typed").is_file():
         message = f"the package '{package.name}' has no py.typed"
-        yield Finding("no-py-typed", message, Where(str(file.parent)), severity="warning")
+        yield Finding(NO_PY_TYPED, message, Where(str(file.parent)), severity="warning")
     if not file.is_file():
         if not has_build_hook(check.project):
-            yield Finding(
-                "manifest-missing", "there is no manifest", Where(str(file)), "strands plugin manifest --write"
-            )
+            yield Finding(MANIFEST_MISSING, "there is no manifest", Where(str(file)), "strands plugin manifest --write")
         return
     manifest, findings = parse_manifest(file.read_bytes(), str(file), normalise(check.project.name))
     yield from findings
@@ -136,7 +156,7 @@ def _check_manifest(check: PluginCheck, package: Package, file: Path) -> Iterato
         return
     if not manifest.low <= CONTRACT <= manifest.high:
         message = f"the plugin has calling contract {manifest.contracts}, this strands-cli {CONTRACT}"
-        yield Finding("manifest-version", message, Where(str(file), pointer="/api"))
+        yield Finding(MANIFEST_VERSION, message, Where(str(file), pointer="/api"))
     for index, tool in enumerate(manifest.tools):
         yield from check_tool(tool, str(file), f"/tools/{index}")
 
@@ -190,7 +210,7 @@ def _check_leftovers(project: PluginProject, file: Path, manifest: Manifest | No
     for index, tool in enumerate(manifest.tools if manifest else ()):
         if _plain(tool["entry"]) not in declared:
             message = f"no entry point declares the manifest's tool '{tool['name']}' ({tool['entry']})"
-            yield Finding("manifest-untrue", message, Where(str(file), pointer=f"/tools/{index}/entry"))
+            yield Finding(MANIFEST_UNTRUE, message, Where(str(file), pointer=f"/tools/{index}/entry"))
 
 
 def _plain(value: str) -> str:
@@ -198,7 +218,7 @@ def _plain(value: str) -> str:
 
 
 def _drift(file: Path, pointer: str, message: str) -> Finding:
-    return Finding("manifest-drift", message, Where(str(file), pointer=pointer), "strands plugin manifest --write")
+    return Finding(MANIFEST_DRIFT, message, Where(str(file), pointer=pointer), "strands plugin manifest --write")
 
 
 def check_twins(project: PluginProject) -> Iterator[Finding]:
@@ -212,4 +232,4 @@ def check_twins(project: PluginProject) -> Iterator[Finding]:
             if name is not None and other.name != normalise(project.name):
                 message = f"the tool '{name}' has the name of the installed tool '{point.name}' of '{other.name}'"
                 fix = f"with both installed, a workflow must write native:{normalise(project.name)}/{name}"
-                yield Finding("tool-conflict", message, Where(str(project.declared_in)), fix, severity="warning")
+                yield Finding(TOOL_CONFLICT, message, Where(str(project.declared_in)), fix, severity="warning")

@@ -9,8 +9,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog import GROUP, Package, find_package, normalise
-from strands_cli.errors import Finding, InvalidInput, Where, suggest
+from strands_cli.catalog import GROUP, MISSING_MODULE, Package, find_package, normalise
+from strands_cli.errors import Code, Finding, InvalidInput, Where, suggest
+
+BAD_PLUGIN = Code(
+    "bad-plugin",
+    "A plugin project cannot be read, or its code cannot be loaded to describe it.",
+    "Correct what the message names.",
+)
+UNKNOWN_DISTRIBUTION = Code(
+    "unknown-distribution",
+    "No installed distribution with this name declares tools.",
+    "Correct the name, or install it.",
+)
 
 _VALUE = re.compile(r"([\w.]+)(?::([\w.]+))?(?:\[.*\])?")
 
@@ -83,11 +94,11 @@ def find_installed(name: str) -> PluginProject:
             return PluginProject(record, found.name, points, source, installed=seen.listings)
     if normalise(name) in seen.records:
         message = f"the distribution '{name}' is installed, but declares no tool (entry points of {GROUP!r})"
-        raise InvalidInput(message, findings=[Finding("unknown-distribution", message)])
+        raise InvalidInput(message, findings=[Finding(UNKNOWN_DISTRIBUTION, message)])
     otherwise = "name an installed distribution, or a directory with a pyproject.toml"
     fix = suggest(normalise(name), [found.name for found in seen.distributions], otherwise)
     message = f"no distribution '{name}' is installed, and there is no such directory"
-    raise InvalidInput(message, findings=[Finding("unknown-distribution", message, fix=fix)])
+    raise InvalidInput(message, findings=[Finding(UNKNOWN_DISTRIBUTION, message, fix=fix)])
 
 
 def split_reference(value: str) -> tuple[str, str | None] | None:
@@ -109,7 +120,7 @@ def package_of(project: PluginProject, module: str) -> Package:
     package = find_package(module.partition(".")[0], listings, str(project.source))
     place = (package.directory or package.file) if package else None
     if package is None or place is None or not (project.installed or Path(place).is_relative_to(project.source)):
-        raise unusable(f"the module '{module}' is not in {project.source}", project.declared_in, code="missing-module")
+        raise unusable(f"the module '{module}' is not in {project.source}", project.declared_in, code=MISSING_MODULE)
     if package.directory is None:
         fix = f"make it a package: {package.name}/__init__.py"
         raise unusable(f"'{module}' is a single file, which cannot contain a manifest", Path(place), fix)
@@ -117,7 +128,7 @@ def package_of(project: PluginProject, module: str) -> Package:
 
 
 def unusable(
-    message: str, file: Path, fix: str | None = None, line: int | None = None, code: str = "bad-plugin"
+    message: str, file: Path, fix: str | None = None, line: int | None = None, code: Code = BAD_PLUGIN
 ) -> InvalidInput:
     """Return the error for a plugin that cannot be read."""
     finding = Finding(code, message, Where(str(file), line), fix)

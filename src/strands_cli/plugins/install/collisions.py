@@ -8,8 +8,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from strands_cli.catalog import Catalog, find_package, open_distribution, read_record
-from strands_cli.errors import Finding
+from strands_cli.errors import Code, Finding
 from strands_cli.plugins.install.download import Fetched
+
+PLUGIN_REPLACES = Code(
+    "plugin-replaces",
+    "A distribution would replace or hide files that belong to another one, or to strands-cli.",
+    "Do not install it; report it to its author.",
+)
 
 _INITS = ("__init__.py", "__init__.pyc")
 _PROGRAMS = ("console_scripts", "gui_scripts")
@@ -94,9 +100,9 @@ def _hidden(fetched: Fetched, installed: Catalog, own: set[str], site: str) -> I
 def _replaces(fetched: Fetched, path: str, owner: str | None) -> Finding:
     whose = f"which belongs to '{owner}'" if owner else "which no installed distribution owns"
     message = f"'{fetched.name}' would replace {path}, {whose}"
-    return Finding("plugin-replaces", message, None, _FIX)
+    return Finding(PLUGIN_REPLACES, message, None, _FIX)
 
 
 def _hides(fetched: Fetched, name: str, found: str) -> Finding:
     message = f"'{fetched.name}' would hide the package '{name}' that is in {found}"
-    return Finding("plugin-replaces", message, None, _FIX)
+    return Finding(PLUGIN_REPLACES, message, None, _FIX)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.catalog import (
+    TOOL_CONFLICT,
     Catalog,
     ToolRecord,
     discover_catalog,
@@ -16,18 +17,25 @@ from strands_cli.catalog import (
     read_header,
     search_path,
 )
-from strands_cli.errors import Denied, Finding
+from strands_cli.errors import Code, Denied, Finding
 from strands_cli.hooks import GROUP as HOOKS
 from strands_cli.hooks import HookContext
 from strands_cli.lock import Difference
 from strands_cli.planning import request_of
 from strands_cli.planning.resolve import installed_tool
-from strands_cli.plugins.install.collisions import find_collisions, programs_of
+from strands_cli.plugins.install.collisions import PLUGIN_REPLACES, find_collisions, programs_of
 from strands_cli.plugins.install.download import Fetched
 from strands_cli.policy import Decision, Request, Rule
 
 if TYPE_CHECKING:
     from strands_cli.hooks import Hooks
+
+PLUGIN_DENIED = Code(
+    "plugin-denied",
+    "Policy denies every tool of a distribution, so it is not installed.",
+    "Have the rule changed: strands explain policy REF",
+    21,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +77,7 @@ class Proposal:
     @property
     def refused(self) -> bool:
         """Return whether it would replace or hide files of another owner."""
-        return any(finding.code == "plugin-replaces" for finding in self.findings)
+        return any(finding.code == PLUGIN_REPLACES for finding in self.findings)
 
 
 def propose(fetched: Fetched, installed: Catalog, rules: Sequence[Rule], hooks: Hooks) -> Proposal:
@@ -103,7 +111,7 @@ def _decided(record: ToolRecord, fetched: Fetched, after: Catalog, rules: Sequen
 def _own_findings(fetched: Fetched, after: Catalog) -> Iterator[Finding]:
     for finding in after.findings:
         about = finding.where is not None and Path(finding.where.file).is_relative_to(fetched.tree)
-        names_it = finding.code == "tool-conflict" and f"'{fetched.name}'" in finding.message
+        names_it = finding.code == TOOL_CONFLICT and f"'{fetched.name}'" in finding.message
         if about or names_it:
             yield replace(finding, where=None) if about else finding
 
@@ -165,7 +173,7 @@ def require_one_allowed(proposal: Proposal) -> None:
 def _denied(name: str, decision: Decision) -> Denied:
     message = f"policy denies every tool of '{name}': {decision.rule}"
     fix = f"have the rule changed, if it should not match; strands explain policy native:{name}/TOOL"
-    return Denied(message, findings=[Finding("plugin-denied", message, None, fix)])
+    return Denied(message, findings=[Finding(PLUGIN_DENIED, message, None, fix)])
 
 
 def describe_permissions(record: ToolRecord) -> str:

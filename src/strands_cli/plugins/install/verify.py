@@ -18,7 +18,22 @@ from strands_cli.catalog import (
     find_package,
     read_record,
 )
-from strands_cli.errors import Finding, Where
+from strands_cli.errors import Code, Finding, Where
+
+FILE_CHANGED = Code(
+    "file-changed",
+    "An installed file does not have the hash or the size that RECORD states.",
+    "Find out who changed it, then install the distribution again.",
+)
+FILE_MISSING = Code("file-missing", "An installed file is missing.", "Install the distribution again.")
+FILE_ADDED = Code(
+    "file-added", "A distribution's packages contain a file that was not installed with it.", "Read it, then remove it."
+)
+NOT_RECORDED = Code(
+    "not-recorded",
+    "A distribution is installed in place or has no RECORD, so its files cannot be verified.",
+    "Install it from a wheel.",
+)
 
 _UNHASHED = ("RECORD", "RECORD.jws", "RECORD.p7s")
 
@@ -58,7 +73,7 @@ def verify_distribution(name: str, catalog: Catalog) -> Verified:
     findings = [finding for row in compared if (finding := _compared(name, site, row))]
     if editable:
         message = f"'{name}' is installed in place: its code is in {', '.join(locations)} and may change at any time"
-        findings.append(Finding("not-recorded", message, Where(dist_info), None, "warning"))
+        findings.append(Finding(NOT_RECORDED, message, Where(dist_info), None, "warning"))
     else:
         findings += _added(name, site, dist_info, rows, present)
     return Verified(name, version, len(compared), tuple(findings))
@@ -82,11 +97,11 @@ def _compared(name: str, site: str, row: RecordedFile) -> Finding | None:
     where = Where(str(path))
     fix = f"install it again: pip install --force-reinstall --no-deps {name}"
     if found is None:
-        return Finding("file-missing", f"a file of '{name}' is missing: {row.path}", where, fix)
+        return Finding(FILE_MISSING, f"a file of '{name}' is missing: {row.path}", where, fix)
     if found == UNREADABLE:
-        return Finding("file-changed", f"a file of '{name}' cannot be read: {row.path}", where, fix)
+        return Finding(FILE_CHANGED, f"a file of '{name}' cannot be read: {row.path}", where, fix)
     if not _fits(row, found, path):
-        return Finding("file-changed", f"a file of '{name}' differs from the installed one: {row.path}", where, fix)
+        return Finding(FILE_CHANGED, f"a file of '{name}' differs from the installed one: {row.path}", where, fix)
     return None
 
 
@@ -115,9 +130,9 @@ def _added(
         recorded = f"{folder}/{path[len('dist-info/') :]}" if path.startswith("dist-info/") else path
         if recorded not in known:
             message = f"the packages of '{name}' contain a file that was not installed with it: {path}"
-            yield Finding("file-added", message, Where(str(Path(site) / recorded)), "read it, then remove it")
+            yield Finding(FILE_ADDED, message, Where(str(Path(site) / recorded)), "read it, then remove it")
 
 
 def _unrecorded(name: str, dist_info: str) -> Finding:
     message = f"'{name}' has no RECORD, so its files cannot be verified"
-    return Finding("not-recorded", message, Where(dist_info), f"install it from a wheel: pip install {name}", "warning")
+    return Finding(NOT_RECORDED, message, Where(dist_info), f"install it from a wheel: pip install {name}", "warning")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.canonical_json import canonical_json
-from strands_cli.errors import Denied, Finding, NotEquipped, did_you_mean, suggest
+from strands_cli.errors import Code, Denied, Finding, NotEquipped, did_you_mean, suggest
 from strands_cli.hooks import Hooks
 from strands_cli.lock import LockedServer, LockedTool, compare_tools
 from strands_cli.planning import McpTool
@@ -23,6 +23,13 @@ from strands_cli.tools.mcp.server import Server
 from strands_cli.tools.plugin_hooks import load_with_hooks, wrapped
 from strands_cli.unicode_safety import hidden_characters, texts_of
 from strands_cli.workflow import McpServer
+
+SERVER_FAULT = Code(
+    "server-fault",
+    "An MCP server cannot be used.",
+    "Check that the server works by itself; the error shows its output.",
+    18,
+)
 
 # A definition that is larger would crowd out what else a model has to read.
 MAX_DEFINITION_BYTES = 32 * 1024
@@ -115,7 +122,7 @@ async def _all_of(starts: Sequence[asyncio.Task[Any]]) -> None:
     await asyncio.wait(starts)
     failed = [error for start in starts if (error := start.exception()) is not None]
     if len(failed) > 1 and all(isinstance(error, NotEquipped) for error in failed):
-        findings = [Finding("server-fault", str(error), fix=getattr(error, "fix", None)) for error in failed]
+        findings = [Finding(SERVER_FAULT, str(error), fix=getattr(error, "fix", None)) for error in failed]
         raise NotEquipped(f"{len(failed)} MCP servers cannot be used", findings=findings)
     if failed:
         raise failed[0]
@@ -208,9 +215,7 @@ class _Group:
         name = f"mcp:{self.server.settings.id}"
         if found := compare_tools(name, known, now):
             fix = f"after you have read the change: strands lock --mcp --update {name}"
-            findings = [
-                Finding("lock-unlisted" if one.unlisted else "lock-changed", one.message, fix=fix) for one in found
-            ]
+            findings = [Finding(one.code, one.message, fix=fix) for one in found]
             raise Denied(f"the MCP server '{self.server.settings.id}' is not what was locked", findings=findings)
 
     def _invoke(self, name: str) -> Callable[..., Any]:

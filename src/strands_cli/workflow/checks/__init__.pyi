@@ -1,3 +1,4 @@
+from strands_cli.workflow.checks.check_workflow import UNDECLARED_VARIABLE as UNDECLARED_VARIABLE
 from strands_cli.workflow.checks.check_workflow import check_spec as check_spec
 from strands_cli.workflow.checks.schema_checks import check_regex as check_regex
 from strands_cli.workflow.checks.schema_checks import check_schema as check_schema

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from strands_cli.errors import Finding, did_you_mean
+from strands_cli.errors import Code, Finding, did_you_mean
 from strands_cli.workflow.checks.check_memory import check_memory
-from strands_cli.workflow.checks.schema_checks import check_regex
+from strands_cli.workflow.checks.schema_checks import BAD_REGEX, check_regex
 from strands_cli.workflow.document import escape
-from strands_cli.workflow.findings import no_effect, unknown
+from strands_cli.workflow.findings import BAD_VALUE, UNKNOWN_AGENT, no_effect, unknown
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import AgentStep, CallStep, GateStep, WorkflowSpec
 from strands_cli.workflow.placed_steps import PlacedStep
 from strands_cli.workflow.templates import SlowPattern, fullmatch
+
+UNUSED_AGENT = Code("unused-agent", "An agent that no step uses.", "Use it or remove it.")
 
 
 def check_pattern(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
@@ -31,14 +33,14 @@ def check_agents(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     ]
     for pointer, name in mentions:
         if name not in spec.agents:
-            yield unknown("agent", name, spec.agents, loaded.where(pointer))
+            yield unknown(UNKNOWN_AGENT, name, spec.agents, loaded.where(pointer))
     used = {name for _, name in mentions} | _agents_as_tools(spec)
     # An agent with a mistyped name in a step is used.
     used |= {did_you_mean(name, spec.agents) or "" for _, name in mentions if name not in spec.agents}
     for name in spec.agents:
         if name not in used:
             where = loaded.document.where(f"/agents/{escape(name)}", key=True)
-            yield Finding("unused-agent", f"no step uses the agent {name!r}", where, "use it or remove it", "warning")
+            yield Finding(UNUSED_AGENT, f"no step uses the agent {name!r}", where, "use it or remove it", "warning")
 
 
 def _agents_as_tools(spec: WorkflowSpec) -> set[str]:
@@ -89,8 +91,8 @@ def _check_default(default: str, pattern: str, placed: PlacedStep, loaded: Loade
     try:
         fits = fullmatch(pattern, default) is not None
     except SlowPattern as error:
-        yield Finding("bad-regex", str(error), loaded.where(placed.at("validation/pattern")), "write a simpler one")
+        yield Finding(BAD_REGEX, str(error), loaded.where(placed.at("validation/pattern")), "write a simpler one")
         return
     if not fits:
         message = f"the default {default!r} does not match the pattern {pattern!r}"
-        yield Finding("bad-value", message, loaded.where(placed.at("default")), "change one of the two")
+        yield Finding(BAD_VALUE, message, loaded.where(placed.at("default")), "change one of the two")

@@ -4,13 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from strands_cli.errors import Finding, suggest
+from strands_cli.errors import Code, Finding, suggest
 from strands_cli.workflow.checks.schema_checks import check_schema
 from strands_cli.workflow.document import escape
-from strands_cli.workflow.findings import duplicates, no_effect, unknown
+from strands_cli.workflow.findings import (
+    BAD_IDENTIFIER,
+    BAD_SCHEMA,
+    BAD_VALUE,
+    DUPLICATE_ID,
+    MISSING_KEY,
+    UNKNOWN_SERVER,
+    duplicates,
+    no_effect,
+    unknown,
+)
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import CompositeTool, InputSpec, McpServer, WorkflowSpec
 from strands_cli.workflow.patterns import reserved_names
+
+SERVER_FORM = Code("server-form", "An MCP server with both or neither of `command` and `url`.", "Keep one of the two.")
+RESERVED_NAME = Code(
+    "reserved-name", "An input, or a saved result, with a name that templates already use.", "Choose another name."
+)
 
 _SOURCES_WITH_PATH = frozenset({"file", "command", "secrets_manager", "ssm", "keyring"})
 
@@ -35,7 +50,7 @@ def check_inputs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
             yield from _check_input(name, declared, pointer, loaded)
             if section == "optional" and name in spec.inputs.required:
                 where = loaded.where(pointer, key=True)
-                yield Finding("duplicate-id", f"the input {name!r} is both required and optional", where, "keep one")
+                yield Finding(DUPLICATE_ID, f"the input {name!r} is both required and optional", where, "keep one")
             if section == "required" and declared.default is not None:
                 message = f"the input {name!r} is required, so its default is never used"
                 yield no_effect(message, loaded.where(f"{pointer}/default", key=True), "move it to `optional`")
@@ -54,7 +69,7 @@ def _check_input(name: str, declared: InputSpec, pointer: str, loaded: Loaded) -
     if not name.isidentifier():
         message = f"templates cannot use the input {name!r}: a name there has letters, digits and _ only"
         yield Finding(
-            "bad-identifier", message, loaded.where(pointer, key=True), "write _ for other characters", "warning"
+            BAD_IDENTIFIER, message, loaded.where(pointer, key=True), "write _ for other characters", "warning"
         )
     for index, allowed in enumerate(declared.enum or ()):
         alone = declared.model_copy(update={"enum": None})
@@ -65,16 +80,14 @@ def _check_input(name: str, declared: InputSpec, pointer: str, loaded: Loaded) -
 
 def _reserved(name: str, pointer: str, loaded: Loaded) -> Finding:
     message = f"{name!r} has a meaning in templates; where it has, it hides this input"
-    return Finding("reserved-name", message, loaded.where(pointer, key=True), "rename the input", "warning")
+    return Finding(RESERVED_NAME, message, loaded.where(pointer, key=True), "rename the input", "warning")
 
 
 def _check_value(declared: InputSpec, value: object, pointer: str, what: str, loaded: Loaded) -> Iterator[Finding]:
     try:
         declared.coerced(value)
     except ValueError as error:
-        yield Finding(
-            "bad-value", f"{what} does not fit: {error}", loaded.where(pointer), "change the value or the type"
-        )
+        yield Finding(BAD_VALUE, f"{what} does not fit: {error}", loaded.where(pointer), "change the value or the type")
 
 
 def check_agent_specs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
@@ -84,7 +97,7 @@ def check_agent_specs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         if agent.prompt is None and agent.ref is None:
             where = loaded.where(pointer, key=True)
             yield Finding(
-                "missing-key", f"the agent {name!r} has no `prompt`", where, "add `prompt:`, or `$ref:` to a file"
+                MISSING_KEY, f"the agent {name!r} has no `prompt`", where, "add `prompt:`, or `$ref:` to a file"
             )
         for field, schema in (("input_schema", agent.input_schema), ("output_schema", agent.output_schema)):
             if isinstance(schema, dict):
@@ -120,7 +133,7 @@ def _check_composite(tool: CompositeTool, pointer: str, loaded: Loaded) -> Itera
         return
     if schema.get("type", "object") != "object":
         message = f"the input of the tool {tool.id!r} is not an object, and the input of a tool always is"
-        yield Finding("bad-schema", message, loaded.where(at), "write `type: object` with `properties`")
+        yield Finding(BAD_SCHEMA, message, loaded.where(at), "write `type: object` with `properties`")
     properties = schema.get("properties")
     names = [(f"{at}/properties/{escape(name)}", name) for name in properties or () if name in _OF_COMPOSITES]
     names += [
@@ -130,14 +143,14 @@ def _check_composite(tool: CompositeTool, pointer: str, loaded: Loaded) -> Itera
     ]
     for place, name in names:
         message = f"`{name}` has another meaning in the templates of the tool {tool.id!r}"
-        yield Finding("reserved-name", message, loaded.where(place, key=True), "choose another name")
+        yield Finding(RESERVED_NAME, message, loaded.where(place, key=True), "choose another name")
 
 
 def _check_server(server: McpServer, pointer: str, loaded: Loaded) -> Iterator[Finding]:
     if (server.command is None) == (server.url is None):
         how = "both" if server.command else "neither"
         message = f"the MCP server {server.id!r} needs one of `command` and `url`; it has {how}"
-        yield Finding("server-form", message, loaded.where(pointer), "say how it is reached")
+        yield Finding(SERVER_FORM, message, loaded.where(pointer), "say how it is reached")
     for name, needs in (("args", "command"), ("env", "command"), ("headers", "url")):
         if getattr(server, name) and getattr(server, needs) is None:
             yield no_effect(f"`{name}` has no effect without `{needs}`", loaded.where(f"{pointer}/{name}", key=True))
@@ -152,7 +165,7 @@ def _check_runtime(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     policy = spec.runtime.failure_policy
     if policy.wait_min > policy.wait_max:
         message = f"`wait_min` ({policy.wait_min:g}) is longer than `wait_max` ({policy.wait_max:g})"
-        yield Finding("bad-value", message, loaded.where("/runtime/failure_policy"), "swap them")
+        yield Finding(BAD_VALUE, message, loaded.where("/runtime/failure_policy"), "swap them")
     providers = {spec.runtime.provider, *(agent.provider for agent in spec.agents.values())}
     if spec.runtime.recording is not None and "replay" not in providers:
         message = "`recording` is only played by the provider `replay`"
@@ -165,13 +178,13 @@ def _check_env(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         pointer = f"/env/secrets/{index}"
         if names.index(names[index]) < index:
             message = f"two secrets are named {names[index]!r}"
-            yield Finding("duplicate-id", message, loaded.where(pointer), "give one of them another `name`")
+            yield Finding(DUPLICATE_ID, message, loaded.where(pointer), "give one of them another `name`")
         if secret.path is not None and secret.source not in _SOURCES_WITH_PATH:
             message = f"`path` has no effect for a secret from `{secret.source}`"
             yield no_effect(message, loaded.where(f"{pointer}/path", key=True))
         if secret.path is None and secret.source in ("file", "command"):
             message = f"a secret from `{secret.source}` needs a `path`"
-            yield Finding("missing-key", message, loaded.where(pointer), "add `path:`")
+            yield Finding(MISSING_KEY, message, loaded.where(pointer), "add `path:`")
 
 
 def _check_retrieval(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
@@ -179,7 +192,7 @@ def _check_retrieval(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     servers = [server.id for server in spec.tools.mcp]
     for index, name in enumerate(retrieval.mcp_servers if retrieval else ()):
         if name not in servers:
-            yield unknown("server", name, servers, loaded.where(f"/context_policy/retrieval/mcp_servers/{index}"))
+            yield unknown(UNKNOWN_SERVER, name, servers, loaded.where(f"/context_policy/retrieval/mcp_servers/{index}"))
 
 
 def _check_artifacts(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
@@ -188,4 +201,4 @@ def _check_artifacts(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         if paths.index(path) < index:
             message = f"two artifacts are written to {path!r}"
             where = loaded.where(f"/outputs/artifacts/{index}/path")
-            yield Finding("duplicate-id", message, where, "give each a path of its own")
+            yield Finding(DUPLICATE_ID, message, where, "give each a path of its own")

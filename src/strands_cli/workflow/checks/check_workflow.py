@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from strands_cli.errors import Finding, did_you_mean, suggest
+from strands_cli.errors import Code, Finding, did_you_mean, suggest
 from strands_cli.workflow.checks.check_pattern import check_pattern
 from strands_cli.workflow.checks.check_sections import check_sections
+from strands_cli.workflow.findings import UNKNOWN_NAME
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.patterns import reserved_names
@@ -14,6 +15,11 @@ from strands_cli.workflow.placed_steps import Site
 from strands_cli.workflow.template_places import template_sites
 from strands_cli.workflow.template_scope import Scope, problem_of, spoken_path
 from strands_cli.workflow.templates import Path, TemplateError, Templates
+
+BAD_TEMPLATE = Code("bad-template", "A template or condition that does not compile.", "Correct its syntax.")
+UNDECLARED_VARIABLE = Code(
+    "undeclared-variable", "A template uses a variable that no input declares.", "Declare it under `inputs`."
+)
 
 
 def check_spec(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
@@ -60,7 +66,7 @@ def _syntax(site: Site, error: TemplateError, loaded: Loaded) -> Finding:
     kind = "condition" if site.is_condition else "template"
     where = loaded.where_in_text(site.pointer, error.line)
     message = f"the {kind} does not compile: {error.message}"
-    return Finding("bad-template", message, where, "see the Jinja documentation for the syntax of expressions")
+    return Finding(BAD_TEMPLATE, message, where, "see the Jinja documentation for the syntax of expressions")
 
 
 def _name(site: Site, path: Path, inputs: Iterable[str], loaded: Loaded) -> Finding | None:
@@ -73,10 +79,10 @@ def _name(site: Site, path: Path, inputs: Iterable[str], loaded: Loaded) -> Find
     if root in reserved_names():
         known = ", ".join(sorted(site.scope)) or "inputs only"
         message = f"`{root}` is not known here"
-        return Finding("unknown-name", message, where, f"known here besides inputs: {known}")
+        return Finding(UNKNOWN_NAME, message, where, f"known here besides inputs: {known}")
     fix = suggest(root, [*site.scope, *inputs], f"declare it: `inputs: {{required: {{{root}: string}}}}`", form="`{}`")
     message = f"no input declares `{root}`; a run needs `--var {root}=...`"
-    return Finding("undeclared-variable", message, where, fix, "warning")
+    return Finding(UNDECLARED_VARIABLE, message, where, fix, "warning")
 
 
 def _attribute(site: Site, path: Path, loaded: Loaded) -> Finding | None:
@@ -87,7 +93,7 @@ def _attribute(site: Site, path: Path, loaded: Loaded) -> Finding | None:
     close = did_you_mean(problem.word, problem.known)
     known = f"known: {', '.join(problem.known)}" if problem.known else None
     fix = hyphened or (f"did you mean `{close}`?" if close else known)
-    return Finding("unknown-name", problem.message, loaded.where(site.pointer), fix)
+    return Finding(UNKNOWN_NAME, problem.message, loaded.where(site.pointer), fix)
 
 
 def _hyphened(path: Path, scope: Scope) -> str | None:

@@ -6,7 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from strands_cli.errors import Finding, Where
+from strands_cli.errors import Code, Finding, Where
+from strands_cli.workflow.findings import BAD_SCHEMA
+
+BAD_REGEX = Code("bad-regex", "A regular expression that does not compile.", "Correct the expression.")
 
 
 def check_schema(schema: Mapping[str, Any], where: Where) -> Finding | None:
@@ -21,11 +24,11 @@ def check_schema(schema: Mapping[str, Any], where: Where) -> Finding | None:
     if error is not None:
         place = "".join(f"/{token}" for token in error.path)
         message = f"this is not a JSON Schema: {error.message}" + (f" (at {place})" if place else "")
-        return Finding("bad-schema", message, where, "see json-schema.org for the keywords")
+        return Finding(BAD_SCHEMA, message, where, "see json-schema.org for the keywords")
     outside = next((ref for ref in _refs(schema) if not ref.startswith("#")), None)
     if outside is not None:
         message = f"the schema points to {outside!r}; only references inside it (`#/...`) are followed"
-        return Finding("bad-schema", message, where, "copy what it points to into `$defs`")
+        return Finding(BAD_SCHEMA, message, where, "copy what it points to into `$defs`")
     return None
 
 
@@ -43,5 +46,5 @@ def check_regex(pattern: str, where: Where) -> Finding | None:
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
-        return Finding("bad-regex", f"{pattern!r} is not a regular expression: {error}", where)
+        return Finding(BAD_REGEX, f"{pattern!r} is not a regular expression: {error}", where)
     return None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from strands_cli.errors import Finding
+from strands_cli.errors import Code, Finding
 from strands_cli.workflow.base_model import FormatModel, Named
 from strands_cli.workflow.document import escape
 from strands_cli.workflow.findings import no_effect, unknown
@@ -20,6 +20,17 @@ from strands_cli.workflow.template_scope import Scope, scope_of
 
 if TYPE_CHECKING:
     from strands_cli.workflow.findings import Locator
+
+EDGE_FORM = Code("edge-form", "An edge with both or neither of `to` and `choose`.", "Keep one of the two.")
+UNKNOWN_NODE = Code("unknown-node", "An edge names a node that is not defined.", "Correct the name or define the node.")
+UNREACHABLE_NODE = Code(
+    "unreachable-node", "A node that no path from the first node reaches.", "Add an edge, or remove the node."
+)
+NO_ELSE = Code(
+    "no-else",
+    "A choice without `else`: when no condition is true, the path ends.",
+    "Add an `else` if it should continue.",
+)
 
 NODE: Scope = scope_of("response", "output", "agent", "status", "iteration")
 
@@ -171,14 +182,14 @@ class Graph(PatternModel):
 
 def _check_edge(edge: Edge, pointer: str, nodes: Iterable[str], locator: Locator) -> Iterator[Finding]:
     if edge.from_ not in nodes:
-        yield unknown("node", edge.from_, nodes, locator.where(f"{pointer}/from"))
+        yield unknown(UNKNOWN_NODE, edge.from_, nodes, locator.where(f"{pointer}/from"))
     for number, name in enumerate(edge.to or ()):
         if name not in nodes:
-            yield unknown("node", name, nodes, locator.where(f"{pointer}/to/{number}"))
+            yield unknown(UNKNOWN_NODE, name, nodes, locator.where(f"{pointer}/to/{number}"))
     if (edge.to is None) == (edge.choose is None):
         how = "both `to` and `choose`" if edge.to else "neither `to` nor `choose`"
         message = f"an edge needs one of `to` and `choose`; this one has {how}"
-        yield Finding("edge-form", message, locator.where(pointer))
+        yield Finding(EDGE_FORM, message, locator.where(pointer))
     if edge.choose:
         yield from _check_choices(edge.choose, f"{pointer}/choose", nodes, locator)
 
@@ -189,14 +200,14 @@ def _check_choices(
     is_else = [choice.when.strip().strip("{} ") == "else" for choice in choices]
     for number, choice in enumerate(choices):
         if choice.to not in nodes:
-            yield unknown("node", choice.to, nodes, locator.where(f"{pointer}/{number}/to"))
+            yield unknown(UNKNOWN_NODE, choice.to, nodes, locator.where(f"{pointer}/{number}/to"))
         if any(is_else[:number]):
             message = "a choice after `else` is never reached"
             yield no_effect(message, locator.where(f"{pointer}/{number}"), "put `else` last")
     if not any(is_else):
         message = "where none of these conditions is true, the path ends here"
         fix = "add `{when: else, to: ...}` to continue it"
-        yield Finding("no-else", message, locator.where(pointer), fix, "warning")
+        yield Finding(NO_ELSE, message, locator.where(pointer), fix, "warning")
 
 
 def _check_reachable(config: GraphConfig, locator: Locator) -> Iterator[Finding]:
@@ -206,7 +217,7 @@ def _check_reachable(config: GraphConfig, locator: Locator) -> Iterator[Finding]
         if name not in seen:
             where = locator.where(f"{CONFIG}/nodes/{escape(name)}", key=True)
             message = f"no path leads from the first node, {entry!r}, to {name!r}"
-            yield Finding("unreachable-node", message, where, "add an edge, or remove the node", "warning")
+            yield Finding(UNREACHABLE_NODE, message, where, "add an edge, or remove the node", "warning")
 
 
 def _pairs(config: GraphConfig) -> Iterator[tuple[str, str, bool]]:

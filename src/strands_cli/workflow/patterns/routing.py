@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from strands_cli.errors import Code
 from strands_cli.workflow.base_model import FormatModel, Named
 from strands_cli.workflow.document import escape
 from strands_cli.workflow.findings import unknown
@@ -18,6 +19,10 @@ from strands_cli.workflow.template_scope import STEP, Items, Scope, scope_of
 if TYPE_CHECKING:
     from strands_cli.errors import Finding
     from strands_cli.workflow.findings import Locator
+
+UNKNOWN_ROUTE = Code(
+    "unknown-route", "The default names a route that is not defined.", "Correct the name or define the route."
+)
 
 ROUTER: Scope = {"router": scope_of("chosen_route", "response")}
 
@@ -111,7 +116,7 @@ class Routing(PatternModel):
         """Report a default that is not a route."""
         default = self.config.default
         if default is not None and default not in self.config.routes:
-            yield unknown("route", default, self.config.routes, locator.where(f"{CONFIG}/default"))
+            yield unknown(UNKNOWN_ROUTE, default, self.config.routes, locator.where(f"{CONFIG}/default"))
 
     def limits(self) -> Iterator[str]:
         """Yield what happens without a valid route."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from strands_cli.errors import Finding, Severity
+from strands_cli.errors import Code, Finding, Severity
 from strands_cli.workflow.base_model import FormatModel, Identifier
-from strands_cli.workflow.findings import duplicates, no_effect, unknown
+from strands_cli.workflow.findings import UNKNOWN_NAME, duplicates, no_effect, unknown
 from strands_cli.workflow.graph_paths import cycles, reached
 from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEdge
 from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, gate_scope
@@ -20,6 +20,16 @@ from strands_cli.workflow.templates import Templates
 
 if TYPE_CHECKING:
     from strands_cli.workflow.findings import Locator
+
+UNKNOWN_TASK = Code(
+    "unknown-task", "A dependency names a task that is not defined.", "Correct the name or define the task."
+)
+TASK_CYCLE = Code("task-cycle", "Tasks that wait for each other.", "Remove one of the dependencies.")
+MISSING_DEPENDENCY = Code(
+    "missing-dependency",
+    "A task reads the answer of another without waiting for it.",
+    "Add the other task to its `deps`.",
+)
 
 TASKS = f"{CONFIG}/tasks"
 
@@ -130,13 +140,13 @@ class WorkflowPattern(PatternModel):
             for number, name in enumerate(task.deps):
                 where = locator.where(f"{TASKS}/{index}/deps/{number}")
                 if name not in known:
-                    yield unknown("task", name, ids, where)
+                    yield unknown(UNKNOWN_TASK, name, ids, where)
                 elif name in task.deps[:number]:
                     yield no_effect(f"the dependency {name!r} is named twice", where)
         for cycle in cycles(self.config.dependencies()):
             where = locator.where(f"{TASKS}/{ids.index(cycle[0])}/deps")
             path = " -> ".join((*cycle, cycle[0]))
-            yield Finding("task-cycle", f"tasks wait for each other: {path}", where, "remove one of these dependencies")
+            yield Finding(TASK_CYCLE, f"tasks wait for each other: {path}", where, "remove one of these dependencies")
         yield from _check_reads(self.config, locator)
 
     def shared_agents(self, agents: Collection[str]) -> Iterator[SharedAgent]:
@@ -168,10 +178,10 @@ def _check_reads(config: DagConfig, locator: Locator) -> Iterator[Finding]:
         where = locator.where(pointer)
         if name == reader or reader in before(name):
             message = f"task {reader!r} reads {name!r}, which is not done before it"
-            yield Finding("unknown-name", message, where, "reverse the dependency", severity)
+            yield Finding(UNKNOWN_NAME, message, where, "reverse the dependency", severity)
         else:
             message = f"task {reader!r} reads {name!r} without depending on it, and sees only what it depends on"
-            yield Finding("missing-dependency", message, where, f"add {name!r} to `deps`", severity)
+            yield Finding(MISSING_DEPENDENCY, message, where, f"add {name!r} to `deps`", severity)
 
 
 def _reads(config: DagConfig) -> Iterator[tuple[str, str, str, bool]]:

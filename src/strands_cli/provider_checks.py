@@ -1,0 +1,290 @@
+"""Checks that model settings take effect on this machine, without the SDK and the clients of providers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+
+from strands_cli.errors import Code, Finding, Severity, Where, suggest
+from strands_cli.provider_table import MAPPING_OPTIONS, PROVIDERS, Provider
+from strands_cli.providers import (
+    SETTING_FIELDS,
+    ModelSettings,
+    has_key,
+    is_local,
+    key_variables,
+    needs_no_key,
+    place_of,
+    same_host,
+    value_at,
+    written_host,
+)
+
+UNKNOWN_PROVIDER = Code(
+    "unknown-provider", "A model provider that does not exist.", "Use one of docs/reference/providers.md."
+)
+MISSING_EXTRA = Code(
+    "missing-extra",
+    "The provider's client package is not installed, or is too old.",
+    "Install the extra that the fix names.",
+    18,
+)
+MISSING_API_KEY = Code(
+    "missing-api-key",
+    "The provider's API key or credentials are not in the environment.",
+    "Set the variable that the fix names.",
+    18,
+)
+PROVIDER_NEEDS = Code(
+    "provider-needs",
+    "A setting is missing that the provider needs, or else chooses itself.",
+    "Add the setting beside `provider`.",
+)
+UNKNOWN_OPTION = Code(
+    "unknown-option",
+    "A key under `options` that the provider does not know and would ignore or refuse.",
+    "Correct or remove the key.",
+)
+OPTION_TYPE = Code("option-type", "An option must be a mapping.", "Write its keys below it.")
+SETTING_OUT_OF_RANGE = Code(
+    "setting-out-of-range",
+    "A model setting is outside the range that the provider accepts.",
+    "Use a value in the range.",
+)
+FIELD_WITHOUT_EFFECT = Code(
+    "field-without-effect", "A field is accepted but has no effect with the chosen provider.", "Remove the field."
+)
+BAD_HOST = Code("bad-host", "The model's host is not an address that its client can use.", "Write it as the fix shows.")
+LITERAL_KEY = Code(
+    "literal-key",
+    "An API key is written in the workflow file, where every reader sees it.",
+    "Remove it, revoke it, and set the environment variable.",
+)
+KEY_TO_OTHER_HOST = Code(
+    "key-to-other-host",
+    "The workflow sends the provider's key from your environment to a host that is not the provider's.",
+    "Check that the key was made for that host.",
+)
+
+Locate = Callable[[str], Where | None]
+# https://docs.aws.amazon.com/boto3/latest/guide/credentials.html; an instance profile sets none of them.
+_AWS_VARIABLES = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_PROFILE",
+    "AWS_BEARER_TOKEN_BEDROCK",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+)
+
+
+def check_provider(
+    settings: ModelSettings,
+    environ: Mapping[str, str],
+    *,
+    locate: Locate = lambda _field: None,
+    others: Collection[str] = (),
+) -> list[Finding]:
+    """Return a finding for each setting that would not take effect on this machine, importing no client and no SDK.
+
+    Args:
+        settings: One model's settings.
+        environ: The environment; values are only checked for presence.
+        locate: Returns the place of a field (`provider`, `host`, `options/params/top_k`) in the workflow file.
+        others: Providers of hook plugins, which check their own settings.
+
+    Returns:
+        Findings; `missing-extra` and `missing-api-key` are about this machine, the others about the file.
+    """
+    provider = PROVIDERS.get(settings.provider)
+    if provider is None and settings.provider in others:
+        return []
+    if provider is None:
+        known = [*PROVIDERS, *others]
+        fix = suggest(settings.provider, known, f"use one of: {', '.join(known)}")
+        return [Finding(UNKNOWN_PROVIDER, f"there is no provider '{settings.provider}'", locate("provider"), fix)]
+    if provider.model_class is None:
+        return []
+    return [
+        *check_extra(provider, locate),
+        *_check_fields(provider, settings, environ, locate),
+        *_check_options(provider, settings, locate),
+        *_check_host(provider, settings, locate),
+        *_check_key(provider, settings, environ, locate),
+    ]
+
+
+def check_extra(provider: Provider, locate: Locate = lambda _field: None) -> Iterator[Finding]:
+    """Yield a finding for a provider's client package that is not installed, or too old for the SDK's class."""
+    fix = f"pip install 'strands-cli[{provider.extra}]'" if provider.extra else "pip install strands-cli"
+    missing = [module for module in provider.modules if not _importable(module)]
+    if missing:
+        message = f"provider '{provider.name}' needs the Python package of '{missing[0]}', which is not installed"
+        yield Finding(MISSING_EXTRA, message, locate("provider"), fix)
+    elif provider.least_major is not None:
+        from importlib.metadata import version  # the import takes 40 ms, and only one provider needs it
+
+        name, least = provider.least_major
+        installed = version(name)
+        if int(installed.split(".")[0]) < least:
+            message = f"provider '{provider.name}' needs {name} {least} or newer; {installed} is installed"
+            yield Finding(MISSING_EXTRA, message, locate("provider"), f"pip install --upgrade '{name}>={least}'")
+
+
+def _importable(module: str) -> bool:
+    """Return whether a module can be found without importing its parents, as `find_spec` on a dotted name would."""
+    import sys
+    from importlib.machinery import PathFinder
+    from importlib.util import find_spec
+
+    if module in sys.modules:
+        return True
+    top, *parts = module.split(".")
+    spec = find_spec(top)
+    for part in parts:
+        spec = PathFinder.find_spec(part, spec.submodule_search_locations or ()) if spec else None
+    return spec is not None
+
+
+def _check_fields(
+    provider: Provider, settings: ModelSettings, environ: Mapping[str, str], locate: Locate
+) -> Iterator[Finding]:
+    """Yield a finding for each setting that is missing, written twice, out of range, or without effect."""
+    for name in SETTING_FIELDS:
+        value, place = getattr(settings, name), place_of(provider, name, settings, environ)
+        if value is None:
+            yield from _check_absent(provider, name, settings, environ, locate)
+        elif place is None:
+            message = f"'{name}' has no effect with provider '{provider.name}'"
+            yield Finding(FIELD_WITHOUT_EFFECT, message, locate(name), f"remove '{name}'", "warning")
+        elif len(place) > 1 and value_at(settings.options, place) is not None:
+            option = "/".join(("options", *place))
+            message = f"'{name}' and '{option}' say the same thing twice; '{name}' is used"
+            yield Finding(FIELD_WITHOUT_EFFECT, message, locate(option), f"remove '{option}'", "warning")
+    limit = provider.temperature_max
+    if limit is not None and settings.temperature is not None and not 0 <= settings.temperature <= limit:
+        message = f"temperature {settings.temperature} is outside 0 to {limit:g}, the range of '{provider.name}'"
+        yield Finding(SETTING_OUT_OF_RANGE, message, locate("temperature"), f"use a value from 0 to {limit:g}")
+
+
+def _check_absent(
+    provider: Provider, name: str, settings: ModelSettings, environ: Mapping[str, str], locate: Locate
+) -> Iterator[Finding]:
+    place = provider.places.get(name)
+    if place is not None and value_at(settings.options, place) is not None:
+        return
+    if name in provider.needs:
+        message = f"provider '{provider.name}' needs '{name}'"
+        yield Finding(PROVIDER_NEEDS, message, locate("provider"), f"add '{name}' beside 'provider'")
+    elif name == "model_id" and provider.name == "bedrock":
+        message = "without 'model_id' the SDK chooses a Bedrock model, which changes from release to release"
+        yield Finding(PROVIDER_NEEDS, message, locate("provider"), "add 'model_id'", "warning")
+    elif name == "region" and provider.aws and not (_aws_variable(environ, "REGION") or _aws_file(environ, "config")):
+        message = f"no region is set; '{provider.name}' will use us-west-2"
+        yield Finding(PROVIDER_NEEDS, message, locate("provider"), "add 'region' or set AWS_REGION", "warning")
+
+
+def _check_options(provider: Provider, settings: ModelSettings, locate: Locate) -> Iterator[Finding]:
+    """Yield a finding for each option that the SDK's class does not know, or whose value has another form."""
+    fields = {place[0]: name for name, place in provider.places.items() if len(place) == 1}
+    for key, value in settings.options.items():
+        where = locate(f"options/{key}")
+        if key in fields:
+            message = f"'{key}' is not an option: it has a field of its own"
+            yield Finding(UNKNOWN_OPTION, message, where, f"write '{fields[key]}' beside 'provider'")
+        elif key not in provider.options:
+            yield _unknown_option(key, provider.options, f"provider '{provider.name}'", where)
+        elif key in MAPPING_OPTIONS and not isinstance(value, Mapping):
+            message = f"option '{key}' of provider '{provider.name}' must be a mapping, not {type(value).__name__}"
+            yield Finding(OPTION_TYPE, message, where, f"write '{key}:' with its keys below it")
+        elif key in provider.sections:
+            known = provider.sections[key]
+            for inner in value:
+                if inner not in known:
+                    inner_where = locate(f"options/{key}/{inner}")
+                    yield _unknown_option(inner, known, f"'{key}' of provider '{provider.name}'", inner_where)
+
+
+def _unknown_option(key: str, known: frozenset[str], owner: str, where: Where | None) -> Finding:
+    fix = suggest(str(key), known, f"use one of: {', '.join(sorted(known))}")
+    return Finding(UNKNOWN_OPTION, f"{owner} has no option '{key}'", where, fix)
+
+
+def _check_host(provider: Provider, settings: ModelSettings, locate: Locate) -> Iterator[Finding]:
+    """Yield a finding for a host that the client cannot use as it is written."""
+    host = settings.host
+    if host is None or "host" not in provider.places:
+        return
+    if not host.startswith(("http://", "https://")) and provider.name != "ollama":
+        shown = _shown(host)
+        fix = f"write 'http://{shown}' or 'https://{shown}'" if "://" not in host else "use http:// or https://"
+        yield Finding(BAD_HOST, f"host '{shown}' is not an http or https address", locate("host"), fix)
+    elif provider.adds_v1 and host.rstrip("/").endswith("/v1"):
+        shown = _shown(host.rstrip("/")).removesuffix("/v1")
+        message = f"provider '{provider.name}' adds the version to its host itself: '{shown}/v1/v1' does not exist"
+        fix = f"write '{shown}'"
+        yield Finding(BAD_HOST, message, locate("host"), fix, "warning")
+
+
+def _check_key(
+    provider: Provider, settings: ModelSettings, environ: Mapping[str, str], locate: Locate
+) -> Iterator[Finding]:
+    """Yield a finding for a key that is missing, written in the file, or sent to another service."""
+    for place in (provider.key_place, ("api_key",), ("client_args", "auth_token")):
+        if place is not None and value_at(settings.options, place):
+            field_name = "/".join(("options", *place))
+            fix = f"remove it and set {' or '.join(provider.keys) or 'an environment variable'}"
+            yield Finding(LITERAL_KEY, "a key is written in the workflow file", locate(field_name), fix, "warning")
+            return
+    variables = key_variables(provider, settings)
+    if provider.aws:
+        yield from _check_aws(provider, environ, locate)
+    elif not has_key(provider, settings, environ):
+        if variables and not needs_no_key(provider, settings, environ):
+            message = f"provider '{provider.name}' needs a key, and {' or '.join(variables)} is not set"
+            # LiteLLM accepts more variables than its documentation lists, so that ours may be the wrong one.
+            severity: Severity = "error" if provider.keys else "warning"
+            yield Finding(MISSING_API_KEY, message, locate("provider"), f"export {variables[0]}=...", severity)
+    else:
+        yield from _check_destination(provider, settings, variables, locate)
+
+
+def _check_destination(
+    provider: Provider, settings: ModelSettings, variables: tuple[str, ...], locate: Locate
+) -> Iterator[Finding]:
+    """Report a host in the file that gets the key from the environment, since files come from other people."""
+    host = written_host(provider, settings)
+    if host is not None and provider.default_host and not is_local(host) and not same_host(host, provider.default_host):
+        message = (
+            f"'{_shown(host)}' gets the key that {' or '.join(variables)} holds, and is not {provider.default_host}"
+        )
+        fix = "check that the key was made for that host"
+        yield Finding(KEY_TO_OTHER_HOST, message, locate("host"), fix, "warning")
+
+
+def _shown(host: str) -> str:
+    """Return a host without a user and password in it."""
+    scheme, separator, rest = host.rpartition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
+
+
+def _check_aws(provider: Provider, environ: Mapping[str, str], locate: Locate) -> Iterator[Finding]:
+    """Warn if no AWS credentials are visible; only a request could confirm it."""
+    if any(environ.get(name) for name in _AWS_VARIABLES):
+        return
+    if not (_aws_file(environ, "credentials") or _aws_file(environ, "config")):
+        message = f"provider '{provider.name}' uses AWS credentials, and none are in the environment or in ~/.aws"
+        fix = "run 'aws configure', or set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+        yield Finding(MISSING_API_KEY, message, locate("provider"), fix, "warning")
+
+
+def _aws_variable(environ: Mapping[str, str], name: str) -> bool:
+    return bool(environ.get(f"AWS_{name}") or environ.get(f"AWS_DEFAULT_{name}"))
+
+
+def _aws_file(environ: Mapping[str, str], name: str) -> bool:
+    from pathlib import Path
+
+    variable = {"credentials": "AWS_SHARED_CREDENTIALS_FILE", "config": "AWS_CONFIG_FILE"}[name]
+    home = environ.get("HOME") or environ.get("USERPROFILE")
+    written = environ.get(variable) or (f"{home}/.aws/{name}" if home else None)
+    return written is not None and Path(written).is_file()

@@ -1,0 +1,89 @@
+"""Each finding code is declared once, beside what reports it, and the join of the declarations has every one."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import pickle
+import re
+from pathlib import Path
+
+import strands_cli
+from strands_cli.codes import codes_by_file, declared_codes
+from strands_cli.errors import Code
+from tests.golden import check_golden
+
+SOURCE = Path(strands_cli.__file__).parent
+JOIN = SOURCE / "codes.py"  # makes codes from what it reads
+TREES = {
+    path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+    for path in SOURCE.rglob("*.py")
+    if path != JOIN
+}
+JOINED = codes_by_file()
+DECLARED = [code for codes in JOINED.values() for code in codes]
+
+
+def constant_of(code: str) -> str:
+    return code.upper().replace("-", "_")
+
+
+def declarations(tree: ast.Module) -> list[ast.Call]:
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Code"
+    ]
+
+
+def compared(tree: ast.Module) -> set[ast.AST]:
+    return {part for node in ast.walk(tree) if isinstance(node, ast.Compare) for part in ast.walk(node)}
+
+
+def test_codes_are_pinned_and_each_says_what_to_do() -> None:
+    check_golden("codes.txt", "".join(f"{code}\n" for code in sorted(DECLARED)))
+    for code in DECLARED:
+        assert re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", code), code
+        assert code.meaning.endswith("."), code
+        assert code.remedy, code
+
+
+def test_no_code_is_declared_twice() -> None:
+    assert len(DECLARED) == len(set(DECLARED)) == len(declared_codes())
+
+
+def test_the_join_has_every_declaration_under_the_name_of_its_code() -> None:
+    for file, tree in TREES.items():
+        made, joined = declarations(tree), JOINED.get(file, [])
+        constants = [node.targets[0].id for node in tree.body if isinstance(node, ast.Assign) and node.value in made]
+        assert constants == [constant_of(code) for code in joined], file
+        assert len(made) == len(joined), f"{file}: a code is made where the join cannot read it"
+
+
+def test_every_declared_code_is_reported() -> None:
+    reported = {
+        node.id
+        for tree in TREES.values()
+        for node in set(ast.walk(tree)) - compared(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
+    assert [code for code in DECLARED if constant_of(code) not in reported] == []
+
+
+def test_what_reports_a_code_names_its_declaration() -> None:
+    """Type checkers refuse other texts as codes; this finds a declared code that is typed again."""
+    declared = {part for tree in TREES.values() for call in declarations(tree) for part in call.args}
+    typed = [
+        f"{file}:{node.lineno}"
+        for file, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and node.value in DECLARED and node not in declared
+    ]
+    assert typed == []
+
+
+def test_a_code_is_its_name_and_survives_a_copy() -> None:
+    code = Code("a-code", "It means this.", "Do that.", 18)
+    for copied in (copy.deepcopy(code), pickle.loads(pickle.dumps(code))):
+        assert copied == "a-code"
+        assert (copied.meaning, copied.remedy, copied.exit_code) == (code.meaning, code.remedy, code.exit_code)
