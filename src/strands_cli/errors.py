@@ -235,7 +235,7 @@ def suggest(word: str, known: Iterable[str], otherwise: str | None = None, *, fo
 def exit_code_meanings() -> dict[ExitCode, str]:
     """Return the meaning of each exit code: the first line of its exception's docstring."""
     meanings = {kind.exit_code: (kind.__doc__ or "").split("\n")[0] for kind in StrandsCliError.__subclasses__()}
-    meanings |= {ExitCode.OK: "Done.", ExitCode.INTERNAL: "A fault of this program."}
+    meanings |= {ExitCode.OK: "Done.", ExitCode.INTERNAL: "An error in this program."}
     return {code: meanings[code] for code in ExitCode}
 
 

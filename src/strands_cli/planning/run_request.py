@@ -103,9 +103,7 @@ class RunRequest:
     record: Path | None = option(
         None, "--record", help="Write the model's turns to a recording.", metavar="FILE", again=True
     )
-    runs_dir: Path | None = option(
-        None, "--runs-dir", help="Where records of runs are kept.", metavar="DIR", again=True
-    )
+    runs_dir: Path | None = option(None, "--runs-dir", help="Directory of the journals.", metavar="DIR", again=True)
     policy: Path | None = option(
         None,
         "--policy",
@@ -122,10 +120,10 @@ class RunRequest:
         again=True,
     )
     no_plugins: bool = option(
-        False, "--no-plugins", help="Leave out the hook plugins of your own policy file.", again=True
+        False, "--no-plugins", help="Ignore the hook plugins of your own policy file.", again=True
     )
     trace_hooks: bool = option(
-        False, "--trace-hooks", help="Say on stderr each call of a hook, with its time.", again=True
+        False, "--trace-hooks", help="Print each call of a hook to stderr, with its duration.", again=True
     )
     tools: tuple[ToolRecord, ...] = ()
     hooks: tuple[str, ...] = ()

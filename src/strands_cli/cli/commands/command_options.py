@@ -43,7 +43,7 @@ class RunFlags:
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False
     trace: Annotated[bool, typer.Option("--trace", help="Write the run's trace beside the artifacts.")] = False
     log: Annotated[
-        Log, typer.Option("--log", help="What stderr is: `text` for a person, `json` one object a line.")
+        Log, typer.Option("--log", help="Format of stderr: `text` for a person, `json` one object a line.")
     ] = Log.TEXT
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show what models say and what the SDK logs.")] = (
         False
