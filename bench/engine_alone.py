@@ -36,7 +36,7 @@ from strands.models.openai import OpenAIModel
 from strands_cli import app
 from strands_cli.agents import assembly as assemble
 from strands_cli.config import load_settings
-from strands_cli.engine.ports import Answer, Question
+from strands_cli.engine.journal.journal_rows import Answer, Question
 from strands_cli.planning.run_request import RunRequest
 
 STEPS = 12

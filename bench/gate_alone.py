@@ -18,15 +18,16 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 from strands_cli.engine.standalone import StandaloneRun
-from strands_cli.planning.planned_tool import PythonTool
+from strands_cli.planning.planned_tools.planned_tool import PythonTool
 from strands_cli.planning.resolve.single_tool import python_tool
 from strands_cli.policy import Decision
 from strands_cli.secrets import Redactor
 from strands_cli.toolref import ToolRef
-from strands_cli.tools.forms import RawTool
+from strands_cli.tools.calls.calling_contract import Contract
+from strands_cli.tools.calls.permission_check import PermissionCheck
+from strands_cli.tools.forms.manifest_check import LoadedTool, hold_against_manifest
+from strands_cli.tools.forms.tool_forms import RawTool
 from strands_cli.tools.invocation import invoke_function
-from strands_cli.tools.manifest_check import LoadedTool, hold_against_manifest
-from strands_cli.tools.permission_check import Contract, PermissionCheck
 
 CALLS = 500
 SCHEMA = {

@@ -60,7 +60,7 @@ def spent() -> Spent:
     """Return what a first plan, and then one check after the other, cost."""
     from strands_cli import app
     from strands_cli.catalog import discover_catalog
-    from strands_cli.planning import lock_check as lock
+    from strands_cli.planning.machine import lock_check as lock
 
     gc.set_threshold(50_000, 20, 20)  # as the command does (cli/__init__.py)
     with tempfile.TemporaryDirectory() as name:
@@ -125,10 +125,10 @@ def write_lock(name: str) -> None:
     """Write the lock of a folder that `lay_out` has filled."""
     from strands_cli.catalog import discover_catalog
     from strands_cli.config import load_settings
-    from strands_cli.lock import render_lock
-    from strands_cli.planning.installation import without_policy
-    from strands_cli.planning.lock_check import lock_of
-    from strands_cli.planning.workflow_folder import plan_folder
+    from strands_cli.lock.format.lock_writer import render_lock
+    from strands_cli.planning.folders.workflow_folder import plan_folder
+    from strands_cli.planning.machine.installation import without_policy
+    from strands_cli.planning.machine.lock_check import lock_of
 
     folder = Path(name)
     catalog = discover_catalog([str(folder / "site")])

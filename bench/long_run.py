@@ -26,11 +26,12 @@ from unittest.mock import patch
 from strands_cli import app
 from strands_cli.agents.agent_runner import SdkAgentRunner
 from strands_cli.config import load_settings
-from strands_cli.engine.journal import SqliteJournal
-from strands_cli.engine.ports import AgentAnswer, AgentRequest, Answer, Question
-from strands_cli.engine.scope import StepScope
+from strands_cli.engine.effects.step_scope import StepScope
+from strands_cli.engine.journal.journal_rows import Answer, Question
+from strands_cli.engine.journal.sqlite_journal import SqliteJournal
+from strands_cli.engine.ports.engine_ports import AgentAnswer, AgentRequest
 from strands_cli.events import Usage
-from strands_cli.planning.plan import Plan
+from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
 
 STEPS = 10_000

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
-from strands_cli.catalog import manifest
+from strands_cli.catalog.definitions import manifest
 from strands_cli.hooks import hookspecs as specs
 
 # What the checks of a manifest do not say: what each field is for. Every field of the model has its line here.

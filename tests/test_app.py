@@ -12,7 +12,7 @@ import pytest
 
 from strands_cli import app
 from strands_cli.config import Settings
-from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.errors import (
     ArtifactError,
     InvalidInput,
@@ -22,10 +22,10 @@ from strands_cli.errors import (
 )
 from strands_cli.events import Event, RunStarted, RunWarning
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.planning.workspace import workspace_of
+from strands_cli.planning.watch.workspace import workspace_of
 from strands_cli.policy import Policy
-from strands_cli.workflow.document_reader import read_document
-from strands_cli.workflow.recording_file import load_recording
+from strands_cli.workflow.files.recording_file import load_recording
+from strands_cli.workflow.yaml.document_reader import read_document
 from tests.fakes.ports import ScriptedHuman
 from tests.wordings import Wording
 
@@ -92,7 +92,7 @@ def test_a_run_leaves_its_record_its_artifact_and_a_recording_that_plays_it(fold
 
 
 def test_a_run_that_waits_is_recorded_as_far_as_it_came(folder: Path) -> None:
-    from strands_cli.engine.ports import Answer
+    from strands_cli.engine.journal.journal_rows import Answer
 
     with pytest.raises(WaitingForPerson):
         run(folder, [Answer("waiting")], record=folder / "made.yaml")

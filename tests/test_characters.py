@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strands_cli.cli.terminal.output import printable
+from strands_cli.cli.text_layout import printable
 from strands_cli.unicode_safety import hidden_characters, texts_of
 
 

@@ -34,9 +34,9 @@ _TAKEN_OVER = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
 _MODULES = (
     "strands_cli.cli.program",
     "strands_cli.api",
-    "strands_cli.engine.new_journal",
-    "strands_cli.engine.stored_secrets",
-    "strands_cli.planning.installation",
+    "strands_cli.engine.run_start.new_journal",
+    "strands_cli.engine.stored_runs.stored_secrets",
+    "strands_cli.planning.machine.installation",
     "strands_cli.agents.assembly",
     "strands_cli.cli.commands.resume_command",
     "strands_cli.cli.commands.continuation",

@@ -19,12 +19,17 @@ if TYPE_CHECKING:
     from strands_cli.agents import Workers
     from strands_cli.catalog import Catalog
     from strands_cli.config import Settings
-    from strands_cli.engine import Human, Rerun, RunResult, SqliteJournal
+    from strands_cli.engine import RunResult
+    from strands_cli.engine.journal import Human, SqliteJournal
+    from strands_cli.engine.run_start import Rerun
     from strands_cli.errors import Finding
     from strands_cli.events import Event
-    from strands_cli.planning import Installation, Plan, PlannedTool, RunRequest
-    from strands_cli.tools import GivenTools
-    from strands_cli.workflow import FileSnapshot, Loaded
+    from strands_cli.planning import RunRequest
+    from strands_cli.planning.machine import Installation
+    from strands_cli.planning.plan import Plan, PlannedTool
+    from strands_cli.tools.loading import GivenTools
+    from strands_cli.workflow import Loaded
+    from strands_cli.workflow.yaml import FileSnapshot
 
     Emit = Callable[[Event], None]
 
@@ -34,7 +39,8 @@ if TYPE_CHECKING:
 
 def load(source: str | Path, text: str | None = None, snapshot: FileSnapshot | None = None) -> Loaded:
     """Read a workflow (a file, `-` for standard input, or `text`), with every finding about it."""
-    from strands_cli.workflow import NO_SNAPSHOT, load_spec, read_document
+    from strands_cli.workflow import load_spec
+    from strands_cli.workflow.yaml import NO_SNAPSHOT, read_document
 
     return load_spec(read_document(source, text), snapshot or NO_SNAPSHOT)
 
@@ -71,8 +77,9 @@ def plan(
         Denied: A policy file is invalid.
     """
     from strands_cli.errors import InvalidInput, has_errors
-    from strands_cli.planning import RunRequest, build_plan, with_findings, with_lock
-    from strands_cli.workflow import stored_name
+    from strands_cli.planning import RunRequest, build_plan, with_findings
+    from strands_cli.planning.machine import with_lock
+    from strands_cli.workflow.yaml import stored_name
 
     loaded = load(source, text) if isinstance(source, (str, Path)) else source
     if loaded.spec is None or has_errors(loaded.findings):
@@ -92,7 +99,8 @@ def _installation_for(
     loaded: Loaded, request: RunRequest, catalog: Catalog | None, settings: Settings | None = None
 ) -> Installation:
     """Read this installation with the policy file of the workflow's folder."""
-    from strands_cli.planning import folder_of, read_installation
+    from strands_cli.planning import folder_of
+    from strands_cli.planning.machine import read_installation
 
     folder = loaded.snapshot.folder or folder_of(loaded.document)
     return read_installation(request, folder, file=loaded.document.file, catalog=catalog, settings=settings)
@@ -116,7 +124,7 @@ async def run(
     Raises:
         StrandsCliError: The run could not start or complete; what it did is in its journal.
     """
-    from strands_cli.engine import create_journal
+    from strands_cli.engine.run_start import create_journal
 
     return await _execute(
         planned,
@@ -139,7 +147,8 @@ def open_run(run_id: str, runs_dir: Path | None = None, *, hold: bool = True) ->
         UsageError: The run was cancelled.
     """
     from strands_cli.config import load_settings
-    from strands_cli.engine import SqliteJournal, find_run, hide_secrets_of
+    from strands_cli.engine.journal import SqliteJournal
+    from strands_cli.engine.stored_runs import find_run, hide_secrets_of
     from strands_cli.errors import UsageError
 
     directory = find_run(load_settings(runs_dir=runs_dir).runs_dir, run_id)
@@ -176,7 +185,13 @@ def plan_resume(
         RunRecordError: The plan differs from the one that the run began with.
         UsageError: A budget cannot be raised as requested.
     """
-    from strands_cli.engine import raised_budgets, require_python_tools, require_same, snapshot_of, stored_request
+    from strands_cli.engine.run_start import (
+        raised_budgets,
+        require_python_tools,
+        require_same,
+        snapshot_of,
+        stored_request,
+    )
     from strands_cli.planning import require_runnable
 
     request = stored_request(journal, changes)
@@ -225,7 +240,8 @@ def plan_rerun(
         InvalidInput: The file is no longer a valid workflow.
         UsageError: The run has no such key.
     """
-    from strands_cli.engine import Rerun, current_source, require_python_tools, rows_before, stored_request
+    from strands_cli.engine.decisions import rows_before
+    from strands_cli.engine.run_start import Rerun, current_source, require_python_tools, stored_request
 
     rows = rows_before(journal, from_key)
     request = stored_request(journal, changes)
@@ -244,7 +260,7 @@ async def rerun(new: Rerun, human: Human, emit: Emit, python_tools: GivenTools |
     Raises:
         StrandsCliError: The run could not start or complete, or the input of a reused step has changed.
     """
-    from strands_cli.engine import create_journal
+    from strands_cli.engine.run_start import create_journal
 
     create = partial(
         create_journal,
@@ -266,7 +282,7 @@ def plan_tool(name: str, installation: Installation | None = None, *, locked: bo
     Raises:
         StrandsCliError: No tool has the name, policy or the lock denies it, or this installation cannot run it.
     """
-    from strands_cli.planning import read_installation, require_locked
+    from strands_cli.planning.machine import read_installation, require_locked
     from strands_cli.planning.resolve import plan_single_tool
     from strands_cli.policy import Policy
 
@@ -296,7 +312,7 @@ async def run_tool(
     """
     from strands_cli.agents import toolbox_caller
     from strands_cli.engine import StandaloneRun
-    from strands_cli.policy import Rule
+    from strands_cli.policy.rules import Rule
 
     rules = installation.policy.rules if installation is not None else ()
     denying = [rule for rule in rules if rule.effect == "deny"]
@@ -326,20 +342,14 @@ async def _execute(
     `open_journal` is called when everything is loaded, so that a run that cannot start leaves no journal.
     """
     from strands_cli.agents import assemble
-    from strands_cli.engine import (
-        Ports,
-        RedactedHuman,
-        SystemClock,
-        execute,
-        recorded,
-        redacted_emit,
-        redacted_errors,
-        redacted_writer,
-        session_facts,
-    )
+    from strands_cli.engine import RedactedHuman, execute, redacted_emit, redacted_errors, redacted_writer
+    from strands_cli.engine.ports import Ports, SystemClock
+    from strands_cli.engine.run_start import recorded
+    from strands_cli.engine.stored_runs import session_facts
     from strands_cli.events import RunWarning
     from strands_cli.outputs import ArtifactWriter
-    from strands_cli.planning import require_runnable, workspace_of
+    from strands_cli.planning import require_runnable
+    from strands_cli.planning.watch import workspace_of
     from strands_cli.telemetry import tracing_of
 
     require_runnable(planned)

@@ -14,26 +14,29 @@ from strands.models import Model
 from strands_cli import app
 from strands_cli.agents.agent_runner import SdkAgentRunner
 from strands_cli.catalog import discover_catalog
-from strands_cli.cli.process import DaemonThreads
 from strands_cli.config import Settings
-from strands_cli.engine.budget import Budget
-from strands_cli.engine.clock import SystemClock
-from strands_cli.engine.effects import Effect, EffectSpec
-from strands_cli.engine.ports import AgentAnswer, AgentRequest, Answer, Journal, Question, Row
-from strands_cli.engine.scope import StepScope
+from strands_cli.daemon_threads import DaemonThreads
+from strands_cli.engine.effects.budget import Budget
+from strands_cli.engine.effects.effect import Effect, EffectSpec
+from strands_cli.engine.effects.step_scope import StepScope
+from strands_cli.engine.journal.journal_rows import Answer, Journal, Question, Row
+from strands_cli.engine.ports.clock import SystemClock
+from strands_cli.engine.ports.engine_ports import AgentAnswer, AgentRequest
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.events import Event
-from strands_cli.planning.plan import PlannedAgent, PlannedTool
+from strands_cli.planning.plan.plan_values import PlannedAgent, PlannedTool
 from strands_cli.planning.resolve.resolve_context import ResolveContext
 from strands_cli.planning.resolve.tool_resolver import ToolResolver
-from strands_cli.policy import Rule
+from strands_cli.policy.rules.rule import Rule
 from strands_cli.providers import ModelSettings
 from strands_cli.secrets import Redactor
-from strands_cli.tools.checked_tool import CheckedToolCaller
-from strands_cli.tools.permission_check import Contract, PermissionCheck
-from strands_cli.tools.tool_loading import Toolbox, load_tools
-from strands_cli.workflow.document_reader import read_document
-from strands_cli.workflow.model import Budgets, ToolEntry
+from strands_cli.tools.calls.calling_contract import Contract
+from strands_cli.tools.calls.checked_tool import CheckedToolCaller
+from strands_cli.tools.calls.permission_check import PermissionCheck
+from strands_cli.tools.loading.tool_loading import Toolbox, load_tools
+from strands_cli.workflow.sections.run_sections import Budgets
+from strands_cli.workflow.steps.tool_entries import ToolEntry
+from strands_cli.workflow.yaml.document_reader import read_document
 from tests.distributions import make_distribution, manifest_of, tool
 
 YES = Rule("allow", "*", "command line", "--yes")

@@ -15,8 +15,8 @@ from strands_cli.catalog import discover_catalog
 from strands_cli.config import Settings
 from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.errors import Denied, InvalidInput, NotEquipped
-from strands_cli.planning.installation import without_policy
-from strands_cli.planning.plan import Plan
+from strands_cli.planning.machine.installation import without_policy
+from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
 from tests.agents.kit import SCHEMA, RunContext, Site, text
 from tests.wordings import Wording

@@ -16,7 +16,7 @@ from strands_cli.agents.compaction import SUMMARY, split_point, tokens_in, trans
 from strands_cli.errors import ArtifactError, BudgetExceeded, InvalidInput, RunFailed
 from strands_cli.events import Event, ModelCallFinished, ModelText
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.workflow.model import Compaction
+from strands_cli.workflow.agent_sections import Compaction
 from tests.agents.kit import Site
 from tests.agents.resumable import ECHO, RECORD, going, rows, said, system, workflow
 from tests.fakes.model_server import ModelServer, Turn
@@ -195,7 +195,7 @@ def test_a_recording_plays_the_summaries_too(site: Site) -> None:
     with ModelServer(counting(3)) as server:
         text = workflow(server.url, ONE, agents=AGENT, rest=compaction())
         going(site, text)
-    from strands_cli.engine.run_facts import recorded_calls
+    from strands_cli.engine.run_start.run_facts import recorded_calls
     from strands_cli.outputs.recording_writer import write_recording
 
     calls = [row for row in rows().values() if row.kind == "model"]

@@ -16,7 +16,7 @@ import pytest
 from strands_cli import app
 from strands_cli.agents.assembly import assemble
 from strands_cli.config import Settings
-from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.plan_execution import RunResult
 from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.errors import RunFailed

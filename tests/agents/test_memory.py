@@ -97,7 +97,7 @@ def test_the_digest_of_a_model_call_covers_the_conversation_before_it(site: Site
 def _rewrite(key: str, output: str) -> None:
     import sqlite3
 
-    from strands_cli.engine.journal import DATABASE
+    from strands_cli.engine.journal.sqlite_journal import DATABASE
 
     connection = sqlite3.connect(Path("record") / DATABASE)
     connection.execute("UPDATE effects SET output = ? WHERE key = ?", (output, key))

@@ -20,15 +20,16 @@ from strands.types.exceptions import ContextWindowOverflowException, ModelThrott
 from strands_cli.agents.model.journaled_model import JournaledModel
 from strands_cli.agents.model.models import build_model, close_model
 from strands_cli.agents.model.retry import Retries, is_temporary, retry_after
-from strands_cli.engine.budget import StepLimits
-from strands_cli.engine.ports import Row
-from strands_cli.engine.scope import StepScope
+from strands_cli.engine.effects.budget import StepLimits
+from strands_cli.engine.effects.step_scope import StepScope
+from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.errors import RunFailed
 from strands_cli.events import ModelCallFinished, ModelRetried, ModelText, Usage
 from strands_cli.prices import Price, PriceTable
 from strands_cli.providers import ModelSettings
 from strands_cli.secrets import Redactor
-from strands_cli.workflow.model import AgentLimits, Budgets, FailurePolicy
+from strands_cli.workflow.agent_sections import AgentLimits
+from strands_cli.workflow.sections.run_sections import Budgets, FailurePolicy
 from tests.agents.kit import RunContext, Script, run, turn_events
 from tests.fakes.model_server import ModelServer, Turn
 from tests.fakes.ports import FakeClock

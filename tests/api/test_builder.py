@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from strands_cli import Workflow
 from strands_cli.errors import UsageError
+from strands_cli.workflow.agent_sections import AgentSpec
 from strands_cli.workflow.builder import (
     agent,
     branch,
@@ -28,9 +29,11 @@ from strands_cli.workflow.builder import (
     step,
     task,
 )
-from strands_cli.workflow.document_reader import read_document
-from strands_cli.workflow.model import AgentSpec, GateStep, Runtime, WorkflowSpec
+from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.patterns.chain import Chain, ChainConfig
+from strands_cli.workflow.sections.run_sections import Runtime
+from strands_cli.workflow.steps.step_models import GateStep
+from strands_cli.workflow.yaml.document_reader import read_document
 from tests.wordings import Wording
 
 CLONE = Path(__file__).parent.parent.parent

@@ -15,7 +15,7 @@ from strands import tool
 
 from strands_cli import Workflow
 from strands_cli.api import Event, RunResult
-from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.errors import (
     BudgetExceeded,
     InvalidInput,
@@ -284,7 +284,7 @@ def test_a_new_run_may_have_from_an_installed_tool_what_the_old_one_was_given(
 
 def test_a_tool_of_an_interactive_session_has_a_module_instead_of_a_file(wording: Wording) -> None:
     program = (
-        "from strands import tool\nfrom strands_cli.tools.python_objects import place_of\n"
+        "from strands import tool\nfrom strands_cli.tools.loading.python_objects import place_of\n"
         "@tool\ndef here() -> str:\n    'Here.'\n    return ''\nprint(place_of(here))"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

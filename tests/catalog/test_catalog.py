@@ -10,7 +10,7 @@ import pytest
 
 from strands_cli.catalog import Catalog, ToolRecord, discover_catalog
 from strands_cli.catalog import catalog as catalog_module
-from strands_cli.catalog.distributions import Distribution, Scan
+from strands_cli.catalog.distributions.entry_points import Distribution, Scan
 from tests.distributions import (
     SCHEMA,
     booby_trapped,
@@ -358,7 +358,7 @@ COLD = """
 import sys, strands_cli
 strands_cli.discover_catalog([sys.argv[1]])
 print(sorted({"strands", "pydantic", "asyncio", "rich", "jsonschema", "importlib.metadata", "typer", "packaging",
-    "strands_cli.catalog.source_reader", "strands_cli.catalog.provenance"} & set(sys.modules)))
+    "strands_cli.catalog.source.source_reader", "strands_cli.catalog.provenance"} & set(sys.modules)))
 """
 
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from strands_cli.catalog.requirements import satisfies, unmet
-from strands_cli.catalog.scan import scan
+from strands_cli.catalog.distributions.requirements import unmet
+from strands_cli.catalog.distributions.scan import scan
+from strands_cli.versions import satisfies
 from tests.distributions import make_distribution
 from tests.wordings import Wording
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strands_cli.catalog.distributions import GROUP
-from strands_cli.catalog.scan import scan, search_path
+from strands_cli.catalog.distributions.entry_points import GROUP
+from strands_cli.catalog.distributions.scan import scan, search_path
 from tests.distributions import broken_manifest, make_distribution, sound
 
 Declared = list[tuple[str, str]]

@@ -162,7 +162,7 @@ class Folder:
 
     def record(self) -> dict[str, Any]:
         """Return the facts of the one run that was made, from its record."""
-        from strands_cli.engine.journal import SqliteJournal
+        from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 
         (directory,) = self.runs.iterdir()
         journal = SqliteJournal.open(directory)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from tests.cli.strands import STRANDS, Folder, Ran
 from tests.fakes.model_server import ModelServer, Turn
 

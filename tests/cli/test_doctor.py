@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.catalog.distributions import Scan
+from strands_cli.catalog.distributions.entry_points import Scan
 from strands_cli.doctor.machine import check_program, filesystem_of
 from tests.cli.strands import Folder
 from tests.distributions import broken_manifest, make_distribution, manifest_of, sound, tool

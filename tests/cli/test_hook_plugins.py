@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from tests.cli.strands import Folder
 from tests.distributions import booby_trapped, make_distribution, sound
 

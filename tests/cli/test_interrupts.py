@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from tests.cli.strands import Folder
 from tests.cli.test_resume import offered, run_id
 from tests.distributions import make_distribution

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from strands_cli.engine.journal import SqliteJournal
-from strands_cli.engine.run_store import list_runs
+from strands_cli.engine.journal.sqlite_journal import SqliteJournal
+from strands_cli.engine.stored_runs.run_store import list_runs
 from tests.cli.strands import Folder, Started
 
 GATE = {"type": "hitl", "prompt": "Publish?"}

@@ -24,13 +24,14 @@ PLACES = {
     "choice": [f"{CORE}/api/run_choices.py"],
     "tool": [
         f"{CORE}/toolref.py",
-        f"{CORE}/planning/planned_tool.py",
-        f"{CORE}/planning/plan.py",
-        f"{CORE}/planning/__init__.pyi",
+        f"{CORE}/planning/planned_tools/planned_tool.py",
+        f"{CORE}/planning/plan/plan_values.py",
+        f"{CORE}/planning/planned_tools/__init__.pyi",
         f"{CORE}/planning/resolve/tool_resolver.py",
-        f"{CORE}/tools/echo_tool.py",
-        f"{CORE}/tools/tool_loading.py",
-        f"{CORE}/tools/trust.py",
+        f"{CORE}/tools/forms/echo_tools.py",
+        f"{CORE}/tools/forms/__init__.pyi",
+        f"{CORE}/tools/loading/tool_loading.py",
+        f"{CORE}/tools/calls/trust.py",
     ],
 }
 FLOW = """\

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from strands_cli.engine.budget import Budget
+from strands_cli.engine.effects.budget import Budget
+from strands_cli.engine.journal.journal_rows import Journal, Row, RowKind
 from strands_cli.engine.plan_execution import execute
-from strands_cli.engine.ports import Journal, Ports, Row, RowKind
+from strands_cli.engine.ports.engine_ports import Ports
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import BudgetExceeded, ExitCode
 from strands_cli.events import Event, RunFinished, RunWarning, Usage
-from strands_cli.workflow.model import Budgets
+from strands_cli.workflow.sections.run_sections import Budgets
 from tests.fakes.plans import chain_of
 from tests.fakes.ports import FakeClock, Say, ScriptedAgents, ScriptedHuman, ScriptedTools, Use
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from strands_cli.canonical_json import digest_of
-from strands_cli.engine.effects import Effect, EffectSpec, NeedsDecision
-from strands_cli.engine.ports import Row
+from strands_cli.engine.effects.effect import Effect, EffectSpec, NeedsDecision
+from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import ExitCode, RunRecordError, WaitingForPerson
 from strands_cli.events import Usage

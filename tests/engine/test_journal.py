@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from strands_cli.engine.journal import DATABASE, FORMAT, LARGE_OUTPUT_BYTES, SqliteJournal
-from strands_cli.engine.ports import Journal, Row
+from strands_cli.engine.journal.journal_rows import Journal, Row
+from strands_cli.engine.journal.sqlite_journal import DATABASE, FORMAT, LARGE_OUTPUT_BYTES, SqliteJournal
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import ExitCode, RunRecordError
 from strands_cli.events import Usage
@@ -313,7 +313,7 @@ def test_a_record_is_for_its_owner_only(directory: Path, journal: SqliteJournal)
 HOLDER = """
 import sys, time
 from pathlib import Path
-from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 journal = SqliteJournal.open(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()
@@ -351,7 +351,7 @@ def test_only_one_process_may_hold_a_run_and_its_death_frees_it(kill: bool, dire
 CREATOR = """
 import functools, os, signal, sqlite3, sys
 from pathlib import Path
-from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 class Dying(sqlite3.Connection):
     def executescript(self, script):
         self.create_function("die", 0, lambda: os.kill(os.getpid(), signal.SIGKILL))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.testing import JournalContract
 

@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 
 from strands_cli.catalog import discover_catalog
+from strands_cli.engine.effects.step_scope import StepScope
+from strands_cli.engine.journal.journal_rows import Answer
 from strands_cli.engine.plan_execution import RunResult, execute
-from strands_cli.engine.ports import AgentAnswer, AgentRequest, Answer, Ports
-from strands_cli.engine.scope import StepScope
+from strands_cli.engine.ports.engine_ports import AgentAnswer, AgentRequest, Ports
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import InvalidAnswer, RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, PathEnded, RunWarning
-from strands_cli.planning.plan import Plan
-from strands_cli.workflow.graph_paths import reach_without_loops
+from strands_cli.graph_paths import reach_without_loops
+from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.workflow.patterns.graph import GraphConfig
 from tests.distributions import sound
 from tests.fakes.plans import plan_of

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.engine.effects import NeedsDecision
-from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.effects.effect import NeedsDecision
+from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.events import RunFinished, RunStarted, StepFinished
 from tests.engine.killed import MODELS, MOMENTS, TOOLS, run_in
 from tests.fakes.ports import nothing

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from strands_cli.catalog import discover_catalog
+from strands_cli.engine.journal.journal_rows import Answer, Journal
 from strands_cli.engine.plan_execution import RunResult, execute
-from strands_cli.engine.ports import Answer, Journal, Ports
+from strands_cli.engine.ports.engine_ports import Ports
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import BudgetExceeded, RunFailed, RunRecordError, StrandsCliError, WaitingForPerson
 from strands_cli.events import (
@@ -24,7 +25,7 @@ from strands_cli.events import (
     StepStarted,
     Usage,
 )
-from strands_cli.planning.plan import Plan
+from strands_cli.planning.plan.plan_values import Plan
 from tests.distributions import sound
 from tests.fakes.plans import chain_of
 from tests.fakes.ports import FakeClock, Say, ScriptedAgents, ScriptedHuman, ScriptedTools, Use

@@ -13,12 +13,12 @@ from pathlib import Path
 import filelock
 import pytest
 
-from strands_cli.engine import decisions
-from strands_cli.engine import run_store as store
-from strands_cli.engine.effects import UNDECIDED
-from strands_cli.engine.journal import DATABASE, SqliteJournal
-from strands_cli.engine.ports import Row
+from strands_cli.engine.decisions import questions as decisions
+from strands_cli.engine.effects.effect import UNDECIDED
+from strands_cli.engine.journal.journal_rows import Row
+from strands_cli.engine.journal.sqlite_journal import DATABASE, SqliteJournal
 from strands_cli.engine.standalone import MemoryJournal
+from strands_cli.engine.stored_runs import run_store as store
 from strands_cli.errors import RunRecordError, UsageError
 from tests.fakes.ports import FakeClock
 from tests.wordings import Wording
@@ -113,7 +113,7 @@ def test_what_has_ended_cannot_be_cancelled(tmp_path: Path) -> None:
 def test_a_look_at_a_run_does_not_turn_away_who_wants_to_hold_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("strands_cli.engine.journal.LOOK_S", 20.0)
+    monkeypatch.setattr("strands_cli.engine.journal.sqlite_journal.LOOK_S", 20.0)
     directory = make_run(tmp_path, "run", "running")
     look = filelock.FileLock(directory / "lock", thread_local=False)
     look.acquire()

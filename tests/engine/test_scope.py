@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import asyncio
 
-from strands_cli.engine.ports import Question
-from strands_cli.engine.scope import StepScope
+from strands_cli.engine.effects.step_scope import StepScope
+from strands_cli.engine.journal.journal_rows import Question
 from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.errors import RunFailed
 

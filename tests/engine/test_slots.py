@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
+from strands_cli.engine.effects.step_scope import StepScope
+from strands_cli.engine.journal.journal_rows import Answer
 from strands_cli.engine.plan_execution import execute
-from strands_cli.engine.ports import AgentAnswer, AgentRequest, Answer, Ports
-from strands_cli.engine.scope import StepScope
+from strands_cli.engine.ports.engine_ports import AgentAnswer, AgentRequest, Ports
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import WaitingForPerson
 from strands_cli.events import Event, StepFinished, StepStarted

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from strands_cli.workflow.agent_file import is_agent_file
+from strands_cli.workflow.parts.agent_file import is_agent_file
 from tests.cli.strands import EXAMPLES, Folder
 
 AGENTS = sorted(

@@ -10,13 +10,13 @@ from typing import Any
 from strands_cli.catalog import Catalog, discover_catalog
 from strands_cli.config import Settings
 from strands_cli.errors import Finding
-from strands_cli.planning.installation import Installation
-from strands_cli.planning.plan import Plan, PlannedTool, WorkflowTool
+from strands_cli.planning.machine.installation import Installation
+from strands_cli.planning.plan.plan_values import Plan, PlannedTool, WorkflowTool
 from strands_cli.planning.plan_builder import build_plan
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy import Policy
-from strands_cli.workflow.document_reader import read_document
 from strands_cli.workflow.loader import load_spec
+from strands_cli.workflow.yaml.document_reader import read_document
 
 AGENTS = "{writer: {prompt: You write.}, editor: {prompt: You edit.}}"
 RUNTIME = "{provider: openai, model_id: m}"

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from strands_cli.engine.ports import AgentAnswer, AgentRequest, Answer, Question
-from strands_cli.engine.scope import StepScope
+from strands_cli.engine.effects.step_scope import StepScope
+from strands_cli.engine.journal.journal_rows import Answer, Question
+from strands_cli.engine.ports.engine_ports import AgentAnswer, AgentRequest
 from strands_cli.errors import StrandsCliError
 from strands_cli.events import Usage
-from strands_cli.planning.plan import PlannedTool
+from strands_cli.planning.plan.plan_values import PlannedTool
 
 TURN = Usage(10, 5)
 

@@ -12,20 +12,22 @@ from typing import Any
 import pytest
 
 from strands_cli import Workflow
-from strands_cli.engine.ports import Answer
+from strands_cli.engine.journal.journal_rows import Answer
 from strands_cli.errors import Denied
 from strands_cli.events import ToolCallDecided
-from strands_cli.hooks import Decision, HookContext, ToolCall, hookimpl
+from strands_cli.hooks import HookContext, ToolCall, hookimpl
 from strands_cli.hooks.hook_plugins import open_hooks
 from strands_cli.hooks.manager import Hooks
-from strands_cli.planning.hook_selection import hooks_in_force
+from strands_cli.planning.machine.hook_selection import hooks_in_force
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.policy import Policy, Request, Rule, SwitchedOn
+from strands_cli.policy import Decision, Policy, SwitchedOn
+from strands_cli.policy.rules.rule import Request, Rule
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools import plugin_hooks as hooked
-from strands_cli.tools.checked_tool import CheckedToolCaller
-from strands_cli.tools.permission_check import Contract, PermissionCheck
-from strands_cli.tools.tool_loading import load_tools
+from strands_cli.tools.calls.calling_contract import Contract
+from strands_cli.tools.calls.checked_tool import CheckedToolCaller
+from strands_cli.tools.calls.permission_check import PermissionCheck
+from strands_cli.tools.loading.tool_loading import load_tools
 from tests.agents.kit import YES, RunContext, Site, run
 from tests.distributions import make_distribution, module_source
 from tests.wordings import Wording
@@ -189,7 +191,7 @@ class Hanging:
 def test_a_wrapper_that_hangs_is_a_timeout_that_names_its_plugin(
     site: Site, monkeypatch: pytest.MonkeyPatch, wording: Wording
 ) -> None:
-    monkeypatch.setattr("strands_cli.tools.calling_contract.DEFAULT_TIMEOUT_S", 0.02)
+    monkeypatch.setattr("strands_cli.tools.calls.calling_contract.DEFAULT_TIMEOUT_S", 0.02)
     wording(str(call(site, hooks_with(Hanging()))))
 
 

@@ -18,7 +18,7 @@ import pytest
 
 from strands_cli.catalog import discover_catalog
 from strands_cli.catalog.tool_record import ToolRecord
-from strands_cli.tools.strands_tools_compat import REFUSAL
+from strands_cli.tools.loading.strands_tools_compat import REFUSAL
 from tests.cli.strands import Folder
 from tests.cli.test_resume import run_id
 from tests.distributions import make_distribution
@@ -122,7 +122,7 @@ def ask_for(folder: Folder, calls: dict[str, dict[str, Any]]) -> None:
 def results(folder: Folder) -> dict[str, str]:
     import contextlib
 
-    from strands_cli.engine.journal import SqliteJournal
+    from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 
     with contextlib.closing(SqliteJournal.open(folder.runs / run_id(folder), hold=False)) as journal:
         return {row.key.rpartition(".")[2]: json.dumps(row.output) for row in journal.rows("tool")}
@@ -181,8 +181,8 @@ def test_what_hands_over_to_a_person_waits_for_that_person(folder: Folder) -> No
 NESTED = """
 import asyncio, os, sys
 sys.path[:0] = [{site!r}]
-from strands_cli.tools import strands_tools_compat as legacy
-from strands_cli.tools.forms import RawTool
+from strands_cli.tools.loading import strands_tools_compat as legacy
+from strands_cli.tools.forms.tool_forms import RawTool
 with legacy.prompts_taken("strands_tools.shell"):
     from strands_tools import shell
 

@@ -7,7 +7,8 @@ import hashlib
 from pathlib import Path
 
 from strands_cli.catalog import discover_catalog
-from strands_cli.lock import Lock, lock_distributions
+from strands_cli.lock import lock_distributions
+from strands_cli.lock.format.lock_model import Lock
 from tests.distributions import module_source, sound
 
 

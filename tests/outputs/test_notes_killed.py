@@ -18,7 +18,7 @@ import asyncio, os, signal, sys
 from pathlib import Path
 from types import SimpleNamespace
 from strands_cli.agents.compaction import Context
-from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.outputs.notes import NotesFile
 from strands_cli.secrets import HIDE_NOTHING

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from strands_cli.engine.ports import Answer, Journal, Question, Row
+from strands_cli.engine.journal.journal_rows import Answer, Journal, Question, Row
 from strands_cli.errors import WaitingForPerson
 from tests.patterns.flows import PATTERNS
 from tests.patterns.kit import People, plan_in, run_in

@@ -18,13 +18,14 @@ from typing import Any
 from strands_cli import app
 from strands_cli.agents.assembly import assemble
 from strands_cli.config import Settings
-from strands_cli.engine.clock import SystemClock
-from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.journal.journal_rows import Answer, Journal, Question
+from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.plan_execution import RunResult, execute
-from strands_cli.engine.ports import Answer, Journal, Ports, Question
+from strands_cli.engine.ports.clock import SystemClock
+from strands_cli.engine.ports.engine_ports import Ports
 from strands_cli.events import Event
 from strands_cli.outputs.artifacts import ArtifactWriter
-from strands_cli.planning.plan import Plan
+from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.plan_builder import require_runnable
 from strands_cli.planning.run_request import RunRequest
 from tests.distributions import make_distribution, manifest_of, tool

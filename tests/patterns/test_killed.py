@@ -11,7 +11,7 @@ from typing import Any
 import certifi
 import pytest
 
-from strands_cli.engine.ports import Row, RowKind
+from strands_cli.engine.journal.journal_rows import Row, RowKind
 from tests.fakes.model_server import ModelServer, Turn
 from tests.patterns.flows import PATTERNS, model
 from tests.patterns.killed import Moment, Undertaker

@@ -10,7 +10,7 @@ import pytest
 from strands_cli.catalog import discover_catalog
 from strands_cli.codes import declared_codes
 from strands_cli.errors import ArtifactError, Denied, Finding, InvalidInput, NotEquipped, StrandsCliError, UsageError
-from strands_cli.planning.plan import Bounds, Plan
+from strands_cli.planning.plan.plan_values import Bounds, Plan
 from strands_cli.planning.plan_builder import require_runnable, with_findings
 from strands_cli.planning.run_inputs import UNKNOWN_INPUT
 from strands_cli.planning.run_request import RunRequest

@@ -9,12 +9,12 @@ import pytest
 
 from strands_cli.catalog import discover_catalog
 from strands_cli.errors import NotEquipped
-from strands_cli.planning.plan import Plan, PlannedTool
+from strands_cli.planning.data_flow.secret_values import secrets_declared
+from strands_cli.planning.plan.plan_values import Plan, PlannedTool
 from strands_cli.planning.plan_builder import require_runnable
-from strands_cli.planning.policy_requests import request_of
+from strands_cli.planning.planned_tools.policy_requests import request_of
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.planning.secret_values import secrets_declared
-from strands_cli.policy import make_rule
+from strands_cli.policy.rules.tool_patterns import make_rule
 from tests.distributions import sound
 from tests.fakes.plans import chain_of, found
 from tests.wordings import Wording

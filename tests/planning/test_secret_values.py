@@ -8,9 +8,9 @@ import pytest
 
 from strands_cli.catalog import discover_catalog
 from strands_cli.errors import InvalidInput, NotEquipped
-from strands_cli.planning.plan import Plan
+from strands_cli.planning.data_flow.secret_values import read_secrets, require_unwritten
+from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.plan_builder import require_runnable
-from strands_cli.planning.secret_values import read_secrets, require_unwritten
 from tests.distributions import sound
 from tests.fakes.plans import chain_of, found
 from tests.wordings import Wording

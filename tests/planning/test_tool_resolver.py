@@ -8,7 +8,7 @@ import pytest
 from strands_cli.catalog import discover_catalog
 from strands_cli.config import Settings
 from strands_cli.errors import Denied, ExitCode, InvalidInput, NotEquipped, UsageError
-from strands_cli.planning.plan import Plan
+from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.plan_builder import require_runnable
 from strands_cli.planning.resolve.single_tool import plan_single_tool
 from strands_cli.planning.run_request import RunRequest

@@ -12,8 +12,8 @@ import pytest
 
 from strands_cli import app
 from strands_cli.catalog import discover_catalog
-from strands_cli.engine.journal import SqliteJournal
-from strands_cli.planning.installation import read_installation
+from strands_cli.engine.journal.sqlite_journal import SqliteJournal
+from strands_cli.planning.machine.installation import read_installation
 from strands_cli.policy import Policy
 from tests.cli.strands import Folder
 from tests.cli.test_resume import LIVE, live, run_id

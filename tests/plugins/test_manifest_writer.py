@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from strands_cli.catalog import discover_catalog
-from strands_cli.catalog.definition_diff import differences
+from strands_cli.catalog.definitions.definition_diff import differences
 from strands_cli.errors import InvalidInput
 from strands_cli.plugins.check.child_import import LoadFailure, load_apart
 from strands_cli.plugins.check.manifest_writer import check_manifests, make_manifests, write_manifests

@@ -7,18 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strands_cli.policy import (
-    CAPABILITIES,
-    SOURCES,
-    Decision,
-    Request,
-    Rule,
-    decide,
-    grant_of,
-    strongest,
-)
+from strands_cli.policy import Decision, decide, grant_of, strongest
 from strands_cli.policy.decision import own_decision
-from strands_cli.policy.rule import LEVELS
+from strands_cli.policy.rules.rule import CAPABILITIES, LEVELS, SOURCES, Request, Rule
 
 STRENGTH = {"allow": 0, "ask": 1, "deny": 2}
 NAMES = ("file_read", "file_write", "shell")

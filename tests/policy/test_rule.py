@@ -4,17 +4,9 @@ from typing import Any
 
 import pytest
 
-from strands_cli.policy import (
-    PatternError,
-    Policy,
-    Request,
-    Rule,
-    SwitchedOn,
-    joined,
-    make_rule,
-    names_custom,
-    parse_pattern,
-)
+from strands_cli.policy import Policy, SwitchedOn, joined
+from strands_cli.policy.rules.rule import Request, Rule, names_custom
+from strands_cli.policy.rules.tool_patterns import PatternError, make_rule, parse_pattern
 
 
 def rule(effect: Any = "deny", tools: str = "*", level: Any = "managed", **fields: Any) -> Rule:

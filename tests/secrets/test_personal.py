@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.secrets.personal_data import without_personal
 from strands_cli.secrets.redactor import MARK
-from strands_cli.tools.message_json import without_secrets
+from strands_cli.tools.messages.message_json import without_secrets
 
 PERSONAL = Redactor(personal=True)
 BOTH = Redactor(["s3cr3t-value"], personal=True)

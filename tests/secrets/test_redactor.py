@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.events import ModelText
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.secrets.redactor import MARK, MIN_LENGTH
+from strands_cli.tools.calls.calling_contract import Contract
+from strands_cli.tools.calls.permission_check import PermissionCheck
 from strands_cli.tools.mcp.toolset import Serving
-from strands_cli.tools.permission_check import Contract, PermissionCheck
 
 SECRET = 'sk-Ab+/=?&"\\ é0123456789'
 

@@ -10,7 +10,7 @@ import pytest
 from strands_cli import app
 from strands_cli.errors import ExitCode
 from strands_cli.events import RunWarning
-from strands_cli.planning.plan import Plan
+from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
 from tests.covers.kit import Ran
 from tests.servers.conftest import OBJECT, Site, tool
@@ -213,7 +213,7 @@ def test_an_error_of_a_tool_is_read_by_the_model(site: Site) -> None:
 
 
 def test_a_call_has_its_time(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("strands_cli.tools.calling_contract.DEFAULT_TIMEOUT_S", 0.3)
+    monkeypatch.setattr("strands_cli.tools.calls.calling_contract.DEFAULT_TIMEOUT_S", 0.3)
     site.add(calls={"read": {"sleep": 600}})
     ran = site.run(("read", {}))
     assert ran.error is None, ran.error

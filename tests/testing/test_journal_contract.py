@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from strands_cli.engine.journal import DATABASE, SqliteJournal
-from strands_cli.engine.ports import Row, RowKind
+from strands_cli.engine.journal.journal_rows import Row, RowKind
+from strands_cli.engine.journal.sqlite_journal import DATABASE, SqliteJournal
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import RunRecordError
 from strands_cli.testing import JournalContract, check_journal

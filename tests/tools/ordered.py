@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from tests.agents.kit import RunContext, Script, Site, asking
 from tests.agents.world import WORLD, install_world, ticking
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from strands_cli.events import ToolCallDecided
-from strands_cli.policy import Rule
+from strands_cli.policy.rules.rule import Rule
 from tests.agents.kit import YES, RunContext, Site, calling, error
 from tests.tools.test_permission_check import calls, install
 from tests.wordings import Wording

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strands_cli.tools.message_json import decode, encode
+from strands_cli.tools.messages.message_json import decode, encode
 from strands_cli.tools.tool_results import (
     ERROR_CODES,
     MAX_BLOCKS,

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from strands_cli.engine.clock import SystemClock
-from strands_cli.engine.decisions import chosen_question, give_answer
-from strands_cli.engine.journal import SqliteJournal
-from strands_cli.engine.journal_rows import Answer
+from strands_cli.engine.decisions.questions import chosen_question, give_answer
+from strands_cli.engine.journal.journal_rows import Answer
+from strands_cli.engine.journal.sqlite_journal import SqliteJournal
+from strands_cli.engine.ports.clock import SystemClock
 from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.errors import BudgetExceeded, RunFailed, WaitingForPerson
 from strands_cli.events import Event, StepFinished, StepStarted, ToolCallDecided

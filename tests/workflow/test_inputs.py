@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strands_cli.workflow.checks.check_workflow import undeclared_variables
-from strands_cli.workflow.coercion import coerce, type_word_of
-from strands_cli.workflow.document_reader import read_document
 from strands_cli.workflow.loader import load_spec
-from strands_cli.workflow.model import InputSpec
+from strands_cli.workflow.sections.coercion import coerce, type_word_of
+from strands_cli.workflow.sections.run_sections import InputSpec
+from strands_cli.workflow.yaml.document_reader import read_document
 from tests.wordings import Wording
 from tests.workflow.spoiled import chain
 

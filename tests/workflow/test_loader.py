@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from strands_cli.errors import Finding, has_errors
-from strands_cli.workflow.document_reader import read_document
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.loader import load_spec
-from strands_cli.workflow.model import AgentStep, CallStep, GateStep, ToolEntry
+from strands_cli.workflow.steps.step_models import AgentStep, CallStep, GateStep
+from strands_cli.workflow.steps.tool_entries import ToolEntry
+from strands_cli.workflow.yaml.document_reader import read_document
 from tests.wordings import Wording
 from tests.workflow.spoiled import CHAIN, HEAD, SPOILED, chain
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from strands_cli.errors import Denied, ExitCode
-from strands_cli.policy import Rule, SwitchedOn
-from strands_cli.workflow.policy_file import MAX_BYTES, check_ownership, read_policy
+from strands_cli.policy import SwitchedOn
+from strands_cli.policy.rules.rule import Rule
+from strands_cli.workflow.files.policy_file import MAX_BYTES, check_ownership, read_policy
 from tests.wordings import Wording
 
 WHOLE = """\

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strands_cli.errors import InvalidInput
-from strands_cli.workflow.document import Document, escape
-from strands_cli.workflow.document_reader import read_document
 from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.templates import TemplateError, Templates
+from strands_cli.workflow.yaml.document import Document, escape
+from strands_cli.workflow.yaml.document_reader import read_document
 from tests.workflow.spoiled import CHAIN, HEAD, SPOILED
 
 READABLE = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t"), max_size=20)

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strands_cli.workflow.document_reader import read_document
-from strands_cli.workflow.recording_file import (
+from strands_cli.workflow.files.recording_file import (
     RecordedCall,
     RecordedTurn,
     Recording,
@@ -16,6 +15,7 @@ from strands_cli.workflow.recording_file import (
     load_recording,
     same_request,
 )
+from strands_cli.workflow.yaml.document_reader import read_document
 from tests.wordings import Wording
 
 # What YAML can write and JSON can hold: no lone surrogates, no NaN.

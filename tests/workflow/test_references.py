@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.workflow.document_reader import read_document
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.loader import load_spec
+from strands_cli.workflow.yaml.document_reader import read_document
 
 WORKFLOW = """\
 version: 1

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from strands_cli.workflow.document_reader import read_document
 from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.templates import TemplateError, Templates
 from strands_cli.workflow.templates import bounded_regex as regex
+from strands_cli.workflow.yaml.document_reader import read_document
 from tests.wordings import Wording
 from tests.workflow.spoiled import chain
 

@@ -205,7 +205,7 @@ pattern: {type: chain, config: {steps: [{agent: author, input: Write one.}]}}
 
 def test_an_agent_checks_what_it_has_written_and_mends_it(tmp_path: Path) -> None:
     from strands_cli import Workflow
-    from strands_cli.engine.journal import SqliteJournal
+    from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 
     drafts = [SOUND.replace("prompt", "promt"), SOUND]
     turns: list[Any] = [{"calls": [{"spec_verify": {"spec_content": draft}}]} for draft in drafts]

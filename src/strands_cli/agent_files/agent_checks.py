@@ -6,10 +6,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import Finding, InvalidInput, has_errors
-from strands_cli.planning import as_workflow, at_home
+from strands_cli.planning.folders import as_workflow, at_home
 from strands_cli.tools.schema import SchemaFaultError, first_problem, problem_of_text
-from strands_cli.workflow import BAD_SCHEMA, BAD_TEST, Atomic, require_sound
+from strands_cli.workflow import BAD_SCHEMA
 from strands_cli.workflow.checks import UNDECLARED_VARIABLE
+from strands_cli.workflow.parts import BAD_TEST, Atomic, require_sound
 
 if TYPE_CHECKING:
     from strands_cli.workflow import AgentSpec, WorkflowSpec

@@ -14,15 +14,20 @@ from strands_cli import app
 from strands_cli.agent_files.agent_checks import load_valid, problem_of_input, text_of
 from strands_cli.errors import Finding, InvalidAnswer, InvalidInput, StrandsCliError, UsageError
 from strands_cli.outputs import Outcome
-from strands_cli.planning import BAD_INPUT, INPUT, AsWorkflow, as_workflow, at_home
+from strands_cli.planning import BAD_INPUT
+from strands_cli.planning.folders import INPUT, AsWorkflow, as_workflow, at_home
 from strands_cli.tools.schema import SchemaFaultError, first_problem
-from strands_cli.workflow import BAD_SCHEMA, STEP, VERSION, AgentTest, Atomic, FileSnapshot, stored_name
+from strands_cli.workflow import BAD_SCHEMA
+from strands_cli.workflow.files import VERSION
+from strands_cli.workflow.parts import STEP, AgentTest, Atomic
 from strands_cli.workflow.templates import SlowPattern, search
+from strands_cli.workflow.yaml import FileSnapshot, stored_name
 
 if TYPE_CHECKING:
-    from strands_cli.engine import Human
+    from strands_cli.engine.journal import Human
     from strands_cli.events import Event
-    from strands_cli.planning import Plan, RunRequest
+    from strands_cli.planning import RunRequest
+    from strands_cli.planning.plan import Plan
     from strands_cli.workflow import AgentSpec, WorkflowSpec
 
 # The name of a file that does not exist: its text is in memory, and in the journal of the run.

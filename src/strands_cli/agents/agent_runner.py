@@ -17,12 +17,14 @@ from strands_cli.agents.compaction import CompactedHistory, Context
 from strands_cli.agents.memory import journal_messages, restored
 from strands_cli.agents.model import JournaledModel, ReplayModel, answer_class, explain_error, require_input, unwrap
 from strands_cli.agents.window import WindowedHistory
-from strands_cli.engine import AgentAnswer, AgentRequest, StepScope
+from strands_cli.engine.effects import StepScope
+from strands_cli.engine.ports import AgentAnswer, AgentRequest
 from strands_cli.errors import InvalidAnswer, RunFailed
-from strands_cli.planning import PlannedAgent
+from strands_cli.planning.plan import PlannedAgent
 from strands_cli.secrets import Redactor
-from strands_cli.tools import CheckedTool, Order, PermissionCheck, Toolbox
-from strands_cli.workflow import Recording
+from strands_cli.tools.calls import CheckedTool, Order, PermissionCheck
+from strands_cli.tools.loading import Toolbox
+from strands_cli.workflow.files import Recording
 
 # How often the model may correct a wrong structured answer.
 CORRECTION_TURNS = 1

@@ -18,35 +18,18 @@ from strands_cli.agents.remote_secrets import all_secrets
 from strands_cli.errors import InvalidInput
 from strands_cli.hooks import Hooks
 from strands_cli.outputs import NotesFile, place_notes
-from strands_cli.planning import (
-    AgentAsTool,
-    Composite,
-    Plan,
-    PlannedTool,
-    all_workflows_in,
-    definitions_in,
-    require_unwritten,
-    secrets_declared,
-    tools_in_step,
-    with_parts,
-    workflows_in,
-)
-from strands_cli.policy import Rule
+from strands_cli.planning.data_flow import require_unwritten, secrets_declared
+from strands_cli.planning.plan import AgentAsTool, Composite, Plan, PlannedTool, tools_in_step
+from strands_cli.planning.workflow_tools import all_workflows_in, definitions_in, with_parts, workflows_in
+from strands_cli.policy.rules import Rule
 from strands_cli.provider_table import PROVIDERS
 from strands_cli.providers import value_at
 from strands_cli.secrets import HIDE_NOTHING, Redactor, hide_in_output
-from strands_cli.tools import (
-    CheckedToolCaller,
-    Contract,
-    GivenTools,
-    Parts,
-    PermissionCheck,
-    Tell,
-    Toolbox,
-    custom_folders,
-    load_tools,
-)
-from strands_cli.workflow import AgentStep, CallStep, FileSnapshot, Recording, load_recording
+from strands_cli.tools.calls import CheckedToolCaller, Contract, Parts, PermissionCheck
+from strands_cli.tools.loading import GivenTools, Tell, Toolbox, custom_folders, load_tools
+from strands_cli.workflow.files import Recording, load_recording
+from strands_cli.workflow.steps import AgentStep, CallStep
+from strands_cli.workflow.yaml import FileSnapshot
 
 if TYPE_CHECKING:
     from strands_cli.tools.mcp import Serving

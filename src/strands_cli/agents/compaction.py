@@ -15,12 +15,13 @@ from strands.models import Model
 
 from strands_cli.agents.model import JournaledModel, explain_error
 from strands_cli.agents.window import WindowedHistory, holds
-from strands_cli.engine import StepScope
+from strands_cli.engine.effects import StepScope
 from strands_cli.errors import RunFailed
 from strands_cli.outputs import Note, NotesFile
-from strands_cli.planning import PlannedAgent
+from strands_cli.planning.plan import PlannedAgent
 from strands_cli.secrets import Redactor
-from strands_cli.tools import shortened, text_in
+from strands_cli.tools import shortened
+from strands_cli.tools.messages import text_in
 from strands_cli.workflow import Compaction, Window
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from strands_cli.agents.model import TOOL
-from strands_cli.tools import decode, encode
+from strands_cli.tools.messages import decode, encode
 
 
 def restored(history: Sequence[Any]) -> list[Any]:

@@ -7,7 +7,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from strands_cli.planning import Plan, read_secrets
+from strands_cli.planning.data_flow import read_secrets
+from strands_cli.planning.plan import Plan
 from strands_cli.secrets import MAX_BYTES, SecretFault, SecretReference
 
 _CONNECT_S, _READ_S, _ATTEMPTS = 5, 10, 3

@@ -6,9 +6,9 @@ from strands_cli.api.run_choices import RunChoices as RunChoices
 from strands_cli.api.run_choices import StoredRunChoices as StoredRunChoices
 from strands_cli.api.text_checks import check_text as check_text
 from strands_cli.api.workflows import Workflow as Workflow
-from strands_cli.engine import Answer as Answer
-from strands_cli.engine import Question as Question
 from strands_cli.engine import RunResult as RunResult
+from strands_cli.engine.journal import Answer as Answer
+from strands_cli.engine.journal import Question as Question
 from strands_cli.events import Event as Event
 
 __all__ = ["Answer", "Event", "Question", "RunChoices", "RunResult", "StoredRunChoices", "Workflow", "check_text"]

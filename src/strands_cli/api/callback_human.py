@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from strands_cli.engine import Answer, Question
+from strands_cli.engine.journal import Answer, Question
 from strands_cli.errors import UsageError
 
 # What a program may answer: the text; yes or no; None for "not now"; or an `Answer`.

@@ -12,7 +12,7 @@ from strands_cli.events import Event, RunWarning
 from strands_cli.planning import RunRequest, converted
 
 if TYPE_CHECKING:
-    from strands_cli.tools import GivenTools
+    from strands_cli.tools.loading import GivenTools
 
 
 class RunChoices(TypedDict, total=False):
@@ -120,8 +120,8 @@ async def opened_python_tools(
     choices: RunChoices | StoredRunChoices, emit: Callable[[Event], object]
 ) -> AsyncIterator[GivenTools]:
     """Read the objects that a program passes as tools, and close the resulting tools at the end."""
-    from strands_cli.engine import SystemClock
-    from strands_cli.tools import read_given  # brings the SDK
+    from strands_cli.engine.ports import SystemClock
+    from strands_cli.tools.loading import read_given  # brings the SDK
 
     python_tools = await read_given(choices.get("tools", ()))
     try:

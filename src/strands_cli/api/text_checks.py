@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 from strands_cli import app
 from strands_cli.catalog import TOOL_UNMET
 from strands_cli.errors import Finding, StrandsCliError, has_errors
-from strands_cli.planning import MISSING_MOUNT, MISSING_SECRET, RunRequest
-from strands_cli.workflow import BAD_VALUE, FileSnapshot
+from strands_cli.planning import MISSING_MOUNT, RunRequest
+from strands_cli.planning.data_flow import MISSING_SECRET
+from strands_cli.workflow import BAD_VALUE
+from strands_cli.workflow.yaml import FileSnapshot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from strands_cli.workflow import Secret
+    from strands_cli.workflow.sections import Secret
 
 # An author who may not read a path must not learn whether it exists.
 _OF_PATHS = (MISSING_MOUNT,)

@@ -19,11 +19,14 @@ from strands_cli.api.run_following import (
     reasons_in_traceback,
     run_with_listener,
 )
-from strands_cli.engine import Human, Journal, RunResult
+from strands_cli.engine import RunResult
+from strands_cli.engine.journal import Human, Journal
 from strands_cli.errors import Finding, InvalidInput, UsageError
 from strands_cli.events import Event
-from strands_cli.planning import Plan, RunRequest
-from strands_cli.workflow import AgentPart, FileSnapshot, PatternPart, workflow_text
+from strands_cli.planning import RunRequest
+from strands_cli.planning.plan import Plan
+from strands_cli.workflow.builder import AgentPart, PatternPart, workflow_text
+from strands_cli.workflow.yaml import FileSnapshot
 
 if TYPE_CHECKING:
     from strands_cli.workflow import Loaded, WorkflowSpec

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from strands_cli.catalog.distributions import BAD_ENTRY_POINTS, Distribution, Scan, normalise
+from strands_cli.catalog.distributions import BAD_ENTRY_POINTS, Distribution, Scan, normalise, scan_installed
 from strands_cli.catalog.record_builder import build_records
-from strands_cli.catalog.scan import scan_installed
 from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
 from strands_cli.errors import Finding, Where
 

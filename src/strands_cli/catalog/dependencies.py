@@ -8,8 +8,8 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator
 
-from strands_cli.catalog.dist_info import open_distribution, read_origin, read_record
 from strands_cli.catalog.distributions import Scan, normalise, record_version
+from strands_cli.catalog.files import open_distribution, read_origin, read_record
 from strands_cli.catalog.installed_files import is_locked, lock_path
 
 HOST = "strands-cli"

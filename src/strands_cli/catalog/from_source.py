@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from strands_cli.catalog.definitions import MANIFEST_UNTRUE
 from strands_cli.catalog.distributions import Scan
-from strands_cli.catalog.manifest import MANIFEST_UNTRUE
-from strands_cli.catalog.module_files import Package, find_package, module_file, read_file
-from strands_cli.catalog.source_reader import MAX_SOURCE_BYTES, SourceError, SourceTool, read_tool
+from strands_cli.catalog.files import Package, find_package, module_file, read_file
+from strands_cli.catalog.source import MAX_SOURCE_BYTES, SourceError, SourceTool, read_tool
 from strands_cli.catalog.tool_record import ToolRecord, summarise
 from strands_cli.errors import Code, Finding, Where
 

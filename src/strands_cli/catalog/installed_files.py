@@ -9,8 +9,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 
-from strands_cli.catalog.dist_info import read_record
-from strands_cli.catalog.module_files import READ_FLAGS
+from strands_cli.catalog.files import READ_FLAGS, read_record
 
 UNREADABLE = "unreadable"
 CACHE = "__pycache__"

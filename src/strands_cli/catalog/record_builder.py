@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from strands_cli.catalog.distributions import Distribution, EntryPoint, Scan
-from strands_cli.catalog.manifest import (
+from strands_cli.catalog.definitions import (
     BAD_MANIFEST,
     CONTRACT,
     FILE_NAME,
@@ -23,7 +22,8 @@ from strands_cli.catalog.manifest import (
     Manifest,
     parse_manifest,
 )
-from strands_cli.catalog.module_files import Package, find_package, manifest_directory, module_file, read_file
+from strands_cli.catalog.distributions import Distribution, EntryPoint, Scan
+from strands_cli.catalog.files import Package, find_package, manifest_directory, module_file, read_file
 from strands_cli.catalog.tool_record import ToolRecord, summarise
 from strands_cli.errors import Code, Finding, Where, suggest
 
@@ -199,7 +199,7 @@ class _Builder:
     def _required(self, record: ToolRecord) -> ToolRecord:
         if not record.requires:
             return record
-        from strands_cli.catalog.requirements import unmet  # most tools have no requirements
+        from strands_cli.catalog.distributions import unmet  # most tools have no requirements
 
         return _lacking(record, unmet(record.requires, self.seen))
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Protocol
 
 from strands_cli.catalog.distributions import Scan, normalise
-from strands_cli.catalog.module_files import Package, find_package, module_file
-from strands_cli.catalog.source_reader import SourceError
+from strands_cli.catalog.files import Package, find_package, module_file
+from strands_cli.catalog.source import SourceError
 from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
 from strands_cli.errors import Code, Finding, InvalidInput, NotEquipped, did_you_mean, suggest
 from strands_cli.toolref import LEGACY_PACKAGE, ToolRef, ToolRefError

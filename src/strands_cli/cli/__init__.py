@@ -48,7 +48,7 @@ def _answer(arguments: list[str]) -> int:
     gc.set_threshold(50_000, 20, 20)
     work = None if completes else _work_without_parser(arguments)
     if work is not None:
-        from strands_cli.cli.terminal import exit_code_of_call
+        from strands_cli.cli.output import exit_code_of_call
 
         return exit_code_of_call(work)
     from strands_cli.cli.program import run_program
@@ -77,7 +77,7 @@ def _print_plain(text: str) -> int:
     try:
         print(text, end="", flush=True)
     except OSError as error:
-        from strands_cli.cli.terminal import ReaderGone, report_error
+        from strands_cli.cli.output import ReaderGone, report_error
 
         return report_error(ReaderGone() if isinstance(error, BrokenPipeError) else error)
     return 0

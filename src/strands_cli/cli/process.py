@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from typing import Any, TextIO, TypeVar
 
-from strands_cli.engine import DaemonThreads as DaemonThreads
+from strands_cli.daemon_threads import DaemonThreads as DaemonThreads
 from strands_cli.errors import Interrupted, Terminated
 from strands_cli.secrets import RedactedFormatter
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from strands_cli.cli.commands import COMPLETING, Commands
-from strands_cli.cli.terminal import exit_code_of_call, print_result
+from strands_cli.cli.output import exit_code_of_call, print_result
 
 program = typer.Typer(
     name="strands",

@@ -44,7 +44,7 @@ def check_modes(settings: Settings, folder: Path, path: list[str], platform: str
 
 def _places(settings: Settings, folder: Path, path: list[str]) -> Iterator[tuple[str, Path, bool]]:
     """Yield a description, a path, and whether others must not read it."""
-    from strands_cli.lock import lock_file
+    from strands_cli.lock.format import lock_file
 
     yield "the journals of runs in", settings.runs_dir, False
     yield "the folder", folder, False
@@ -63,8 +63,9 @@ def _workflows(folder: Path) -> Iterator[tuple[Path, list[tuple[str, Path]]]]:
 
     Only the first 200 files by name are read, and none larger than 1 MB.
     """
-    from strands_cli.planning import SUFFIXES, is_workflow
-    from strands_cli.workflow import load_spec, read_document
+    from strands_cli.planning.folders import SUFFIXES, is_workflow
+    from strands_cli.workflow import load_spec
+    from strands_cli.workflow.yaml import read_document
 
     try:
         named = sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES)

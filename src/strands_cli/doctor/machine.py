@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from strands_cli.catalog import Scan
+from strands_cli.catalog.distributions import Scan
 from strands_cli.config import Settings
 from strands_cli.errors import suggest
 from strands_cli.hooks import Check
@@ -94,7 +94,7 @@ def check_dependencies(seen: Scan) -> Iterator[Check]:
     """Check that the SDK and the other dependencies are installed in supported versions."""
     from packaging.requirements import Requirement
 
-    from strands_cli.catalog import open_distribution
+    from strands_cli.catalog.files import open_distribution
 
     copies = seen.records.get(OURS)
     if not copies:

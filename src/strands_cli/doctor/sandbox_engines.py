@@ -10,7 +10,8 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
-from strands_cli.catalog import Catalog, ToolRecord, search_path
+from strands_cli.catalog import Catalog, ToolRecord
+from strands_cli.catalog.distributions import search_path
 from strands_cli.hooks import Check
 from strands_cli.subprocesses import run_within
 

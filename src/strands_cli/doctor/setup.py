@@ -9,7 +9,7 @@ from strands_cli.catalog import TOOL_CONFLICT, Catalog, ToolRecord
 from strands_cli.config import Settings
 from strands_cli.errors import Finding, StrandsCliError
 from strands_cli.hooks import Check
-from strands_cli.policy import Rule
+from strands_cli.policy.rules import Rule
 from strands_cli.provider_checks import MISSING_API_KEY, check_extra, check_provider
 from strands_cli.provider_table import PROVIDERS, Provider
 from strands_cli.providers import ModelSettings, has_key
@@ -99,7 +99,7 @@ def denied_tools(catalog: Catalog, rules: Sequence[Rule]) -> set[tuple[str, str]
 
 def check_policies(settings: Settings, folder: Path) -> Iterator[Check]:
     """Report the policy files in force, and their faults."""
-    from strands_cli.planning import load_policy, policy_places
+    from strands_cli.planning.machine import load_policy, policy_places
 
     existing = [(level, path) for level, path in policy_places(settings, folder) if _exists(path)]
     try:
@@ -124,7 +124,7 @@ def _exists(path: Path) -> bool:
 
 def check_lock(folder: Path, catalog: Catalog, settings: Settings) -> Iterator[Check]:
     """Compare the lock of a folder with the installed distributions."""
-    from strands_cli.lock import lock_file, read_lock
+    from strands_cli.lock.format import lock_file, read_lock
 
     file = lock_file(folder)
     try:
@@ -133,7 +133,8 @@ def check_lock(folder: Path, catalog: Catalog, settings: Settings) -> Iterator[C
             yield Check("lock", "ok", f"no {file.name} here")
             return
         from strands_cli.lock import compare_locks
-        from strands_cli.planning import lock_of, plan_folder, without_policy
+        from strands_cli.planning.folders import plan_folder
+        from strands_cli.planning.machine import lock_of, without_policy
 
         now = lock_of(plan_folder(folder, without_policy(catalog, settings)).plans, catalog)
     except StrandsCliError as error:

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import RunFailed
-from strands_cli.workflow import AgentStep
+from strands_cli.workflow.steps import AgentStep
 
 if TYPE_CHECKING:
     from strands_cli.engine.ports import AgentAnswer
-    from strands_cli.planning import PlannedAgent
-    from strands_cli.workflow import Step
+    from strands_cli.planning.plan import PlannedAgent
+    from strands_cli.workflow.steps import Step
 
 # Names in the output of a step's row.
 MESSAGES, RESTATED = "messages", "restated"

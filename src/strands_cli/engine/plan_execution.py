@@ -10,16 +10,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.effects import EffectSpec, NeedsDecision
-from strands_cli.engine.journal_rows import in_order_of_request
+from strands_cli.engine.journal import Row, in_order_of_request
 from strands_cli.engine.patterns import PATTERNS
-from strands_cli.engine.ports import Ports, Row
+from strands_cli.engine.ports import Ports, Traced
 from strands_cli.engine.run import Run
-from strands_cli.engine.tracing_port import Traced
 from strands_cli.errors import RunRecordError, StrandsCliError, WaitingForPerson
 from strands_cli.events import ArtifactWritten, Event, RunFinished, RunStarted, RunStatus, Usage
 
 if TYPE_CHECKING:
-    from strands_cli.planning import Plan
+    from strands_cli.planning.plan import Plan
 
 # Takes (path, text) pairs, returns what was written: `path`, `digest`, `size`.
 WriteArtifacts = Callable[[Sequence[tuple[str, str]]], list[dict[str, Any]]]

@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from strands_cli.engine.journal import Answer, Human, Question
 from strands_cli.engine.plan_execution import WriteArtifacts
-from strands_cli.engine.ports import Answer, Human, Question
 from strands_cli.errors import StrandsCliError
 from strands_cli.events import Event
 from strands_cli.secrets import Redactor

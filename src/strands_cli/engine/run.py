@@ -8,23 +8,33 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.budget import Budget, Spender, StepLimits
-from strands_cli.engine.concurrency import Job, Outcome, run_jobs
 from strands_cli.engine.conversations import Conversations
-from strands_cli.engine.effects import Effect, EffectSpec
-from strands_cli.engine.ports import AgentRequest, Ports, Question, Row, RowKind
-from strands_cli.engine.scope import StepScope
+from strands_cli.engine.effects import (
+    Budget,
+    Effect,
+    EffectSpec,
+    Job,
+    Outcome,
+    Spender,
+    StepLimits,
+    StepScope,
+    run_jobs,
+)
+from strands_cli.engine.journal import Question, Row, RowKind
+from strands_cli.engine.ports import UNTRACED, AgentRequest, Ports, traced_step
 from strands_cli.engine.step_results import StepResult, describe, json_of, text_of
-from strands_cli.engine.tracing_port import UNTRACED, traced_step
 from strands_cli.errors import RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, PathEnded, RunWarning, StepFailed, StepFinished, StepStarted
-from strands_cli.planning import agents_by_key, tools_in_step
-from strands_cli.workflow import AgentLimits, AgentStep, Budgets, CallStep, GateStep
+from strands_cli.planning import agents_by_key
+from strands_cli.planning.plan import tools_in_step
+from strands_cli.workflow import AgentLimits
+from strands_cli.workflow.sections import Budgets
+from strands_cli.workflow.steps import AgentStep, CallStep, GateStep
 from strands_cli.workflow.templates import TemplateError, Templates
 
 if TYPE_CHECKING:
-    from strands_cli.planning import Plan
-    from strands_cli.workflow import Step
+    from strands_cli.planning.plan import Plan
+    from strands_cli.workflow.steps import Step
 
 
 _UNLIMITED = AgentLimits()

@@ -7,14 +7,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from strands_cli.engine.budget import Budget
-from strands_cli.engine.clock import SystemClock
-from strands_cli.engine.effects import Effect, EffectSpec
-from strands_cli.engine.ports import Answer, Clock, Human, Question, Row, RowKind
-from strands_cli.engine.scope import StepScope
+from strands_cli.engine.effects import Budget, Effect, EffectSpec, StepScope
+from strands_cli.engine.journal import Answer, Clock, Human, Question, Row, RowKind
+from strands_cli.engine.ports import SystemClock
 from strands_cli.errors import RunFailed, RunRecordError
 from strands_cli.events import Event
-from strands_cli.workflow import Budgets
+from strands_cli.workflow.sections import Budgets
 
 
 class MemoryJournal:

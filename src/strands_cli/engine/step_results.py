@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.workflow import CallStep, GateStep
+from strands_cli.workflow.steps import CallStep, GateStep
 
 if TYPE_CHECKING:
     from strands_cli.events import StepKind
-    from strands_cli.workflow import AgentStep, Step
+    from strands_cli.workflow.steps import AgentStep, Step
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from strands_cli.policy import Request, Rule
+from strands_cli.policy.rules import Request, Rule
 
 # Calls the tool, or the next wrapper around it.
 Proceed = Callable[[], Awaitable[Mapping[str, Any]]]

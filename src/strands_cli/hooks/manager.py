@@ -9,7 +9,9 @@ from typing import Any
 
 import pluggy
 
-from strands_cli.catalog import Catalog, Scan, ToolRecord, find_package, join_records, normalise, scan_tools
+from strands_cli.catalog import Catalog, ToolRecord, join_records, scan_tools
+from strands_cli.catalog.distributions import Scan, normalise
+from strands_cli.catalog.files import find_package
 from strands_cli.errors import Code, Denied, Finding, Raised
 from strands_cli.hooks.hook_values import Check, HookContext, ToolCall, Wrapper
 from strands_cli.policy import Decision, decide, strongest

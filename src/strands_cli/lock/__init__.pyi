@@ -8,13 +8,3 @@ from strands_cli.lock.compare import compare_tools as compare_tools
 from strands_cli.lock.installed_lock import lock_distributions as lock_distributions
 from strands_cli.lock.installed_lock import lock_module as lock_module
 from strands_cli.lock.installed_lock import require_readable as require_readable
-from strands_cli.lock.lock_model import Lock as Lock
-from strands_cli.lock.lock_model import LockedDistribution as LockedDistribution
-from strands_cli.lock.lock_model import LockedModule as LockedModule
-from strands_cli.lock.lock_model import LockedServer as LockedServer
-from strands_cli.lock.lock_model import LockedTool as LockedTool
-from strands_cli.lock.lock_reader import LOCK_BROKEN as LOCK_BROKEN
-from strands_cli.lock.lock_reader import lock_file as lock_file
-from strands_cli.lock.lock_reader import read_lock as read_lock
-from strands_cli.lock.lock_writer import line_of as line_of
-from strands_cli.lock.lock_writer import render_lock as render_lock

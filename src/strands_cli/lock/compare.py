@@ -9,7 +9,7 @@ from typing import Any
 
 from strands_cli.catalog import UNREADABLE
 from strands_cli.errors import Code
-from strands_cli.lock.lock_model import Lock, LockedDistribution, LockedModule, LockedServer, LockedTool
+from strands_cli.lock.format import Lock, LockedDistribution, LockedModule, LockedServer, LockedTool
 
 LOCK_CHANGED = Code(
     "lock-changed",
@@ -210,7 +210,7 @@ def _when(tool: LockedTool) -> str:
 
 
 def _compare_fields(owner: str, name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Difference]:
-    from strands_cli.catalog import differences  # only where something has changed
+    from strands_cli.catalog.definitions import differences  # only where something has changed
 
     found = False
     for pointer, before, after in differences(old, new):

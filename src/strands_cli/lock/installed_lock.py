@@ -10,19 +10,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from strands_cli.catalog import (
-    UNREADABLE,
-    Catalog,
-    ToolRecord,
-    digest_of_file,
-    files_of,
-    find_package,
-    module_file,
-    pin_of,
-    search_path,
-)
+from strands_cli.catalog import UNREADABLE, Catalog, ToolRecord, digest_of_file, files_of, pin_of
+from strands_cli.catalog.distributions import search_path
+from strands_cli.catalog.files import find_package, module_file
 from strands_cli.errors import NotEquipped
-from strands_cli.lock.lock_model import LockedDistribution, LockedModule, LockedTool
+from strands_cli.lock.format import LockedDistribution, LockedModule, LockedTool
 from strands_cli.toolref import ToolRef
 
 _NOTHING: Mapping[str, Iterable[str]] = MappingProxyType({})

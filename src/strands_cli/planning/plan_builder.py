@@ -31,32 +31,20 @@ from strands_cli.planning.checks import (
     recorded_texts,
     summarizer_of,
 )
-from strands_cli.planning.injection_paths import check_exposure
-from strands_cli.planning.installation import Installation
+from strands_cli.planning.data_flow import check_asked_for, check_exposure, check_secrets, check_telemetry
+from strands_cli.planning.machine import Installation, check_patterns, check_rules, rules_of
 from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, Skills, WorkflowTool, entry_key
 from strands_cli.planning.planned_steps import bounds_of, planned_steps
 from strands_cli.planning.resolve import ResolveContext, Surroundings, ToolResolver, skill_files
-from strands_cli.planning.rules_in_force import check_patterns, check_rules, rules_of
 from strands_cli.planning.run_inputs import MISSING_INPUT, resolve_inputs
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.planning.secret_values import check_asked_for, check_secrets
-from strands_cli.planning.telemetry_destination import check_telemetry
 from strands_cli.planning.workflow_tools import definitions_in, with_parts, workflows_in
 from strands_cli.provider_checks import check_provider
 from strands_cli.provider_table import PROVIDERS
 from strands_cli.providers import ModelSettings, merge_settings
-from strands_cli.workflow import (
-    NO_EFFECT,
-    NO_SNAPSHOT,
-    AgentSpec,
-    AgentStep,
-    CallStep,
-    Document,
-    FileSnapshot,
-    Inference,
-    WorkflowSpec,
-    escape,
-)
+from strands_cli.workflow import NO_EFFECT, AgentSpec, Inference, WorkflowSpec
+from strands_cli.workflow.steps import AgentStep, CallStep
+from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot, escape
 
 if TYPE_CHECKING:
     from strands_cli.hooks import Hooks

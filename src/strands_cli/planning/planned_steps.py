@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from strands_cli.planning.plan import Bounds, PlannedAgent, PlannedStep, PlannedTool, tools_in_step
-from strands_cli.workflow import AgentStep, CallStep, GateStep, PlacedStep, WorkflowSpec
+from strands_cli.workflow import PlacedStep, WorkflowSpec
+from strands_cli.workflow.steps import AgentStep, CallStep, GateStep
 from strands_cli.workflow.templates import TemplateError, Templates
 
 # The prefix of a key's part that names an agent which is called as a tool.

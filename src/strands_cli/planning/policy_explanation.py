@@ -9,12 +9,12 @@ from typing import Any
 from strands_cli.catalog import Catalog
 from strands_cli.errors import StrandsCliError, UsageError
 from strands_cli.hooks import HookContext, Hooks, ToolCall
-from strands_cli.planning.installation import Installation
+from strands_cli.planning.machine import Installation
 from strands_cli.planning.plan import PlannedTool
-from strands_cli.planning.planned_tool import InstalledTool, PythonTool
-from strands_cli.planning.policy_requests import request_of
+from strands_cli.planning.planned_tools import InstalledTool, PythonTool, request_of
 from strands_cli.planning.resolve import find_single_tool, installed_tool, is_granted
-from strands_cli.policy import Decision, Request, Rule, conditional_rules, decide, grant_of, speaking_rules
+from strands_cli.policy import Decision, conditional_rules, decide, grant_of, speaking_rules
+from strands_cli.policy.rules import Request, Rule
 from strands_cli.toolref import ToolRef, ToolRefError
 
 # What a call would be made with, and whether it then only reads; only who validates arguments can tell.

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from strands_cli.errors import Code, Finding, suggest
-from strands_cli.workflow import Document, Inputs, coerce, escape, type_word_of
+from strands_cli.workflow.sections import Inputs, coerce, type_word_of
+from strands_cli.workflow.yaml import Document, escape
 
 BAD_INPUT = Code(
     "bad-input",

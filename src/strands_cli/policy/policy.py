@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from strands_cli.errors import Finding
-from strands_cli.policy.rule import Level, Rule
+from strands_cli.policy.rules import Level, Rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SpanExporter, Sp
 from opentelemetry.trace import Status
 
 if TYPE_CHECKING:
-    from strands_cli.planning import Destination
+    from strands_cli.planning.data_flow import Destination
     from strands_cli.secrets import Redactor
-    from strands_cli.workflow import Redact
+    from strands_cli.workflow.sections import Redact
 
 LEFT_OUT = "[left out]"
 

@@ -7,11 +7,11 @@ import os
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
-from strands_cli.engine import UNTRACED, Tracing
-from strands_cli.planning import destination_of
+from strands_cli.engine.ports import UNTRACED, Tracing
+from strands_cli.planning.data_flow import destination_of
 
 if TYPE_CHECKING:
-    from strands_cli.planning import Plan
+    from strands_cli.planning.plan import Plan
     from strands_cli.secrets import Redactor
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from unittest import SkipTest
 
-from strands_cli.engine import Journal, Row
+from strands_cli.engine.journal import Journal, Row
 from strands_cli.errors import RunRecordError
 from strands_cli.events import Usage
 

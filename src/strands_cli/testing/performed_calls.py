@@ -11,7 +11,7 @@ from strands_cli.errors import StrandsCliError
 from strands_cli.testing.plugin_harness import Alone, Outcome, load_alone, run_alone, use_id
 from strands_cli.testing.rehearsal import Prepare, Scene, watched, workspace
 from strands_cli.testing.tool_checks import bad_inputs, check_json, check_shape
-from strands_cli.tools import RawTool
+from strands_cli.tools.forms import RawTool
 from strands_cli.tools.schema import SchemaFaultError, first_problem
 
 AT_ONCE = 8

@@ -21,31 +21,31 @@ from strands.types.tools import AgentTool, ToolSpec
 
 from strands_cli.agents import SdkAgentRunner
 from strands_cli.agents.model import ReplayModel
-from strands_cli.engine import AgentRequest, DaemonThreads, StandaloneRun
+from strands_cli.daemon_threads import DaemonThreads
+from strands_cli.engine import StandaloneRun
+from strands_cli.engine.ports import AgentRequest
 from strands_cli.errors import Raised
-from strands_cli.planning import PlannedAgent, PlannedTool, PythonTool
+from strands_cli.planning.plan import PlannedAgent, PlannedTool
+from strands_cli.planning.planned_tools import PythonTool
 from strands_cli.planning.resolve import python_tool
-from strands_cli.policy import Decision, Rule
+from strands_cli.policy import Decision
+from strands_cli.policy.rules import Rule
 from strands_cli.providers import ModelSettings
 from strands_cli.toolref import ToolRef
-from strands_cli.tools import (
-    GRACE_S,
+from strands_cli.tools import GRACE_S, bounded
+from strands_cli.tools.calls import Contract, PermissionCheck, timeout_of
+from strands_cli.tools.forms import (
     Closer,
-    Contract,
     LoadedTool,
-    PermissionCheck,
     RawTool,
-    Toolbox,
-    bounded,
     close_all,
     hold_against_manifest,
-    key_of,
     read_reference,
     read_tools,
     spec_named,
-    timeout_of,
 )
-from strands_cli.workflow import RecordedCall, RecordedTurn
+from strands_cli.tools.loading import Toolbox, key_of
+from strands_cli.workflow.files import RecordedCall, RecordedTurn
 
 Call = tuple[str, Mapping[str, Any]]
 Value = TypeVar("Value")

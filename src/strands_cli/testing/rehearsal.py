@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from strands_cli.testing.plugin_harness import Alone, Outcome, load_alone, run_alone
 from strands_cli.testing.tool_checks import check_schema, input_problem, json_of, text_of
-from strands_cli.tools import timeout_of
+from strands_cli.tools.calls import timeout_of
 
 # Seconds in which a thread may end by itself after the plugin was closed.
 THREAD_SECONDS = 0.2

@@ -7,8 +7,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog import FILE_NAME, MEMBER_NAME, TOOL_NAME, normalise, parse_manifest
-from strands_cli.tools import RawTool, encode, output_bytes_of
+from strands_cli.catalog.definitions import FILE_NAME, MEMBER_NAME, TOOL_NAME, parse_manifest
+from strands_cli.catalog.distributions import normalise
+from strands_cli.tools.calls import output_bytes_of
+from strands_cli.tools.forms import RawTool
+from strands_cli.tools.messages import encode
 from strands_cli.tools.schema import SchemaFaultError, first_problem, require_schema
 from strands_cli.unicode_safety import hidden_characters, texts_of
 

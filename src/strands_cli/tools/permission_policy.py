@@ -19,7 +19,8 @@ from strands.types.tools import AgentTool
 from strands_cli.canonical_json import digest_of
 from strands_cli.catalog import Catalog, discover_catalog
 from strands_cli.errors import UsageError
-from strands_cli.policy import Decision, Effect, PatternError, PermissionQuestion, Rule, decide, make_rule
+from strands_cli.policy import Decision, PermissionQuestion, decide
+from strands_cli.policy.rules import Effect, PatternError, Rule, make_rule
 from strands_cli.tools.forms import read_tools
 from strands_cli.tools.schema import prepared
 from strands_cli.tools.sdk_tools import request_about
@@ -77,7 +78,7 @@ class PermissionPolicy(InterventionHandler):
             Denied: a file cannot be read or is wrong.
             UsageError: a file asks for a lock, which is held against installed tools before a run and not by this.
         """
-        from strands_cli.workflow import read_policy
+        from strands_cli.workflow.files import read_policy
 
         policy = cls(on_ask=on_ask, **more)
         for path in paths:

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import Raised
 from strands_cli.hooks import HookContext, Hooks, ToolCall, Wrapper
-from strands_cli.policy import Decision, Request, Rule, decide
+from strands_cli.policy import Decision, decide
+from strands_cli.policy.rules import Request, Rule
+from strands_cli.tools.forms import LoadedTool
 from strands_cli.tools.invocation import AsksPersonError
-from strands_cli.tools.manifest_check import LoadedTool
 from strands_cli.tools.timeouts import bounded
 from strands_cli.tools.tool_results import Result, error_result, well_formed
 
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord
-    from strands_cli.engine import StepScope
-    from strands_cli.planning import PlannedTool
+    from strands_cli.engine.effects import StepScope
+    from strands_cli.planning.plan import PlannedTool
 
 # How long the plugins of one hook may take together over one call.
 ANSWER_S = 60.0

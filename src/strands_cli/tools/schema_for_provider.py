@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.tools.schema import ANYTHING, References, Schema, TooManyPartsError, joined, merged, target_of
 
 if TYPE_CHECKING:
-    from strands_cli.tools.manifest_check import LoadedTool
+    from strands_cli.tools.forms import LoadedTool
 
 MAX_WORDS = 2_000
 SPEC_KEYS = ("name", "description", "inputSchema", "outputSchema", "annotations")

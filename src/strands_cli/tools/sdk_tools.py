@@ -12,10 +12,11 @@ from strands.types.tools import AgentTool
 
 from strands_cli.catalog import Catalog, ToolRecord
 from strands_cli.metadata import ToolMetadata, metadata_of
-from strands_cli.planning import request_of
+from strands_cli.planning.planned_tools import request_of
 from strands_cli.planning.resolve import installed_tool
-from strands_cli.policy import NO_CLAIMS, Claims, Request, tightened
-from strands_cli.tools.call_arguments import reads_only_now
+from strands_cli.policy.claims import NO_CLAIMS, Claims, tightened
+from strands_cli.policy.rules import Request
+from strands_cli.tools.calls import reads_only_now
 from strands_cli.tools.forms import RawTool
 
 

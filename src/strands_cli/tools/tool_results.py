@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from strands_cli.secrets import Redactor
-from strands_cli.tools.message_json import decode, encode
+from strands_cli.tools.messages import decode, encode
 
 Result = dict[str, Any]
 Block = dict[str, Any]

@@ -6,9 +6,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from strands_cli.workflow.agent_file import AgentFile
 from strands_cli.workflow.base_model import IDENTIFIER, FormatModel
-from strands_cli.workflow.model import InputSpec, ToolEntry, WorkflowSpec
+from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.parts import AgentFile
+from strands_cli.workflow.sections import InputSpec
+from strands_cli.workflow.steps import ToolEntry
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TITLE = "strands-cli workflow"

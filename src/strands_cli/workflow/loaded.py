@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from strands_cli.errors import Finding, Where
-from strands_cli.workflow.document import Document
-from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot
 from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot
 
 
 @dataclass(frozen=True, slots=True)

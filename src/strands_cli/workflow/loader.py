@@ -9,10 +9,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from strands_cli.errors import Finding, Where
-from strands_cli.workflow.document import Document
-from strands_cli.workflow.file_source import NO_SNAPSHOT, FileSnapshot
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot
 
 _PRUNING_ROUNDS = 3
 _NAMED_PARTS = ("agents", "nodes", "routes", "required", "optional")
@@ -41,13 +40,13 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
     files: tuple[Document, ...] = ()
     origins: Mapping[str, tuple[Document, str]] = {}
     if candidate is not None and names_files(candidate):
-        from strands_cli.workflow.references import resolve_references
+        from strands_cli.workflow.parts import resolve_references
 
         resolved = resolve_references(candidate, document, snapshot)
         candidate, files, origins = resolved.spec, resolved.files, resolved.origins
         findings += resolved.findings
     if candidate is not None and candidate.skills:
-        from strands_cli.workflow.skill_folders import check_skills
+        from strands_cli.workflow.files import check_skills
 
         findings += check_skills(candidate.skills, document, snapshot)
     if candidate is not None:

@@ -4,96 +4,11 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from strands_cli.workflow.base_model import IDENTIFIER, FormatModel, Identifier, Named, Scalar
+from strands_cli.workflow.agent_sections import AgentSpec, ContextPolicy, Skill
+from strands_cli.workflow.base_model import FormatModel, Named
 from strands_cli.workflow.patterns import Pattern
-from strands_cli.workflow.sections import (
-    AgentBudgets,
-    AgentLimits,
-    AgentSpec,
-    Artifact,
-    Budgets,
-    Compaction,
-    ContextPolicy,
-    Env,
-    FailurePolicy,
-    Guardrails,
-    Inference,
-    Inputs,
-    InputSpec,
-    Metadata,
-    Notes,
-    Otel,
-    Outputs,
-    Permissions,
-    Redact,
-    Retrieval,
-    Runtime,
-    Secret,
-    Security,
-    Skill,
-    Telemetry,
-    TypeWord,
-    Window,
-)
-from strands_cli.workflow.steps import AgentStep, CallStep, GateStep, GateValidation, Step
-from strands_cli.workflow.tool_entries import (
-    CompositeStep,
-    CompositeTool,
-    HttpExecutor,
-    McpServer,
-    McpTools,
-    ToolEntry,
-    Tools,
-)
-
-__all__ = [
-    "IDENTIFIER",
-    "AgentBudgets",
-    "AgentLimits",
-    "AgentSpec",
-    "AgentStep",
-    "Artifact",
-    "Budgets",
-    "CallStep",
-    "Compaction",
-    "CompositeStep",
-    "CompositeTool",
-    "ContextPolicy",
-    "Env",
-    "FailurePolicy",
-    "FormatModel",
-    "GateStep",
-    "GateValidation",
-    "Guardrails",
-    "HttpExecutor",
-    "Identifier",
-    "Inference",
-    "InputSpec",
-    "Inputs",
-    "McpServer",
-    "McpTools",
-    "Metadata",
-    "Named",
-    "Notes",
-    "Otel",
-    "Outputs",
-    "Pattern",
-    "Permissions",
-    "Redact",
-    "Retrieval",
-    "Runtime",
-    "Scalar",
-    "Secret",
-    "Security",
-    "Skill",
-    "Step",
-    "Telemetry",
-    "ToolEntry",
-    "Tools",
-    "TypeWord",
-    "Window",
-    "WorkflowSpec",
-]
+from strands_cli.workflow.sections import Env, Inputs, Metadata, Outputs, Runtime, Security, Telemetry
+from strands_cli.workflow.steps import Tools
 
 
 class WorkflowSpec(FormatModel):

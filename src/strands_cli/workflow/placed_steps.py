@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from strands_cli.workflow.document import escape
 from strands_cli.workflow.steps import AgentStep, CallStep, GateStep, Step
 from strands_cli.workflow.template_scope import ANY, STEP, Items, Scope
+from strands_cli.workflow.yaml import escape
 
 CONFIG = "/pattern/config"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from strands_cli.workflow.document import escape
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.placed_steps import Site, strings_in
 from strands_cli.workflow.template_scope import ANY, AT_END, STEP, Items
+from strands_cli.workflow.yaml import escape
 
 
 def template_sites(spec: WorkflowSpec) -> Iterator[Site]:

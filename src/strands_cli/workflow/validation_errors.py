@@ -12,10 +12,10 @@ from pydantic import Tag
 
 from strands_cli.errors import Code, Finding, did_you_mean, suggest
 from strands_cli.workflow.base_model import FormatModel
-from strands_cli.workflow.document import Document, escape
 from strands_cli.workflow.findings import BAD_IDENTIFIER, BAD_VALUE, MISSING_KEY, shown
 from strands_cli.workflow.pattern_model import PatternModel
 from strands_cli.workflow.patterns import PATTERNS, tag_of
+from strands_cli.workflow.yaml import Document, escape
 
 UNKNOWN_KEY = Code(
     "unknown-key", "A key that the format does not have.", "Correct or remove it; keys with `x-` are free."

@@ -10,19 +10,18 @@ from strands.models import Model
 from strands_cli.agents.model.replay import ReplayModel
 from strands_cli.agents.model.retry import Retries
 from strands_cli.agents.model.structured_output import answered_in_text, as_written
-from strands_cli.engine import Effect, StepScope
+from strands_cli.engine.effects import Effect, StepScope
 from strands_cli.events import ModelCallFinished, ModelCallStarted, ModelRetried, ModelText, Usage
 from strands_cli.providers import ModelSettings
 from strands_cli.secrets import HIDE_NOTHING, Redactor
-from strands_cli.tools import (
+from strands_cli.tools import offered_specs, shortened
+from strands_cli.tools.messages import (
     ToolUseIds,
     broken_inputs,
     decode,
     encode,
     in_request_order,
-    offered_specs,
     request_text,
-    shortened,
     text_in,
     tool_uses_in,
     usage_in,

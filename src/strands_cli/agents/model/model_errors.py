@@ -9,7 +9,7 @@ from strands.types.exceptions import (
 )
 
 from strands_cli.errors import RunFailed, StrandsCliError
-from strands_cli.planning import PlannedAgent
+from strands_cli.planning.plan import PlannedAgent
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools import shortened
 

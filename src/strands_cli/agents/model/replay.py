@@ -10,8 +10,8 @@ from typing import Any
 from strands.models import Model
 
 from strands_cli.errors import RunFailed, suggest
-from strands_cli.tools import request_text
-from strands_cli.workflow import RecordedTurn, same_request
+from strands_cli.tools.messages import request_text
+from strands_cli.workflow.files import RecordedTurn, same_request
 
 
 class ReplayModel(Model):

@@ -10,7 +10,7 @@ from typing import Any
 from strands.types.exceptions import ContextWindowOverflowException, ModelThrottledException
 
 from strands_cli.errors import StrandsCliError
-from strands_cli.workflow import FailurePolicy
+from strands_cli.workflow.sections import FailurePolicy
 
 # The clients of OpenAI and Anthropic themselves retry 408, 409, 429 and 5xx by default; 425 means "too early"
 # (RFC 8470). 501 is permanent.

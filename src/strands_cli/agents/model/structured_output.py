@@ -9,9 +9,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from strands_cli.engine import AgentRequest
+from strands_cli.engine.ports import AgentRequest
 from strands_cli.errors import RunFailed
-from strands_cli.tools import offered_schema, text_in
+from strands_cli.tools import offered_schema
+from strands_cli.tools.messages import text_in
 from strands_cli.tools.schema import first_problem, problem_of_text
 
 # The key for an answer that is not an object, and the name of the tool that takes answers.

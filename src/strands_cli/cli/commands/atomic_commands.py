@@ -16,11 +16,12 @@ from strands_cli.cli.commands.command_options import Chosen, RunFlags, with_run_
 from strands_cli.cli.commands.file_check import Format, report_checked
 from strands_cli.cli.commands.run_execution import execute, json_on_failure, print_outcome, result_document
 from strands_cli.cli.commands.runs_commands import JSON
-from strands_cli.cli.terminal import aligned, one_line, print_json, print_result, say, say_findings
+from strands_cli.cli.output import print_json, print_result, say, say_findings
+from strands_cli.cli.text_layout import aligned, one_line
 from strands_cli.errors import ExitCode, Finding, StrandsCliError, UsageError, has_errors
 
 if TYPE_CHECKING:
-    from strands_cli.workflow import Atomic
+    from strands_cli.workflow.parts import Atomic
 
 FILE = Annotated[Path, typer.Argument(metavar="FILE", help="File with one agent.")]
 # Folders that hold no agents and take long to walk.
@@ -72,7 +73,8 @@ def list_agents(
 
 
 def _agents_below(directory: Path) -> tuple[list[Atomic], list[Finding]]:
-    from strands_cli.workflow import is_agent_file, is_single_step, read_atomic, read_document
+    from strands_cli.workflow.parts import is_agent_file, is_single_step, read_atomic
+    from strands_cli.workflow.yaml import read_document
 
     found: list[Atomic] = []
     findings: list[Finding] = []
@@ -183,7 +185,8 @@ def _check(name: str) -> tuple[tuple[Finding, ...], ExitCode]:
 
 
 def _read(file: Path) -> Atomic:
-    from strands_cli.workflow import read_atomic, read_document
+    from strands_cli.workflow.parts import read_atomic
+    from strands_cli.workflow.yaml import read_document
 
     return read_atomic(read_document(file))
 

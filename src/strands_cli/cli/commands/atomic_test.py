@@ -13,13 +13,13 @@ import typer
 from strands_cli.cli.commands.command_options import Chosen, with_run_options
 from strands_cli.cli.commands.run_execution import json_on_failure
 from strands_cli.cli.commands.runs_commands import JSON
-from strands_cli.cli.terminal import print_json, print_result, say, say_findings
+from strands_cli.cli.output import print_json, print_result, say, say_findings
 from strands_cli.errors import ArtifactError, ExitCode, InvalidInput, UsageError, has_errors
 
 if TYPE_CHECKING:
     from strands_cli.outputs import Outcome
     from strands_cli.planning import RunRequest
-    from strands_cli.workflow import Atomic
+    from strands_cli.workflow.parts import Atomic
 
 
 def register(app: typer.Typer) -> None:
@@ -66,7 +66,8 @@ def run_tests(
 
 def _read_valid(path: Path) -> Atomic:
     from strands_cli.agent_files import check_atomic
-    from strands_cli.workflow import read_atomic, read_document
+    from strands_cli.workflow.parts import read_atomic
+    from strands_cli.workflow.yaml import read_document
 
     atomic = read_atomic(read_document(path))
     findings = check_atomic(atomic)

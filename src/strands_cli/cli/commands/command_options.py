@@ -87,7 +87,7 @@ class Chosen:
             UsageError: an input cannot be read.
         """
         from strands_cli.cli.commands.input_options import read_values, read_variables
-        from strands_cli.cli.terminal import say
+        from strands_cli.cli.output import say
 
         readers: dict[str, Callable[[Any], Any]] = {"variables": read_variables, "values": read_values, "allow": tuple}
         fields = {name: readers.get(name, lambda value: value)(value) for name, value in self.typed.items()}
@@ -101,7 +101,8 @@ class Chosen:
 
     def changes(self) -> dict[str, Any]:
         """Return the fields of a stored run's request that were typed, paths made absolute."""
-        from strands_cli.cli.terminal import is_interactive, say
+        from strands_cli.cli.output import say
+        from strands_cli.cli.terminal import is_interactive
         from strands_cli.config import load_settings
 
         changes = {

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.commands.run_execution import execute, json_on_failure, print_outcome
-from strands_cli.cli.terminal import print_json, say
+from strands_cli.cli.output import print_json, say
 from strands_cli.errors import ExitCode, RunRecordError, WaitingForPerson
 
 if TYPE_CHECKING:
     from strands_cli.cli.commands.command_options import Chosen, RunFlags
-    from strands_cli.engine import SqliteJournal
+    from strands_cli.engine.journal import SqliteJournal
 
 # The command's own work on the open journal; returns whether the run continues.
 Act = Callable[["SqliteJournal"], Coroutine[Any, Any, bool]]

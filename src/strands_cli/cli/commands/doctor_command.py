@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.terminal import aligned, print_json, print_result
+from strands_cli.cli.output import print_json, print_result
+from strands_cli.cli.text_layout import aligned
 from strands_cli.errors import ExitCode
 
 if TYPE_CHECKING:

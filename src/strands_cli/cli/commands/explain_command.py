@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from strands_cli.cli.commands.command_options import POLICY
-from strands_cli.cli.terminal import one_line, print_json, print_result, say_findings
+from strands_cli.cli.output import print_json, print_result, say_findings
+from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import Code, StrandsCliError, UsageError, suggest
 
 if TYPE_CHECKING:
     from strands_cli.planning import Explanation
-    from strands_cli.policy import Decision, Rule
+    from strands_cli.policy import Decision
+    from strands_cli.policy.rules import Rule
 
 POLICY_TOPIC = "policy"
 
@@ -117,8 +119,10 @@ def policy_document(
     from strands_cli import app
     from strands_cli.cli.commands.tool_list import read_this_installation
     from strands_cli.cli.commands.tools_run import read_arguments
-    from strands_cli.planning import RunRequest, explain_policy, load_policy, policy_places, with_parts
-    from strands_cli.tools import as_called
+    from strands_cli.planning import RunRequest, explain_policy
+    from strands_cli.planning.machine import load_policy, policy_places
+    from strands_cli.planning.workflow_tools import with_parts
+    from strands_cli.tools.calls import as_called
 
     installation = read_this_installation()
     arguments = read_arguments(call_input) if call_input is not None else None

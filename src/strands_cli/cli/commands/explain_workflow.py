@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.commands.plan_command import bound_words, model_words, parts_of, step_tools
-from strands_cli.cli.terminal import about_document, error_document, one_line, print_json, print_result, shortened
+from strands_cli.cli.output import error_document, print_json, print_result
+from strands_cli.cli.terminal import about_document
+from strands_cli.cli.text_layout import one_line, shortened
 from strands_cli.errors import StrandsCliError, has_errors
 
 if TYPE_CHECKING:
-    from strands_cli.planning import Outgoing, Plan, PlannedAgent, PlannedStep, PlannedTool
+    from strands_cli.planning.data_flow import Outgoing
+    from strands_cli.planning.plan import Plan, PlannedAgent, PlannedStep, PlannedTool
 
 SUFFIXES = (".yaml", ".yml", ".json")
 _BUDGETS = {
@@ -132,7 +135,7 @@ def _agent_tools(agent: PlannedAgent) -> Iterator[str]:
 
 def _tool(tool: PlannedTool) -> Iterator[str]:
     """Yield a tool's permissions, and below it those of the tools that it is made of."""
-    from strands_cli.planning import McpTool
+    from strands_cli.planning.planned_tools import McpTool
 
     where = f"MCP server {tool.server.id}" if isinstance(tool, McpTool) else tool.describe()
     permissions = {
@@ -171,8 +174,8 @@ def _event(step: PlannedStep, waits: str) -> str:
 
 
 def _questions(planned: Plan) -> Iterator[str]:
-    from strands_cli.planning import with_parts
-    from strands_cli.workflow import GateStep
+    from strands_cli.planning.workflow_tools import with_parts
+    from strands_cli.workflow.steps import GateStep
 
     for placed in planned.spec.pattern.steps():
         if isinstance(step := placed.step, GateStep):
@@ -208,7 +211,7 @@ def _times(number: int) -> str:
 
 
 def _writes(planned: Plan) -> list[str]:
-    from strands_cli.planning import find_writers
+    from strands_cli.planning.data_flow import find_writers
 
     paths = [artifact.path for artifact in planned.spec.outputs.artifacts]
     sentences = [f"At its end: {', '.join(paths)}, in the directory of --out."] if paths else []
@@ -221,7 +224,7 @@ def _writes(planned: Plan) -> list[str]:
 
 
 def _leaving(planned: Plan) -> list[str]:
-    from strands_cli.planning import find_outgoing
+    from strands_cli.planning.data_flow import find_outgoing
 
     known = list(dict.fromkeys(_way_out(way) for way in find_outgoing(planned, os.environ)))
     unplanned = (

@@ -17,7 +17,7 @@ def check_files(specs: Sequence[str], output: Format = "text") -> int:
 
 def report_checked(checked: Sequence[tuple[str, tuple[Finding, ...], ExitCode]], output: Format) -> int:
     """Report the findings of each file, and return the highest of their exit codes."""
-    from strands_cli.cli.terminal import print_json, print_result, say, say_findings
+    from strands_cli.cli.output import print_json, print_result, say, say_findings
 
     findings = [finding for _, found, _ in checked for finding in found]
     if output in ("github", "sarif"):
@@ -37,7 +37,8 @@ def report_checked(checked: Sequence[tuple[str, tuple[Finding, ...], ExitCode]],
 
 def _print_annotations(findings: list[Finding], form: Format) -> None:
     from strands_cli import __version__
-    from strands_cli.cli.terminal import github_line, print_json, print_result, sarif_document
+    from strands_cli.cli.output import print_json, print_result
+    from strands_cli.cli.terminal import github_line, sarif_document
 
     if form == "sarif":
         print_json(sarif_document(findings, __version__))
@@ -47,7 +48,8 @@ def _print_annotations(findings: list[Finding], form: Format) -> None:
 
 def _check(name: str) -> tuple[tuple[Finding, ...], ExitCode]:
     """Return the findings of one file and its exit code."""
-    from strands_cli.workflow import load_spec, read_document
+    from strands_cli.workflow import load_spec
+    from strands_cli.workflow.yaml import read_document
 
     try:
         findings = load_spec(read_document(name)).findings

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.terminal import say
+from strands_cli.cli.output import say
 from strands_cli.errors import Code, Finding, UsageError
 from strands_cli.planning import RunRequest
 
 if TYPE_CHECKING:
-    from strands_cli.planning import Plan
-    from strands_cli.workflow import InputSpec
+    from strands_cli.planning.plan import Plan
+    from strands_cli.workflow.sections import InputSpec
 
 BAD_VAR = Code("bad-var", "A --var is not of the form NAME=VALUE.", "Write --var NAME=VALUE.", 2)
 
@@ -40,7 +40,7 @@ def read_values(files: Sequence[Path]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for file in files:
         from strands_cli.errors import InvalidInput
-        from strands_cli.workflow import read_document
+        from strands_cli.workflow.yaml import read_document
 
         try:
             document = read_document(file)
@@ -91,7 +91,8 @@ def _ask(name: str, spec: InputSpec) -> str:
 def _problem(name: str, spec: InputSpec, typed: str) -> str | None:
     """Return what is wrong with an answer, with the message that a run would give."""
     from strands_cli.planning import resolve_inputs
-    from strands_cli.workflow import Document, Inputs
+    from strands_cli.workflow.sections import Inputs
+    from strands_cli.workflow.yaml import Document
 
     no_document = Document("", "", None, {})
     _, findings = resolve_inputs(Inputs(required={name: spec}), {name: typed}, {}, no_document)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from strands_cli.cli.terminal import print_json, print_result
+from strands_cli.cli.output import print_json, print_result
 
 Rows = list[dict[str, Any]]
 # One example of each form of reference that `toolref` reads; a test parses them.
@@ -58,7 +58,7 @@ def _patterns() -> Rows:
 
 
 def _steps() -> Rows:
-    from strands_cli.workflow import AgentStep, CallStep, GateStep
+    from strands_cli.workflow.steps import AgentStep, CallStep, GateStep
 
     names = {"agent": AgentStep, "hitl": GateStep, "tool": CallStep}
     return [{"name": name, "description": _first_line(kind)} for name, kind in names.items()]
@@ -94,7 +94,7 @@ def _template_filters() -> Rows:
 
 
 def _secret_sources() -> Rows:
-    from strands_cli.workflow import Secret
+    from strands_cli.workflow.sections import Secret
 
     return [{"name": name, "description": ""} for name in get_args(_fields(Secret)["source"].annotation)]
 

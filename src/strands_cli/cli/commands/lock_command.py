@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.terminal import print_json, print_result, say
+from strands_cli.cli.output import print_json, print_result, say
 from strands_cli.errors import ArtifactError, Denied, ExitCode, Finding, UsageError, Where, suggest
-from strands_cli.planning import LOCK_MISSING
+from strands_cli.planning.machine import LOCK_MISSING
 
 if TYPE_CHECKING:
-    from strands_cli.lock import Difference, Lock, LockedServer
-    from strands_cli.planning import Plan
+    from strands_cli.lock import Difference
+    from strands_cli.lock.format import Lock, LockedServer
+    from strands_cli.planning.plan import Plan
 
 
 def register(program: typer.Typer) -> None:
@@ -75,7 +76,9 @@ def _lock_now(folder: Path, named: Path | None, *, mcp: bool, writes: bool) -> L
         mcp: Whether MCP servers are started.
         writes: Whether the lock will be written: it then leaves out servers whose tools are unknown.
     """
-    from strands_cli.planning import RunRequest, lock_of, plan_folder, read_installation
+    from strands_cli.planning import RunRequest
+    from strands_cli.planning.folders import plan_folder
+    from strands_cli.planning.machine import lock_of, read_installation
 
     machine = read_installation(RunRequest(tell=say))
     machine.require_hooks()
@@ -92,7 +95,8 @@ def _lock_now(folder: Path, named: Path | None, *, mcp: bool, writes: bool) -> L
 
 def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, writes: bool) -> dict[str, LockedServer]:
     """Return the MCP servers: as they are once started, or as the existing lock has them."""
-    from strands_cli.planning import servers_in, with_parts
+    from strands_cli.planning.machine import servers_in
+    from strands_cli.planning.workflow_tools import with_parts
 
     if not any(servers_in(with_parts(plan.called())) for plan in plans):
         return {}
@@ -102,7 +106,7 @@ def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, writes: bool
         from strands_cli.cli.process import run_to_end
 
         return run_to_end(lambda: lock_servers(plans))
-    from strands_cli.lock import lock_file, read_lock
+    from strands_cli.lock.format import lock_file, read_lock
 
     try:
         old = read_lock(lock_file(folder))
@@ -123,7 +127,8 @@ def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, writes: bool
 
 def _show(folder: Path, now: Lock, *, check: bool, as_json: bool) -> int:
     """Show what differs from the existing lock."""
-    from strands_cli.lock import compare_locks, lock_file, read_lock
+    from strands_cli.lock import compare_locks
+    from strands_cli.lock.format import lock_file, read_lock
 
     file = lock_file(folder)
     old = read_lock(file)
@@ -144,7 +149,8 @@ def _show(folder: Path, now: Lock, *, check: bool, as_json: bool) -> int:
 
 def _write(folder: Path, now: Lock, update: str | None, *, as_json: bool) -> int:
     """Write the lock, and report how it differs from the former one."""
-    from strands_cli.lock import compare_locks, lock_file, read_lock, render_lock
+    from strands_cli.lock import compare_locks
+    from strands_cli.lock.format import lock_file, read_lock, render_lock
 
     file = lock_file(folder)
     old: Lock | None = None
@@ -166,8 +172,8 @@ def _write(folder: Path, now: Lock, update: str | None, *, as_json: bool) -> int
 
 def _updated(old: Lock | None, now: Lock, name: str) -> Lock:
     """Return the old lock with one distribution, or one reference of custom Python, as it is now."""
-    from strands_cli.catalog import normalise
-    from strands_cli.lock import Lock
+    from strands_cli.catalog.distributions import normalise
+    from strands_cli.lock.format import Lock
 
     old = old or Lock()
     known = dict.fromkeys((*now.names, *old.names))

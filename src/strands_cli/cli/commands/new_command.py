@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from strands_cli.cli.terminal import print_result
+from strands_cli.cli.output import print_result
 from strands_cli.errors import UsageError
 from strands_cli.workflow.patterns import PATTERNS
 

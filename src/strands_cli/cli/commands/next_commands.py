@@ -13,12 +13,12 @@ from strands_cli.errors import BudgetExceeded, RunRecordError, StrandsCliError, 
 MANY = 10
 
 if TYPE_CHECKING:
-    from strands_cli.engine import Journal, Row
+    from strands_cli.engine.journal import Journal, Row
 
 
 def explain_ending(error: StrandsCliError, runs_dir: Path, run_id: str) -> list[dict[str, Any]]:
     """Put the commands that continue a run into its error's fix, and return the open questions as JSON."""
-    from strands_cli.engine import SqliteJournal
+    from strands_cli.engine.journal import SqliteJournal
 
     try:
         journal = SqliteJournal.open(runs_dir / run_id, hold=False)
@@ -59,7 +59,7 @@ def is_step(row: Row) -> bool:
 
 def how_to_continue(run_id: str, runs_dir: Path) -> str:
     """Return how a failed or interrupted run continues; after a refusal only a new run can."""
-    from strands_cli.engine import SqliteJournal
+    from strands_cli.engine.journal import SqliteJournal
 
     resume = f"continue with: {command('resume', run_id, runs_dir=runs_dir)}"
     try:
@@ -80,7 +80,7 @@ def _is_refused(question: Row) -> bool:
 
 def answer_commands(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:
     """Return the commands that answer what a run waits for, two for each question."""
-    from strands_cli.engine import open_decisions, open_questions
+    from strands_cli.engine.decisions import open_decisions, open_questions
 
     lines = []
     for row in open_questions(journal):
@@ -95,7 +95,7 @@ def answer_commands(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:
 
 def questions_of(journal: Journal) -> list[dict[str, Any]]:
     """Return what waits for a person, as JSON."""
-    from strands_cli.engine import open_decisions, open_questions
+    from strands_cli.engine.decisions import open_decisions, open_questions
 
     names = ("kind", "prompt", "context", "pattern", "default", "timeout_s")
     asked = [{"key": row.key, **{name: row.detail.get(name) for name in names}} for row in open_questions(journal)]
@@ -113,7 +113,7 @@ def command(verb: str, *words: str, runs_dir: Path) -> str:
 
 
 def _needs_text(question: Row) -> bool:
-    from strands_cli.engine import natural_answer
+    from strands_cli.engine.decisions import natural_answer
 
     return natural_answer(question) is None
 

@@ -9,20 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from strands_cli.cli.commands.command_options import SPEC, Chosen, with_run_options
-from strands_cli.cli.terminal import (
-    about_document,
-    about_lines,
-    error_document,
-    one_line,
-    print_json,
-    print_result,
-    say_findings,
-    shortened,
-)
+from strands_cli.cli.output import error_document, print_json, print_result, say_findings
+from strands_cli.cli.terminal import about_document, about_lines
+from strands_cli.cli.text_layout import one_line, shortened
 from strands_cli.errors import ExitCode, StrandsCliError
 
 if TYPE_CHECKING:
-    from strands_cli.planning import Bounds, Plan, PlannedAgent, PlannedTool
+    from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool
 
 # The most characters that a line shows of a value, and of the input of a step.
 _TEXT, _INPUT = 120, 400
@@ -110,7 +103,7 @@ def _tool_lines(tool: PlannedTool) -> list[str]:
 
 def _origin(tool: PlannedTool) -> str:
     """Return where a tool comes from; the tools of an MCP server are known once it is started."""
-    from strands_cli.planning import McpTool, reached_by
+    from strands_cli.planning.planned_tools import McpTool, reached_by
 
     if not isinstance(tool, McpTool):
         return tool.describe()
@@ -198,7 +191,7 @@ def _agent_document(agent: PlannedAgent) -> dict[str, Any]:
 
 
 def _tool_document(tool: PlannedTool) -> dict[str, Any]:
-    from strands_cli.planning import McpTool
+    from strands_cli.planning.planned_tools import McpTool
 
     return {
         "name": tool.name,
@@ -244,8 +237,8 @@ def _parts_mermaid(planned: Plan) -> list[str]:
                 inner = f"{within}{tool.ref}/" if tool.ref.startswith("workflow:") else within
                 draw(name, tool.parts, inner)
 
-    from strands_cli.planning import WorkflowTool, tools_in_step
-    from strands_cli.workflow import AgentStep, CallStep
+    from strands_cli.planning.plan import WorkflowTool, tools_in_step
+    from strands_cli.workflow.steps import AgentStep, CallStep
 
     for placed in planned.spec.pattern.steps():
         step, caller = placed.step, _node(placed.key)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.terminal import print_json, print_result, say_findings
+from strands_cli.cli.output import print_json, print_result, say_findings
 from strands_cli.errors import InvalidInput
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from typer.core import TyperCommand, TyperGroup
 
 from strands_cli.cli.commands.command_table import COMMANDS
-from strands_cli.cli.terminal import say, say_findings
+from strands_cli.cli.output import say, say_findings
 from strands_cli.errors import NotEquipped, RunFailed, StrandsCliError, did_you_mean
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Commands(TyperGroup):
 def open_hooks_of_files() -> Hooks | None:
     """Return the hook plugins that the policy files switch on; None without any, or if a policy file is invalid."""
     from strands_cli.config import load_settings
-    from strands_cli.planning import load_policy
+    from strands_cli.planning.machine import load_policy
 
     try:
         policy = load_policy(load_settings(), None)
@@ -55,7 +55,8 @@ def open_hooks_of_files() -> Hooks | None:
         return None
     if not policy.hooks:
         return None
-    from strands_cli.planning import RunRequest, hooks_in_force
+    from strands_cli.planning import RunRequest
+    from strands_cli.planning.machine import hooks_in_force
 
     return hooks_in_force(policy, RunRequest(tell=say))
 
@@ -69,7 +70,7 @@ def run_plugin_command(hooks: Hooks, name: str, reference: str, plugin: str, arg
         RunFailed: It raised, or returned something else than an exit code.
     """
     from strands_cli.hooks import import_named
-    from strands_cli.planning import require_hooks
+    from strands_cli.planning.machine import require_hooks
 
     require_hooks(hooks)
     who = f"the command '{name}' of the hook plugin {plugin}"

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from strands_cli.cli.commands import plugin_check, plugin_install, plugin_list, plugin_new, plugin_verify
-from strands_cli.cli.terminal import print_result, say_findings
+from strands_cli.cli.output import print_result, say_findings
 from strands_cli.errors import UsageError
 
 plugin_app = typer.Typer(

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from strands_cli.cli.terminal import print_result, printable, say, write_error
+from strands_cli.cli.output import print_result, say, write_error
+from strands_cli.cli.text_layout import printable
 from strands_cli.errors import (
     Code,
     Denied,
@@ -70,10 +71,11 @@ def upgrade(what: WHAT, yes: YES = False, force: FORCE = False) -> int:
 
 
 def _install(wanted: Wanted, *, yes: bool, force: bool, is_upgrade: bool) -> int:
-    from strands_cli.catalog import discover_catalog, normalise
+    from strands_cli.catalog import discover_catalog
+    from strands_cli.catalog.distributions import normalise
     from strands_cli.config import load_settings
     from strands_cli.hooks import open_hooks
-    from strands_cli.planning import load_policy
+    from strands_cli.planning.machine import load_policy
     from strands_cli.plugins.install import (
         fetch,
         find_installer,
@@ -232,9 +234,11 @@ def uninstall(name: Annotated[str, typer.Argument(metavar="NAME", help="The dist
 
     Example: strands plugin uninstall strands-tool-foo
     """
-    from strands_cli.catalog import discover_catalog, normalise
+    from strands_cli.catalog import discover_catalog
+    from strands_cli.catalog.distributions import normalise
     from strands_cli.config import load_settings
-    from strands_cli.plugins.install import find_installer, list_plugins, read_wanted
+    from strands_cli.plugins.install import find_installer, read_wanted
+    from strands_cli.plugins.installed import list_plugins
 
     wanted = read_wanted(name)
     if wanted.name is None or wanted.specifier or wanted.extras:
@@ -256,7 +260,7 @@ def uninstall(name: Annotated[str, typer.Argument(metavar="NAME", help="The dist
 
 
 def _warn_of_users(name: str, catalog: Catalog, settings: Settings) -> None:
-    from strands_cli.plugins.install import workflows_naming
+    from strands_cli.plugins.installed import workflows_naming
 
     for path, tools in workflows_naming(name, Path.cwd(), catalog, settings).items():
         say(f"warning: {path.name} uses {', '.join(tools)} and will not run without it")

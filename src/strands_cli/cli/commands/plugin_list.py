@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.terminal import aligned, print_json, print_result, say_findings
+from strands_cli.cli.output import print_json, print_result, say_findings
+from strands_cli.cli.text_layout import aligned
 from strands_cli.errors import StrandsCliError
 
 if TYPE_CHECKING:
     from strands_cli.hooks import Hooks
-    from strands_cli.plugins.install import Plugin
+    from strands_cli.plugins.installed import Plugin
     from strands_cli.policy import Policy
 
 
@@ -30,7 +31,7 @@ def list_installed(as_json: Annotated[bool, typer.Option("--json", help="Print e
     Example: strands plugin list --json
     """
     from strands_cli.hooks import HookContext, open_hooks
-    from strands_cli.plugins.install import list_plugins
+    from strands_cli.plugins.installed import list_plugins
 
     policy, findings = _policy()
     hooks = open_hooks(hook.word for hook in policy.hooks)
@@ -51,7 +52,7 @@ _NOTHING: dict[str, list[str]] = {"providers": [], "commands": []}
 
 def _policy() -> tuple[Policy, tuple[Any, ...]]:
     from strands_cli.config import load_settings
-    from strands_cli.planning import load_policy
+    from strands_cli.planning.machine import load_policy
     from strands_cli.policy import Policy
 
     try:

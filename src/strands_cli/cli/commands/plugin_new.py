@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from strands_cli.cli.terminal import print_result, say, say_findings
+from strands_cli.cli.output import print_result, say, say_findings
 
 
 class Form(enum.StrEnum):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from strands_cli.cli.terminal import print_json, print_result, say_findings
+from strands_cli.cli.output import print_json, print_result, say_findings
 from strands_cli.errors import ExitCode, Finding, InvalidInput, did_you_mean
 from strands_cli.plugins.check import UNKNOWN_DISTRIBUTION
 
@@ -28,7 +28,7 @@ def verify(
     Example: strands plugin verify strands-tool-calculator
     """
     from strands_cli.catalog import discover_catalog
-    from strands_cli.plugins.install import list_plugins, verify_distribution
+    from strands_cli.plugins.installed import list_plugins, verify_distribution
 
     catalog = discover_catalog()
     wanted = [_installed(name, catalog) for name in names] or [plugin.name for plugin in list_plugins(catalog)]
@@ -60,7 +60,7 @@ def _installed(name: str, catalog: Catalog) -> str:
     Raises:
         InvalidInput: It is not installed.
     """
-    from strands_cli.catalog import normalise
+    from strands_cli.catalog.distributions import normalise
 
     plain = normalise(name)
     if plain not in catalog.seen.records:

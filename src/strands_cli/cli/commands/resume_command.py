@@ -11,11 +11,11 @@ import typer
 
 from strands_cli.cli.commands.command_options import RUN, Chosen, RunFlags, with_run_options
 from strands_cli.cli.commands.continuation import Act, continue_run, rerun_from
-from strands_cli.cli.terminal import say
+from strands_cli.cli.output import say
 from strands_cli.errors import RunFailed, UsageError, WaitingForPerson
 
 if TYPE_CHECKING:
-    from strands_cli.engine import SqliteJournal
+    from strands_cli.engine.journal import SqliteJournal
 
 KEY = Annotated[str | None, typer.Argument(metavar="KEY", help="The question; not needed if only one waits.")]
 VAR = Annotated[list[str], typer.Option("--var", metavar="NAME=VALUE", help="Change an input; may be repeated.")]
@@ -61,7 +61,8 @@ def resume(
     """
 
     async def decide(journal: SqliteJournal) -> bool:
-        from strands_cli.engine import SystemClock, cut_off_call, give_up, redo_call, skip_call
+        from strands_cli.engine.decisions import cut_off_call, give_up, redo_call, skip_call
+        from strands_cli.engine.ports import SystemClock
 
         again = [cut_off_call(journal, key) for key in calls.redo]
         skipped = [cut_off_call(journal, key) for key in calls.skip]
@@ -110,7 +111,8 @@ def reject(
     """
 
     async def refuse(journal: SqliteJournal) -> bool:
-        from strands_cli.engine import SystemClock, chosen_question, give_answer
+        from strands_cli.engine.decisions import chosen_question, give_answer
+        from strands_cli.engine.ports import SystemClock
 
         question = chosen_question(journal, key)
         text = "no" if question.detail.get("kind") == "approval" else ""
@@ -142,7 +144,8 @@ def answering(run: str, key: str | None, answer: str | None, flags: RunFlags, *,
     """Return what `approve` does: store an answer; the run continues unless other questions wait."""
 
     async def act(journal: SqliteJournal) -> bool:
-        from strands_cli.engine import SystemClock, approving_text, chosen_question, give_answer, open_questions
+        from strands_cli.engine.decisions import approving_text, chosen_question, give_answer, open_questions
+        from strands_cli.engine.ports import SystemClock
 
         question = chosen_question(journal, key)
         text = approving_text(question, answer)

@@ -6,7 +6,8 @@ import contextlib
 from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.terminal import error_document, one_line, print_json, print_response, say, say_findings
+from strands_cli.cli.output import error_document, print_json, print_response, say, say_findings
+from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import StrandsCliError
 
 if TYPE_CHECKING:
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from strands_cli.cli.terminal import TerminalHuman, View
     from strands_cli.engine import RunResult
     from strands_cli.outputs import RunTrace
-    from strands_cli.planning import Plan, RunRequest
+    from strands_cli.planning import RunRequest
+    from strands_cli.planning.plan import Plan
 
 # Takes the person and the listener.
 Go = Callable[["TerminalHuman", Callable[[Any], None]], Coroutine[Any, Any, "RunResult"]]
@@ -110,7 +112,7 @@ def explain_stop(error: StrandsCliError, view: View, request: RunRequest) -> dic
 
 def warn_of_questions(planned: Plan) -> None:
     """Warn before the first call of the tools that would ask when no person can be asked."""
-    from strands_cli.planning import McpTool
+    from strands_cli.planning.planned_tools import McpTool
 
     asking = {tool.name: tool for tool in planned.called() if tool.decision.effect == "ask"}
     for name, tool in asking.items():

@@ -12,14 +12,16 @@ import typer
 
 from strands_cli.cli.commands.command_options import RUN, RUNS_DIR
 from strands_cli.cli.commands.resume_command import resume
-from strands_cli.cli.terminal import aligned, one_line, print_json, print_result, say
+from strands_cli.cli.output import print_json, print_result, say
+from strands_cli.cli.text_layout import aligned, one_line
 from strands_cli.errors import ExitCode, RunRecordError, UsageError, suggest
 from strands_cli.events import RunStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from strands_cli.engine import Row, SqliteJournal, StoredRun
+    from strands_cli.engine.journal import Row, SqliteJournal
+    from strands_cli.engine.stored_runs import StoredRun
 
 RUNS = Annotated[list[str], typer.Argument(metavar="RUN...", help="The runs' ids.")]
 STATUS = Annotated[list[str], typer.Option("--status", metavar="S", help="Only runs of this status; may be repeated.")]
@@ -82,7 +84,8 @@ def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None
     Example: strands runs show 20261121-033012-a1b2c3
     """
     from strands_cli.cli.commands.next_commands import answer_commands, command, is_step, questions_of
-    from strands_cli.engine import SqliteJournal, find_run, in_order_of_request, run_in
+    from strands_cli.engine.journal import SqliteJournal, in_order_of_request
+    from strands_cli.engine.stored_runs import find_run, run_in
 
     place = _runs_dir(runs_dir)
     directory = find_run(place, run)
@@ -130,7 +133,7 @@ def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None
 
 def inputs_of(journal: SqliteJournal) -> Any:
     """Return a run's inputs without secrets; its journal has to hold them unchanged."""
-    from strands_cli.engine import stored_redactor
+    from strands_cli.engine.stored_runs import stored_redactor
 
     return stored_redactor(journal).json(journal.get("inputs"))
 
@@ -146,7 +149,8 @@ def cancel_runs(runs: RUNS, runs_dir: RUNS_DIR = None) -> None:
 
     Example: strands runs cancel 20261121-033012-a1b2c3
     """
-    from strands_cli.engine import SystemClock, cancel_run, find_run
+    from strands_cli.engine.ports import SystemClock
+    from strands_cli.engine.stored_runs import cancel_run, find_run
 
     directories = [find_run(_runs_dir(runs_dir), run) for run in runs]
     for directory in directories:
@@ -159,7 +163,7 @@ def delete_runs(runs: RUNS, runs_dir: RUNS_DIR = None) -> None:
 
     Example: strands runs delete 20261121-033012-a1b2c3
     """
-    from strands_cli.engine import delete_run, find_run
+    from strands_cli.engine.stored_runs import delete_run, find_run
 
     directories = [find_run(_runs_dir(runs_dir), run) for run in runs]
     for directory in directories:
@@ -178,7 +182,7 @@ def prune_runs(
 
     Example: strands runs prune --older-than 7d --status completed --dry-run
     """
-    from strands_cli.engine import delete_run
+    from strands_cli.engine.stored_runs import delete_run
 
     before = time.time() - age_in_seconds(older_than)
     chosen, problems = _chosen(runs_dir, status or ENDED)
@@ -208,7 +212,7 @@ def _runs_dir(chosen: Path | None) -> Path:
 
 
 def _chosen(runs_dir: Path | None, statuses: Sequence[str]) -> tuple[list[StoredRun], list[str]]:
-    from strands_cli.engine import list_runs
+    from strands_cli.engine.stored_runs import list_runs
 
     known = get_args(RunStatus)
     for status in statuses:
@@ -237,7 +241,7 @@ def document_of(run: StoredRun) -> dict[str, Any]:
 def effect_of(row: Row) -> dict[str, Any]:
     """Return one effect as JSON; only a finished step has its response."""
     from strands_cli.cli.commands.next_commands import is_step
-    from strands_cli.engine import REUSED
+    from strands_cli.engine.effects import REUSED
 
     response = {}
     if row.status == "done" and is_step(row) and isinstance(row.output, dict):
@@ -260,7 +264,7 @@ def effect_of(row: Row) -> dict[str, Any]:
 
 def state_of(row: Row) -> str:
     """Return the status of an effect; `reused` is done in the run that this one continues from, and counted there."""
-    from strands_cli.engine import REUSED
+    from strands_cli.engine.effects import REUSED
 
     return "reused" if row.detail.get(REUSED) else row.status
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.terminal import aligned, print_json, print_result, say, say_findings
+from strands_cli.cli.output import print_json, print_result, say, say_findings
+from strands_cli.cli.text_layout import aligned
 from strands_cli.errors import StrandsCliError
 
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog, ToolRecord
-    from strands_cli.planning import Installation
+    from strands_cli.planning.machine import Installation
 
 EXIT_FINDINGS = 3
 MAX_LINE = 100
@@ -60,10 +61,8 @@ def list_installed(
 
 def read_this_installation(*, no_plugins: bool = False, trace_hooks: bool = False) -> Installation:
     """Read this installation; an invalid policy file is reported, and counts as absent."""
-    from strands_cli.planning import (
-        RunRequest,
-        read_installation,  # `--help` needs none of it
-    )
+    from strands_cli.planning import RunRequest
+    from strands_cli.planning.machine import read_installation
     from strands_cli.policy import Policy
 
     request = RunRequest(no_plugins=no_plugins, trace_hooks=trace_hooks, tell=say)

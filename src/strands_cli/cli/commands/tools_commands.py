@@ -18,7 +18,7 @@ from strands_cli.cli.commands.tool_list import (
     summary,
     tool_source,
 )
-from strands_cli.cli.terminal import print_json, print_result
+from strands_cli.cli.output import print_json, print_result
 
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog, ToolRecord

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.terminal import one_line, print_json, print_result, say
+from strands_cli.cli.output import print_json, print_result, say
+from strands_cli.cli.text_layout import one_line
 
 if TYPE_CHECKING:
-    from strands_cli.planning import Plan
+    from strands_cli.planning.plan import Plan
 
 MAX_LINE = 100
 
@@ -38,7 +39,7 @@ def list_server_tools(spec: str, *, as_json: bool = False) -> None:
 
 
 def _rows(plan: Plan, found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[dict[str, Any]]:
-    from strands_cli.planning import reached_by
+    from strands_cli.planning.planned_tools import reached_by
     from strands_cli.planning.resolve import is_offered, model_name
 
     for server in plan.spec.tools.mcp:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from strands_cli.cli.commands.command_options import Chosen, with_run_options
-from strands_cli.cli.terminal import json_text, print_json, print_response, say, say_findings
+from strands_cli.cli.output import json_text, print_json, print_response, say, say_findings
 from strands_cli.errors import ExitCode, StrandsCliError, UsageError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def call(name: str, typed: str, request: RunRequest) -> Mapping[str, Any]:
     from strands_cli import app
     from strands_cli.cli.process import own_streams, run_to_end
     from strands_cli.cli.terminal import Keyboard, choose_human
-    from strands_cli.planning import read_installation
+    from strands_cli.planning.machine import read_installation
 
     installation = read_installation(request, Path.cwd())
     say_findings(installation.policy.findings)

@@ -36,7 +36,7 @@ def schema(
 
     Example: strands schema > workflow.schema.json
     """
-    from strands_cli.cli.terminal import print_json
+    from strands_cli.cli.output import print_json
     from strands_cli.workflow import agent_schema, offer_tools, workflow_schema
 
     whole = agent_schema() if agent else workflow_schema()

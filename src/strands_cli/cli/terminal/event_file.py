@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
-from strands_cli.cli.terminal.output import json_text, say
+from strands_cli.cli.output import json_text, say
 from strands_cli.errors import ArtifactError
 from strands_cli.events import Event
 

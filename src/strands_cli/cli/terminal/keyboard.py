@@ -9,7 +9,8 @@ import sys
 import threading
 from dataclasses import dataclass
 
-from strands_cli.cli.terminal.output import printable, write_error
+from strands_cli.cli.output import write_error
+from strands_cli.cli.text_layout import printable
 
 POLL_S = 0.1
 

@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 
-from strands_cli.cli.terminal import output
+from strands_cli.cli.output import log_to, write_log
 from strands_cli.cli.terminal.event_lines import line_for
 from strands_cli.cli.terminal.run_view import View
 from strands_cli.events import Event, HumanAsked, ModelText, RunFinished, RunWarning, StepFailed, StepFinished
@@ -26,12 +26,12 @@ class LogView(View):
         fields = event.as_dict()
         if isinstance(event, StepFinished) and not self._verbose:
             del fields["text"]
-        output.write_log(_message(event), level=_level(event), event=fields)
+        write_log(_message(event), level=_level(event), event=fields)
 
     def tool_line(self, text: str) -> None:
         """Show a line that a tool has printed."""
         if not self._quiet:
-            output.write_log(text, level="info", source="stdout")
+            write_log(text, level="info", source="stdout")
 
 
 def _message(event: Event) -> str:
@@ -61,7 +61,7 @@ def json_stderr() -> Iterator[None]:
         yield
         return
     reading, writing = os.pipe()
-    output.log_to(open(real, "w", encoding="utf-8", errors="backslashreplace", closefd=False))  # noqa: SIM115
+    log_to(open(real, "w", encoding="utf-8", errors="backslashreplace", closefd=False))  # noqa: SIM115
     os.dup2(writing, 2)
     os.close(writing)
     drained = threading.Event()
@@ -86,4 +86,4 @@ def _listen(reading: int, drained: threading.Event) -> None:
             if line + b"\n" == _END:
                 drained.set()
             elif text := line.decode("utf-8", "replace").strip():
-                output.write_log(text, level="info", source="stderr")
+                write_log(text, level="info", source="stderr")

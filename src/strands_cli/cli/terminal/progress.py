@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
+from strands_cli.cli.output import logs_json
 from strands_cli.cli.terminal.log_view import LogView
-from strands_cli.cli.terminal.output import logs_json
 from strands_cli.cli.terminal.run_view import View
 from strands_cli.cli.terminal.status_view import StatusView, wants_status
 

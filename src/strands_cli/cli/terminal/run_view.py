@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from strands_cli.cli.output import say, write_error
 from strands_cli.cli.terminal.event_lines import line_for
-from strands_cli.cli.terminal.output import printable, say, write_error
+from strands_cli.cli.text_layout import printable
 from strands_cli.events import (
     Event,
     HumanAsked,

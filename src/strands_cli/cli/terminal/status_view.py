@@ -7,9 +7,10 @@ import sys
 import threading
 import time
 
+from strands_cli.cli.output import write_error
 from strands_cli.cli.terminal.event_lines import activity_of, duration, line_for
-from strands_cli.cli.terminal.output import fitted, printable, write_error
 from strands_cli.cli.terminal.run_view import View
+from strands_cli.cli.text_layout import fitted, printable
 from strands_cli.events import Event, ModelCallFinished, ModelText, StepFailed, StepFinished
 
 REDRAW_S = 0.25

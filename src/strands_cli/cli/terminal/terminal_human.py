@@ -8,9 +8,9 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Literal
 
+from strands_cli.cli.output import say
 from strands_cli.cli.terminal.keyboard import Keyboard
-from strands_cli.cli.terminal.output import say
-from strands_cli.engine import Answer, Question
+from strands_cli.engine.journal import Answer, Question
 
 if TYPE_CHECKING:
     from strands_cli.cli.terminal.run_view import View

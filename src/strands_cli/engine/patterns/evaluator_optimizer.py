@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.workflow import AgentStep
+from strands_cli.workflow.steps import AgentStep
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run

@@ -6,10 +6,11 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.concurrency import Job, Outcome, combined
+from strands_cli.engine.effects import Job, Outcome, combined
 from strands_cli.engine.patterns.graph_waiting import WaitingNodes
 from strands_cli.errors import RunFailed, WaitingForPerson
-from strands_cli.workflow import GateStep, reach_without_loops, ready
+from strands_cli.graph_paths import reach_without_loops, ready
+from strands_cli.workflow.steps import GateStep
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from strands_cli.workflow import AgentStep, PlacedStep, reach_of
+from strands_cli.graph_paths import reach_of
+from strands_cli.workflow import PlacedStep
+from strands_cli.workflow.steps import AgentStep
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run

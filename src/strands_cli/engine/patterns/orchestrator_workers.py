@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.concurrency import Job, Outcome
+from strands_cli.engine.effects import Job, Outcome
 from strands_cli.engine.step_results import after, question_to
-from strands_cli.workflow import AgentStep
+from strands_cli.workflow.steps import AgentStep
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run

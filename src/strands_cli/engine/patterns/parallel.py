@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.concurrency import Job, Outcome
+from strands_cli.engine.effects import Job, Outcome
 from strands_cli.engine.step_results import after
 
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.concurrency import Job, Outcome
+from strands_cli.engine.effects import Job, Outcome
 from strands_cli.engine.step_results import StepResult
-from strands_cli.workflow import GateStep, reached
+from strands_cli.graph_paths import reached
+from strands_cli.workflow.steps import GateStep
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run

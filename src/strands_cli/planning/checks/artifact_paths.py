@@ -10,8 +10,9 @@ from typing import Any
 from strands_cli.errors import ArtifactError, Code, Finding
 from strands_cli.outputs import ARTIFACT_EXISTS, collision, obstacle, place_artifact
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.workflow import Document, WorkflowSpec
+from strands_cli.workflow import WorkflowSpec
 from strands_cli.workflow.templates import TemplateError, Templates
+from strands_cli.workflow.yaml import Document
 
 CANNOT_WRITE = Code(
     "cannot-write",

@@ -7,8 +7,8 @@ from typing import Any
 
 from strands_cli.errors import Code, Finding, suggest
 from strands_cli.planning.plan import PlannedTool
-from strands_cli.workflow import Document, escape
 from strands_cli.workflow.templates import is_template
+from strands_cli.workflow.yaml import Document, escape
 
 TOOL_INPUT = Code(
     "tool-input", "The input of a tool-call step does not fit the tool's schema.", "Correct the name or the value."

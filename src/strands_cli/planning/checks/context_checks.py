@@ -10,7 +10,8 @@ from strands_cli.errors import ArtifactError, Code, Finding
 from strands_cli.outputs import place_notes
 from strands_cli.planning.plan import PlannedAgent
 from strands_cli.providers import ModelSettings
-from strands_cli.workflow import Document, WorkflowSpec, escape
+from strands_cli.workflow import WorkflowSpec
+from strands_cli.workflow.yaml import Document, escape
 
 NOTES_OUTSIDE = Code(
     "notes-outside",

@@ -8,7 +8,8 @@ from strands_cli.errors import Code, Finding, NotEquipped
 from strands_cli.planning.plan import PlannedAgent, PlannedTool
 from strands_cli.planning.workflow_tools import agents_in
 from strands_cli.prices import VARIABLE, PriceTable, load_prices
-from strands_cli.workflow import Document, WorkflowSpec, escape
+from strands_cli.workflow import WorkflowSpec
+from strands_cli.workflow.yaml import Document, escape
 
 UNKNOWN_PRICE = Code(
     "unknown-price",

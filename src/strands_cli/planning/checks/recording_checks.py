@@ -8,18 +8,10 @@ from pathlib import Path
 
 from strands_cli.errors import Code, Finding, StrandsCliError
 from strands_cli.planning.plan import PlannedAgent
-from strands_cli.workflow import (
-    BAD_RECORDING,
-    NO_SNAPSHOT,
-    AgentStep,
-    Document,
-    FileSnapshot,
-    Recording,
-    WorkflowSpec,
-    escape,
-    load_recording,
-    stored_name,
-)
+from strands_cli.workflow import WorkflowSpec
+from strands_cli.workflow.files import BAD_RECORDING, Recording, load_recording
+from strands_cli.workflow.steps import AgentStep
+from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot, escape, stored_name
 
 REPLAY_NEEDS_RECORDING = Code(
     "replay-needs-recording",

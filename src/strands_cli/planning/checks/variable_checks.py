@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from strands_cli.errors import Code, Finding, suggest
-from strands_cli.workflow import Document, WorkflowSpec, template_sites
+from strands_cli.workflow import WorkflowSpec, template_sites
 from strands_cli.workflow.patterns import reserved_names
 from strands_cli.workflow.templates import Templates
+from strands_cli.workflow.yaml import Document
 
 UNDEFINED_VARIABLE = Code(
     "undefined-variable",

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 
 from strands_cli.errors import Code, Finding
-from strands_cli.planning.tool_config import secrets_in
-from strands_cli.workflow import BAD_VALUE, Document, escape
+from strands_cli.planning.planned_tools import secrets_in
+from strands_cli.workflow import BAD_VALUE
+from strands_cli.workflow.yaml import Document, escape
 
 PLAIN_CREDENTIAL = Code(
     "plain-credential",

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.canonical_json import canonical_json
 from strands_cli.catalog import TOOL_UNMET, UNKNOWN_TOOL, ToolRecord
 from strands_cli.errors import Finding, has_errors
-from strands_cli.planning.planned_tool import InstalledTool
+from strands_cli.planning.planned_tools import InstalledTool, secrets_in
 from strands_cli.planning.resolve.headers import check_headers
 from strands_cli.planning.resolve.resolve_context import ResolveContext
 from strands_cli.planning.resolve.single_tool import installed_tool
-from strands_cli.planning.tool_config import secrets_in
 from strands_cli.workflow import BAD_IDENTIFIER, BAD_VALUE
 
 if TYPE_CHECKING:
-    from strands_cli.workflow import HttpExecutor
+    from strands_cli.workflow.steps import HttpExecutor
 
 TOOL = "http_executor"
 _INSTALL = "pip install --upgrade 'strands-cli[tools]'"

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.catalog import TOOL_UNMET, ToolRecord
 from strands_cli.errors import Finding, Where, has_errors, suggest
-from strands_cli.planning.planned_tool import McpTool, reached_by
+from strands_cli.planning.planned_tools import McpTool, reached_by, secrets_in
 from strands_cli.planning.resolve.headers import check_headers
 from strands_cli.planning.resolve.resolve_context import TWIN_TOOL_NAMES, ResolveContext
-from strands_cli.planning.tool_config import secrets_in
 from strands_cli.workflow import BAD_IDENTIFIER, BAD_VALUE, NO_EFFECT, UNKNOWN_SERVER
 
 if TYPE_CHECKING:
-    from strands_cli.workflow import McpServer, ToolEntry
+    from strands_cli.workflow.steps import McpServer, ToolEntry
 
 SECTION = "/tools/mcp"
 _URL = re.compile(r"(https?)://(\[[^\]\s]+\]|[^\s/?#@:\[\]\\]+)(:\d{1,5})?([/?][^\s#]*)?")

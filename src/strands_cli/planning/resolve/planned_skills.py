@@ -12,7 +12,8 @@ from strands_cli.planning.resolve.resolve_context import ResolveContext
 from strands_cli.planning.workflow_tools import workflow_record
 
 if TYPE_CHECKING:
-    from strands_cli.workflow import SkillFolder, ToolEntry
+    from strands_cli.workflow.files import SkillFolder
+    from strands_cli.workflow.steps import ToolEntry
 
 TOOL = "Skill"
 # A file has at most 128 KiB; as JSON, and with the list of files, it may be longer.
@@ -25,7 +26,7 @@ def planned_skills(context: ResolveContext) -> WorkflowTool | None:
     skills, around = context.spec.skills, context.around
     if not skills:
         return None
-    from strands_cli.workflow import read_skills
+    from strands_cli.workflow.files import read_skills
 
     folders, findings = read_skills(skills, around.base_dir, context.document, around.kept)
     context.findings += findings

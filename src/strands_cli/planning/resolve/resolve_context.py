@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from strands_cli.catalog import Catalog, ToolRecord
 from strands_cli.config import Settings
 from strands_cli.errors import Code, Finding, Severity, Where, suggest
-from strands_cli.planning.planned_tool import AnyTool
+from strands_cli.planning.planned_tools import AnyTool, config_problems, secrets_in
 from strands_cli.planning.resolve.single_tool import decided, denial_of, is_denied_by_policy
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.planning.tool_config import config_problems, secrets_in
-from strands_cli.policy import Policy, Rule
-from strands_cli.workflow import NO_SNAPSHOT, Document, FileSnapshot, ToolEntry, WorkflowSpec
+from strands_cli.policy import Policy
+from strands_cli.policy.rules import Rule
+from strands_cli.workflow import WorkflowSpec
+from strands_cli.workflow.steps import ToolEntry
+from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot
 
 if TYPE_CHECKING:
     from strands_cli.hooks import Hooks

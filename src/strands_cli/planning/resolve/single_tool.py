@@ -10,15 +10,14 @@ from strands_cli.catalog import Catalog, ToolRecord
 from strands_cli.config import Settings
 from strands_cli.errors import Code, Denied, Finding, InvalidInput, UsageError, Where
 from strands_cli.hooks import HookContext
-from strands_cli.planning.planned_tool import AnyTool, InstalledTool, PythonTool
-from strands_cli.planning.policy_requests import request_of
-from strands_cli.planning.tool_config import secrets_in
-from strands_cli.policy import Rule, conditional_rules, decide, grant_of, names_custom
+from strands_cli.planning.planned_tools import AnyTool, InstalledTool, PythonTool, request_of, secrets_in
+from strands_cli.policy import conditional_rules, decide, grant_of
+from strands_cli.policy.rules import Rule, names_custom
 from strands_cli.toolref import ToolRef, ToolRefError
 
 if TYPE_CHECKING:
     from strands_cli.hooks import Hooks
-    from strands_cli.workflow import ToolEntry
+    from strands_cli.workflow.steps import ToolEntry
 
 TOOL_DENIED = Code(
     "tool-denied",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from strands_cli.catalog import BAD_TOOL_REF, UNKNOWN_TOOL
 from strands_cli.errors import Code, StrandsCliError, Where, did_you_mean
 from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool, WorkflowTool
-from strands_cli.planning.planned_tool import InstalledTool, McpTool, ObjectTool, PythonTool
+from strands_cli.planning.planned_tools import InstalledTool, McpTool, ObjectTool, PythonTool
 from strands_cli.planning.resolve.composed_tools import TOOL_CYCLE, ComposedTools, PartPlanners
 from strands_cli.planning.resolve.http_executors import planned_executors
 from strands_cli.planning.resolve.mcp_servers import planned_servers, served_tool
@@ -25,7 +25,9 @@ from strands_cli.planning.resolve.single_tool import (
     python_tool,
 )
 from strands_cli.toolref import ToolRef, ToolRefError
-from strands_cli.workflow import Document, ToolEntry, WorkflowSpec
+from strands_cli.workflow import WorkflowSpec
+from strands_cli.workflow.steps import ToolEntry
+from strands_cli.workflow.yaml import Document
 
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from strands_cli.errors import Code, Finding, Severity, Where, suggest
-from strands_cli.policy import fields_of
+from strands_cli.policy.claims import fields_of
 from strands_cli.unicode_safety import hidden_characters, texts_of
 from strands_cli.workflow import BAD_SCHEMA
 

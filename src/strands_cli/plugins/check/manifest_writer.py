@@ -9,23 +9,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog import (
-    BAD_ENTRY_POINT,
+from strands_cli.catalog import BAD_ENTRY_POINT
+from strands_cli.catalog.definitions import (
     CONTRACT,
     FILE_NAME,
     MANIFEST_FORMAT,
     MANY,
-    Package,
-    SourceError,
-    SourceTool,
     manifest_differences,
-    manifest_directory,
-    module_file,
-    normalise,
     parse_manifest,
-    read_tool,
     shortened,
 )
+from strands_cli.catalog.distributions import normalise
+from strands_cli.catalog.files import Package, manifest_directory, module_file
+from strands_cli.catalog.source import SourceError, SourceTool, read_tool
 from strands_cli.errors import Code, Finding, Where
 from strands_cli.plugins.check.child_import import LoadFailure, load_apart
 from strands_cli.plugins.check.project import PluginProject, package_of, split_reference, unusable

@@ -8,25 +8,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog import (
-    BAD_TOOL_NAME,
+from strands_cli.catalog import BAD_TOOL_NAME, MISSING_MODULE, TOOL_CONFLICT
+from strands_cli.catalog.definitions import (
     CONTRACT,
     MANIFEST_UNTRUE,
     MANIFEST_VERSION,
     MANY,
-    MISSING_MODULE,
-    TOOL_CONFLICT,
     TOOL_NAME,
     Manifest,
-    Package,
-    SourceTool,
     by_identity,
     differences,
-    module_file,
-    normalise,
     parse_manifest,
     shortened,
 )
+from strands_cli.catalog.distributions import normalise
+from strands_cli.catalog.files import Package, module_file
+from strands_cli.catalog.source import SourceTool
 from strands_cli.errors import Code, Finding, InvalidInput, Where
 from strands_cli.plugins.check.check_import import check_import
 from strands_cli.plugins.check.check_packaging import check_metadata, check_packaged, has_build_hook
@@ -223,7 +220,7 @@ def _drift(file: Path, pointer: str, message: str) -> Finding:
 
 def check_twins(project: PluginProject) -> Iterator[Finding]:
     """Yield a warning for each entry point whose name, ignoring case, another installed distribution has."""
-    from strands_cli.catalog import scan_installed
+    from strands_cli.catalog.distributions import scan_installed
 
     own = {name.lower().replace("-", "_"): name for name in project.entry_points}
     for other in scan_installed().distributions:

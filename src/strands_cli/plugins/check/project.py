@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog import GROUP, MISSING_MODULE, Package, find_package, normalise
+from strands_cli.catalog import MISSING_MODULE
+from strands_cli.catalog.distributions import GROUP, normalise
+from strands_cli.catalog.files import Package, find_package
 from strands_cli.errors import Code, Finding, InvalidInput, Where, suggest
 
 BAD_PLUGIN = Code(
@@ -84,7 +86,7 @@ def find_installed(name: str) -> PluginProject:
     Raises:
         InvalidInput: No installed distribution has this name.
     """
-    from strands_cli.catalog import scan_installed
+    from strands_cli.catalog.distributions import scan_installed
 
     seen = scan_installed()
     for found in seen.distributions:

@@ -5,8 +5,6 @@ from strands_cli.plugins.install.download import require_same as require_same
 from strands_cli.plugins.install.installer import Installer as Installer
 from strands_cli.plugins.install.installer import find_installer as find_installer
 from strands_cli.plugins.install.installer import owned_by_a_program as owned_by_a_program
-from strands_cli.plugins.install.listing import Plugin as Plugin
-from strands_cli.plugins.install.listing import list_plugins as list_plugins
 from strands_cli.plugins.install.preview import Proposal as Proposal
 from strands_cli.plugins.install.preview import describe_permissions as describe_permissions
 from strands_cli.plugins.install.preview import propose as propose
@@ -14,5 +12,3 @@ from strands_cli.plugins.install.preview import require_allowed as require_allow
 from strands_cli.plugins.install.preview import require_one_allowed as require_one_allowed
 from strands_cli.plugins.install.requirement import Wanted as Wanted
 from strands_cli.plugins.install.requirement import read_wanted as read_wanted
-from strands_cli.plugins.install.usage import workflows_naming as workflows_naming
-from strands_cli.plugins.install.verify import verify_distribution as verify_distribution

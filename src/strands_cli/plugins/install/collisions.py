@@ -7,7 +7,8 @@ import sysconfig
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from strands_cli.catalog import Catalog, find_package, open_distribution, read_record
+from strands_cli.catalog import Catalog
+from strands_cli.catalog.files import find_package, open_distribution, read_record
 from strands_cli.errors import Code, Finding
 from strands_cli.plugins.install.download import Fetched
 

@@ -7,25 +7,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.catalog import (
-    TOOL_CONFLICT,
-    Catalog,
-    ToolRecord,
-    discover_catalog,
-    open_distribution,
-    read_entry_points,
-    read_header,
-    search_path,
-)
+from strands_cli.catalog import TOOL_CONFLICT, Catalog, ToolRecord, discover_catalog
+from strands_cli.catalog.distributions import read_entry_points, read_header, search_path
+from strands_cli.catalog.files import open_distribution
 from strands_cli.errors import Code, Denied, Finding
 from strands_cli.hooks import GROUP as HOOKS
 from strands_cli.hooks import HookContext
 from strands_cli.lock import Difference
-from strands_cli.planning import request_of
+from strands_cli.planning.planned_tools import request_of
 from strands_cli.planning.resolve import installed_tool
 from strands_cli.plugins.install.collisions import PLUGIN_REPLACES, find_collisions, programs_of
 from strands_cli.plugins.install.download import Fetched
-from strands_cli.policy import Decision, Request, Rule
+from strands_cli.policy import Decision
+from strands_cli.policy.rules import Request, Rule
 
 if TYPE_CHECKING:
     from strands_cli.hooks import Hooks

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog import FILE_NAME
+from strands_cli.catalog.definitions import FILE_NAME
 from strands_cli.errors import UsageError
 from strands_cli.plugins.check import read_project, render, write_manifests
 from strands_cli.plugins.scaffold.plugin_name import PluginName

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from strands_cli.errors import Code, Finding, did_you_mean
 from strands_cli.workflow.checks.check_memory import check_memory
 from strands_cli.workflow.checks.schema_checks import BAD_REGEX, check_regex
-from strands_cli.workflow.document import escape
 from strands_cli.workflow.findings import BAD_VALUE, UNKNOWN_AGENT, no_effect, unknown
 from strands_cli.workflow.loaded import Loaded
-from strands_cli.workflow.model import AgentStep, CallStep, GateStep, WorkflowSpec
+from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.placed_steps import PlacedStep
+from strands_cli.workflow.steps import AgentStep, CallStep, GateStep
 from strands_cli.workflow.templates import SlowPattern, fullmatch
+from strands_cli.workflow.yaml import escape
 
 UNUSED_AGENT = Code("unused-agent", "An agent that no step uses.", "Use it or remove it.")
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from strands_cli.errors import Code, Finding, suggest
 from strands_cli.workflow.checks.schema_checks import check_schema
-from strands_cli.workflow.document import escape
 from strands_cli.workflow.findings import (
     BAD_IDENTIFIER,
     BAD_SCHEMA,
@@ -19,8 +18,11 @@ from strands_cli.workflow.findings import (
     unknown,
 )
 from strands_cli.workflow.loaded import Loaded
-from strands_cli.workflow.model import CompositeTool, InputSpec, McpServer, WorkflowSpec
+from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.patterns import reserved_names
+from strands_cli.workflow.sections import InputSpec
+from strands_cli.workflow.steps import CompositeTool, McpServer
+from strands_cli.workflow.yaml import escape
 
 SERVER_FORM = Code("server-form", "An MCP server with both or neither of `command` and `url`.", "Keep one of the two.")
 RESERVED_NAME = Code(

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from strands_cli.errors import Code, Finding
+from strands_cli.graph_paths import reach_of, reach_without_loops, reached, waves_of
 from strands_cli.workflow.base_model import FormatModel, Named
-from strands_cli.workflow.document import escape
 from strands_cli.workflow.findings import no_effect, unknown
-from strands_cli.workflow.graph_paths import reach_of, reach_without_loops, reached, waves_of
 from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEdge
 from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, Site, gate_scope
 from strands_cli.workflow.steps import AgentStep, Step
 from strands_cli.workflow.template_scope import Scope, scope_of
+from strands_cli.workflow.yaml import escape
 
 if TYPE_CHECKING:
     from strands_cli.workflow.findings import Locator

@@ -9,12 +9,12 @@ from pydantic import Field
 
 from strands_cli.errors import Code
 from strands_cli.workflow.base_model import FormatModel, Named
-from strands_cli.workflow.document import escape
 from strands_cli.workflow.findings import unknown
 from strands_cli.workflow.pattern_model import PatternModel, StepEdge, in_order
 from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, gate_scope, steps_in_order
 from strands_cli.workflow.steps import AgentStep, GateStep, Step
 from strands_cli.workflow.template_scope import STEP, Items, Scope, scope_of
+from strands_cli.workflow.yaml import escape
 
 if TYPE_CHECKING:
     from strands_cli.errors import Finding

@@ -1,0 +1,16 @@
+from strands_cli.catalog.definitions.definition_diff import by_identity as by_identity
+from strands_cli.catalog.definitions.definition_diff import differences as differences
+from strands_cli.catalog.definitions.definition_diff import manifest_differences as manifest_differences
+from strands_cli.catalog.definitions.definition_diff import shortened as shortened
+from strands_cli.catalog.definitions.manifest import BAD_MANIFEST as BAD_MANIFEST
+from strands_cli.catalog.definitions.manifest import CONTRACT as CONTRACT
+from strands_cli.catalog.definitions.manifest import FILE_NAME as FILE_NAME
+from strands_cli.catalog.definitions.manifest import MANIFEST_FORMAT as MANIFEST_FORMAT
+from strands_cli.catalog.definitions.manifest import MANIFEST_UNTRUE as MANIFEST_UNTRUE
+from strands_cli.catalog.definitions.manifest import MANIFEST_VERSION as MANIFEST_VERSION
+from strands_cli.catalog.definitions.manifest import MANY as MANY
+from strands_cli.catalog.definitions.manifest import MAX_BYTES as MAX_BYTES
+from strands_cli.catalog.definitions.manifest import MEMBER_NAME as MEMBER_NAME
+from strands_cli.catalog.definitions.manifest import TOOL_NAME as TOOL_NAME
+from strands_cli.catalog.definitions.manifest import Manifest as Manifest
+from strands_cli.catalog.definitions.manifest import parse_manifest as parse_manifest

@@ -1,0 +1,12 @@
+from strands_cli.catalog.distributions.entry_points import BAD_ENTRY_POINTS as BAD_ENTRY_POINTS
+from strands_cli.catalog.distributions.entry_points import GROUP as GROUP
+from strands_cli.catalog.distributions.entry_points import Distribution as Distribution
+from strands_cli.catalog.distributions.entry_points import EntryPoint as EntryPoint
+from strands_cli.catalog.distributions.entry_points import Scan as Scan
+from strands_cli.catalog.distributions.entry_points import normalise as normalise
+from strands_cli.catalog.distributions.entry_points import read_entry_points as read_entry_points
+from strands_cli.catalog.distributions.entry_points import read_header as read_header
+from strands_cli.catalog.distributions.entry_points import record_version as record_version
+from strands_cli.catalog.distributions.requirements import unmet as unmet
+from strands_cli.catalog.distributions.scan import scan_installed as scan_installed
+from strands_cli.catalog.distributions.scan import search_path as search_path

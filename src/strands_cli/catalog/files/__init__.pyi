@@ -1,0 +1,15 @@
+from strands_cli.catalog.files.dist_info import MAX_ORIGIN_BYTES as MAX_ORIGIN_BYTES
+from strands_cli.catalog.files.dist_info import InstallKind as InstallKind
+from strands_cli.catalog.files.dist_info import Origin as Origin
+from strands_cli.catalog.files.dist_info import RecordedFile as RecordedFile
+from strands_cli.catalog.files.dist_info import open_distribution as open_distribution
+from strands_cli.catalog.files.dist_info import read_origin as read_origin
+from strands_cli.catalog.files.dist_info import read_record as read_record
+from strands_cli.catalog.files.dist_info import read_text as read_text
+from strands_cli.catalog.files.module_files import READ_FLAGS as READ_FLAGS
+from strands_cli.catalog.files.module_files import Package as Package
+from strands_cli.catalog.files.module_files import find_package as find_package
+from strands_cli.catalog.files.module_files import manifest_directory as manifest_directory
+from strands_cli.catalog.files.module_files import module_file as module_file
+from strands_cli.catalog.files.module_files import read_file as read_file
+from strands_cli.catalog.files.module_files import read_start as read_start

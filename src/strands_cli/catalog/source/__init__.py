@@ -1,0 +1,5 @@
+"""Tools read from Python source, without importing it."""
+
+from strands_cli.lazy_face import lazy_face
+
+__getattr__ = lazy_face(__name__, __file__)

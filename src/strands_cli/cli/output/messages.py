@@ -1,0 +1,182 @@
+"""Everything that is not a result: lines, findings and errors on stderr, and the exit code of an error."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, TextIO
+
+from strands_cli.cli.output.results import ReaderGone, result_lost, without_secrets
+from strands_cli.cli.text_layout import printable
+from strands_cli.errors import (
+    ExitCode,
+    Finding,
+    Interrupted,
+    StrandsCliError,
+    continued,
+    exit_code_of,
+)
+
+
+def discard_output(stream: TextIO) -> None:
+    """Discard what is still buffered for a stream, so that the interpreter's last flush does not fail."""
+    with contextlib.suppress(OSError, ValueError):  # a stream without a descriptor
+        null_device = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null_device, stream.fileno())
+        os.close(null_device)
+
+
+# The stream for the log, where stderr is JSON.
+_log: TextIO | None = None
+
+
+def log_to(stream: TextIO) -> None:
+    """Write the lines for stderr as JSON to this stream, one object per line (`--log json`)."""
+    global _log
+    _log = stream
+
+
+def log_line(text: str, *, level: str | None = None, **fields: Any) -> str:
+    """Return a line of the log: time, level, message and further fields."""
+    from datetime import UTC, datetime
+
+    first = text.partition(" ")[0]
+    guess = "error" if first.startswith("error") else "warning" if first.startswith(("warning", "denied")) else "info"
+    head = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "level": level or guess, "message": text}
+    return json.dumps({**head, **fields}, default=str) + "\n"
+
+
+def write_log(text: str, *, level: str | None = None, **fields: Any) -> None:
+    """Write a line of the log."""
+    _write_stderr(log_line(text, level=level, **fields))
+
+
+def logs_json() -> bool:
+    """Return whether stderr is JSON."""
+    return _log is not None
+
+
+def say(text: str) -> None:
+    """Print a line for the person on stderr."""
+    write_error(printable(text).rstrip("\n") + "\n")
+
+
+def write_error(text: str) -> None:
+    """Write to stderr, as a line of the log where that is JSON."""
+    if _log is None:
+        _write_stderr(text)
+    elif text.strip():
+        write_log(text.strip())
+
+
+def _write_stderr(text: str) -> None:
+    """Write to stderr; if it is closed, the work continues without it."""
+    stream = _log or sys.stderr
+    try:
+        stream.write(without_secrets(text))
+        stream.flush()
+    except (OSError, ValueError):
+        discard_output(stream)
+
+
+def say_findings(findings: Iterable[Finding]) -> None:
+    """Print findings on stderr, each with its place and its fix."""
+    for finding in findings:
+        say(str(finding))
+
+
+def exit_code_of_call(work: Callable[[], Any]) -> int:
+    """Run the work of a command line and return its exit code; nothing else in the CLI maps errors to codes."""
+    try:
+        code = int(work() or 0)
+    except BaseException as error:  # noqa: BLE001 - the one place where every error becomes an exit code
+        code = report_error(error)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard_output(sys.stdout)
+    except (OSError, ValueError) as error:
+        discard_output(sys.stdout)
+        code = code or report_error(result_lost(error))
+    return code
+
+
+def report_error(error: BaseException) -> int:
+    """Print an error on stderr and return its exit code."""
+    # Click turns a broken pipe under its own output (help) into SystemExit(1).
+    if isinstance(error, ReaderGone) or (
+        isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError)
+    ):
+        discard_output(sys.stdout)
+        return ExitCode.OK
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        discard_output(sys.stdout)
+        error = result_lost(error)
+    if isinstance(error, FileNotFoundError) and not _has_current_directory():
+        say("error: the current directory has been deleted\n  fix: cd to one that exists")
+        return ExitCode.USAGE
+    if isinstance(error, StrandsCliError):
+        _say_error(error)
+        return error.exit_code
+    return _report_typer_error(error)
+
+
+def _report_typer_error(error: BaseException) -> int:
+    """Report what Typer raises, and unexpected exceptions."""
+    import typer
+
+    # Typer contains its own copy of Click since 0.25 and uses the package before; both derive from this class.
+    click_exception = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+    if isinstance(error, (SystemExit, typer.Exit)):
+        code = error.code if isinstance(error, SystemExit) else error.exit_code
+        return code if isinstance(code, int) else ExitCode.OK if code is None else ExitCode.INTERNAL
+    if isinstance(error, click_exception):
+        error.message = error.message.replace("Value error, ", "")  # type: ignore[attr-defined]
+        error.show()  # type: ignore[attr-defined]
+        return ExitCode.USAGE
+    if isinstance(error, (KeyboardInterrupt, typer.Abort)):
+        return report_error(Interrupted("interrupted"))
+    _report_our_fault(error)
+    return exit_code_of(error)
+
+
+def _say_error(error: StrandsCliError) -> None:
+    """Print the findings, and the error itself unless it only counts or repeats them."""
+    say_findings(error.findings)
+    errors = [finding for finding in error.findings if finding.severity == "error"]
+    if len(errors) != 1 or (error.fix and error.message != errors[0].message):
+        say(continued(f"error: {error.message}") + (f"\n  fix: {continued(error.fix)}" if error.fix else ""))
+
+
+def _has_current_directory() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109 - whether the call works is all that matters
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _report_our_fault(error: BaseException) -> None:
+    import traceback
+
+    if os.environ.get("STRANDS_DEBUG"):
+        write_error("".join(traceback.format_exception(error)))
+    last = traceback.extract_tb(error.__traceback__)[-1:] if error.__traceback__ else []
+    place = f" at {last[0].filename}:{last[0].lineno}" if last else ""
+    say(f"error: this is a bug in strands-cli: {type(error).__name__}: {error}{place}")
+    say("  fix: run it again with STRANDS_DEBUG=1 for the whole traceback, and report it")
+
+
+def error_document(error: BaseException) -> dict[str, Any]:
+    """Return an error as the part `error` of a JSON document."""
+    known = isinstance(error, StrandsCliError)
+    return {
+        "message": error.message if isinstance(error, StrandsCliError) else f"{type(error).__name__}: {error}",
+        "exit_code": int(exit_code_of(error)),
+        "fix": error.fix if isinstance(error, StrandsCliError) else None,
+        "findings": [finding.as_dict() for finding in error.findings] if known else [],  # type: ignore[attr-defined]
+    }

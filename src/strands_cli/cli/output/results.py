@@ -1,0 +1,71 @@
+"""Results on stdout, JSON as one document; a reader that has stopped is not an error."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import Any
+
+from strands_cli.cli.text_layout import printable
+from strands_cli.errors import (
+    ArtifactError,
+)
+from strands_cli.unicode_safety import is_hidden
+
+_NOT_ASCII = re.compile(r"[^\x00-\x7e]")
+
+
+def print_result(text: str) -> None:
+    """Print a command's result for a person or a pipe, foreign characters escaped."""
+    _write_result(printable(text).rstrip("\n") + "\n")
+
+
+def print_response(text: str) -> None:
+    """Print a model's or a tool's response: unchanged to a pipe or a file, hidden characters escaped on a terminal."""
+    _write_result((printable(text) if sys.stdout.isatty() else text) + "\n")
+
+
+def print_json(document: Any) -> None:
+    """Print one JSON document; nothing else may be written to stdout."""
+    # Without indentation the C encoder does the work, which saves 10 ms for 1,000 tools.
+    _write_result(json_text(document, indent=2 if sys.stdout.isatty() else None) + "\n")
+
+
+def json_text(document: Any, *, indent: int | None = None) -> str:
+    """Return JSON with readable text; characters that are hidden or cannot be encoded are escaped."""
+    encoding = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "")
+    text = json.dumps(document, ensure_ascii=encoding != "utf8", indent=indent, default=str)
+    # Outside strings JSON is ASCII, so every replaced character is inside a string.
+    return _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1] if is_hidden(found[0]) else found[0], text)
+
+
+def without_secrets(text: str) -> str:
+    """Return a text without the secrets that this process has read; without any, the code is not imported."""
+    process = sys.modules.get("strands_cli.secrets.process_streams")
+    return process.redact_output(text) if process is not None else text
+
+
+def _write_result(text: str) -> None:
+    text = without_secrets(text)
+    try:
+        try:
+            sys.stdout.write(text)
+        except UnicodeEncodeError:
+            encoding = sys.stdout.encoding
+            sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        sys.stdout.flush()
+    except BrokenPipeError as error:
+        raise ReaderGone from error
+    except (OSError, ValueError) as error:
+        raise result_lost(error) from error
+
+
+class ReaderGone(Exception):
+    """The reader of stdout has stopped (`| head -1`): there is nothing more to say, and nothing is wrong."""
+
+
+def result_lost(error: BaseException) -> ArtifactError:
+    """Return the error for a stdout that cannot be written to any more."""
+    reason = getattr(error, "strerror", None) or error
+    return ArtifactError(f"the result cannot be written to stdout: {reason}", fix="free disk space, or write elsewhere")

@@ -1,0 +1,48 @@
+"""Text for a terminal: hidden characters escaped, columns aligned, lines cut."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+from strands_cli.unicode_safety import HARMLESS, is_hidden
+
+
+def printable(text: str) -> str:
+    r"""Escape control, bidi and invisible characters of text from outside (`\x1b` becomes `\\x1b`)."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        char.encode("unicode_escape").decode("ascii") if is_hidden(char) and char not in HARMLESS else char
+        for char in text
+    )
+
+
+def one_line(text: str) -> str:
+    r"""Return a text as one line, to be part of a line of ours: a line end becomes `\\n`."""
+    return text.replace("\n", "\\n")
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows as lines of aligned columns; the last column is not padded."""
+    rows = [[one_line(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def shortened(value: Any, limit: int) -> str:
+    """Return a text, or another value as Python writes it, cut after so many characters."""
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= limit else f"{text[:limit]}..."
+
+
+def fitted(text: str, columns: int) -> tuple[str, int]:
+    """Return the start of a line that fits into `columns`, and its width (East Asian characters take two columns)."""
+    width = 0
+    for index, char in enumerate(text):
+        step = 0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        if width + step > columns:
+            return text[:index], width
+        width += step
+    return text, width

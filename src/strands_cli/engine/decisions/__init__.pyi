@@ -1,0 +1,11 @@
+from strands_cli.engine.decisions.cut_off_calls import cut_off_call as cut_off_call
+from strands_cli.engine.decisions.cut_off_calls import give_up as give_up
+from strands_cli.engine.decisions.cut_off_calls import open_decisions as open_decisions
+from strands_cli.engine.decisions.cut_off_calls import redo_call as redo_call
+from strands_cli.engine.decisions.cut_off_calls import rows_before as rows_before
+from strands_cli.engine.decisions.cut_off_calls import skip_call as skip_call
+from strands_cli.engine.decisions.questions import approving_text as approving_text
+from strands_cli.engine.decisions.questions import chosen_question as chosen_question
+from strands_cli.engine.decisions.questions import give_answer as give_answer
+from strands_cli.engine.decisions.questions import natural_answer as natural_answer
+from strands_cli.engine.decisions.questions import open_questions as open_questions

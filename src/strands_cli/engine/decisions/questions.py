@@ -1,0 +1,82 @@
+"""Questions of a stored run that wait for an answer, and the answers."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from strands_cli.engine.decisions.cut_off_calls import store_worked
+from strands_cli.engine.effects import mismatch
+from strands_cli.engine.journal import Clock, Journal, Row
+from strands_cli.errors import UsageError, suggest
+
+# What `approve` answers at a gate without --answer: the first that matches.
+_APPROVALS = ("approved", "approve", "yes", "y", "ok")
+
+
+def open_questions(journal: Journal) -> list[Row]:
+    """Return the questions that wait for an answer, in the order in which they were asked."""
+    return [row for row in journal.rows("human") if row.status == "waiting"]
+
+
+def chosen_question(journal: Journal, key: str | None) -> Row:
+    """Return the question with a key; without a key, the only one that waits.
+
+    Raises:
+        UsageError: There is none, there are several, or it has been answered.
+    """
+    waiting = open_questions(journal)
+    listed = "\n".join(f"{row.key}  {row.detail.get('prompt', '')}" for row in waiting)
+    if key is None:
+        if len(waiting) == 1:
+            return waiting[0]
+        if not waiting:
+            raise UsageError("no question of the run waits for an answer", fix="see `strands runs show`")
+        raise UsageError(f"{len(waiting)} questions of the run wait", fix=f"name one of them:\n{listed}")
+    for row in waiting:
+        # The key of a call also names the question about it.
+        if key in (row.key, row.key.rpartition("/")[0]):
+            return row
+    known = journal.row(key) or journal.row(f"{key}/approval")
+    if known is not None and known.kind == "human" and known.status == "done":
+        answer = known.output.get("text") or "rejected"
+        raise UsageError(
+            f"{key} has been answered by {known.output.get('by')}: {answer}",
+            fix=f"an answer cannot be changed; to continue: strands resume {journal.get('id')}",
+        )
+    fix = suggest(key, [row.key for row in waiting], f"these wait:\n{listed}" if waiting else "no question waits")
+    raise UsageError(f"{key} is not a question that waits", fix=fix)
+
+
+def natural_answer(question: Row) -> str | None:
+    """Return the answer with which a person approves a question, or None where only a text can answer it."""
+    if question.detail.get("kind") == "approval":
+        return "yes"
+    if question.detail.get("kind") == "interrupt":  # only the tool knows what a yes means there
+        return None
+    pattern = question.detail.get("pattern")
+    return next((word for word in _APPROVALS if pattern is None or mismatch(word, pattern) is None), None)
+
+
+def approving_text(question: Row, answer: str | None) -> str:
+    """Return the text that approves a question.
+
+    Raises:
+        UsageError: It does not match what the question accepts.
+    """
+    if question.detail.get("kind") == "approval" and answer not in (None, "yes", "y"):
+        raise UsageError(f"{question.key} asks for a yes or a no", fix="use `strands reject` for a no")
+    text = natural_answer(question) if answer is None or question.detail.get("kind") == "approval" else answer
+    pattern, default = question.detail.get("pattern"), question.detail.get("default")
+    if text is None:
+        needed = "a text, which the tool gets as it is" if pattern is None else f"an answer that matches {pattern}"
+        raise UsageError(f"{question.key} needs {needed}", fix="pass --answer TEXT")
+    if pattern is not None and text != default and mismatch(text, pattern) is not None:
+        raise UsageError(f"the answer {text!r} to {question.key} does not match {pattern}", fix="pass one that does")
+    return text
+
+
+async def give_answer(journal: Journal, clock: Clock, question: Row, text: str, reason: str | None = None) -> None:
+    """Record an answer to a waiting question; with a `reason` it is a rejection."""
+    store_worked(journal)
+    output = {"text": text, "by": "person"} | ({"reason": reason} if reason is not None else {})
+    await journal.write(dataclasses.replace(question, status="done", output=output, ended_at=clock.now()))

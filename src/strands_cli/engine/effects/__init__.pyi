@@ -1,0 +1,15 @@
+from strands_cli.engine.effects.budget import REUSED as REUSED
+from strands_cli.engine.effects.budget import Budget as Budget
+from strands_cli.engine.effects.budget import Spender as Spender
+from strands_cli.engine.effects.budget import StepLimits as StepLimits
+from strands_cli.engine.effects.budget import worked_before as worked_before
+from strands_cli.engine.effects.concurrency import Job as Job
+from strands_cli.engine.effects.concurrency import Outcome as Outcome
+from strands_cli.engine.effects.concurrency import combined as combined
+from strands_cli.engine.effects.concurrency import run_jobs as run_jobs
+from strands_cli.engine.effects.effect import UNDECIDED as UNDECIDED
+from strands_cli.engine.effects.effect import Effect as Effect
+from strands_cli.engine.effects.effect import EffectSpec as EffectSpec
+from strands_cli.engine.effects.effect import NeedsDecision as NeedsDecision
+from strands_cli.engine.effects.step_scope import StepScope as StepScope
+from strands_cli.engine.effects.step_scope import mismatch as mismatch

@@ -1,0 +1,319 @@
+"""What a run and its steps may spend, counted over the whole run and checked before each effect."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from strands_cli.engine.journal import Clock, Journal, Row, RowKind
+from strands_cli.errors import BudgetExceeded
+from strands_cli.events import Usage
+from strands_cli.prices import PriceTable
+from strands_cli.workflow import AgentLimits
+from strands_cli.workflow.sections import FailurePolicy
+
+if TYPE_CHECKING:
+    from strands_cli.workflow.sections import Budgets
+
+Result = TypeVar("Result")
+
+# The mark in the detail of a row that another run has paid for.
+REUSED = "reused"
+
+
+@dataclass(slots=True)
+class StepTally:
+    """What one step has spent, including results from the journal."""
+
+    turns: int = 0
+    tokens: int = 0
+    tool_calls: int = 0
+    cost_usd: float = 0.0
+    unpriced: int = 0
+
+    def count_model_call(self, usage: Usage, cost: float | None) -> None:
+        """Add the tokens and the cost of a model call."""
+        self.tokens += usage.total_tokens
+        self.cost_usd += cost or 0.0
+        self.unpriced += cost is None
+
+
+@dataclass(frozen=True, slots=True)
+class StepLimits:
+    """What one step may spend.
+
+    Attributes:
+        limits: The limits of its agent for one step.
+        retries: How failed model calls are repeated.
+        prices: The prices of models.
+        budget: What its agent may spend in the whole run, or None.
+    """
+
+    limits: AgentLimits = field(default_factory=AgentLimits)
+    retries: FailurePolicy = field(default_factory=lambda: FailurePolicy(retries=0))
+    prices: PriceTable = field(default_factory=lambda: PriceTable({}, ""))
+    budget: Budget | None = None
+
+    def require(self, kind: RowKind, key: str, who: str, spent: StepTally, *, nested: bool = False) -> None:
+        """Check that one more call of a step may begin; a `nested` one is not a turn of its agent.
+
+        Raises:
+            BudgetExceeded: A limit of the step's agent is reached, or can no longer be checked.
+        """
+        of_models = ("tokens", "cost_usd") if nested else ("turns", "tokens", "cost_usd")
+        for name in ("tool_calls",) if kind == "tool" else of_models:
+            limit = getattr(self.limits, name)
+            if limit is not None and getattr(spent, name) >= limit:
+                raise _stopped(
+                    f"budget: {key} reached limits.{name} of the agent '{who}': {limit:g}", f"agents.{who}.{name}"
+                )
+        if kind == "model" and self.limits.cost_usd is not None and spent.unpriced:
+            raise BudgetExceeded(
+                f"budget: limits.cost_usd of the agent '{who}' cannot be checked: a model call has no known cost",
+                fix="give all the model's prices; where a server reports no tokens, limit turns instead",
+            )
+        if self.budget is not None:
+            self.budget.require(kind)
+
+    async def in_time(self, work: Awaitable[Result], key: str, who: str) -> Result:
+        """Await a step's work; cancel it when the time of the step or of its agent is over.
+
+        Raises:
+            BudgetExceeded: The time is over.
+        """
+        limit = self.limits.duration_s
+        if limit is not None:
+            reached = _stopped(
+                f"budget: {key} reached limits.duration_s of the agent '{who}': {limit:g}", f"agents.{who}.duration_s"
+            )
+            work = _within(limit, work, reached)
+        return await (work if self.budget is None else self.budget.in_time(work))
+
+
+async def _within(seconds: float, work: Awaitable[Result], reached: BudgetExceeded) -> Result:
+    """Await work; after this many seconds cancel it and raise `reached`."""
+    bound = asyncio.timeout(max(0.0, seconds))
+    try:
+        async with bound:
+            return await work
+    except TimeoutError as error:
+        if not bound.expired():
+            raise
+        raise reached from error
+
+
+def _stopped(message: str, limit: str, run: str = "RUN") -> BudgetExceeded:
+    """Return the error of a limit, which a resumed run may raise under the name `limit`."""
+    fix = f"go on with a larger limit: strands resume {run} --budget {limit}=N; finished steps are not repeated"
+    error = BudgetExceeded(message, fix=fix)
+    error.limit = limit
+    return error
+
+
+@dataclass(frozen=True, slots=True)
+class Spender:
+    """Whose spending a budget counts; the default is the run.
+
+    Attributes:
+        agent: Id of the agent whose steps count, with all that their tools did.
+        workflow: File of a workflow that is used as a tool; one call of it counts.
+        prefix: What the keys begin with that count.
+        agents_of: Returns who acts at a key without the prefix: the step's agent, then the agents that are tools in it.
+    """
+
+    agent: str | None = None
+    workflow: str | None = None
+    prefix: str = ""
+    agents_of: Callable[[str], Sequence[str]] = lambda key: ()
+
+
+@dataclass(slots=True)
+class Budget:
+    """Limits, and what has been spent by this process and earlier ones of the run.
+
+    A call counts from its beginning until it fails, so that branches side by side cannot exceed a limit together.
+    """
+
+    limits: Budgets
+    clock: Clock
+    run: str = "RUN"
+    spender: Spender = field(default_factory=Spender)
+    steps: int = 0
+    model_calls: int = 0
+    tool_calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+    earlier_s: float = 0.0
+    latest: float = 0.0
+    _known_cost: float = 0.0
+    _unpriced: int = 0
+    _unmeasured: int = 0
+    _reserved: Counter[RowKind] = field(init=False, default_factory=Counter)
+    _started: float = field(init=False)
+    _warned: set[str] = field(init=False, default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._started = self.clock.monotonic()
+
+    @classmethod
+    def resumed(cls, limits: Budgets, clock: Clock, journal: Journal, spender: Spender | None = None) -> Budget:
+        """Return a budget with what the journal says was spent; rows that another run has paid for do not count."""
+        spender = spender or Spender()
+        budget = cls(limits, clock, journal.get("id") or "RUN", spender)
+        agent, worked = spender.agent, 0.0
+        for row in journal.rows():
+            budget.latest = max(budget.latest, row.ended_at or row.started_at)
+            if row.detail.get(REUSED) or not row.key.startswith(spender.prefix):
+                continue
+            key = row.key.removeprefix(spender.prefix)
+            acting = spender.agents_of(key) if agent is not None else ()
+            is_own = acting[-1:] == (agent,) if agent is not None else "/" not in key
+            if row.kind == "step" and is_own:
+                worked += max(0.0, (row.ended_at or row.started_at) - row.started_at)
+            if row.status != "done" or (agent is not None and agent not in acting):
+                continue
+            if row.kind == "model":
+                budget.count_model_call(row.usage, row.cost)
+            elif row.kind == "tool":
+                budget.count_tool_call()
+            elif _is_step(row) and (agent is None or is_own):
+                budget.count_step()
+        is_run = agent is None and spender.workflow is None
+        budget.earlier_s = worked_before(journal, budget.latest) if is_run else worked
+        return budget
+
+    @property
+    def place(self) -> str:
+        """Where the limits are written in the workflow."""
+        return "runtime.budgets" if self.spender.agent is None else f"agents.{self.spender.agent}.budgets"
+
+    def require(self, kind: RowKind) -> None:
+        """Check that one more effect of this kind may begin.
+
+        Raises:
+            BudgetExceeded: A limit is reached, or can no longer be checked.
+        """
+        for name, spent, limit in self._limits_on(kind):
+            if spent >= limit:
+                raise self._reached(name, limit)
+        if kind == "model" and self.limits.max_cost_usd is not None and self._unpriced:
+            raise BudgetExceeded(
+                f"budget: {self.place}.max_cost_usd cannot be checked: the cost of {self._unpriced} of the run's model"
+                " calls is not known",
+                fix="give all the model's prices; where a server reports no tokens, limit max_model_calls instead",
+            )
+
+    def _reached(self, name: str, limit: float) -> BudgetExceeded:
+        agent, workflow = self.spender.agent, self.spender.workflow
+        if agent is None:
+            who, path = f"the workflow {workflow}" if workflow else "the run", name
+        else:
+            who, path = f"the agent '{agent}'", f"agents.{agent}.{name}"
+        return _stopped(f"budget: {who} reached {self.place}.{name}: {limit:g}", path, self.run)
+
+    def warnings(self, kind: RowKind) -> list[str]:
+        """Return warnings before an effect: limits of which `warn_threshold` is spent, each once."""
+        near = {
+            name: f"{spent:g} of {self.place}.{name}: {limit:g} are spent"
+            for name, spent, limit in self._limits_on(kind)
+            if limit * self.limits.warn_threshold <= spent < limit
+        }
+        if kind == "model" and self.limits.max_tokens is not None and self._unmeasured:
+            near["unmeasured"] = f"a model reports no tokens, so {self.place}.max_tokens cannot count its calls"
+        new = {name: message for name, message in near.items() if name not in self._warned}
+        self._warned |= new.keys()
+        return list(new.values())
+
+    def _limits_on(self, kind: RowKind) -> list[tuple[str, float, float]]:
+        limits = self.limits
+        on: list[tuple[str, float, float | None]] = []
+        if kind == "step":
+            on.append(("max_steps", self.steps, limits.max_steps))
+        if kind == "model":
+            on.append(("max_model_calls", self.model_calls + self._reserved["model"], limits.max_model_calls))
+            on.append(("max_tokens", self.usage.total_tokens, limits.max_tokens))
+            on.append(("max_cost_usd", self._known_cost, limits.max_cost_usd))
+        if kind == "tool":
+            on.append(("max_tool_calls", self.tool_calls + self._reserved["tool"], limits.max_tool_calls))
+        if kind in ("step", "model", "tool"):
+            on.append(("max_duration_s", self.seconds, limits.max_duration_s))
+        return [(name, spent, limit) for name, spent, limit in on if limit is not None]
+
+    async def in_time(self, work: Awaitable[Result]) -> Result:
+        """Await a step's work; cancel it when `max_duration_s` is over.
+
+        Raises:
+            BudgetExceeded: The time is over.
+        """
+        limit = self.limits.max_duration_s
+        began = self.clock.monotonic()
+        try:
+            if limit is None:
+                return await work
+            return await _within(limit - self.seconds, work, self._reached("max_duration_s", limit))
+        finally:
+            if self.spender.agent is not None:
+                self.earlier_s += self.clock.monotonic() - began
+
+    @property
+    def seconds(self) -> float:
+        """How long all processes of the run have worked, or how long the agent's steps took."""
+        return self.earlier_s + (self.clock.monotonic() - self._started if self.spender.agent is None else 0.0)
+
+    @property
+    def cost(self) -> float | None:
+        """The cost of the model calls in US dollars, or None where the cost of one is not known."""
+        return None if self._unpriced else self._known_cost
+
+    def count_step(self) -> None:
+        """Count a step that begins."""
+        self.steps += 1
+
+    def begin_call(self, kind: RowKind) -> None:
+        """Reserve a model or tool call that begins; `count_...` or `release_call` ends the reservation."""
+        self._reserved[kind] += 1
+
+    def release_call(self, kind: RowKind) -> None:
+        """Release the reservation of a call that failed or was cancelled."""
+        self._reserved[kind] = max(0, self._reserved[kind] - 1)
+
+    def count_model_call(self, usage: Usage, cost: float | None) -> None:
+        """Count a model call that has ended."""
+        self.release_call("model")
+        self.model_calls += 1
+        self.usage += usage
+        self._unmeasured += usage.total_tokens == 0
+        if cost is None:
+            self._unpriced += 1
+        else:
+            self._known_cost += cost
+
+    def count_tool_call(self) -> None:
+        """Count a tool call that has ended."""
+        self.release_call("tool")
+        self.tool_calls += 1
+
+
+def _is_step(row: Row) -> bool:
+    """Return whether a row is that of a step; of the questions to people only gates are steps."""
+    name = row.key.rpartition("/")[2]
+    return row.kind == "step" or (row.kind == "human" and name != "approval" and not name.startswith("interrupt."))
+
+
+def worked_before(journal: Journal, latest: float | None = None) -> float:
+    """Return the seconds that earlier processes of the run worked on it.
+
+    A process that ended has stored the sum as `worked_s`; for one that was killed, the latest time in the rows counts.
+
+    Args:
+        journal: The run's journal.
+        latest: The latest time in the rows, where the caller knows it.
+    """
+    worked, session = journal.get("worked_s"), journal.get("session_started_at")
+    if session is None:
+        return float(worked or 0.0)
+    if latest is None:
+        latest = max((row.ended_at or row.started_at for row in journal.rows()), default=0.0)
+    return float(worked or 0.0) + max(0.0, latest - float(session))

@@ -1,0 +1,159 @@
+"""One effect on the world: looked up in the journal before it happens, written there when it has."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from strands_cli.canonical_json import digest_of
+from strands_cli.engine.journal import Clock, Journal, Row, RowKind, RowStatus
+from strands_cli.errors import RunRecordError, WaitingForPerson
+from strands_cli.events import Usage
+
+# The mark in the detail of a row that only a person can decide on.
+UNDECIDED = "undecided"
+
+
+class NeedsDecision(WaitingForPerson):
+    """An effect may or may not have happened; only a person can find out whether to do it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class EffectSpec:
+    """What an effect is.
+
+    Attributes:
+        key: Its path in the workflow.
+        kind: What it acts on.
+        input: Its input as JSON; a recorded result holds only for the same digest of it.
+        repeatable: Whether it may be executed again when a process died during it (model calls, read-only tools).
+        retried: Whether it is executed again where the journal holds an error result.
+    """
+
+    key: str
+    kind: RowKind
+    input: Any
+    repeatable: bool = True
+    retried: bool = False
+
+
+class Effect:
+    """The life of one row: `recorded` by an earlier process, or `start`, then `finish`, `fail` or `wait`.
+
+    Attributes:
+        recorded: The row of a result that the journal already has.
+        begun_with: The argument of `start` in an earlier process that did not reach the end.
+        waiting_since: When an earlier process stored that it waits.
+        waits_for: The detail of that row.
+        failure: Why the effect failed earlier with the same input.
+
+    Raises:
+        RunRecordError: The journal holds a result for another input.
+        NeedsDecision: An earlier process died during the effect, and it must not be repeated unasked.
+    """
+
+    def __init__(self, journal: Journal, clock: Clock, spec: EffectSpec) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._repeatable = spec.repeatable
+        known = journal.row(spec.key)
+        digest = digest_of(spec.input)
+        self.recorded: Row | None = None
+        self.begun_with: Any = None
+        self.waiting_since: float | None = None
+        self.waits_for: Mapping[str, Any] = {}
+        self.failure: str | None = None
+        if known is not None and not (spec.retried and _is_error(known)):
+            self._compare(known, digest)
+        attempt = known.attempt + 1 if known else 1
+        self._row = self.recorded or Row(spec.key, spec.kind, "started", digest, attempt)
+
+    def _compare(self, known: Row, digest: str) -> None:
+        if known.status == "done":
+            if known.digest != digest:
+                raise RunRecordError(
+                    f"the input of {known.key} is not the one that the run recorded",
+                    fix=f"a new run can use what comes before it: strands rerun RUN --from {known.key}",
+                )
+            self.recorded = known
+        elif known.status == "waiting" and known.digest == digest:
+            self.waiting_since, self.waits_for = known.started_at, known.detail
+        elif known.status == "failed" and known.digest == digest:
+            self.failure = known.detail.get("error")
+        elif known.status == "started" and self._repeatable:
+            self.begun_with = known.output if known.digest == digest else None
+        elif known.status == "started":
+            # The mark tells this call from one that another process is making now.
+            self._journal.note(dataclasses.replace(known, detail={**known.detail, UNDECIDED: True}))
+            raise NeedsDecision(
+                f"{known.key} had started when the process ended, and doing it twice could do harm",
+                fix=f"find out whether it was done, then: strands resume RUN --redo {known.key}, or --skip, or --fail",
+            )
+
+    @property
+    def key(self) -> str:
+        """The effect's path in the workflow."""
+        return self._row.key
+
+    async def start(self, begin_with: Any = None) -> None:
+        """Write that it begins.
+
+        The row is durable before this returns where the effect must not happen twice, or where `begin_with` holds
+        what another process would need to continue.
+        """
+        self._row = dataclasses.replace(
+            self._row, started_at=self.waiting_since or self._clock.now(), output=begin_with
+        )
+        if self._repeatable and begin_with is None:
+            self._journal.note(self._row)
+        else:
+            await self._journal.write(self._row)
+
+    def again(self) -> None:
+        """Write that an attempt failed and that the next one begins."""
+        self._row = dataclasses.replace(self._row, attempt=self._row.attempt + 1)
+        self._journal.note(self._row)
+
+    async def finish(
+        self,
+        output: Any,
+        *,
+        usage: Usage | None = None,
+        cost: float | None = None,
+        detail: Mapping[str, Any] | None = None,
+    ) -> Row:
+        """Write its result; nothing that depends on it may happen before this returns."""
+        self._row = dataclasses.replace(
+            self._row,
+            status="done",
+            output=output,
+            usage=usage or Usage(),
+            cost=cost,
+            detail=detail or {},
+            ended_at=self._now(),
+        )
+        await self._journal.write(self._row)
+        return self._row
+
+    async def fail(self, error: str) -> None:
+        """Write why it failed; a resumed run tries again."""
+        await self._end("failed", {"error": error})
+
+    async def wait(self, detail: Mapping[str, Any]) -> None:
+        """Write that it waits for a person."""
+        await self._end("waiting", detail)
+
+    async def _end(self, status: RowStatus, detail: Mapping[str, Any]) -> None:
+        self._row = dataclasses.replace(self._row, status=status, detail=detail, ended_at=self._now())
+        await self._journal.write(self._row)
+
+    def _now(self) -> float:
+        """Return the time, at least the one at which the effect began: the machine's clock may have been set back."""
+        return max(self._clock.now(), self._row.started_at)
+
+
+def _is_error(row: Row) -> bool:
+    """Return whether a row holds the error result of a tool."""
+    return row.status == "done" and isinstance(row.output, Mapping) and row.output.get("status") == "error"

@@ -1,0 +1,334 @@
+"""One step's view of its run: effects under its key, events, questions to people, limits, and stopping."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from strands_cli.engine.effects.budget import StepLimits, StepTally
+from strands_cli.engine.effects.effect import Effect, EffectSpec
+from strands_cli.engine.journal import Answer, Question
+from strands_cli.errors import BudgetExceeded, RunFailed, StrandsCliError, WaitingForPerson
+from strands_cli.events import Event, HumanAnswered, HumanAsked, RunWarning, Usage
+from strands_cli.workflow.templates import SlowPattern, fullmatch
+
+if TYPE_CHECKING:
+    from strands_cli.engine.effects.budget import Budget
+    from strands_cli.engine.journal import Clock, Human, Row, RowKind
+    from strands_cli.policy.rules import Request
+
+
+class RunContext(Protocol):
+    """What a scope needs of its run."""
+
+    clock: Clock
+    human: Human
+    budget: Budget
+
+    def emit(self, event: Event) -> None:
+        """Send an event to the listeners."""
+
+    def effect(self, spec: EffectSpec) -> Effect:
+        """Look an effect up, or check that it may begin."""
+
+    def count_step(self) -> None:
+        """Count a step that begins."""
+
+    def finished_below(self, key: str) -> Iterable[Row]:
+        """Return the finished rows of what a call was made of."""
+
+
+@dataclass(slots=True)
+class StepState:
+    """What has happened in a step so far; the scopes of its single calls share it."""
+
+    stopped: StrandsCliError | None = None
+    usage: Usage = field(default_factory=Usage)
+    tally: StepTally = field(default_factory=StepTally)
+    tool_uses: int = 0
+    positions: dict[str, deque[int]] = field(default_factory=dict)
+    inner: list[StepScope] = field(default_factory=list)
+    exceeded: BudgetExceeded | None = None
+
+
+class StepScope:
+    """What agents and tools see of a run while one step is executed.
+
+    Attributes:
+        key: The step's path in the workflow.
+        who: The agent or tool that acts.
+        cancel: Cancels the step's agent.
+        limits: What the step may spend.
+        began: When the step began, in monotonic seconds.
+        retries_call: Whether the step's own tool call failed earlier and is made again.
+        before_asking: Is awaited before a question goes to a person; raises where it may no longer be asked.
+        outer: The step with the call that this scope is a part of; what is spent here counts there too.
+    """
+
+    def __init__(
+        self, run: RunContext, key: str, who: str, limits: StepLimits | None = None, outer: StepScope | None = None
+    ) -> None:
+        self.key = key
+        self.who = who
+        self.cancel: Callable[[], None] | None = None
+        self.limits = limits or StepLimits()
+        self.began: float | None = None
+        self.retries_call = False
+        self.before_asking: Callable[[], Awaitable[None]] | None = None
+        self.outer = outer
+        self._run = run
+        self._state = StepState()
+        if outer is not None:
+            self.before_asking = outer.before_asking
+            outer._state.inner.append(self)
+
+    def within(self, key: str) -> StepScope:
+        """Return the scope of the tool calls that one call of this step consists of, below that call's key."""
+        inner = StepScope(self._run, key, self.who, self.limits, self)
+        inner.retries_call = self.retries_call
+        return inner
+
+    @property
+    def run(self) -> RunContext:
+        """The run of the step."""
+        return self._run
+
+    @property
+    def stopped(self) -> StrandsCliError | None:
+        """Why the step must end, or None."""
+        return self._state.stopped
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of its model calls, without those that the journal answered."""
+        return self._state.usage
+
+    @property
+    def cost_usd(self) -> float | None:
+        """The cost of its model calls, or None where the price of one is not known."""
+        tally = self._state.tally
+        return None if tally.unpriced else tally.cost_usd
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is a limit on what this step may call or spend."""
+        of_time = ("warn_threshold", "max_duration_s", "duration_s")
+        limits = (self.limits.limits, *(budget.limits for budget in self._budgets))
+        own = any(value is not None for one in limits for name, value in one if name not in of_time)
+        return own or (self.outer is not None and self.outer.is_limited)
+
+    @property
+    def run_id(self) -> str | None:
+        """The run's id, or None for a call outside a run."""
+        return getattr(self._run, "id", None)
+
+    def now(self) -> float:
+        """Return seconds since the epoch by the run's clock."""
+        return self._run.clock.now()
+
+    def monotonic(self) -> float:
+        """Return seconds for measuring durations by the run's clock."""
+        return self._run.clock.monotonic()
+
+    def emit(self, event: Event) -> None:
+        """Send an event to the listeners."""
+        self._run.emit(event)
+
+    def stop(self, reason: StrandsCliError) -> None:
+        """Record why the step must end and cancel its agent; the runner raises the first reason."""
+        self._state.stopped = self.stopped or reason
+        for inner in self._state.inner:
+            inner.stop(reason)
+        if self.cancel is not None:
+            self.cancel()
+
+    async def turn(self, request: Request) -> None:
+        """Wait until a call may begin beside the others of its turn; a call without others begins at once."""
+
+    def model_effect(self, effect_input: Any, *, label: str = "model") -> Effect:
+        """Open the next model call of this step; check the limits where the journal has no result."""
+        key = f"{self.key}/{label}.{self._state.tally.turns}"
+        effect = self._run.effect(EffectSpec(key, "model", effect_input))
+        if effect.recorded is None:
+            self._begin_call("model")
+        else:
+            for tally in self._tallies:
+                tally.count_model_call(effect.recorded.usage, effect.recorded.cost)
+        self._state.tally.turns += 1
+        return effect
+
+    def _begin_call(self, kind: RowKind) -> None:
+        """Check the limits of the agent, and reserve the call in every budget that counts it."""
+        if self.outer is not None:
+            self.outer.require_nested(kind)
+        self.limits.require(kind, self.key, self.who, self._state.tally)
+        for budget in self._budgets:
+            for message in budget.warnings(kind):
+                self.emit(RunWarning(self.now(), message))
+            budget.begin_call(kind)
+
+    def require_nested(self, kind: RowKind) -> None:
+        """Check that an effect may begin inside one of this step's calls; stop this step where it may not.
+
+        Raises:
+            BudgetExceeded: A limit of this step, of its run, or of an outer step is reached.
+        """
+        if self.outer is not None:
+            self.outer.require_nested(kind)
+        try:
+            if kind != "step":
+                self.limits.require(kind, self.key, self.who, self._state.tally, nested=True)
+            self._run.budget.require(kind)
+        except BudgetExceeded as error:
+            self._state.exceeded = error
+            self.stop(error)
+            raise
+
+    @property
+    def exceeded(self) -> BudgetExceeded | None:
+        """The limit of this step or of an outer one that was reached inside one of its calls."""
+        return self._state.exceeded or (self.outer.exceeded if self.outer is not None else None)
+
+    @property
+    def _budgets(self) -> tuple[Budget, ...]:
+        own = (self._run.budget, *([self.limits.budget] if self.limits.budget is not None else []))
+        around = self.outer._budgets if self.outer is not None else ()
+        return (*own, *(budget for budget in around if not any(budget is one for one in own)))
+
+    @property
+    def _tallies(self) -> tuple[StepTally, ...]:
+        return (self._state.tally, *(self.outer._tallies if self.outer is not None else ()))
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait, as the run's clock counts."""
+        await self._run.clock.sleep(seconds)
+
+    def notes_effect(self, name: str, effect_input: Any) -> Effect:
+        """Open the reading (`notes`) or the writing (`note`) of the notes file by this step."""
+        return self._run.effect(EffectSpec(f"{self.key}/{name}", "notes", effect_input))
+
+    def expect_tools(self, tool_use_ids: Iterable[str]) -> None:
+        """Number the tool uses of a finished turn in the order of the request; they may start in another.
+
+        Some local servers give every tool use the same id; the order of the calls distinguishes equal ids.
+        """
+        for tool_use_id in tool_use_ids:
+            self._state.positions.setdefault(tool_use_id, deque()).append(self._state.tool_uses)
+            self._state.tool_uses += 1
+
+    def tool_effect(self, tool_use_id: str, name: str, effect_input: Any, *, repeatable: bool) -> Effect:
+        """Open one tool call; its number is its position among the requests of the step."""
+        if not self._state.positions.get(tool_use_id):
+            self.expect_tools([tool_use_id])
+        key = f"{self.key}/tool.{self._state.positions[tool_use_id].popleft()}.{name}"
+        effect = self._run.effect(EffectSpec(key, "tool", effect_input, repeatable, self.retries_call))
+        if effect.recorded is None:
+            self._begin_call("tool")
+        for tally in self._tallies:
+            tally.tool_calls += 1
+        return effect
+
+    def count_nested(self, key: str) -> None:
+        """Count what was spent inside a call whose result the journal has."""
+        for row in self._run.finished_below(key):
+            for tally in self._tallies:
+                if row.kind == "model":
+                    tally.count_model_call(row.usage, row.cost)
+                tally.tool_calls += row.kind == "tool"
+
+    def release_model_call(self) -> None:
+        """Release the reservation of a model call that failed or was cancelled."""
+        for budget in self._budgets:
+            budget.release_call("model")
+
+    def release_tool_call(self) -> None:
+        """Release the reservation of a tool call that never began."""
+        for budget in self._budgets:
+            budget.release_call("tool")
+
+    def count_model_call(self, usage: Usage, cost: float | None) -> None:
+        """Count a model call that was made, not one that the journal answered."""
+        self._state.usage += usage
+        for tally in self._tallies:
+            tally.count_model_call(usage, cost)
+        for budget in self._budgets:
+            budget.count_model_call(usage, cost)
+
+    def count_tool_call(self) -> None:
+        """Count a tool call that was made, not one that the journal answered."""
+        for budget in self._budgets:
+            budget.count_tool_call()
+
+    async def ask(self, question: Question, effect_input: Mapping[str, Any]) -> Answer:
+        """Ask a person as a journaled effect with the input `effect_input`.
+
+        Returns:
+            The answer. For an approval also the outcome `nobody`, which is not recorded.
+
+        Raises:
+            WaitingForPerson: The question is stored and waits.
+            RunFailed: A person has rejected the gate.
+            StrandsCliError: An earlier call of the same turn has stopped the run.
+        """
+        effect = self._run.effect(EffectSpec(question.key, "human", effect_input))
+        if effect.recorded is not None:
+            return _recorded_answer(question, Answer("answered", **effect.recorded.output))
+        if self.before_asking is not None:
+            await self.before_asking()
+        answer = _default_if_late(question, effect.waiting_since, self.now())
+        if answer is None:
+            self.emit(HumanAsked(self.now(), question.key, question.prompt))
+            answer = await self._fitting_answer(question)
+        # A question that waits already continues to wait: resuming the run without a person does not answer it.
+        must_wait = question.kind != "approval" or effect.waiting_since is not None
+        if answer.outcome == "waiting" or (answer.outcome == "nobody" and must_wait):
+            await effect.start()
+            await effect.wait(_detail_of(question))
+            raise WaitingForPerson(f"the run waits for an answer to {question.key}: {question.prompt}")
+        if answer.outcome == "answered":
+            await effect.start()
+            await effect.finish({"text": answer.text, "by": answer.by})
+            self.emit(HumanAnswered(self.now(), question.key, answer.text, answer.by))
+        return answer
+
+    async def _fitting_answer(self, question: Question) -> Answer:
+        """Ask until the answer matches the question's pattern; the default always fits."""
+        answer = await self._run.human.ask(question)
+        while answer.outcome == "answered" and answer.text != question.default and question.pattern is not None:
+            problem = mismatch(answer.text, question.pattern)
+            if problem is None:
+                break
+            answer = await self._run.human.ask(dataclasses.replace(question, problem=problem))
+        return answer
+
+
+def mismatch(text: str, pattern: str) -> str | None:
+    """Return why an answer does not fit the pattern of its question, or None."""
+    try:
+        return None if fullmatch(pattern, text) is not None else f"{text!r} does not match {pattern!r}"
+    except SlowPattern as error:
+        return str(error)
+
+
+def _recorded_answer(question: Question, answer: Answer) -> Answer:
+    """Return a recorded answer; a rejected gate fails its step."""
+    if question.kind == "gate" and answer.reason is not None:
+        raise RunFailed(f"{question.key} was rejected by {answer.by}" + (f": {answer.reason}" if answer.reason else ""))
+    return answer
+
+
+def _default_if_late(question: Question, waiting_since: float | None, now: float) -> Answer | None:
+    """Return the default of a question that has waited longer than it may."""
+    if waiting_since is None or question.timeout_s is None or question.default is None:
+        return None
+    late = now - waiting_since >= question.timeout_s
+    return Answer("answered", question.default, by="default") if late else None
+
+
+def _detail_of(question: Question) -> dict[str, Any]:
+    """Return what the journal stores of a question, for a later answer."""
+    names = ("kind", "prompt", "context", "pattern", "default", "timeout_s")
+    return {name: getattr(question, name) for name in names}

@@ -1,0 +1,377 @@
+"""The journal in SQLite: a directory with a database for each run, locked by one process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import functools
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from strands_cli.engine.journal.journal_rows import Row, RowKind, StoredRow
+from strands_cli.errors import RunRecordError
+from strands_cli.events import Usage
+from strands_cli.secrets import HIDE_NOTHING, Redactor
+
+FORMAT = 1
+LARGE_OUTPUT_BYTES = 64 * 1024
+DATABASE = "journal.sqlite"
+OUTPUTS = "outputs"
+ROWS_AT_ONCE = 256
+# A process that checks the lock takes it for a moment; another one that wants to work on the run must not fail then.
+LOOK_S = 0.5
+
+# `key` and the column names are compatibility data: a test pins them.
+_TABLES = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE effects (
+    key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, status TEXT NOT NULL, digest TEXT NOT NULL, attempt INTEGER NOT NULL,
+    output TEXT, output_file TEXT, usage TEXT NOT NULL, cost REAL, detail TEXT NOT NULL,
+    started_at REAL NOT NULL, ended_at REAL, position INTEGER PRIMARY KEY
+);
+"""
+_UPSERT = """
+INSERT INTO effects (key, kind, status, digest, attempt, output, output_file, usage, cost, detail, started_at, ended_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET status = excluded.status, digest = excluded.digest, attempt = excluded.attempt,
+    output = excluded.output, output_file = excluded.output_file, usage = excluded.usage, cost = excluded.cost,
+    detail = excluded.detail, started_at = excluded.started_at, ended_at = excluded.ended_at
+"""
+_COLUMNS = (
+    "key, kind, status, digest, attempt, output, output_file, usage, cost, detail, started_at, ended_at, position"
+)
+_ROW_AND_NEXT = f"""
+SELECT {_COLUMNS} FROM effects WHERE position >= (SELECT position FROM effects WHERE key = ?)
+    AND kind = (SELECT kind FROM effects WHERE key = ?) ORDER BY position LIMIT ?
+"""  # noqa: S608 - constant text
+
+
+class SqliteJournal:
+    """The journal of one run; open it with `create` or `open`.
+
+    Rows written in one turn of the event loop are committed together. `synchronous=NORMAL` survives the death of the
+    process; a power cut may lose the last commits.
+
+    Attributes:
+        redactor: Hides secrets in every row and fact written from now on.
+    """
+
+    def __init__(self, directory: Path, connection: sqlite3.Connection, lock: Any) -> None:
+        self.directory = directory
+        self.redactor: Redactor = HIDE_NOTHING
+        self._connection = connection
+        self._lock = lock
+        self._pending: list[tuple[tuple[Any, ...], asyncio.Future[None] | None]] = []
+        self._newest: dict[str, Row] = {}  # pending rows by key
+        self._ahead: dict[str, Sequence[Any]] = {}  # columns of rows that have been read ahead, by key
+        self._ahead_at_once = 1
+        self._flush_scheduled = False
+        self._broken: RunRecordError | None = None
+
+    @classmethod
+    def create(cls, directory: Path) -> SqliteJournal:
+        """Make the run's directory with an empty journal, and lock it.
+
+        Raises:
+            RunRecordError: The directory cannot be made or written.
+        """
+        try:
+            directory.mkdir(parents=True, mode=0o700)
+        except OSError as error:
+            raise RunRecordError(
+                f"cannot make the run's directory {directory}: {error.strerror or error}",
+                fix="choose a writable place with --runs-dir or STRANDS_RUNS_DIR",
+            ) from error
+        with _released_on_failure(directory, hold=True) as (stack, lock):
+            connection = _connect(directory, stack)
+            connection.execute("PRAGMA journal_mode = WAL")
+            # In one transaction: a process that dies here leaves nothing that looks like a record.
+            connection.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {FORMAT}; COMMIT;")
+        return cls(directory, connection, lock)
+
+    @classmethod
+    def open(cls, directory: Path, *, hold: bool = True) -> SqliteJournal:
+        """Open an existing journal; with `hold=False` only to read, without a lock.
+
+        Raises:
+            RunRecordError: There is none, it is damaged, locked by another process, or from another version.
+        """
+        if not (directory / DATABASE).is_file():
+            raise RunRecordError(f"there is no journal in {directory}", fix="see `strands runs list`")
+        with _released_on_failure(directory, hold=hold) as (stack, lock):
+            connection = _connect(directory, stack, read_only=not hold)
+            (found,) = connection.execute("PRAGMA user_version").fetchone()
+            if found == FORMAT:
+                connection.execute("SELECT (SELECT count(*) FROM facts), (SELECT max(position) FROM effects)")
+            elif found == 0:
+                raise sqlite3.DatabaseError("it is empty or not a journal")
+            else:
+                raise RunRecordError(
+                    f"the journal in {directory} has format {found}; this version reads format {FORMAT}",
+                    fix="use the version of strands-cli that wrote it, or start a new run",
+                )
+        return cls(directory, connection, lock)
+
+    def row(self, key: str) -> Row | None:
+        """Return the newest row of this key, also one that is pending."""
+        if key in self._newest:
+            return self._newest[key]
+        found = self._ahead.pop(key, None) or self._read_ahead(key)
+        return self._read_row(found) if found else None
+
+    def _read_ahead(self, key: str) -> Sequence[Any] | None:
+        """Return the columns of one row, and read those after it of its kind: a resumed run asks for them next.
+
+        Each time that all of them were asked for, the next part is twice as large. Only the process that holds the run
+        reads ahead, since rows that another one writes would be missed.
+        """
+        was_read = self._lock is not None and not self._ahead
+        self._ahead_at_once = min(2 * self._ahead_at_once, ROWS_AT_ONCE) if was_read else 1
+        found = self._query(_ROW_AND_NEXT, key, key, self._ahead_at_once)
+        self._ahead = {columns[0]: columns for columns in found}
+        return self._ahead.pop(key, None)
+
+    def rows(self, kind: RowKind | None = None) -> Iterator[Row]:
+        """Yield rows in the order in which their effects first started."""
+        self._flush()
+        which = "position > ? AND (? IS NULL OR kind = ?) ORDER BY position LIMIT ?"
+        query = f"SELECT {_COLUMNS} FROM effects WHERE {which}"  # noqa: S608 - constant text
+        position = 0
+        # In parts: a long run's journal need not fit into memory, and the first row is there at once.
+        while found := self._query(query, position, kind, kind, ROWS_AT_ONCE):
+            for columns in found:
+                yield self._read_row(columns, lazily=True)
+            position = found[-1][-1]
+
+    async def write(self, row: Row) -> None:
+        """Store a row and return when it is committed.
+
+        Raises:
+            RunRecordError: The row cannot be stored; after a failed commit no later one is tried.
+        """
+        committed = asyncio.get_running_loop().create_future()
+        self._enqueue(row, committed)
+        await committed
+
+    def note(self, row: Row) -> None:
+        """Store a row with the next commit, without waiting."""
+        self._enqueue(row, None)
+
+    def get(self, name: str) -> Any:
+        """Return one fact about the run, or None."""
+        found = self._query("SELECT value FROM facts WHERE name = ?", name)
+        with _StorageErrors(self.directory):
+            return json.loads(found[0][0]) if found else None
+
+    def put(self, **facts: Any) -> None:
+        """Store facts about the run and commit at once."""
+        with _StorageErrors(self.directory), self._transaction():
+            rows = [(name, _json(self.redactor.json(value))) for name, value in facts.items()]
+            self._connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", rows)
+
+    def close(self) -> None:
+        """Commit pending rows, close the database and release the run."""
+        with contextlib.ExitStack() as stack:
+            if self._lock is not None:
+                stack.callback(self._lock.release)
+            stack.callback(self._connection.close)
+            self._flush()
+
+    def _enqueue(self, row: Row, committed: asyncio.Future[None] | None) -> None:
+        if self._broken is not None:
+            raise self._broken
+        # Here and not with the commit: a row that cannot be stored must not fail the others.
+        with _StorageErrors(self.directory):
+            row, output, detail = self._written(row)
+            columns = self._columns(row, output, detail)
+        self._pending.append((columns, committed))
+        self._newest[row.key] = row
+        self._ahead.pop(row.key, None)
+        if not self._flush_scheduled:
+            self._flush_scheduled = True
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    def _written(self, row: Row) -> tuple[Row, str, str]:
+        """Return a row without secrets, and its output and detail as JSON."""
+        output, detail = _json(row.output), _json(dict(row.detail))
+        if not (self.redactor.may_hide_in(output) or self.redactor.may_hide_in(detail)):
+            return row, output, detail
+        clean = self.redactor.json(row.output), self.redactor.json(dict(row.detail))
+        return dataclasses.replace(row, output=clean[0], detail=clean[1]), _json(clean[0]), _json(clean[1])
+
+    def _flush(self) -> None:
+        """Commit all pending rows in one transaction and wake the tasks that wait for them."""
+        self._flush_scheduled = False
+        pending, self._pending, self._newest = self._pending, [], {}
+        if not pending:
+            return
+        try:
+            with _StorageErrors(self.directory), self._transaction():
+                self._connection.executemany(_UPSERT, [columns for columns, _ in pending])
+        except RunRecordError as error:
+            self._broken = error
+        for _, committed in pending:
+            if committed is not None and not committed.done():
+                if self._broken is None:
+                    committed.set_result(None)
+                else:
+                    committed.set_exception(self._broken)
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            yield
+
+    def _columns(self, row: Row, text: str, detail: str) -> tuple[Any, ...]:
+        output, output_file = (None, None) if row.output is None else self._store_output(text)
+        usage = _json({name: getattr(row.usage, name) for name in Usage.__slots__})
+        return (
+            row.key,
+            row.kind,
+            row.status,
+            row.digest,
+            row.attempt,
+            output,
+            output_file,
+            usage,
+            row.cost,
+            detail,
+            row.started_at,
+            row.ended_at,
+        )
+
+    def _store_output(self, text: str) -> tuple[str | None, str | None]:
+        """Return the output as text, or the name of the file for a large one."""
+        encoded = text.encode()
+        if len(encoded) <= LARGE_OUTPUT_BYTES:
+            return text, None
+        name = f"{hashlib.sha256(encoded).hexdigest()}.json"
+        target = self.directory / OUTPUTS / name
+        target.parent.mkdir(mode=0o700, exist_ok=True)
+        partial = target.with_suffix(".partial")
+        try:
+            with partial.open("wb") as stream:
+                stream.write(encoded)
+                stream.flush()
+                # A row must not survive a power cut without the file that it names.
+                os.fsync(stream.fileno())
+            partial.replace(target)
+        except OSError:
+            # The partial file must not fill the disk.
+            partial.unlink(missing_ok=True)
+            raise
+        return None, name
+
+    def _read_row(self, found: Sequence[Any], *, lazily: bool = False) -> Row:
+        """Return a row; `lazily` decodes its output when it is first read."""
+        key, kind, status, digest, attempt, text, file, usage, cost, detail, started_at, ended_at, _ = found
+        read = functools.partial(self._read_output, text, file)
+        with _StorageErrors(self.directory):
+            facts = json.loads(detail) if detail != "{}" else {}
+            spent = _read_usage(usage)
+        output = None if lazily else read()
+        values = (key, kind, status, digest, attempt, output, spent, cost, started_at, ended_at, facts)
+        return StoredRow(*values, decode=read) if lazily else Row(*values)
+
+    def _read_output(self, text: str | None, file: str | None) -> Any:
+        with _StorageErrors(self.directory):
+            text = text if file is None else self._read_file(file)
+            return None if text is None else json.loads(text)
+
+    def _read_file(self, name: str) -> str:
+        path = self.directory / OUTPUTS / name
+        encoded = path.read_bytes()
+        if hashlib.sha256(encoded).hexdigest() != path.stem:
+            raise ValueError(f"{path} has been changed")
+        return encoded.decode()
+
+    def _query(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        with _StorageErrors(self.directory):
+            return self._connection.execute(query, parameters).fetchall()
+
+
+@functools.lru_cache(maxsize=1024)
+def _read_usage(text: str) -> Usage:
+    """Return the usage of a row; a run has few different ones."""
+    return Usage.from_mapping(json.loads(text))
+
+
+def _json(value: Any) -> str:
+    """Return JSON; half a surrogate pair, which UTF-8 has no form for, becomes an escape."""
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value)
+    return text
+
+
+def _connect(directory: Path, stack: contextlib.ExitStack, *, read_only: bool = False) -> sqlite3.Connection:
+    mode = "mode=rwc"
+    if read_only:
+        # A reader of a WAL database writes files beside it. Without a WAL there is no writer, and the database can be
+        # read without writing (https://www.sqlite.org/uri.html#uriimmutable).
+        mode = "mode=ro" if (directory / f"{DATABASE}-wal").exists() else "mode=ro&immutable=1"
+    address = f"{(directory / DATABASE).absolute().as_uri()}?{mode}"
+    connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=10)
+    stack.callback(connection.close)
+    connection.execute("PRAGMA synchronous = NORMAL")
+    return connection
+
+
+@contextlib.contextmanager
+def _released_on_failure(directory: Path, *, hold: bool) -> Iterator[tuple[contextlib.ExitStack, Any]]:
+    """Take the run's lock if `hold`; release it and close the stack if opening the journal fails."""
+    with contextlib.ExitStack() as stack, _StorageErrors(directory):
+        lock = hold_run(directory) if hold else None
+        if lock is not None:
+            stack.callback(lock.release)
+        yield stack, lock
+        stack.pop_all()
+
+
+def hold_run(directory: Path) -> Any:
+    """Take the run's lock, which the kernel releases when this process dies.
+
+    Raises:
+        RunRecordError: Another process has it.
+    """
+    import filelock
+
+    lock = filelock.FileLock(directory / "lock")
+    try:
+        lock.acquire(timeout=LOOK_S, poll_interval=0.05)
+    except filelock.Timeout:
+        raise RunRecordError(
+            f"another process is working on the run in {directory}", fix="wait until it ends, or stop it"
+        ) from None
+    return lock
+
+
+class _StorageErrors:
+    """Turns errors of the database, the disk or a damaged row into `RunRecordError`.
+
+    A class, since a generator would cost more than the reading of a row.
+    """
+
+    __slots__ = ("_directory",)
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, (sqlite3.Error, OSError, ValueError, TypeError, RecursionError)):
+            raise RunRecordError(
+                f"the journal in {self._directory} cannot be used: {error}",
+                fix="check the disk (space, permissions); a damaged journal can be removed with its directory",
+            ) from error

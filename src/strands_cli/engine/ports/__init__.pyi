@@ -1,0 +1,10 @@
+from strands_cli.engine.ports.clock import SystemClock as SystemClock
+from strands_cli.engine.ports.engine_ports import AgentAnswer as AgentAnswer
+from strands_cli.engine.ports.engine_ports import AgentRequest as AgentRequest
+from strands_cli.engine.ports.engine_ports import AgentRunner as AgentRunner
+from strands_cli.engine.ports.engine_ports import Ports as Ports
+from strands_cli.engine.ports.engine_ports import ToolCaller as ToolCaller
+from strands_cli.engine.ports.tracing_port import UNTRACED as UNTRACED
+from strands_cli.engine.ports.tracing_port import Traced as Traced
+from strands_cli.engine.ports.tracing_port import Tracing as Tracing
+from strands_cli.engine.ports.tracing_port import traced_step as traced_step

@@ -1,0 +1,72 @@
+"""What the engine needs from other packages and from the machine: protocols and their values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from strands_cli.engine.journal import Clock, Human, Journal
+from strands_cli.engine.ports.tracing_port import UNTRACED, Tracing
+from strands_cli.events import Usage
+
+if TYPE_CHECKING:
+    from strands_cli.engine.effects import StepScope
+    from strands_cli.planning.plan import PlannedAgent, PlannedTool
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRequest:
+    """One step of one agent: the agent, the rendered prompts, the tools, and the schema of the answer.
+
+    `history` are the messages of the agent's earlier steps, as `AgentAnswer.messages` had them.
+    """
+
+    agent: PlannedAgent
+    prompt: str
+    system_prompt: str
+    tools: tuple[PlannedTool, ...]
+    output_schema: Mapping[str, Any] | None = None
+    history: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AgentAnswer:
+    """The answer of an agent: its text without the trailing newline, and structured output if it has a schema.
+
+    `messages` are those that the step added to the conversation of an agent with `memory: run`, as JSON; with
+    `restated` they are the whole conversation, in which a summary has replaced older messages.
+    """
+
+    text: str
+    stop_reason: str
+    usage: Usage = field(default_factory=Usage)
+    output: Any = None
+    messages: tuple[Any, ...] = ()
+    restated: bool = False
+
+
+class AgentRunner(Protocol):
+    """Runs a new agent for one step; every model and tool call goes through the scope."""
+
+    async def run_agent(self, request: AgentRequest, scope: StepScope) -> AgentAnswer:
+        """Return the answer, or raise the reason why the agent stopped."""
+
+
+class ToolCaller(Protocol):
+    """Calls one tool without a model, through the same permission check as an agent's calls."""
+
+    async def call_tool(self, tool: PlannedTool, arguments: Mapping[str, Any], scope: StepScope) -> Mapping[str, Any]:
+        """Return the tool result `{"status", "content"}`; a failing tool is a result, not an exception."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Everything that a run needs from outside."""
+
+    journal: Journal
+    agents: AgentRunner
+    tools: ToolCaller
+    human: Human
+    clock: Clock
+    tracing: Tracing = UNTRACED

@@ -1,0 +1,100 @@
+"""The journal of a new run, and the recording that is written from one."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from strands_cli.config import load_settings
+from strands_cli.engine.journal import Journal, Row, SqliteJournal
+from strands_cli.engine.ports import SystemClock
+from strands_cli.engine.run_start.run_facts import new_run_id, recorded_calls, run_facts
+from strands_cli.errors import StrandsCliError
+from strands_cli.outputs import write_recording
+from strands_cli.planning.planned_tools import ObjectTool
+from strands_cli.planning.workflow_tools import with_parts
+
+if TYPE_CHECKING:
+    from strands_cli.planning import RunRequest
+    from strands_cli.planning.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """A new run that begins with what another one has done.
+
+    Attributes:
+        planned: The plan of the new run.
+        request: The request that it was planned with.
+        rows: The rows of the other run's journal that it takes over.
+        origin: The id of the other run, and the key from which on everything is done again.
+        changed: What has changed about the workflow's file since, in words.
+    """
+
+    planned: Plan
+    request: RunRequest
+    rows: Sequence[Row]
+    origin: Mapping[str, str]
+    changed: str | None
+
+
+def create_journal(
+    planned: Plan,
+    request: RunRequest,
+    python_tools: Mapping[str, str] | None,
+    rows: Sequence[Row] = (),
+    origin: Mapping[str, str] | None = None,
+) -> SqliteJournal:
+    """Create the journal of a new run and hold it.
+
+    Args:
+        planned: The plan of the run.
+        request: The request of the run.
+        python_tools: The tools that a program gives, each with its file; None where no program runs it. The journal
+            stores those that the plan may call.
+        rows: What another run has done, for this one to begin with.
+        origin: The other run, and the key from which on everything is done again.
+
+    Raises:
+        RunRecordError: it cannot be created.
+    """
+    clock = SystemClock()
+    run_id = new_run_id(clock)
+    facts = run_facts(planned, request, run_id, clock)
+    if python_tools is not None:
+        called = with_parts(planned.called(), of_others=False)
+        names = [tool.record.name for tool in called if isinstance(tool, ObjectTool)]
+        facts["given"] = {name: python_tools[name] for name in names}
+    if origin is not None:
+        facts["rerun_of"] = dict(origin)
+    journal = SqliteJournal.create(load_settings(runs_dir=request.runs_dir).runs_dir / run_id)
+    journal.put(**facts)
+    for row in rows:
+        journal.note(row)
+    return journal
+
+
+@contextlib.contextmanager
+def recorded(request: RunRequest, journal: Journal, warn: Callable[[str], None]) -> Iterator[None]:
+    """Write the recording that `--record` asks for when the run has ended, however it ended.
+
+    Raises:
+        StrandsCliError: the run completed, and the recording exists or cannot be written.
+    """
+
+    def write() -> None:
+        if request.record is not None:
+            write_recording(request.beside / request.record, recorded_calls(journal.rows("model")), force=request.force)
+
+    try:
+        yield
+    except BaseException:
+        # The reason why the run ended matters more than a recording of its part.
+        try:
+            write()
+        except StrandsCliError as error:
+            warn(error.message)
+        raise
+    write()

@@ -1,0 +1,203 @@
+"""What the journal stores about a run besides its effects: enough to resume it without the workflow file."""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+import time
+from collections.abc import Container, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.engine.journal import Clock, Journal, Row, in_order_of_request
+from strands_cli.errors import NotEquipped, RunRecordError, UsageError, suggest
+from strands_cli.planning import RunRequest, converted
+from strands_cli.planning.workflow_tools import all_workflows_in
+from strands_cli.workflow.yaml import FileSnapshot
+
+if TYPE_CHECKING:
+    from strands_cli.catalog import ToolRecord
+    from strands_cli.planning.plan import Plan, PlannedAgent
+
+
+def new_run_id(clock: Clock) -> str:
+    """Return an id that sorts by time: `20261121-033012-a1b2c3` (UTC)."""
+    return time.strftime("%Y%m%d-%H%M%S", time.gmtime(clock.now())) + "-" + secrets.token_hex(3)
+
+
+def run_facts(plan: Plan, request: RunRequest, run_id: str, clock: Clock) -> dict[str, Any]:
+    """Return the facts that a new run's journal begins with."""
+    return {
+        "id": run_id,
+        "workflow": plan.spec.name,
+        "pattern": plan.spec.pattern.type,
+        "file": plan.file,
+        "base_dir": str(plan.base_dir),
+        "text": plan.text,
+        "files": dict(plan.files),
+        "directory": str(Path.cwd()),
+        "inputs": dict(plan.inputs),
+        "options": request.to_stored(),
+        "models": models_of(plan),
+        "tools": tool_names_of(plan),
+        "plan_digest": plan.digest,
+        "started_at": clock.now(),
+        "status": "running",
+    }
+
+
+def stored_request(journal: Journal, changes: Mapping[str, Any]) -> RunRequest:
+    """Return the request of a stored run, with the changes over it; inputs in `changes` replace single ones."""
+    stored = RunRequest.from_stored(journal.get("options") or {}, journal.get("inputs") or {})
+    changes = {**changes, "values": {**stored.values, **changes.get("values", {})}}
+    return dataclasses.replace(stored, **converted(changes))
+
+
+def snapshot_of(journal: Journal) -> FileSnapshot:
+    """Return the run's folder and the texts of its files as they were when it began."""
+    return FileSnapshot(Path(journal.get("base_dir")), journal.get("files") or {})
+
+
+def current_source(journal: Journal) -> tuple[str, str | None, FileSnapshot | None, str | None]:
+    """Return the source of a new run of the same workflow.
+
+    Returns:
+        The file; its text and snapshot where it is not on disk; and how it differs from the stored one.
+    """
+    file, text = journal.get("file"), journal.get("text")
+    if file.startswith("<"):
+        return file, text, snapshot_of(journal), None
+    try:
+        now = Path(file).read_text(encoding="utf-8").removeprefix("\ufeff")
+    except (OSError, ValueError):
+        return file, text, snapshot_of(journal), "cannot be read; the new run uses the text that the old one stored"
+    return file, None, None, None if now == text else "has changed; the new run uses it as it is now"
+
+
+def require_same(plan: Plan, journal: Journal) -> None:
+    """Check that a plan is the one that the run began with.
+
+    Raises:
+        RunRecordError: It is not; the message says what has changed.
+    """
+    if plan.digest == journal.get("plan_digest"):
+        return
+    changes = []
+    for what, now in (("model", models_of(plan)), ("tools", tool_names_of(plan))):
+        before = journal.get(f"{what.rstrip('s')}s") or {}
+        changes += [
+            f"the {what} of '{name}' was {_shown(before.get(name))} and is {_shown(now.get(name))}"
+            for name in {**before, **now}
+            if before.get(name) != now.get(name)
+        ]
+    what_changed = "; ".join(changes) or "its inputs or its workflow have changed"
+    raise RunRecordError(
+        f"the run cannot be resumed, since it would not be the same run: {what_changed}",
+        fix=f"restore what it began with, or start a new run: strands rerun {journal.get('id')} --from KEY",
+    )
+
+
+def require_python_tools(journal: Journal, tools: Sequence[ToolRecord], installed: Container[str] = ()) -> None:
+    """Check that the Python objects that are tools of a run are there.
+
+    Raises:
+        NotEquipped: some are missing; the message names them and the file that each came from.
+    """
+    here = {record.name for record in tools}
+    stored: dict[str, str] = journal.get("given") or {}
+    missing = {name: place for name, place in stored.items() if name not in here and name not in installed}
+    if missing:
+        listed = ", ".join(f"{name} (of {place})" for name, place in missing.items())
+        run_id, names = journal.get("id"), ", ".join(stored)
+        raise NotEquipped(
+            f"a Python program gave the run {run_id} tools that are missing here: {listed}",
+            fix=f"continue in that program: Workflow.resume({run_id!r}, tools=[{names}]), or "
+            f"Workflow.rerun({run_id!r}, KEY, tools=[{names}])",
+        )
+
+
+def _shown(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def raised_budgets(plan: Plan, journal: Journal, limits: Mapping[str, str]) -> Plan:
+    """Return a plan with the limits that were raised, now and at earlier resumes, and store them.
+
+    Args:
+        plan: The plan as the workflow has it.
+        journal: The run's journal.
+        limits: Limits to raise now, as text: by name of `runtime.budgets`, or `agents.NAME.LIMIT` where LIMIT is one
+            of the agent's `limits` or `budgets`.
+
+    Raises:
+        UsageError: There is no such limit, the value is not a number, or it is not larger.
+    """
+    raised: dict[str, float] = journal.get("budgets") or {}
+    for name, value in raised.items():
+        plan = _with_limit(plan, name, value)
+    for name, text in limits.items():
+        raised[name] = _raised_limit(name, text, plan)
+        plan = _with_limit(plan, name, raised[name])
+    if limits:
+        journal.put(budgets=raised)
+    return plan
+
+
+def _limits_of(plan: Plan) -> dict[str, float | None]:
+    """Return every limit that can be raised, by the name that raises it."""
+    limits = {name: value for name, value in plan.spec.runtime.budgets if name.startswith("max_")}
+    for agent in plan.agents.values():
+        for part in (agent.limits, agent.budgets):
+            limits |= {f"agents.{agent.id}.{name}": value for name, value in part or ()}
+    return limits
+
+
+def _with_limit(plan: Plan, name: str, value: float) -> Plan:
+    agent_id, _, limit = name.removeprefix("agents.").rpartition(".")
+    if not agent_id:
+        budgets = plan.spec.runtime.budgets.model_copy(update={name: value})
+        runtime = plan.spec.runtime.model_copy(update={"budgets": budgets})
+        return dataclasses.replace(plan, spec=plan.spec.model_copy(update={"runtime": runtime}))
+    agent = plan.agents[agent_id]
+    part = "budgets" if limit.startswith("max_") else "limits"
+    changed = dataclasses.replace(agent, **{part: getattr(agent, part).model_copy(update={limit: value})})
+    return dataclasses.replace(plan, agents={**plan.agents, agent_id: changed})
+
+
+def _raised_limit(name: str, text: str, plan: Plan) -> float:
+    limits = _limits_of(plan)
+    if name not in limits:
+        fix = suggest(name, limits, f"there are: {', '.join(limits)}", form="{}")
+        raise UsageError(f"there is no budget '{name}'", fix=fix)
+    try:
+        value = float(text) if name.endswith(("cost_usd", "duration_s")) else int(text)
+    except ValueError:
+        raise UsageError(f"--budget {name}={text}: that is not a number", fix=f"write --budget {name}=1000") from None
+    limit = limits[name]
+    if not 0 < value < float("inf") or (limit is not None and value <= limit):
+        raise UsageError(f"--budget {name}={text} does not raise the limit of {limit or 0:g}", fix="give a larger one")
+    return value
+
+
+def models_of(plan: Plan) -> dict[str, str]:
+    """Return each agent's provider and model in words."""
+    named = {agent.id: agent for agent in plan.agents.values()} | _agents_of_parts(plan)
+    return {name: f"{agent.model.provider}/{agent.model.model_id or ''}" for name, agent in named.items()}
+
+
+def tool_names_of(plan: Plan) -> dict[str, list[str]]:
+    """Return each agent's tools with their distributions in words."""
+    named = {agent.id: agent for agent in plan.agents.values()} | _agents_of_parts(plan)
+    return {name: [f"{tool.name} of {tool.describe()}" for tool in agent.tools] for name, agent in named.items()}
+
+
+def _agents_of_parts(plan: Plan) -> dict[str, PlannedAgent]:
+    """Return the agents of the workflows that are tools of a plan, each with its file."""
+    parts = all_workflows_in(plan)
+    return {f"{agent.id} of {part.file}": agent for part in parts for agent in part.agents.values()}
+
+
+def recorded_calls(rows: Iterable[Row]) -> list[tuple[str, Mapping[str, Any], str]]:
+    """Return the key, the output and the end of the request of each finished model call, for a recording."""
+    done = [row for row in in_order_of_request(rows) if row.status == "done"]
+    return [(row.key, row.output, row.detail["request"]) for row in done]

@@ -1,0 +1,179 @@
+"""The journals of all runs in one directory: find one, list them, cancel, delete."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import shutil
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from strands_cli.engine.journal import Clock, Journal, SqliteJournal, hold_run
+from strands_cli.errors import RunRecordError, UsageError, suggest
+from strands_cli.events import RunStatus
+
+STOP_S = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """One run as its journal describes it; times are seconds since the epoch."""
+
+    id: str
+    directory: Path
+    workflow: str
+    pattern: str
+    file: str
+    status: RunStatus
+    started_at: float
+    ended_at: float | None = None
+    reason: str | None = None
+
+
+def find_run(runs_dir: Path, run_id: str) -> Path:
+    """Return the directory of a run.
+
+    Raises:
+        RunRecordError: There is none with this id.
+    """
+    known = _run_ids(runs_dir)
+    # Only names that exist are accepted, so that an id cannot lead out of the directory.
+    if run_id in known:
+        return runs_dir / run_id
+    fix = suggest(run_id, known, "see `strands runs list`", form="{}")
+    raise RunRecordError(f"there is no run {run_id!r} in {runs_dir}", fix=fix)
+
+
+def list_runs(runs_dir: Path) -> tuple[list[StoredRun], list[str]]:
+    """Return all runs, the newest first, and the problems of journals that cannot be read."""
+    runs, problems = [], []
+    for name in sorted(_run_ids(runs_dir)):
+        try:
+            runs.append(read_run(runs_dir / name))
+        except RunRecordError as error:
+            problems.append(error.message)
+    # Ids have a resolution of one second only.
+    return sorted(runs, key=lambda run: (run.started_at, run.id), reverse=True), problems
+
+
+def _run_ids(runs_dir: Path) -> list[str]:
+    try:
+        return [entry.name for entry in os.scandir(runs_dir) if entry.is_dir() and not entry.name.startswith(".")]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        reason = error.strerror or error
+        raise RunRecordError(f"the runs in {runs_dir} cannot be read: {reason}", fix="check the directory") from error
+
+
+def read_run(directory: Path) -> StoredRun:
+    """Read a run's journal without its lock.
+
+    Raises:
+        RunRecordError: The journal cannot be read.
+    """
+    journal = SqliteJournal.open(directory, hold=False)
+    with contextlib.closing(journal):
+        return run_in(directory, journal)
+
+
+def run_in(directory: Path, journal: Journal) -> StoredRun:
+    """Return the run of an open journal; a run with status `running` and no process was interrupted."""
+    status: RunStatus | None = journal.get("status")
+    started_at = journal.get("started_at")
+    if status is None or started_at is None:
+        raise RunRecordError(
+            f"the journal in {directory} has neither the status of the run nor its start",
+            fix="the process died before it could write them; delete the run",
+        )
+    if status == "running" and not is_held(directory):
+        status = "interrupted"
+    return StoredRun(
+        id=directory.name,
+        directory=directory,
+        workflow=journal.get("workflow") or "",
+        pattern=journal.get("pattern") or "",
+        file=journal.get("file") or "",
+        status=status,
+        started_at=float(started_at),
+        ended_at=journal.get("ended_at"),
+        reason=journal.get("reason"),
+    )
+
+
+def is_held(directory: Path) -> bool:
+    """Return whether a process is working on the run now."""
+    try:
+        hold_run(directory).release()
+    except RunRecordError:
+        return True
+    except OSError:  # no process can hold a run in a directory that cannot be written
+        return False
+    return False
+
+
+def session_facts() -> dict[str, Any]:
+    """Return the facts by which `cancel_run` finds this process."""
+    return {"pid": os.getpid(), "host": platform.node()}
+
+
+def cancel_run(directory: Path, clock: Clock) -> None:
+    """Stop the process of a run, if there is one, and record that the run is cancelled.
+
+    Raises:
+        UsageError: The run has ended.
+        RunRecordError: Its process is on another machine, or does not end.
+    """
+    stored = read_run(directory)
+    if stored.status in ("completed", "cancelled"):
+        raise UsageError(f"the run {stored.id} is {stored.status}", fix="there is nothing to cancel")
+    if stored.status == "running":
+        _stop_process(directory)
+    journal = SqliteJournal.open(directory)
+    with contextlib.closing(journal):
+        journal.put(status="cancelled", reason="a person cancelled it", ended_at=clock.now())
+
+
+def _stop_process(directory: Path) -> None:
+    """Ask the process of a run to end, and wait until it has released the lock."""
+    import filelock
+
+    journal = SqliteJournal.open(directory, hold=False)
+    with contextlib.closing(journal):
+        pid, host = journal.get("pid"), journal.get("host")
+    if pid is None or host != platform.node():
+        raise RunRecordError(f"the run {directory.name} is held by a process on {host}", fix="stop it there")
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
+    try:
+        with filelock.FileLock(directory / "lock").acquire(timeout=STOP_S):
+            pass
+    except filelock.Timeout:
+        raise RunRecordError(f"process {pid} does not release the run", fix=f"end process {pid}") from None
+
+
+def delete_run(directory: Path) -> None:
+    """Remove a run with its journal, also where this cannot be read.
+
+    Raises:
+        RunRecordError: A process is working on it, or the disk refuses.
+    """
+    lock = hold_run(directory)
+    try:
+        try:
+            for entry in list(directory.iterdir()):
+                # The lock stays until the end, so that no process begins to work on the rest.
+                if entry.is_dir() and not entry.is_symlink():
+                    shutil.rmtree(entry)
+                elif entry.name != "lock":
+                    entry.unlink()
+        finally:
+            lock.release()
+        shutil.rmtree(directory)
+    except OSError as error:
+        raise RunRecordError(
+            f"{directory} cannot be removed: {error.strerror or error}", fix="remove it by hand"
+        ) from error

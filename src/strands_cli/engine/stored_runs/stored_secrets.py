@@ -1,0 +1,47 @@
+"""The secrets of a stored run, as far as they can be read without running a program."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import Any
+
+from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.run_start import snapshot_of
+from strands_cli.errors import StrandsCliError
+from strands_cli.planning.data_flow import values_at_hand
+from strands_cli.secrets import HIDE_NOTHING, Redactor, hide_in_output
+from strands_cli.workflow import load_spec
+from strands_cli.workflow.yaml import FileSnapshot, read_document
+
+
+def hide_secrets_of(journal: SqliteJournal) -> None:
+    """Hide a run's secrets in its journal and in this process's output: an answer is written before the run goes on."""
+    journal.redactor = stored_redactor(journal)
+    hide_in_output(journal.redactor)
+
+
+def stored_redactor(journal: SqliteJournal) -> Redactor:
+    """Return the redactor of a stored run's secrets that are in variables and files; runs no program.
+
+    It hides personal data if the workflow, or a workflow that is a tool of it, asks for that.
+    """
+    snapshot = snapshot_of(journal)
+    files = [(journal.get("file"), journal.get("text"), snapshot.folder or Path.cwd())]
+    files += [(file, text, Path(file).parent) for file, text in snapshot.texts.items()]
+    return HIDE_NOTHING.union(*(_redactor_of(*one, snapshot) for one in files))
+
+
+def _redactor_of(file: str, text: Any, folder: Path, snapshot: FileSnapshot) -> Redactor:
+    """Return what hides the secrets that one file of a run names; a file that is not a workflow names none."""
+    if not isinstance(text, str) or ("secrets" not in text and "pii_redaction" not in text):
+        return HIDE_NOTHING
+    try:
+        spec = load_spec(read_document(file, text), dataclasses.replace(snapshot, folder=folder)).spec
+    except StrandsCliError:
+        return HIDE_NOTHING
+    if spec is None:
+        return HIDE_NOTHING
+    personal = spec.security.guardrails.pii_redaction
+    return Redactor(values_at_hand(spec, folder, os.environ), personal=personal)

@@ -1,0 +1,184 @@
+"""Read a lock file into values, or raise with the reason; while a lock cannot be read, nothing runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from strands_cli.catalog.files import read_start
+from strands_cli.errors import Code, Denied, Finding, Where
+from strands_cli.lock.format.lock_model import (
+    FILE_NAME,
+    VERSION,
+    Lock,
+    LockedDistribution,
+    LockedModule,
+    LockedServer,
+    LockedTool,
+)
+
+LOCK_BROKEN = Code(
+    "lock-broken",
+    "A strands.lock cannot be read, or was changed by hand; nothing runs.",
+    "Restore it from version control, or write a new one with: strands lock",
+    21,
+)
+
+MAX_BYTES = 10 * 1024 * 1024
+_DIGEST_LENGTH = len("sha256:") + 64
+RESTORE = "restore it from version control, or read what is installed and write a new lock: strands lock"
+
+
+class _Fault(Exception):
+    """Why a lock cannot be trusted; `read_lock` adds the file."""
+
+
+def lock_file(folder: Path) -> Path:
+    """Return the path of the lock for the workflows of a folder."""
+    return folder / FILE_NAME
+
+
+def read_lock(file: Path) -> Lock | None:
+    """Read a lock; None if the file does not exist.
+
+    Raises:
+        Denied: The file cannot be read, or is not what `strands lock` wrote (finding `lock-broken`).
+    """
+    try:
+        raw = read_start(str(file), MAX_BYTES + 1)
+    except FileNotFoundError:
+        if file.is_symlink():  # a broken link shows that a lock was meant to be here
+            raise _broken(file, "it is a link to a file that is not there") from None
+        return None
+    except OSError as error:
+        raise _broken(file, f"it cannot be read: {error.strerror}") from error
+    try:
+        return parse_lock(raw)
+    except _Fault as fault:
+        raise _broken(file, str(fault), _line_of_marker(raw)) from None
+
+
+def parse_lock(raw: bytes) -> Lock:
+    """Read the bytes of a lock."""
+    import tomllib  # 4 ms that only a folder with a lock pays
+
+    if len(raw) > MAX_BYTES:
+        raise _Fault("it is larger than 10 MB")
+    if _line_of_marker(raw):
+        raise _Fault("it has the markers of a merge conflict")
+    try:
+        document = tomllib.loads(raw.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise _Fault(f"it is not TOML: {error}") from None
+    if document.get("version") != VERSION or isinstance(document["version"], bool):
+        written = document.get("version", "none")
+        raise _Fault(f"its version is {written!r}, this strands-cli reads version {VERSION}")
+    _require_keys(document, {"version"}, {"distribution", "module", "server"}, "the file")
+    return Lock(
+        _each(document, "distribution", _distribution, "name"),
+        _each(document, "module", _module, "reference"),
+        _each(document, "server", _server, "name"),
+    )
+
+
+def _each(document: Mapping[str, Any], key: str, read: Callable[[Mapping[str, Any]], Any], name: str) -> dict[str, Any]:
+    parts = document.get(key, [])
+    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+        raise _Fault(f"`{key}` is not written as [[{key}]]")
+    found: dict[str, Any] = {}
+    for part in parts:
+        one = read(part)
+        if getattr(one, name) in found:
+            raise _Fault(f"[[{key}]] has {getattr(one, name)!r} twice")
+        found[getattr(one, name)] = one
+    return found
+
+
+def _distribution(part: Mapping[str, Any]) -> LockedDistribution:
+    place = f"[[distribution]] {part.get('name', '?')!r}"
+    _require_keys(part, {"name", "files"}, {"version", "editable", "requires", "tool"}, place)
+    return LockedDistribution(
+        _text(part, "name", place),
+        _text(part, "version", place) if "version" in part else None,
+        _files(part["files"], place),
+        _each(part, "tool", _tool, "name"),
+        _flag(part, "editable", place),
+        _pins(part.get("requires", {}), place),
+    )
+
+
+def _tool(part: Mapping[str, Any]) -> LockedTool:
+    place = f"the tool {part.get('name', '?')!r}"
+    _require_keys(part, {"name", "definition", "fields"}, {"known_after_load"}, place)
+    try:
+        fields = json.loads(_text(part, "fields", place))
+    except (ValueError, RecursionError) as error:
+        raise _Fault(f"the fields of {place} are not JSON: {error}") from None
+    if not isinstance(fields, dict):
+        raise _Fault(f"the fields of {place} are not a JSON object")
+    tool = LockedTool.of(_text(part, "name", place), fields, after_load=_flag(part, "known_after_load", place))
+    if tool.definition != part["definition"]:
+        raise _Fault(f"somebody has changed it by hand: the fields of {place} do not have the digest beside them")
+    return tool
+
+
+def _module(part: Mapping[str, Any]) -> LockedModule:
+    place = f"[[module]] {part.get('reference', '?')!r}"
+    _require_keys(part, {"reference", "files"}, set(), place)
+    return LockedModule(_text(part, "reference", place), _files(part["files"], place))
+
+
+def _server(part: Mapping[str, Any]) -> LockedServer:
+    place = f"[[server]] {part.get('name', '?')!r}"
+    _require_keys(part, {"name", "reached_by"}, {"tool"}, place)
+    tools = _each(part, "tool", _tool, "name")
+    return LockedServer(_text(part, "name", place), _text(part, "reached_by", place), tools)
+
+
+def _files(value: Any, place: str) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise _Fault(f"the files of {place} are not a table")
+    for path, digest in value.items():
+        if not isinstance(digest, str) or not digest.startswith("sha256:") or len(digest) != _DIGEST_LENGTH:
+            raise _Fault(f"the file {path!r} of {place} has no SHA-256 digest")
+    return value
+
+
+def _pins(value: Any, place: str) -> dict[str, str]:
+    if not isinstance(value, dict) or not all(isinstance(pin, str) and pin for pin in value.values()):
+        raise _Fault(f"`requires` of {place} is not a table of versions")
+    return value
+
+
+def _require_keys(part: Mapping[str, Any], needed: Iterable[str], optional: Iterable[str], place: str) -> None:
+    needed = set(needed)
+    if missing := sorted(needed - part.keys()):
+        raise _Fault(f"{place} has no `{missing[0]}`")
+    if unknown := sorted(part.keys() - needed - set(optional)):
+        raise _Fault(f"{place} has the unknown key `{unknown[0]}`; a later version of strands-cli may have made it")
+
+
+def _text(part: Mapping[str, Any], key: str, place: str) -> str:
+    if not isinstance(part[key], str) or not part[key]:
+        raise _Fault(f"`{key}` of {place} is not a text")
+    return str(part[key])
+
+
+def _flag(part: Mapping[str, Any], key: str, place: str) -> bool:
+    if not isinstance(part.get(key, False), bool):
+        raise _Fault(f"`{key}` of {place} is neither true nor false")
+    return bool(part.get(key))
+
+
+def _line_of_marker(raw: bytes) -> int | None:
+    for number, line in enumerate(raw.split(b"\n"), start=1):
+        if line.startswith((b"<<<<<<<", b">>>>>>>")):
+            return number
+    return None
+
+
+def _broken(file: Path, reason: str, line: int | None = None) -> Denied:
+    message = f"{FILE_NAME} cannot be trusted: {reason}"
+    return Denied(message, findings=[Finding(LOCK_BROKEN, message, Where(str(file), line), RESTORE)])

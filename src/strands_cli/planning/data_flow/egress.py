@@ -1,0 +1,122 @@
+"""What leaves the machine when a plan is run, and what may write files on it, as far as it is known beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool
+from strands_cli.planning.planned_tools import HOSTS, McpTool, listed, reached_by
+from strands_cli.planning.workflow_tools import agents_in, with_parts
+from strands_cli.providers import ModelSettings
+
+Kind = Literal["model", "tool", "server", "secret", "trace"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """One way out: what goes, and where to.
+
+    `who` is the agent, tool, server or secret. `hosts` are where it goes, `*` for any; None where that is unknown.
+    `is_near` tells that all of it stays on this machine or in a private network.
+    """
+
+    kind: Kind
+    who: str
+    what: str
+    hosts: tuple[str, ...] | None
+    is_near: bool = False
+
+
+def find_outgoing(plan: Plan, environ: Mapping[str, str]) -> tuple[Outgoing, ...]:
+    """Return every way by which something leaves the machine, those of parts included, each once."""
+    found = [*_models(plan, environ), *_tools(plan), *_secrets(plan), *_traces(plan, environ)]
+    return tuple(dict.fromkeys(found))
+
+
+def find_writers(plan: Plan) -> tuple[tuple[str, bool], ...]:
+    """Return the tools that may write files, each with whether it says so; False is a tool that says nothing."""
+    found: dict[str, bool] = {}
+    for tool in _usable(plan):
+        folders = listed(tool.capabilities.get("filesystem"))
+        if folders is None and not (isinstance(tool, McpTool) and tool.server.url is not None):
+            found.setdefault(tool.name, False)
+        elif any(not isinstance(entry, Mapping) or entry.get("mode") != "read" for entry in folders or ()):
+            found[tool.name] = True
+    return tuple(found.items())
+
+
+def _models(plan: Plan, environ: Mapping[str, str]) -> Iterator[Outgoing]:
+    agents: list[PlannedAgent] = [*plan.agents.values(), *agents_in(plan.called())]
+    for agent in agents:
+        for settings in filter(None, (agent.model, agent.summarizer)):
+            yield from _model(agent.id, settings, environ)
+
+
+def _model(who: str, settings: ModelSettings, environ: Mapping[str, str]) -> Iterator[Outgoing]:
+    from strands_cli.provider_table import PROVIDERS
+    from strands_cli.providers import host_of, is_local
+
+    provider = PROVIDERS.get(settings.provider)
+    if provider is None:  # a plugin's
+        yield Outgoing("model", who, settings.provider, None)
+    elif provider.model_class is not None:
+        host = host_of(provider, settings, environ) or provider.default_host
+        hosts = (_shown(host),) if host else ()
+        yield Outgoing("model", who, settings.provider, hosts, is_near=bool(host) and is_local(host or ""))
+
+
+def _tools(plan: Plan) -> Iterator[Outgoing]:
+    from strands_cli.providers import is_local
+
+    for tool in _usable(plan):
+        kind: Kind = "tool"
+        who = tool.name
+        if isinstance(tool, McpTool):
+            kind, who = "server", tool.server.id
+            if tool.server.url is None:
+                yield Outgoing(kind, who, reached_by(tool.server), None)
+                continue
+        hosts = _hosts(tool)
+        if hosts is None or hosts:
+            near = hosts is not None and all(is_local(host) for host in hosts)
+            yield Outgoing(kind, who, "", hosts, near)
+
+
+def _secrets(plan: Plan) -> Iterator[Outgoing]:
+    for secret in plan.spec.env.secrets:
+        if secret.source in ("secrets_manager", "ssm"):
+            yield Outgoing("secret", secret.name or secret.key, secret.source, ())
+
+
+def _traces(plan: Plan, environ: Mapping[str, str]) -> Iterator[Outgoing]:
+    from strands_cli.planning.data_flow.telemetry_destination import destination_of
+    from strands_cli.providers import is_local
+
+    destination = destination_of(plan.spec.telemetry.otel, environ)
+    if destination is not None and destination.kind == "otlp":
+        yield Outgoing("trace", "", "", (_shown(destination.url),), is_near=is_local(destination.url))
+
+
+def _usable(plan: Plan) -> Iterator[PlannedTool]:
+    """Yield every tool, parts included, that is not made of others and is not denied."""
+    for tool in with_parts(plan.called()):
+        if tool.decision.effect != "deny" and not tool.is_composed:
+            yield tool
+
+
+def _hosts(tool: PlannedTool) -> tuple[str, ...] | None:
+    named = tool.config.get(HOSTS)
+    hosts = named if isinstance(named, (list, tuple)) and named else listed(tool.capabilities.get("network"))
+    return None if hosts is None else tuple(str(host) for host in hosts)
+
+
+def _shown(url: str) -> str:
+    """Return host and port of an address, without what may be a password or a key."""
+    from urllib.parse import urlsplit
+
+    try:
+        return urlsplit(url if "://" in url else f"//{url}").netloc.rpartition("@")[2] or url
+    except ValueError:
+        return "an address that cannot be read"

@@ -1,0 +1,101 @@
+"""Where the traces of a run go: by its workflow, and where that says nothing by the variables of OpenTelemetry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit
+
+from strands_cli.errors import Code, Finding
+from strands_cli.workflow import BAD_VALUE, WorkflowSpec
+from strands_cli.workflow.sections import Otel
+from strands_cli.workflow.yaml import Document
+
+NO_EXPORTER = Code(
+    "no-exporter",
+    "`telemetry.otel` sends traces by OTLP, and the OTLP exporter is not installed.",
+    "pip install 'strands-cli[otel]', or run without traces: OTEL_SDK_DISABLED=true",
+    18,
+)
+
+INSTALL = "pip install 'strands-cli[otel]'"
+_PATH = "/v1/traces"
+_AT_HOME = "http://localhost:4318"
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where spans go: to the console, or to a URL; `with_headers` also with the headers that the environment names."""
+
+    kind: Literal["console", "otlp"]
+    url: str = ""
+    with_headers: bool = True
+
+
+def destination_of(otel: Otel | None, environ: Mapping[str, str]) -> Destination | None:
+    """Return where the spans of a run go, None where nothing is traced.
+
+    The variables are those of https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/. What
+    the workflow says has precedence over them, except over `OTEL_SDK_DISABLED`. The headers of the environment are
+    often a key: they go where the environment says, not to the endpoint that a file names.
+    """
+    if otel is None or environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return None
+    usual = environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or _with_path(
+        environ.get("OTEL_EXPORTER_OTLP_ENDPOINT") or _AT_HOME
+    )
+    if otel.endpoint == "console":
+        return Destination("console")
+    if otel.endpoint is not None:
+        url = _with_path(otel.endpoint)
+        return Destination("otlp", url, _origin(url) == _origin(usual))
+    exporter = environ.get("OTEL_TRACES_EXPORTER", "otlp").strip().lower()
+    if exporter == "none":
+        return None
+    return Destination("console") if exporter == "console" else Destination("otlp", usual)
+
+
+def check_telemetry(spec: WorkflowSpec, document: Document, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield what keeps the traces that a workflow asks for from being sent."""
+    otel = spec.telemetry.otel
+    if otel is not None and otel.endpoint is not None and not _is_destination(otel.endpoint):
+        message = f"telemetry.otel.endpoint is neither `console` nor a URL of HTTP: {otel.endpoint!r}"
+        fix = "write it like http://localhost:4318"
+        yield Finding(BAD_VALUE, message, document.where("/telemetry/otel/endpoint"), fix)
+        return
+    destination = destination_of(otel, environ)
+    if destination is not None and destination.kind == "otlp" and not _has_exporter():
+        message = "telemetry.otel sends traces by OTLP, and what does that is not installed"
+        fix = f"{INSTALL}; or run without traces: OTEL_SDK_DISABLED=true"
+        yield Finding(NO_EXPORTER, message, document.where("/telemetry/otel"), fix)
+
+
+def _has_exporter() -> bool:
+    """Return whether the exporter is installed, without importing it."""
+    from importlib.util import find_spec
+
+    try:
+        return find_spec("opentelemetry.exporter.otlp.proto.http") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _is_destination(endpoint: str) -> bool:
+    if endpoint == "console":
+        return True
+    try:
+        parts = urlsplit(endpoint)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
+
+
+def _with_path(url: str) -> str:
+    """Return the URL for traces; what is named is usually that of all signals."""
+    return url if url.rstrip("/").endswith(_PATH) else url.rstrip("/") + _PATH
+
+
+def _origin(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return parts.scheme.lower(), parts.netloc.lower()

@@ -1,0 +1,69 @@
+"""A reusable agent as a workflow of one step, so that whatever holds for workflows holds for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from strands_cli.errors import Finding
+from strands_cli.workflow import NOTE_PREFIX, Loaded, load_spec
+from strands_cli.workflow.builder import chain, step, workflow_text
+from strands_cli.workflow.parts import Atomic
+from strands_cli.workflow.yaml import NO_SNAPSHOT, FileSnapshot, read_document, stored_name
+
+INPUT = "input"
+
+
+@dataclass(frozen=True, slots=True)
+class AsWorkflow:
+    """An agent as a workflow: its source, its text if the source is not a file, and the snapshot of its files."""
+
+    source: str
+    text: str | None = None
+    kept: FileSnapshot = NO_SNAPSHOT
+
+    def load(self) -> Loaded:
+        """Read it as any workflow."""
+        return load_spec(read_document(self.source, self.text), self.kept)
+
+
+def as_workflow(atomic: Atomic, provider: str = "replay", recording: str | None = None) -> AsWorkflow:
+    """Return an agent as a workflow of one step that is given `input`; one that is a workflow already stays as it is.
+
+    Args:
+        atomic: The agent.
+        provider: Who serves its model, where the agent itself does not say.
+        recording: The recording that it plays, or None.
+    """
+    if atomic.is_workflow:
+        return AsWorkflow(atomic.document.file)
+    # A key that begins so is a note of the author, not an agent.
+    agent = atomic.name if not atomic.name.startswith(NOTE_PREFIX) else "agent"
+    runtime = {"provider": provider, **({"recording": recording} if recording else {})}
+    document = {
+        "version": 1,
+        "name": atomic.name,
+        "runtime": runtime,
+        "inputs": {"required": {INPUT: "string"}},
+        "agents": {agent: {"$ref": Path(atomic.document.file).name}},
+        "pattern": chain(step(agent, "{{ input }}")),
+    }
+    file = Path(atomic.document.file)
+    texts = {stored_name(file.absolute()): atomic.document.text}
+    return AsWorkflow(f"<atomic {atomic.name}>", workflow_text(document), FileSnapshot(file.parent.absolute(), texts))
+
+
+def at_home(finding: Finding, atomic: Atomic) -> Finding:
+    """Return a finding with its place in the agent's file, as the caller named it: the workflow around it is ours."""
+    where, document = finding.where, atomic.document
+    if where is None:
+        return finding
+    if where.file.startswith("<atomic "):
+        section, _, rest = where.pointer.lstrip("/").partition("/")
+        pointer = rest if section == "runtime" else rest.partition("/")[2] if section == "agents" else ""
+        return replace(finding, where=document.where(f"/{pointer}" if pointer else ""))
+    return replace(finding, where=replace(where, file=document.file)) if _is_of(where.file, document.file) else finding
+
+
+def _is_of(file: str, other: str) -> bool:
+    return stored_name(file) == stored_name(other)

@@ -1,0 +1,153 @@
+"""The workflows of a folder, each planned as far as its tools go: what `strands lock` covers."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from strands_cli.catalog import BAD_TOOL_REF, TOOL_BROKEN, TOOL_CONFLICT, TOOL_UNMET, TOOL_VERSION, UNKNOWN_TOOL
+from strands_cli.errors import Finding, InvalidInput, NotEquipped, StrandsCliError, UsageError, has_errors
+from strands_cli.planning.folders.agent_workflow import as_workflow
+from strands_cli.planning.machine import Installation, without_policy
+from strands_cli.planning.plan import Plan
+from strands_cli.planning.plan_builder import build_plan, folder_of
+from strands_cli.planning.run_request import RunRequest
+from strands_cli.toolref import ToolRef, ToolRefError
+from strands_cli.workflow import WorkflowSpec, load_spec
+from strands_cli.workflow.parts import is_agent_file, read_atomic
+from strands_cli.workflow.steps import AgentStep, CallStep
+from strands_cli.workflow.yaml import Document, read_document
+
+SUFFIXES = (".yaml", ".yml", ".json")
+# What keeps a tool that a workflow names from being known. Other findings of a plan are about running it.
+_OF_TOOLS = (BAD_TOOL_REF, UNKNOWN_TOOL, TOOL_CONFLICT, TOOL_VERSION, TOOL_BROKEN, TOOL_UNMET)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The plans of a folder's workflows, and the files that could not be read, one line each."""
+
+    plans: tuple[Plan, ...]
+    unread: tuple[str, ...]
+
+
+def plan_folder(folder: Path, machine: Installation, named: Path | None = None) -> Planned:
+    """Plan every workflow that lies in a folder.
+
+    Args:
+        folder: Its `*.yaml`, `*.yml` and `*.json` are looked at, those of its folders are not.
+        machine: This machine; its policy files are left out.
+        named: A file that has to be a workflow, whatever its suffix.
+
+    Raises:
+        UsageError: there is no workflow, or the folder cannot be read.
+        InvalidInput: one is not valid, or names a tool that is not known; then its tools cannot be locked.
+        NotEquipped: a tool that is named cannot work on this machine.
+    """
+    documents, unread = _documents(folder, named)
+    findings: list[Finding] = []
+    plans: list[Plan] = []
+    for document in documents:
+        if not is_workflow(document):
+            agent, wrong = _plan_agent(document, machine)
+            # Those of a workflow around it may be what it lacks; then that workflow is what is locked.
+            findings += wrong if named is not None and Path(document.file) == named else []
+            plans += [agent] if agent is not None else []
+            continue
+        loaded = load_spec(document)
+        if loaded.spec is None or has_errors(loaded.findings):
+            findings += [found for found in loaded.findings if found.severity == "error"]
+            continue
+        # Nothing is imported here, and what may run is for policy to say when it does.
+        plan = build_plan(loaded.spec, document, _granting(machine, loaded.spec, document), RunRequest())
+        findings += [found for found in plan.findings if found.severity == "error" and found.code in _OF_TOOLS]
+        plans.append(plan)
+    _require_known(findings)
+    if not plans:
+        raise UsageError(f"there is no workflow in {folder}", fix="name one: strands lock FILE")
+    return Planned(tuple(plans), tuple(unread))
+
+
+def _documents(folder: Path, named: Path | None) -> tuple[list[Document], list[str]]:
+    try:
+        files = {path for path in folder.iterdir() if path.suffix in SUFFIXES and path.is_file()}
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be read: {error.strerror}", fix="name a workflow, or its folder") from error
+    documents: list[Document] = []
+    unread: list[str] = []
+    for path in sorted(files | ({named} if named else set())):
+        try:
+            document = read_document(path)
+        except StrandsCliError as error:
+            if path == named:
+                raise
+            unread.append(f"{path} is not looked at: {_reason(error)}")
+            continue
+        if is_workflow(document) or is_agent_file(document.value):
+            documents.append(document)
+        elif path == named:
+            raise InvalidInput(
+                f"{path} is not a workflow: it has no `agents` and `pattern`", fix="name one, or its folder"
+            )
+    return documents, unread
+
+
+def _granting(machine: Installation, spec: WorkflowSpec, document: Document) -> Installation:
+    """Return the machine without policy, and with the custom Python that a workflow names allowed."""
+    custom = tuple(_custom_references(spec, folder_of(document), set()))
+    return without_policy(machine.catalog, replace(machine.settings, custom_tools=custom), machine.hooks)
+
+
+def _plan_agent(document: Document, machine: Installation) -> tuple[Plan | None, list[Finding]]:
+    """Return the plan of an agent in a file of its own; none, and why, where its tools cannot be known by itself."""
+    whole = as_workflow(read_atomic(document))
+    loaded = whole.load()
+    if loaded.spec is None or has_errors(loaded.findings):
+        return None, [found for found in loaded.findings if found.severity == "error"]
+    granted = _granting(machine, loaded.spec, document)
+    plan = build_plan(loaded.spec, loaded.document, granted, RunRequest(), whole.kept)
+    findings = [found for found in plan.findings if found.severity == "error" and found.code in _OF_TOOLS]
+    return None if findings else plan, findings
+
+
+def is_workflow(document: Document) -> bool:
+    """Return whether a document is meant as a workflow; recordings and files of agents lie beside them."""
+    return isinstance(document.value, dict) and {"agents", "pattern"} <= document.value.keys()
+
+
+def _custom_references(spec: WorkflowSpec, folder: Path, seen: set[Path]) -> Iterator[str]:
+    """Yield the custom Python that a workflow names, or another that is a tool of it; `seen` are those looked at."""
+    entries = [
+        entry.tool for tools in (spec.tools.python, *(a.tools or () for a in spec.agents.values())) for entry in tools
+    ]
+    for step in (placed.step for placed in spec.pattern.steps()):
+        if isinstance(step, AgentStep):
+            entries += [entry.tool for entry in step.tool_overrides or ()]
+        elif isinstance(step, CallStep):
+            entries.append(step.tool)
+    entries += [step.tool for composite in spec.tools.composite for step in composite.steps]
+    for text in entries:
+        with contextlib.suppress(ToolRefError):
+            ref = ToolRef.parse(text)
+            if ref.kind == "custom":
+                yield ref.canonical
+            elif ref.kind == "workflow" and (file := (folder / ref.name).resolve()) not in seen:
+                seen.add(file)
+                with contextlib.suppress(StrandsCliError):  # planning says what is wrong with it
+                    other = load_spec(read_document(file)).spec
+                    yield from _custom_references(other, file.parent, seen) if other is not None else ()
+
+
+def _reason(error: StrandsCliError) -> str:
+    return error.findings[0].message if error.findings else error.message
+
+
+def _require_known(findings: Iterable[Finding]) -> None:
+    found = list(dict.fromkeys(findings))
+    if not found:
+        return
+    lacking = all(finding.code in (TOOL_BROKEN, TOOL_UNMET) for finding in found)
+    kind = NotEquipped if lacking else InvalidInput
+    raise kind("nothing is locked, since a workflow here has tools that are not known", findings=found)

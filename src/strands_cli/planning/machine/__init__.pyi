@@ -1,0 +1,16 @@
+from strands_cli.planning.machine.hook_selection import hooks_in_force as hooks_in_force
+from strands_cli.planning.machine.hook_selection import require_hooks as require_hooks
+from strands_cli.planning.machine.installation import Installation as Installation
+from strands_cli.planning.machine.installation import read_installation as read_installation
+from strands_cli.planning.machine.installation import without_policy as without_policy
+from strands_cli.planning.machine.lock_check import LOCK_MISSING as LOCK_MISSING
+from strands_cli.planning.machine.lock_check import lock_of as lock_of
+from strands_cli.planning.machine.lock_check import python_path_of as python_path_of
+from strands_cli.planning.machine.lock_check import require_locked as require_locked
+from strands_cli.planning.machine.lock_check import servers_in as servers_in
+from strands_cli.planning.machine.lock_check import with_lock as with_lock
+from strands_cli.planning.machine.policy_files import load_policy as load_policy
+from strands_cli.planning.machine.policy_files import policy_places as policy_places
+from strands_cli.planning.machine.rules_in_force import check_patterns as check_patterns
+from strands_cli.planning.machine.rules_in_force import check_rules as check_rules
+from strands_cli.planning.machine.rules_in_force import rules_of as rules_of

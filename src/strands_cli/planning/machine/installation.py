@@ -1,0 +1,88 @@
+"""This machine and what is installed on it, read once for a command and handed down."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from strands_cli.catalog import Catalog
+from strands_cli.config import Settings, load_settings
+from strands_cli.errors import Finding
+from strands_cli.hooks import HookContext
+from strands_cli.planning.machine.hook_selection import faults_of, hooks_in_force, require_hooks
+from strands_cli.planning.machine.policy_files import load_policy
+from strands_cli.planning.run_request import RunRequest
+from strands_cli.policy import Policy
+
+if TYPE_CHECKING:
+    from strands_cli.hooks import Hooks
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What a plan is made from besides the workflow.
+
+    Attributes:
+        catalog: The installed tools, those that hook plugins register among them.
+        settings: The settings of this machine and person.
+        policy: What the policy files say together.
+        hooks: The hook plugins in force; None where only policy answers.
+        environ: The environment variables.
+    """
+
+    catalog: Catalog
+    settings: Settings
+    policy: Policy
+    hooks: Hooks | None
+    environ: Mapping[str, str]
+
+    def hook_faults(self) -> list[Finding]:
+        """Return what is wrong with the hook plugins."""
+        return faults_of(self.hooks, self.catalog) if self.hooks is not None else []
+
+    def require_hooks(self) -> None:
+        """Check that every hook plugin that is switched on works.
+
+        Raises:
+            Denied: one does not.
+        """
+        if self.hooks is not None:
+            require_hooks(self.hooks, self.catalog)
+
+
+def without_policy(catalog: Catalog, settings: Settings, hooks: Hooks | None = None) -> Installation:
+    """Return a machine without policy files, to look at workflows that are not run."""
+    return Installation(catalog, settings, Policy(), hooks, os.environ)
+
+
+def read_installation(
+    request: RunRequest | None = None,
+    folder: Path | None = None,
+    *,
+    file: str | None = None,
+    policy: Policy | None = None,
+    catalog: Catalog | None = None,
+    settings: Settings | None = None,
+) -> Installation:
+    """Read this machine's settings and policy files, open the hook plugins, and find the tools.
+
+    Args:
+        request: Names a policy file, the directory of journals and hook plugins.
+        folder: Where the policy file of a project may be; None reads none.
+        file: The workflow, for hook plugins.
+        policy: Used instead of the policy files.
+        catalog: Used instead of the installed tools.
+        settings: Used instead of this machine's settings.
+
+    Raises:
+        Denied: a policy file is wrong.
+    """
+    request = request or RunRequest()
+    settings = settings or load_settings(runs_dir=request.runs_dir)
+    policy = policy if policy is not None else load_policy(settings, folder, request.policy)
+    hooks = hooks_in_force(policy, request)
+    catalog = catalog if catalog is not None else hooks.discover(HookContext(file, policy.rules))
+    return Installation(catalog, settings, policy, hooks, os.environ)

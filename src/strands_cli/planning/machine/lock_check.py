@@ -1,0 +1,258 @@
+"""The lock of a folder: what its workflows use, and what of a plan is not as it was locked, before any import."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from strands_cli.canonical_json import canonical_json
+from strands_cli.catalog import UNKNOWN_TOOL, Catalog, ToolRecord, required_distributions
+from strands_cli.errors import Code, Denied, Finding, Where
+from strands_cli.planning.plan import Plan, PlannedTool
+from strands_cli.planning.planned_tools import InstalledTool, McpTool, PythonTool, reached_by
+from strands_cli.planning.workflow_tools import all_workflows_in, with_parts
+
+if TYPE_CHECKING:
+    from strands_cli.lock import Difference
+    from strands_cli.lock.format import Lock, LockedDistribution, LockedModule, LockedServer
+    from strands_cli.toolref import ToolRef
+    from strands_cli.workflow.steps import McpServer
+
+LOCK_MISSING = Code(
+    "lock-missing",
+    "A lock is required (`--locked`, or `locked: true` of a policy file) and does not exist.",
+    "Read what the workflow uses, then create the lock with: strands lock",
+    21,
+)
+
+AFTER_READING = "after you have read the change"
+
+
+class Used(NamedTuple):
+    """What is used of what is installed: tools of distributions, and custom Python with the folders it may be in."""
+
+    records: tuple[ToolRecord, ...]
+    custom: tuple[ToolRef, ...]
+    python_path: tuple[str, ...] = ()
+
+
+def python_path_of(plan: Plan) -> tuple[str, ...]:
+    """Return the folders for custom Python as seen from a plan's folder, those of the workflows in it too."""
+    below = [
+        os.path.relpath(part.base_dir / path, plan.base_dir)
+        for part in all_workflows_in(plan)
+        for path in part.spec.tools.python_path
+    ]
+    return tuple(dict.fromkeys((*plan.spec.tools.python_path, *below)))
+
+
+def used_by(tools: Iterable[PlannedTool], python_path: Sequence[str] = ()) -> Used:
+    """Return what these tools are; objects of a program are its own, so no lock speaks of them."""
+    from strands_cli.toolref import ToolRef
+
+    tools = tuple(tools)
+    records = [tool.record for tool in tools if isinstance(tool, InstalledTool)]
+    custom = dict.fromkeys(ToolRef.parse(tool.ref) for tool in tools if isinstance(tool, PythonTool))
+    return Used(tuple(records), tuple(custom), tuple(python_path))
+
+
+def with_lock(plan: Plan, catalog: Catalog, required_by: str | None = None) -> Plan:
+    """Hold a plan against the lock beside its workflow; what differs is among its findings, and nothing runs.
+
+    Args:
+        plan: The plan.
+        catalog: The installed tools it was made with.
+        required_by: Who asks for a lock where none is (`--locked`, or the line of a policy file).
+    """
+    used = used_by(with_parts(plan.called()), python_path_of(plan))
+    findings, locked = check_used(used, plan.base_dir, catalog, required_by, _spec_word(plan))
+    if any(finding.code == UNKNOWN_TOOL for finding in plan.findings):
+        findings += _uninstalled(plan.base_dir, catalog, known=findings)
+    servers = servers_in(with_parts(plan.called()))
+    pinned: dict[str, LockedServer] = {}
+    if servers and not any(finding.code.startswith("lock-") for finding in findings):
+        found, pinned = check_servers(servers, plan.base_dir, _spec_word(plan))
+        findings += found
+    return replace(plan, findings=tuple(dict.fromkeys((*plan.findings, *findings))), locked=locked, pinned=pinned)
+
+
+def servers_in(tools: Iterable[PlannedTool]) -> list[McpServer]:
+    """Return the MCP servers of these tools, each once."""
+    servers = {canonical_json(tool.config): tool.server for tool in tools if isinstance(tool, McpTool)}
+    return list(servers.values())
+
+
+def check_servers(
+    servers: Iterable[McpServer], folder: Path, spec: str = ""
+) -> tuple[list[Finding], dict[str, LockedServer]]:
+    """Return why these servers may not be started by the lock of a folder, and what it has of them, by their ids.
+
+    What their tools are is held against the lock when they have started.
+    """
+    from strands_cli.lock import Difference, compare_reach
+    from strands_cli.lock.format import lock_file, read_lock
+
+    lock = read_lock(lock_file(folder))
+    if lock is None:
+        return [], {}
+    findings: list[Finding] = []
+    pinned: dict[str, LockedServer] = {}
+    for server in servers:
+        name = f"mcp:{server.id}"
+        known = lock.servers.get(name)
+        message = f"the lock does not have the MCP server {name}"
+        found = compare_reach(known, reached_by(server)) if known else [Difference(name, message, unlisted=True)]
+        findings += [_finding(difference, folder, f"{spec}--mcp ") for difference in found]
+        if known is not None:
+            pinned[server.id] = known
+    return findings, pinned
+
+
+def require_locked(tool: PlannedTool, folder: Path, catalog: Catalog, required_by: str) -> None:
+    """Hold one tool that is called by hand against the lock of a folder.
+
+    Raises:
+        Denied: there is no lock, or the tool is not what it has.
+    """
+    findings, _ = check_used(used_by([tool]), folder, catalog, required_by)
+    if findings:
+        raise Denied(f"'{tool.name}' is not as it was locked", findings=findings)
+
+
+def check_used(
+    used: Used, folder: Path, catalog: Catalog, required_by: str | None = None, spec: str = ""
+) -> tuple[list[Finding], frozenset[str]]:
+    """Return why these tools may not run by the lock of a folder, and the distributions and references it vouches for.
+
+    Args:
+        used: What is to be used.
+        folder: Where the lock is.
+        catalog: The installed tools.
+        required_by: Who asks for a lock where none is.
+        spec: The words that `strands lock` needs to find the folder.
+    """
+    from strands_cli.lock.format import lock_file, read_lock  # small; the reader of TOML waits for a lock
+
+    try:
+        lock = read_lock(lock_file(folder))
+    except Denied as error:
+        return list(error.findings), frozenset()
+    if lock is None:
+        return ([_missing(folder, required_by, spec)] if required_by else []), frozenset()
+    return _held_against(lock, used, folder, catalog, spec)
+
+
+def _held_against(
+    lock: Lock, used: Used, folder: Path, catalog: Catalog, spec: str
+) -> tuple[list[Finding], frozenset[str]]:
+    from strands_cli.lock import lock_distributions, lock_module
+
+    # The files that state the requirements are locked too, so the names in the lock are still the right ones.
+    required = {name: one.requires for name, one in lock.distributions.items()}
+    now: dict[str, LockedDistribution | LockedModule] = {
+        **lock_distributions(used.records, catalog, required),
+        **{ref.canonical: lock_module(ref, folder, used.python_path) for ref in used.custom},
+    }
+    locked: dict[str, object] = {**lock.distributions, **lock.modules}
+    changed = {name: one for name, one in now.items() if locked.get(name) != one}
+    found = [change for name, one in changed.items() for change in _changes(lock, name, one, used)] if changed else []
+    vouched = now.keys() - {difference.owner for difference in found}
+    return [_finding(difference, folder, spec) for difference in found], frozenset(vouched)
+
+
+def _changes(lock: Lock, name: str, now: LockedDistribution | LockedModule, used: Used) -> list[Difference]:
+    from strands_cli.lock import compare_distribution, compare_module
+    from strands_cli.lock.format import LockedModule  # only where something has changed
+
+    if isinstance(now, LockedModule):
+        return compare_module(lock.modules.get(name), now)
+    known = lock.distributions.get(name)
+    return compare_distribution(known, now, whole=False) if known else [_unknown(name, used, lock)]
+
+
+def _unknown(name: str, used: Used, lock: Lock) -> Difference:
+    from strands_cli.lock import Difference
+
+    its = [record for record in used.records if record.distribution == name]
+    tools = sorted({record.ref_name for record in its})
+    message = f"the lock does not have {name} {its[0].version or ''}".rstrip() + f", which provides {', '.join(tools)}"
+    others = sorted({owner for tool in tools for owner in lock.owners_of(tool)})
+    if others:
+        message += f"; it has a tool of that name from {', '.join(others)}"
+    return Difference(name, message, unlisted=True)
+
+
+def _finding(difference: Difference, folder: Path, spec: str) -> Finding:
+    from strands_cli.lock.format import lock_file
+
+    fix = f"{AFTER_READING}: strands lock {spec}--update {difference.owner}"
+    return Finding(difference.code, difference.message, _where(lock_file(folder), difference.owner), fix)
+
+
+def _where(file: Path, owner: str) -> Where:
+    """Return the place of a distribution or a reference in the lock."""
+    from strands_cli.lock.format import line_of
+
+    return Where(str(file), line_of(owner, file.read_text(encoding="utf-8")))
+
+
+def _missing(folder: Path, required_by: str | None, spec: str) -> Finding:
+    from strands_cli.lock.format import lock_file
+
+    file = lock_file(folder)
+    message = f"there is no {file.name} in {folder}, which {required_by} asks for"
+    fix = f"read what the workflow uses (strands plan), then: strands lock {spec}".rstrip()
+    return Finding(LOCK_MISSING, message, Where(str(file)), fix)
+
+
+def _uninstalled(folder: Path, catalog: Catalog, known: Sequence[Finding]) -> list[Finding]:
+    """Return the locked distributions that are not installed: the unknown tool may be of one of them."""
+    from strands_cli.lock import LOCK_CHANGED
+    from strands_cli.lock.format import LOCK_BROKEN, lock_file, read_lock
+
+    file = lock_file(folder)
+    if any(finding.code == LOCK_BROKEN for finding in known):
+        return []
+    lock = read_lock(file)
+    gone = [one for one in (lock.distributions.values() if lock else ()) if one.name not in catalog.seen.records]
+    return [
+        Finding(
+            LOCK_CHANGED,
+            f"{one.name} {one.version or ''} is in the lock and is not installed",
+            _where(file, one.name),
+            f"pip install '{one.name}=={one.version}'" if one.version else None,
+        )
+        for one in gone
+    ]
+
+
+def _spec_word(plan: Plan) -> str:
+    """Return the argument that names the folder to `strands lock`; empty for the current directory."""
+    return "" if plan.file.startswith("<") or plan.base_dir == Path.cwd() else f"{plan.file} "
+
+
+def lock_of(plans: Iterable[Plan], catalog: Catalog) -> Lock:
+    """Return the lock of the workflows of a folder, from their plans.
+
+    Raises:
+        NotEquipped: files of a distribution cannot be read.
+    """
+    from strands_cli.lock import lock_distributions, lock_module, require_readable
+    from strands_cli.lock.format import Lock
+
+    modules: dict[str, Any] = {}
+    records: list[ToolRecord] = []
+    for plan in plans:
+        used = used_by(with_parts(plan.called()), python_path_of(plan))
+        records += used.records
+        for ref in used.custom:
+            modules.setdefault(ref.canonical, lock_module(ref, plan.base_dir, used.python_path))
+    distributions = lock_distributions(
+        records, catalog, required_distributions({one.distribution for one in records}, catalog.seen)
+    )
+    for name, one in (*distributions.items(), *modules.items()):
+        require_readable(name, one.files)
+    return Lock(distributions, modules)

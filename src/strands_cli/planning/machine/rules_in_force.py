@@ -1,0 +1,161 @@
+"""The rules in force for one run: of files, the command line and the workflow; and those that match nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from strands_cli.catalog import Catalog
+from strands_cli.errors import Code, Finding, UsageError, Where, suggest
+from strands_cli.planning.plan import PlannedTool
+from strands_cli.planning.planned_tools import McpTool
+from strands_cli.planning.run_request import RunRequest
+from strands_cli.policy import Policy
+from strands_cli.policy.rules import Effect, PatternError, Rule, make_rule, named, parse_pattern
+from strands_cli.workflow import BAD_VALUE, WorkflowSpec
+from strands_cli.workflow.steps import McpServer
+from strands_cli.workflow.yaml import Document
+
+UNMATCHED_RULE = Code(
+    "unmatched-rule",
+    "A rule names a tool, or an argument of a tool, that does not exist, so it has no effect.",
+    "Correct the name.",
+)
+
+_NAMES_ELSEWHERE = frozenset({"patternProperties", "oneOf", "anyOf", "allOf", "$ref"})
+NO_NETWORK = "it reaches the network, or does not say that it leaves it alone"
+
+
+def rules_of(
+    spec: WorkflowSpec, options: RunRequest, document: Document, policy: Policy | None = None
+) -> tuple[Rule, ...]:
+    """Return every rule in force: those of the policy files, the command line's, what the workflow forbids itself."""
+    rules = [*(policy.rules if policy else ()), *typed_rules(options.allow, yes=options.yes)]
+    for effect, index, pattern in _permissions(spec):
+        where = document.where(f"/security/permissions/{effect}/{index}")
+        origin = f"security.permissions.{effect} ({_place(where)})"
+        try:
+            rules.append(make_rule(effect, pattern, "workflow", origin))
+        except PatternError:
+            continue  # `check_patterns` says so, and nothing runs
+    return (*rules, *_guardrails(spec, document))
+
+
+def _guardrails(spec: WorkflowSpec, document: Document) -> Iterator[Rule]:
+    """Yield the rules that the guardrails stand for; a tool that does not say that it leaves the network alone is one.
+
+    What is not known fits a rule that denies, so `deny_network` also refuses tools that say nothing of the network.
+    """
+
+    def origin(name: str) -> str:
+        return f"security.guardrails.{name} ({_place(document.where(f'/security/guardrails/{name}'))})"
+
+    guardrails = spec.security.guardrails
+    if guardrails.allow_tools is not None:
+        yield Rule("deny", "*", "workflow", origin("allow_tools"), unless=tuple(guardrails.allow_tools))
+    if guardrails.deny_network:
+        yield Rule("deny", "*", "workflow", origin("deny_network"), capabilities=("network",), reason=NO_NETWORK)
+
+
+def typed_rules(allow: Iterable[str], *, yes: bool) -> list[Rule]:
+    """Return the rules that the command line grants.
+
+    Raises:
+        UsageError: an `--allow` is not a pattern.
+    """
+    try:
+        rules = [make_rule("allow", pattern, "command line", f"--allow {pattern}") for pattern in allow]
+    except PatternError as error:
+        raise UsageError(f"an --allow {error}", fix="write --allow NAME, or --allow 'NAME(argument=glob)'") from error
+    return [*rules, Rule("allow", "*", "command line", "--yes")] if yes else rules
+
+
+def check_patterns(spec: WorkflowSpec, document: Document) -> list[Finding]:
+    """Return a finding for each permission of the workflow that is not a pattern."""
+    findings = []
+    for effect, index, pattern in _permissions(spec):
+        try:
+            parse_pattern(pattern)
+        except PatternError as error:
+            where = document.where(f"/security/permissions/{effect}/{index}")
+            fix = "write a tool's name, a glob, or name(argument=glob)"
+            findings.append(Finding(BAD_VALUE, f"the permission {pattern!r} {error}", where, fix))
+    return findings
+
+
+def _permissions(spec: WorkflowSpec) -> Iterator[tuple[Effect, int, str]]:
+    permissions = spec.security.permissions
+    written: tuple[tuple[Effect, tuple[str, ...]], ...] = (("ask", permissions.ask), ("deny", permissions.deny))
+    for effect, patterns in written:
+        for index, pattern in enumerate(patterns):
+            yield effect, index, pattern
+
+
+def _place(where: Where) -> str:
+    return f"{where.file}:{where.line}"
+
+
+def check_rules(
+    rules: Sequence[Rule],
+    planned: Iterable[PlannedTool],
+    catalog: Catalog,
+) -> list[Finding]:
+    """Return a warning for each name in the rules that no tool has, or that is not an argument of its tool.
+
+    A misspelt `deny` has no effect. What an author forbids need not be in the workflow, so installed tools count
+    too; what the command line allows must be. A policy file speaks of more than this workflow and this machine.
+    """
+    planned = list(planned)
+    used = {name for tool in planned for name in tool.all_names()}
+    unknown = [tool.server for tool in planned if isinstance(tool, McpTool) and tool.member is None]
+    installed = {name for ref in catalog.allowed_refs for name in (ref, ref.removeprefix("native:"))}
+    findings = []
+    for rule in (rule for rule in rules if rule.level in ("workflow", "command line")):
+        names = used if rule.level == "command line" else used | installed
+        findings += [
+            _unmatched(word, rule, names)
+            for word in rule.unless or (rule.tools,)
+            if not _matches(word, names) and not any(_may_be_of(server, word) for server in unknown)
+        ]
+    return [*findings, *_check_arguments(planned)]
+
+
+def _check_arguments(planned: Sequence[PlannedTool]) -> Iterator[Finding]:
+    """Yield a warning for each argument in a rule that none of the tools it speaks of takes, at whatever level."""
+    spoken_of: dict[tuple[Rule, str], list[tuple[str, ...] | None]] = {}
+    for tool in planned:
+        for rule in tool.conditional:
+            for path, _ in rule.arguments:
+                spoken_of.setdefault((rule, path), []).append(_taken_by(tool))
+    for (rule, path), taken in spoken_of.items():
+        known = sorted({name for names in taken if names is not None for name in names})
+        if None not in taken and not any(path == name or path.startswith(f"{name}.") for name in known):
+            fix = suggest(path.partition(".")[0], known, f"it takes {', '.join(known)}")
+            message = f"{rule.origin}: {rule.tools} takes no argument '{path}'"
+            yield Finding(UNMATCHED_RULE, message, None, fix, "warning")
+
+
+def _taken_by(tool: PlannedTool) -> tuple[str, ...] | None:
+    """Return the names of a tool's arguments; None where it may take others than its schema lists."""
+    schema = tool.record.input_schema or {}
+    properties = schema.get("properties")
+    if not properties or not isinstance(properties, Mapping) or schema.get("additionalProperties"):
+        return None
+    return None if _NAMES_ELSEWHERE & set(schema) else tuple(properties)
+
+
+def _matches(word: str, names: set[str]) -> bool:
+    return word == "*" or named(word, tuple(names))
+
+
+def _may_be_of(server: McpServer, word: str) -> bool:
+    """Return whether a word may mean a tool of a server; which it has shows when it is started."""
+    if ":" in word:
+        return word.startswith(f"mcp:{server.id}/")
+    return word.startswith(server.prefix or "")
+
+
+def _unmatched(word: str, rule: Rule, names: set[str]) -> Finding:
+    fix = suggest(word, names, "see the names: strands plan")
+    if rule.level == "command line":
+        return Finding(UNMATCHED_RULE, f"{rule.origin} speaks of no tool of this workflow", None, fix, "warning")
+    return Finding(UNMATCHED_RULE, f"{rule.origin}: no tool is called '{word}'", None, fix, "warning")

@@ -1,0 +1,13 @@
+from strands_cli.planning.plan.plan_values import AgentAsTool as AgentAsTool
+from strands_cli.planning.plan.plan_values import Bounds as Bounds
+from strands_cli.planning.plan.plan_values import Composite as Composite
+from strands_cli.planning.plan.plan_values import InnerCall as InnerCall
+from strands_cli.planning.plan.plan_values import Plan as Plan
+from strands_cli.planning.plan.plan_values import PlannedAgent as PlannedAgent
+from strands_cli.planning.plan.plan_values import PlannedStep as PlannedStep
+from strands_cli.planning.plan.plan_values import PlannedTool as PlannedTool
+from strands_cli.planning.plan.plan_values import Skills as Skills
+from strands_cli.planning.plan.plan_values import WorkflowAsTool as WorkflowAsTool
+from strands_cli.planning.plan.plan_values import WorkflowTool as WorkflowTool
+from strands_cli.planning.plan.plan_values import entry_key as entry_key
+from strands_cli.planning.plan.plan_values import tools_in_step as tools_in_step

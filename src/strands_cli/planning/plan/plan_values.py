@@ -1,0 +1,208 @@
+"""The plan: what a run will do, resolved and checked, as frozen values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.canonical_json import canonical_json
+from strands_cli.errors import Finding
+from strands_cli.planning.planned_tools import AnyTool, InstalledTool, McpTool, ObjectTool, PythonTool
+from strands_cli.policy import Policy
+from strands_cli.policy.rules import Rule
+from strands_cli.prices import PriceTable
+from strands_cli.providers import ModelSettings
+
+if TYPE_CHECKING:
+    from strands_cli.hooks import Hooks
+    from strands_cli.lock.format import LockedServer
+    from strands_cli.workflow import AgentBudgets, AgentLimits, WorkflowSpec
+    from strands_cli.workflow.files import SkillFolder
+    from strands_cli.workflow.steps import AgentStep, ToolEntry
+    from strands_cli.workflow.yaml import Document
+
+
+@dataclass(frozen=True, slots=True)
+class InnerCall:
+    """One call of a composite tool: the tool, its templated input, and the name that later templates know it by."""
+
+    tool: PlannedTool
+    input: Mapping[str, Any]
+    save_as: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """Calls one after another, and the template of the answer; without one the last result is the answer."""
+
+    id: str
+    calls: tuple[InnerCall, ...]
+    output: str | None = None
+
+    @property
+    def parts(self) -> tuple[PlannedTool, ...]:
+        """Return the tools that it calls."""
+        return tuple(call.tool for call in self.calls)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentAsTool:
+    """An agent of the same workflow, which does a task in a conversation of its own."""
+
+    agent: PlannedAgent
+
+    @property
+    def parts(self) -> tuple[PlannedTool, ...]:
+        """Return the tools that it may call."""
+        return self.agent.tools
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowAsTool:
+    """Another workflow, planned as part of this one; its inputs come with each call. `document` is its file."""
+
+    plan: Plan
+    document: Document
+
+    @property
+    def parts(self) -> tuple[PlannedTool, ...]:
+        """Return the tools that its agents and steps may call."""
+        return self.plan.called()
+
+
+@dataclass(frozen=True, slots=True)
+class Skills:
+    """The folders of instructions of a workflow, which one tool gives to agents on demand; it has no parts."""
+
+    folders: tuple[SkillFolder, ...]
+
+    @property
+    def parts(self) -> tuple[PlannedTool, ...]:
+        """Return nothing: it calls no tools."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowTool(AnyTool):
+    """A tool that the workflow itself makes."""
+
+    definition: Composite | AgentAsTool | WorkflowAsTool | Skills
+    sources: frozenset[str] = frozenset({"workflow"})
+
+    @property
+    def is_composed(self) -> bool:
+        """Return whether a call of it leads to calls of other tools."""
+        return not isinstance(self.definition, Skills)
+
+    @property
+    def parts(self) -> tuple[PlannedTool, ...]:
+        """Return the planned tools that it is made of."""
+        return self.definition.parts
+
+    def names(self) -> tuple[str, ...]:
+        """Return its name, for agents and workflows also with their prefix."""
+        record = self.record
+        prefixed = f"{record.kind}:{record.name}" if record.kind in ("agent", "workflow") else record.name
+        return tuple(dict.fromkeys((record.name, prefixed)))
+
+
+PlannedTool = InstalledTool | ObjectTool | PythonTool | McpTool | WorkflowTool
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedAgent:
+    """An agent with everything resolved: its prompt as written, its model, its tools.
+
+    `keeps_conversation` is `memory: run`; `summarizer` the model of its summaries where that is another one.
+    """
+
+    id: str
+    prompt: str
+    model: ModelSettings
+    tools: tuple[PlannedTool, ...]
+    recording: Path | None = None
+    input_schema: Mapping[str, Any] | None = None
+    output_schema: Mapping[str, Any] | None = None
+    keeps_conversation: bool = False
+    summarizer: ModelSettings | None = None
+    limits: AgentLimits | None = None
+    budgets: AgentBudgets | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """One step for a reader: its key, its kind, who acts, and its input as far as the inputs suffice.
+
+    `rendered` says whether `input` is what will be sent; otherwise it is the template as written. `about` is what the
+    workflow says of it to people.
+    """
+
+    key: str
+    kind: str
+    who: str
+    input: str
+    rendered: bool
+    tools: tuple[str, ...] = ()
+    about: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """At most how often things happen; None where nothing bounds them."""
+
+    steps: int | None
+    model_calls: int | None
+    tool_calls: int | None
+
+
+def entry_key(entry: ToolEntry) -> str:
+    """Return what makes two entries of a step's `tool_overrides` the same tool."""
+    return canonical_json({"tool": entry.tool, "as": entry.as_, "config": entry.config})
+
+
+def tools_in_step(
+    step: AgentStep, agents: Mapping[str, PlannedAgent], overrides: Mapping[str, tuple[PlannedTool, ...]]
+) -> tuple[PlannedTool, ...]:
+    """Return the tools that an agent has in this step: its own, or those of `tool_overrides`."""
+    if step.tool_overrides is None:
+        return agents[step.agent].tools
+    return tuple(tool for entry in step.tool_overrides for tool in overrides[entry_key(entry)])
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything `run` needs and nothing it must look up: the value between checking and running.
+
+    `files` are the texts of the other files it was made from (agents, schemas, recordings), by `spec.kept.place_of`.
+    `locked` are the distributions and custom references that a lock vouches for, `pinned` what it has of MCP servers by
+    id, which is held against them when they have started. `hooks` are the hook plugins that were asked, and will be;
+    without them policy alone answers.
+    """
+
+    spec: WorkflowSpec
+    file: str
+    text: str
+    base_dir: Path
+    inputs: Mapping[str, Any]
+    agents: Mapping[str, PlannedAgent]
+    call_tools: Mapping[str, PlannedTool]
+    override_tools: Mapping[str, tuple[PlannedTool, ...]]
+    steps: tuple[PlannedStep, ...]
+    rules: tuple[Rule, ...]
+    bounds: Bounds
+    digest: str
+    findings: tuple[Finding, ...] = ()
+    prices: PriceTable = field(default_factory=lambda: PriceTable({}, ""))
+    files: Mapping[str, str] = field(default_factory=dict)
+    locked: frozenset[str] = frozenset()
+    pinned: Mapping[str, LockedServer] = field(default_factory=dict)
+    policy: Policy = field(default_factory=Policy)
+    hooks: Hooks | None = field(default=None, compare=False, repr=False)
+
+    def called(self) -> tuple[PlannedTool, ...]:
+        """Return every tool that an agent or a step may call."""
+        agents = [tool for agent in self.agents.values() for tool in agent.tools]
+        overrides = [tool for group in self.override_tools.values() for tool in group]
+        return (*agents, *overrides, *self.call_tools.values())

@@ -1,0 +1,182 @@
+"""The kinds of tools that a plan takes from elsewhere: distributions, the program, custom Python and MCP servers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.canonical_json import canonical_json
+from strands_cli.planning.planned_tools.tool_config import settled
+from strands_cli.policy import Decision, decide
+from strands_cli.policy.rules import Request, Rule
+
+if TYPE_CHECKING:
+    from strands_cli.catalog import ToolRecord
+    from strands_cli.workflow.steps import McpServer
+
+# The decision on a tool before policy is asked.
+UNDECIDED = decide((), Request(names=()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnyTool:
+    """What every kind of planned tool has. Nothing is imported for it.
+
+    Attributes:
+        name: What the model calls it.
+        ref: How the workflow names it.
+        record: What is known of it without loading it.
+        decision: Policy's answer before any argument is known.
+        conditional: Rules that hold for some of its calls, depending on their arguments.
+        config: Its settings in the workflow.
+        settles: What its settings decide over its claims (see `tool_config.settled`).
+        sources: How it came to be here, in the words of a rule.
+        depth: How many levels of tools it has below it, its own included; 0 where the workflow does not make it.
+    """
+
+    name: str
+    ref: str
+    record: ToolRecord
+    decision: Decision = UNDECIDED
+    conditional: tuple[Rule, ...] = ()
+    config: Mapping[str, Any] = field(default_factory=dict)
+    settles: Mapping[str, Any] = field(default_factory=dict)
+    sources: frozenset[str] = frozenset()
+    depth: int = 0
+
+    @property
+    def distribution(self) -> str:
+        """Return the distribution that ships it, or the word for where it comes from otherwise."""
+        return self.record.distribution
+
+    @property
+    def declared(self) -> ToolRecord | None:
+        """Return the record that hook plugins get; None for custom Python."""
+        return self.record
+
+    @property
+    def claims(self) -> Mapping[str, Any]:
+        """Return what it declares under `strands_cli`, with what its settings decide."""
+        return settled(self.record.strands_cli, self.settles)
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """Return the capabilities among its claims; a word that is absent is not known."""
+        capabilities = self.claims.get("capabilities")
+        return capabilities if isinstance(capabilities, Mapping) else {}
+
+    @property
+    def is_composed(self) -> bool:
+        """Return whether a call of it leads to calls of other tools."""
+        return False
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """Return the planned tools that it is made of."""
+        return ()
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """Return what two mentions of the same tool share, however each is written."""
+        record = self.record
+        return (self.name, (record.distribution, record.entry, record.ref_name), canonical_json(self.config))
+
+    def names(self) -> tuple[str, ...]:
+        """Return every name by which a rule may match it."""
+        return (self.record.name,)
+
+    def aliases(self) -> tuple[str, ...]:
+        """Return the names that a workflow gives it: what the model calls it, and how it is written."""
+        return (self.name, self.ref)
+
+    def all_names(self) -> tuple[str, ...]:
+        """Return its names and aliases, each once."""
+        return tuple(dict.fromkeys((*self.names(), *self.aliases())))
+
+    def describe(self) -> str:
+        """Return where it comes from, for a reader: `strands-tool-files 0.1.0`."""
+        return f"{self.distribution} {self.record.version or ''}".strip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstalledTool(AnyTool):
+    """A tool of an installed distribution.
+
+    `member` is its name in a suite or class; only loading tells the members of some.
+    """
+
+    member: str | None = None
+
+    def names(self) -> tuple[str, ...]:
+        """Return its name with and without `native:` and distribution; a member answers to the suite's names too."""
+        record = self.record
+        parts = [record.ref_name, *([record.parent] if record.parent else [])]
+        if record.members is None and self.member:
+            parts.append(f"{record.ref_name}.{self.member}")
+        qualified = [f"{record.distribution}/{name}" for name in parts]
+        names = (record.name, *parts, *(f"native:{name}" for name in parts), *qualified)
+        return tuple(dict.fromkeys((*names, *(f"native:{name}" for name in qualified))))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectTool(AnyTool):
+    """A Python object of the program that runs the workflow."""
+
+    sources: frozenset[str] = frozenset({"object"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonTool(AnyTool):
+    """Python that the workflow names by module and that no distribution ships; its record knows only the place."""
+
+    sources: frozenset[str] = frozenset({"custom"})
+
+    @property
+    def reference(self) -> str:
+        """Return its canonical reference, as allowlists have it."""
+        return self.record.entry
+
+    @property
+    def declared(self) -> ToolRecord | None:
+        """Return None: nothing is declared."""
+        return None
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """Return what two mentions of the same tool share."""
+        return (self.name, (self.ref,), canonical_json(self.config))
+
+    def names(self) -> tuple[str, ...]:
+        """Return its reference in both spellings."""
+        return tuple(dict.fromkeys((self.reference, self.reference.replace(":", "."))))
+
+    def describe(self) -> str:
+        """Return the words for Python without a distribution."""
+        return "custom Python"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpTool(AnyTool):
+    """A tool of an MCP server, or all of its tools.
+
+    `member` is the server's own name for the tool; None means all of them, which are known after its start.
+    """
+
+    server: McpServer
+    member: str | None = None
+    sources: frozenset[str] = frozenset({"mcp"})
+
+    def names(self) -> tuple[str, ...]:
+        """Return `mcp:SERVER/TOOL` and `mcp:SERVER`."""
+        whole = f"mcp:{self.server.id}"
+        return (f"{whole}/{self.member}", whole) if self.member else (whole,)
+
+    def aliases(self) -> tuple[str, ...]:
+        """Return what the model calls it, how it is written, and the bare names of server and tool."""
+        return (self.name, self.ref, self.server.id, *([self.member] if self.member else []))
+
+
+def reached_by(server: McpServer) -> str:
+    """Return the command or the address of a server, as it is written; references to secrets stay references."""
+    return server.url if server.url is not None else " ".join((server.command or "", *server.args))

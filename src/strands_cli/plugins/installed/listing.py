@@ -1,0 +1,75 @@
+"""The installed plugins: every distribution that provides tools or hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from strands_cli.catalog import Catalog, ToolRecord, find_sources
+from strands_cli.catalog.distributions import normalise, read_entry_points
+from strands_cli.hooks import GROUP as HOOKS
+from strands_cli.policy import SwitchedOn
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """An installed distribution of tools or hooks.
+
+    `sources` is how and where it was installed; `hooks` names its hook plugins, `hooks_on` the file that enables them,
+    None if none does.
+    """
+
+    name: str
+    version: str | None
+    sources: tuple[str, ...]
+    tools: tuple[ToolRecord, ...] = ()
+    hooks: tuple[str, ...] = ()
+    hooks_on: str | None = None
+
+    @property
+    def tool_count(self) -> int:
+        """The number of its tools; a class or suite whose tools are known only after loading counts as one."""
+        return sum(len(record.members) if record.members else 1 for record in self.tools)
+
+    @property
+    def status(self) -> str:
+        """`ok`, or the number of unusable tools by status."""
+        counts: dict[str, int] = {}
+        for record in self.tools:
+            if record.status not in ("available", "unknown"):
+                counts[record.status] = counts.get(record.status, 0) + 1
+        return ", ".join(f"{count} {status}" for status, count in counts.items()) or "ok"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON shape of `strands plugin list --json`."""
+        return {
+            "name": self.name,
+            "version": self.version,
+            "sources": list(self.sources),
+            "tools": [{"name": one.ref_name, "status": one.status, "reason": one.reason} for one in self.tools],
+            "hooks": list(self.hooks),
+            "hooks_on": self.hooks_on,
+            "status": self.status,
+        }
+
+
+def list_plugins(catalog: Catalog, switched_on: Iterable[SwitchedOn] = ()) -> list[Plugin]:
+    """Return every installed distribution that provides tools or hooks, sorted by name, importing none."""
+    tools: dict[str, list[ToolRecord]] = {}
+    for record in catalog.tools:
+        tools.setdefault(record.distribution, []).append(record)
+    hooks = {
+        name: tuple(sorted(point.name for point in points))
+        for name, copies in catalog.seen.records.items()
+        if (points := read_entry_points(copies[0][1], name, catalog.seen, HOOKS))
+    }
+    on = {normalise(one.word): one.origin for one in switched_on}
+    return [_plugin(name, catalog, tools.get(name, []), hooks, on) for name in sorted({*tools, *hooks})]
+
+
+def _plugin(
+    name: str, catalog: Catalog, tools: list[ToolRecord], hooks: Mapping[str, tuple[str, ...]], on: Mapping[str, str]
+) -> Plugin:
+    sources = tuple(sorted(find_sources(tools[0], catalog))) if tools else ()
+    return Plugin(name, catalog.version_of(name), sources, tuple(tools), hooks.get(name, ()), on.get(name))

@@ -1,0 +1,37 @@
+"""Find the workflows of a folder that use tools of a distribution."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from strands_cli.catalog import Catalog
+from strands_cli.config import Settings
+from strands_cli.errors import StrandsCliError
+from strands_cli.planning import RunRequest, build_plan
+from strands_cli.planning.folders import SUFFIXES, is_workflow
+from strands_cli.planning.machine import without_policy
+from strands_cli.planning.planned_tools import InstalledTool
+from strands_cli.planning.workflow_tools import with_parts
+from strands_cli.workflow import load_spec
+from strands_cli.workflow.yaml import read_document
+
+
+def workflows_naming(name: str, folder: Path, catalog: Catalog, settings: Settings) -> dict[Path, list[str]]:
+    """Return the workflows of a folder that use tools of a distribution, with these tools; skip invalid files."""
+    found: dict[Path, list[str]] = {}
+    for path in sorted(folder.iterdir()):
+        if path.suffix in SUFFIXES and path.is_file() and (tools := _tools(path, name, catalog, settings)):
+            found[path] = tools
+    return found
+
+
+def _tools(path: Path, name: str, catalog: Catalog, settings: Settings) -> list[str]:
+    try:
+        document = read_document(path)
+        spec = load_spec(document).spec if is_workflow(document) else None
+        machine = without_policy(catalog, settings)
+        planned = build_plan(spec, document, machine, RunRequest()) if spec is not None else None
+    except StrandsCliError:
+        return []
+    tools = with_parts(planned.called()) if planned is not None else ()
+    return sorted({tool.name for tool in tools if isinstance(tool, InstalledTool) and tool.distribution == name})

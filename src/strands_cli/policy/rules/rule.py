@@ -1,0 +1,236 @@
+"""`Rule`, one rule of policy, and `Request`, the tool or call to which rules apply."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from strands_cli.policy.rules.argument_globs import fits_any, fits_every
+from strands_cli.versions import satisfies
+
+Effect = Literal["allow", "ask", "deny"]
+Level = Literal["managed", "user", "project", "command line", "workflow"]
+Source = Literal[
+    "index",
+    "editable",
+    "vcs",
+    "archive",
+    "directory",
+    "zip",
+    "user-site",
+    "PYTHONPATH",
+    "custom",
+    "object",
+    "hook",
+    "mcp",
+]
+Capability = Literal["network", "filesystem", "subprocess", "env", "secrets"]
+# Whether a rule matches a request: yes, no, or depending on arguments that are not known yet.
+Standing = Literal["yes", "no", "depends"]
+
+EFFECTS: tuple[Effect, ...] = get_args(Effect)
+# From the strongest to the weakest; the levels above the command line are files.
+LEVELS: tuple[Level, ...] = get_args(Level)
+SOURCES: tuple[Source, ...] = get_args(Source)
+CAPABILITIES: tuple[Capability, ...] = get_args(Capability)
+# A source of a tool if its origin is unknown.
+UNKNOWN_SOURCE = "unknown"
+
+_PATH = re.compile(r"(?:strands_cli\.tools|strands_tools)[.:]([^.:/]+)(?:[.:]\1)?")
+_TYPED: frozenset[Level] = frozenset({"command line", "workflow"})
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One tool, or one call of it, in the form for the permission check.
+
+    Attributes:
+        names: All names of the tool (`file_write`, `native:file_write`, `strands-tool-files/file_write`).
+        annotations: The MCP hints of the tool; a missing key means unknown.
+        claims: Its `strands_cli` object; a missing key means unknown.
+        read_only_now: Whether `read_only_when` matches these arguments.
+        distribution: Normalised name of the distribution; None without a distribution.
+        version: The distribution's version; None is unknown.
+        sources: All of `SOURCES` that apply, and perhaps `UNKNOWN_SOURCE`; an empty set means unknown.
+        arguments: The call's arguments with defaults filled in; None for a tool before its calls.
+        custom: The canonical reference (`module:attr`) of Python outside distributions; else None.
+        aliases: Names that the workflow or loaded code chooses. They never loosen a rule of a file.
+        composed: Whether the workflow composes it of other tools, each call of which has its own decision.
+    """
+
+    names: tuple[str, ...]
+    annotations: Mapping[str, Any] = field(default_factory=dict)
+    claims: Mapping[str, Any] = field(default_factory=dict)
+    read_only_now: bool = False
+    distribution: str | None = None
+    version: str | None = None
+    sources: frozenset[str] = frozenset()
+    arguments: Mapping[str, Any] | None = None
+    custom: str | None = None
+    aliases: tuple[str, ...] = ()
+    composed: bool = False
+
+    @property
+    def capabilities(self) -> Mapping[str, bool | None]:
+        """Whether the tool has each of `CAPABILITIES`; None if it does not declare it."""
+        declared = self.claims.get("capabilities")
+        if not isinstance(declared, Mapping):
+            return dict.fromkeys(CAPABILITIES)
+        return {name: _is_able(declared.get(name)) for name in CAPABILITIES}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule of policy; every field after `tools` restricts the calls that it matches.
+
+    Attributes:
+        effect: The decision.
+        tools: A name or a glob of names, in any form that a workflow can write.
+        level: The level of the file, command line or workflow with the rule.
+        origin: The place of the rule (`strands-policy.yaml:4`).
+        unless: Names or globs of tools that it does not match.
+        arguments: Pairs of an argument's dotted path and a glob, all of which must match.
+        distribution: Globs of distributions, one of which must match.
+        version: PEP 440 specifier of the distribution's version.
+        sources: The tool must have one of these sources.
+        capabilities: The tool must have one of these capabilities.
+        reason: The reason that people see with the decision.
+    """
+
+    effect: Effect
+    tools: str
+    level: Level
+    origin: str
+    unless: tuple[str, ...] = ()
+    arguments: tuple[tuple[str, str], ...] = ()
+    distribution: tuple[str, ...] = ()
+    version: str | None = None
+    sources: tuple[Source, ...] = ()
+    capabilities: tuple[Capability, ...] = ()
+    reason: str | None = None
+
+    @property
+    def words(self) -> str:
+        """The place and the reason of the rule, as a decision quotes them."""
+        return f"{self.origin}: {self.reason}" if self.reason else self.origin
+
+    @property
+    def pattern(self) -> str:
+        """The tools and arguments that it matches, as a file writes them."""
+        if not self.arguments:
+            return self.tools
+        return f"{self.tools}({', '.join(f'{path}={glob}' for path, glob in self.arguments)})"
+
+    def matches(self, request: Request) -> bool:
+        """Return whether the rule matches the request; a rule on arguments does not match a tool before its calls."""
+        return self.standing(request) == "yes"
+
+    def standing(self, request: Request) -> Standing:
+        """Return whether the rule matches a request.
+
+        An unknown property of a tool matches every rule that asks or denies, and no rule that allows.
+        """
+        loosens = self.effect == "allow"
+        if not self._names(request, loosens):
+            return "no"
+        for known in (
+            self._by_distribution(request),
+            self._by_version(request),
+            self._by_source(request, loosens),
+            self._by_capability(request, loosens),
+        ):
+            if known is False or (known is None and loosens):
+                return "no"
+        if not self.arguments:
+            return "yes"
+        if request.arguments is None:
+            return "depends"
+        fits = fits_every if loosens else fits_any
+        return "yes" if all(fits(request.arguments, path, glob) for path, glob in self.arguments) else "no"
+
+    def _names(self, request: Request, loosens: bool) -> bool:
+        everything = (*request.names, *request.aliases)
+        certain = everything if self.level in _TYPED else request.names
+        if any(named(pattern, certain) for pattern in self.unless):
+            return False
+        if loosens and request.custom is not None and self.level not in _TYPED:
+            return names_custom(self.tools, request.custom)
+        return named(self.tools, certain if loosens else everything)
+
+    def _by_distribution(self, request: Request) -> bool | None:
+        if not self.distribution:
+            return True
+        return request.distribution is not None and named_any(self.distribution, request.distribution)
+
+    def _by_version(self, request: Request) -> bool | None:
+        if self.version is None:
+            return True
+        try:
+            return None if request.version is None else satisfies(request.version, self.version)
+        except ValueError:
+            return None
+
+    def _by_source(self, request: Request, loosens: bool) -> bool | None:
+        if not self.sources:
+            return True
+        is_known = bool(request.sources) and UNKNOWN_SOURCE not in request.sources
+        if loosens:
+            return is_known and request.sources <= set(self.sources)
+        return bool(request.sources & set(self.sources)) or (False if is_known else None)
+
+    def _by_capability(self, request: Request, loosens: bool) -> bool | None:
+        if not self.capabilities:
+            return True
+        known = request.capabilities
+        if loosens:  # the rule must allow all of the tool's capabilities
+            present = {name for name, able in known.items() if able is not False}
+            return None not in known.values() and bool(present) and present <= set(self.capabilities)
+        able = [known[name] for name in self.capabilities]
+        return True if True in able else None if None in able else False
+
+
+def _is_able(declared: Any) -> bool | None:
+    """Return whether a tool declares a capability; only `false` and an empty list declare that it has none."""
+    if declared is False or (isinstance(declared, (list, tuple)) and not declared):
+        return False
+    return True if declared else None
+
+
+def named(pattern: str, names: tuple[str, ...]) -> bool:
+    """Return whether a name or glob matches one of the names; a distribution in it may have any spelling.
+
+    The older paths (`strands_cli.tools.foo`, `strands_tools.foo`) mean `native:foo`, as in tool refs.
+    """
+    if (path := _PATH.fullmatch(pattern)) and named(f"native:{path[1]}", names):
+        return True
+    head, slash, tool = pattern.rpartition("/")
+    if slash and not pattern.startswith("mcp:"):  # the ids of servers have one spelling
+        prefix, colon, distribution = head.rpartition(":")
+        pattern = f"{prefix}{colon}{normalised(distribution)}/{tool}"
+    return any(fnmatch.fnmatchcase(name, pattern) for name in names)
+
+
+def named_any(patterns: tuple[str, ...], distribution: str) -> bool:
+    """Return whether one of the globs matches a distribution's name, in any spelling of both."""
+    return any(fnmatch.fnmatchcase(normalised(distribution), normalised(pattern)) for pattern in patterns)
+
+
+def normalised(distribution: str) -> str:
+    """Return the normalised spelling of a distribution's name, or of a glob of names."""
+    return re.sub(r"[-_.]+", "-", distribution).lower()
+
+
+def names_custom(pattern: str, reference: str) -> bool:
+    """Return whether a pattern names `pkg.module:attr` itself or a package of it (`pkg.*`); no other glob matches.
+
+    Args:
+        pattern: An entry of the allowlist, or the tools of a rule.
+        reference: Custom Python, with `:` or `.` before the attribute.
+    """
+    dotted, pattern = reference.replace(":", "."), pattern.replace(":", ".")
+    # The comparison includes the dot before the star: `pkg.*` must not allow `pkgs.evil`.
+    package = pattern[:-1] if pattern.endswith(".*") and len(pattern) > 2 else None
+    return dotted == pattern or (package is not None and dotted.startswith(package))

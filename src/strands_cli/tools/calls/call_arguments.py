@@ -1,0 +1,34 @@
+"""The arguments of a call as policy sees them: with defaults, and whether by the tool's own word they only read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from strands_cli.planning.plan import PlannedTool
+from strands_cli.tools.schema import SchemaFaultError, first_problem, prepared
+
+
+def reads_only_now(condition: Any, arguments: Any) -> bool:
+    """Return whether arguments fit a tool's `read_only_when`; a condition that cannot be used fits nothing."""
+    if not isinstance(condition, Mapping) or not isinstance(arguments, Mapping):
+        return False
+    try:
+        return first_problem(condition, arguments) is None
+    except SchemaFaultError:
+        return False
+
+
+def as_called(tool: PlannedTool, arguments: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
+    """Return the arguments as the permission check would fill them in, and whether they only read.
+
+    Args:
+        tool: The tool, which is not loaded.
+        arguments: As a model would give them.
+    """
+    record = tool.record
+    try:
+        filled = prepared(record.input_schema or {}, arguments)
+    except SchemaFaultError:
+        filled = arguments
+    return filled, reads_only_now(record.strands_cli.get("read_only_when"), filled)

@@ -1,0 +1,152 @@
+"""One allowed call carried through: within its time, inside the wrappers of plugins, again with each answer it asks."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from strands_cli.engine.effects import Effect, StepScope
+from strands_cli.errors import Raised
+from strands_cli.events import ToolProgress
+from strands_cli.hooks import ToolCall
+from strands_cli.planning.data_flow import secrets_declared
+from strands_cli.secrets import HIDE_NOTHING, Redactor
+from strands_cli.tools.calls.calling_contract import Contract, timeout_of
+from strands_cli.tools.calls.interrupts import Asking
+from strands_cli.tools.forms import LoadedTool, output_problem
+from strands_cli.tools.invocation import Answers, AsksPersonError
+from strands_cli.tools.plugin_hooks import through_wrappers
+from strands_cli.tools.timeouts import bounded
+from strands_cli.tools.tool_results import Result, error_result, printable_value, well_formed
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A call that the permission check has let through.
+
+    Attributes:
+        tool: The tool.
+        tool_use: `{toolUseId, name, input}` with the arguments as they were validated.
+        scope: The step in which it happens.
+        effect: Its row in the journal.
+        state: The SDK's invocation state.
+        contract: What every tool gets.
+        redactor: Hides secrets in events.
+    """
+
+    tool: LoadedTool
+    tool_use: Mapping[str, Any]
+    scope: StepScope
+    effect: Effect
+    state: Mapping[str, Any]
+    contract: Contract
+    redactor: Redactor = HIDE_NOTHING
+
+    @property
+    def name(self) -> str:
+        """The tool's model-facing name."""
+        return self.tool.planned.name
+
+    @property
+    def arguments(self) -> Any:
+        """What the tool is called with."""
+        return self.tool_use["input"]
+
+    @property
+    def _id(self) -> str:
+        return str(self.tool_use["toolUseId"])
+
+    def refused(self, code: str, message: str) -> Result:
+        """Return the result of a call that is not made."""
+        return error_result(self._id, code, message)
+
+    @property
+    def _timeout_s(self) -> float:
+        return timeout_of(self.tool.claims)
+
+    async def carry_through(self) -> Result:
+        """Execute the tool, from its start again with each answer of a person that it asks for on the way.
+
+        Raises:
+            WaitingForPerson: the question has no answer yet.
+        """
+        asking = Asking(self.tool, self.arguments, self.scope, self.effect, self.redactor)
+        refusal = await asking.recall()
+        try:
+            while True:
+                await self.effect.start()
+                if refusal is not None:
+                    message = f"{self.name} asked a person and ends here: {refusal}"
+                    return self.refused("denied", message)
+                try:
+                    return await self._execute(asking.answers)
+                except AsksPersonError as error:
+                    refusal = await asking.ask(error.interrupt)
+        finally:
+            asking.forget()
+
+    async def _execute(self, answers: Answers) -> Result:
+        """Run the tool, inside what hook plugins put around it.
+
+        Raises:
+            AsksPersonError: it asks what `answers` does not hold.
+        """
+        invoke = partial(self._invoke, answers)
+        if not self.tool.wrappers:
+            return await invoke()
+        call = ToolCall(self.name, self.arguments, self.scope.who)
+        # The wrappers around the call have as much time again.
+        result = await through_wrappers(self.tool.wrappers, call, invoke, self._id, 2 * self._timeout_s)
+        return self._fitting(result)
+
+    async def _invoke(self, answers: Answers) -> Result:
+        """Run the tool within its time, and make whatever comes back a well-formed result.
+
+        Raises:
+            AsksPersonError: it asks what `answers` does not hold.
+        """
+        over = threading.Event()
+        contract = self._keywords(over)
+
+        def progress(value: Any) -> None:
+            if not over.is_set():
+                shown = self.redactor.json(printable_value(value))
+                self.scope.emit(ToolProgress(self.scope.now(), self.effect.key, self.name, shown))
+
+        state = {**self.state, "strands_cli": contract}
+        try:
+            answer = await bounded(
+                lambda: self.tool.raw.invoke(self.tool_use, state, progress, answers), self._timeout_s
+            )
+        except TimeoutError:
+            return error_result(self._id, "timeout", f"no answer within {self._timeout_s:g} s", retryable=True)
+        finally:
+            over.set()
+        if isinstance(answer, Raised) and isinstance(answer.error, AsksPersonError):
+            raise answer.error
+        if isinstance(answer, Raised):
+            return _raised(answer.error, self._id)
+        structured = answer.get("structuredContent") if isinstance(answer, Mapping) else None
+        return self._fitting(well_formed(answer, self._id), structured)
+
+    def _keywords(self, over: threading.Event) -> dict[str, Any]:
+        planned = self.tool.planned
+        declared = secrets_declared(planned, self.tool.claims)
+        return self.contract.keywords(planned.config, self.scope.monotonic() + self._timeout_s, over, declared)
+
+    def _fitting(self, result: Result, structured: Any = None) -> Result:
+        """Return the result, or an error where it is not what the tool's output schema promises."""
+        problem = output_problem(self.tool.output_schema, result, self.redactor, structured)
+        return result if problem is None else error_result(self._id, "invalid_output", problem)
+
+
+def _raised(error: BaseException, tool_use_id: str) -> Result:
+    """Return the error result for what a tool raised."""
+    try:
+        message = str(error)
+    except Exception:  # noqa: BLE001 - even __str__ is foreign code
+        message = "(its message cannot be read)"
+    return error_result(tool_use_id, "tool_failed", f"{type(error).__name__}: {message}".removesuffix(": "))

@@ -1,0 +1,190 @@
+"""The calls of one model turn: each waits for the earlier ones that touch what it touches, the others run together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.engine.effects import Effect, NeedsDecision, StepScope, combined
+from strands_cli.errors import StrandsCliError
+from strands_cli.policy.claims import Touched, touched
+
+if TYPE_CHECKING:
+    from strands_cli.planning.plan import PlannedTool
+    from strands_cli.policy.rules import Request
+
+# How many calls of one turn run at the same time.
+CALLS_AT_ONCE = 16
+
+
+class Order:
+    """Finds the place of each call of a step's agent among those that the model asked for in the same turn.
+
+    Args:
+        step: The step.
+        tools: The tools whose calls come here; others of a turn are answered by the SDK.
+    """
+
+    def __init__(self, step: StepScope, tools: Iterable[PlannedTool]) -> None:
+        self._step = step
+        self._made_of_calls = {tool.name: tool.is_composed for tool in tools}
+        self._calls: dict[str, CallScope] = {}
+        self._message: Any = None
+
+    @asynccontextmanager
+    async def call(self, tool_use_id: str, messages: Sequence[Any]) -> AsyncIterator[StepScope]:
+        """Give the scope in which a call is to be made, once the calls before it are known.
+
+        Args:
+            tool_use_id: The call.
+            messages: The agent's conversation; its last message holds the turn.
+        """
+        if messages and messages[-1] is not self._message:
+            self._message = messages[-1]
+            self._calls = self._turn(messages[-1])
+        # None: it is alone in its turn, or a tool makes it in the middle of a call that has its place already.
+        call = self._calls.pop(tool_use_id, None)
+        if call is None:
+            yield self._step
+            return
+        try:
+            await call.reached()
+            yield call
+        finally:
+            call.end()
+
+    def _turn(self, message: Mapping[str, Any]) -> dict[str, CallScope]:
+        asked = [block["toolUse"] for block in message["content"] if "toolUse" in block]
+        names = {tool_use["toolUseId"]: tool_use["name"] for tool_use in asked}
+        ours = {one: self._made_of_calls[name] for one, name in names.items() if name in self._made_of_calls}
+        if len(ours) < 2:  # a single call waits for no other
+            return {}
+        # What a call spends inside itself is spent before the next one may count what is left.
+        turn = Turn(self._step, [made_of_calls and self._step.is_limited for made_of_calls in ours.values()])
+        return dict(zip(ours, turn.calls, strict=True))
+
+
+class Turn:
+    """The calls of one turn in request order, and why it stops the run, if it does.
+
+    Args:
+        step: The step.
+        holding: For each call whether later ones are to wait until it is over, whatever they touch.
+    """
+
+    def __init__(self, step: StepScope, holding: Sequence[bool]) -> None:
+        self.step = step
+        self.calls = [CallScope(self, place, holds=holds) for place, holds in enumerate(holding)]
+        self.reasons: dict[int, StrandsCliError] = {}
+        self._settled = 0
+
+    def reason_before(self, place: int) -> StrandsCliError | None:
+        """Return why no call at this place may begin any more, if an earlier one has stopped the run."""
+        earlier = min((other for other in self.reasons if other < place), default=None)
+        return self.step.stopped if earlier is None else self.reasons[earlier]
+
+    def settle(self) -> None:
+        """Note which calls are over with all before them; after the last one the run may be stopped.
+
+        Not earlier: the agent's cancel signal reaches tools that are still at work, and what they would then return is
+        not what a run without a stop records.
+        """
+        while self._settled < len(self.calls) and self.calls[self._settled].over.is_set():
+            self.calls[self._settled].settled.set()
+            self._settled += 1
+        if self._settled == len(self.calls) and self.reasons:
+            self.step.stop(self._reason())
+
+    def _reason(self) -> StrandsCliError:
+        """Return the reason that the calls one after another would have met; what is undecided is named as a whole."""
+        reasons = [self.reasons[place] for place in sorted(self.reasons)]
+        undecided = [reason for reason in dict.fromkeys(reasons) if isinstance(reason, NeedsDecision)]
+        return combined(list(undecided)) if isinstance(reasons[0], NeedsDecision) else reasons[0]
+
+
+class CallScope(StepScope):
+    """One call's view of its step: it begins, asks and stops as if the calls of its turn came one after another.
+
+    Attributes:
+        known: Set when it is known what the call touches.
+        over: Set when it has ended, or will not be made.
+        settled: Set when it and all before it are over.
+    """
+
+    def __init__(self, turn: Turn, place: int, *, holds: bool) -> None:
+        step = turn.step
+        super().__init__(step.run, step.key, step.who, step.limits)
+        self._state, self.outer = step._state, step.outer
+        self.before_asking = self._alone
+        self.known, self.over, self.settled = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.touched = Touched()
+        self._turn = turn
+        self._place = place
+        self._holds = holds
+        self._asks_step = step.before_asking
+        self._unbegun: Effect | None = None
+
+    @property
+    def stopped(self) -> StrandsCliError | None:
+        """Why the call must end, if it must."""
+        return self._turn.reasons.get(self._place) or self._turn.step.stopped
+
+    async def reached(self) -> None:
+        """Wait until all earlier calls are known, so that places in the budgets are given in request order."""
+        if self._place:
+            await self._turn.calls[self._place - 1].known.wait()
+
+    def tool_effect(self, tool_use_id: str, name: str, given: Any, *, repeatable: bool) -> Effect:
+        """Open the call; its place in the budgets is held while it waits."""
+        effect = super().tool_effect(tool_use_id, name, given, repeatable=repeatable)
+        self._unbegun = effect if effect.recorded is None else None
+        return effect
+
+    async def turn(self, request: Request) -> None:
+        """Wait for the earlier calls that touch what this one touches.
+
+        Raises:
+            StrandsCliError: one of them, or another earlier call, has stopped the run.
+        """
+        self.touched = touched(request)
+        if not self._holds:
+            self.known.set()
+        first = max(0, self._place - CALLS_AT_ONCE + 1)
+        if first:
+            await self._turn.calls[first - 1].settled.wait()
+        for earlier in self._turn.calls[first : self._place]:
+            if earlier.touched.conflicts(self.touched):
+                await earlier.over.wait()
+        self._require_going()
+        self._unbegun = None
+
+    async def _alone(self) -> None:
+        """Wait until all earlier calls are over: questions come one at a time, in request order."""
+        if self._place:
+            await self._turn.calls[self._place - 1].settled.wait()
+        self._require_going()
+        if self._asks_step is not None:
+            await self._asks_step()
+
+    def _require_going(self) -> None:
+        reason = self._turn.reason_before(self._place)
+        if reason is not None:
+            self.stop(reason)
+            raise reason
+
+    def stop(self, reason: StrandsCliError) -> None:
+        """Keep later calls from beginning, and stop the run when all calls of the turn are over."""
+        self._turn.reasons.setdefault(self._place, reason)
+        for inner in self._state.inner:
+            if inner.outer is self:
+                inner.stop(reason)
+
+    def end(self) -> None:
+        """Let those go on that wait for this call."""
+        if self._unbegun is not None:
+            self.release_tool_call()
+        self.known.set()
+        self.over.set()
+        self._turn.settle()

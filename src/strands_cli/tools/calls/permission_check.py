@@ -1,0 +1,221 @@
+"""The permission check: the one coroutine that every tool call passes through."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.engine.effects import Effect, StepScope
+from strands_cli.errors import StrandsCliError
+from strands_cli.events import ToolCallDecided, ToolCallFinished
+from strands_cli.hooks import Hooks
+from strands_cli.planning.plan import WorkflowTool
+from strands_cli.planning.planned_tools import request_of
+from strands_cli.policy import Decision
+from strands_cli.policy.rules import Request, Rule
+from strands_cli.secrets import HIDE_NOTHING, Redactor
+from strands_cli.tools.calls.approval import approved
+from strands_cli.tools.calls.call_arguments import reads_only_now
+from strands_cli.tools.calls.calling_contract import Contract as Contract
+from strands_cli.tools.calls.calling_contract import output_bytes_of
+from strands_cli.tools.calls.execution import Attempt
+from strands_cli.tools.calls.tool_spans import ToolSpan, tool_span
+from strands_cli.tools.calls.trust import counted_claims
+from strands_cli.tools.forms import LoadedTool
+from strands_cli.tools.messages import decode, encode
+from strands_cli.tools.plugin_hooks import CallHooks
+from strands_cli.tools.schema import SchemaFaultError, first_problem, prepared
+from strands_cli.tools.tool_results import Result, capped, error_of, error_result, plain_json, redacted, shortened
+
+if TYPE_CHECKING:
+    from strands_cli.tools.calls.workflow_tool_calls import Parts
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionCheck:
+    """Decides, validates, bounds and records calls.
+
+    Attributes:
+        rules: All rules in force.
+        contract: What every tool gets.
+        redactor: Hides secrets in results, events and the journal.
+        hooks: The hook plugins; without them policy alone decides.
+        workflow: The workflow's file.
+        locked: What a lock vouches for: distributions, and MCP servers as `mcp:ID`.
+        parts: What the workflow's own tools are made of.
+        is_typed: Whether a person has typed the call by hand, which answers whatever would be asked about it.
+    """
+
+    rules: Sequence[Rule]
+    contract: Contract
+    redactor: Redactor = HIDE_NOTHING
+    hooks: Hooks | None = None
+    workflow: str | None = None
+    is_typed: bool = False
+    locked: frozenset[str] = frozenset()
+    parts: Parts | None = None
+
+    @property
+    def _plugins(self) -> CallHooks:
+        return CallHooks(self.rules, self.hooks, self.workflow)
+
+    async def call(
+        self, tool: LoadedTool, tool_use: Mapping[str, Any], scope: StepScope, state: Mapping[str, Any]
+    ) -> Result:
+        """Make one call, or say in the result why not; a reason to stop the run is left on the scope.
+
+        Args:
+            tool: The tool as loaded.
+            tool_use: `{toolUseId, name, input}` as the model or the step asks for it.
+            scope: The step in which the call happens.
+            state: The SDK's invocation state; empty where no agent asks.
+
+        Returns:
+            A well-formed tool result; never an exception but cancellation.
+        """
+        try:
+            with tool_span(tool.planned, tool_use["toolUseId"]) as span:
+                return await self._call(tool, tool_use, scope, state, span)
+        except StrandsCliError as error:
+            # The SDK would turn the exception into text for the model: leave the reason, end the agent's loop.
+            scope.stop(error)
+        except Exception as error:  # noqa: BLE001 - our own mistake must end the run, never become text for a model
+            problem = self.redactor.text(f"{type(error).__name__}: {error}")
+            scope.stop(StrandsCliError(f"the permission check failed at {tool.planned.name}: {problem}"))
+        return error_result(tool_use["toolUseId"], "unavailable", "the run stops here")
+
+    async def _call(
+        self,
+        tool: LoadedTool,
+        tool_use: Mapping[str, Any],
+        scope: StepScope,
+        state: Mapping[str, Any],
+        span: ToolSpan,
+    ) -> Result:
+        name = tool.planned.name
+        arguments, problem = _arguments_of(tool, tool_use["input"])
+        request = request_for(tool, arguments, self.locked)
+        given = {"tool": name, "input": arguments}
+        # What a composed tool does has rows of its own, so that entering it again repeats nothing.
+        repeatable = request.composed or is_repeatable(request)
+        effect = scope.tool_effect(tool_use["toolUseId"], name, given, repeatable=repeatable)
+        if effect.recorded is not None:
+            if request.composed:
+                scope.count_nested(effect.key)
+            result: Result = {"toolUseId": tool_use["toolUseId"], **decode(effect.recorded.output)}
+            span.replayed(effect, result)
+            scope.emit(_finished(scope, effect, name, result, 0.0, replayed=True))
+            return result
+        await scope.turn(request)
+        asked = {**tool_use, "name": name, "input": arguments}
+        attempt = Attempt(tool, asked, scope, effect, state, self.contract, self.redactor)
+        result, seconds = await self._made(attempt, request, problem, span)
+        scope.emit(_finished(scope, effect, name, result, seconds, replayed=False))
+        await self._plugins.tell(tool, request, scope, result)
+        return result
+
+    async def _made(
+        self, attempt: Attempt, request: Request, problem: str | None, span: ToolSpan
+    ) -> tuple[Result, float]:
+        """Make a call that the journal does not hold, or refuse it, and write down what came of it."""
+        started = attempt.scope.monotonic()
+        detail: dict[str, Any] = {"distribution": attempt.tool.planned.distribution}
+        refusal = _check_input(attempt, problem, self.redactor)
+        if refusal is None:
+            decision = await self._decide(attempt, request)
+            detail |= {"decision": decision.effect, "rule": decision.rule}
+            span.decided(decision)
+            if decision.effect != "allow":
+                refusal = attempt.refused("denied", f"{attempt.name} was not called: {decision.rule}")
+        if refusal is None and self.parts is not None and isinstance(attempt.tool.planned, WorkflowTool):
+            await attempt.effect.start()
+            result = await self.parts.call(attempt.tool, attempt.tool_use, attempt.scope, attempt.effect.key, self)
+        elif refusal is None:
+            result = await attempt.carry_through()
+        else:
+            await attempt.effect.start()
+            result = refusal
+        # Redacted before it is cut: half a secret at the edge would not be found.
+        result = capped(redacted(result, self.redactor), output_bytes_of(attempt.tool.claims))
+        detail |= span.finished(attempt.effect, result)
+        output = encode({"status": result["status"], "content": result["content"]})
+        await attempt.effect.finish(output, detail=detail)
+        attempt.scope.count_tool_call()
+        return result, attempt.scope.monotonic() - started
+
+    async def _decide(self, attempt: Attempt, request: Request) -> Decision:
+        """Ask policy and the hook plugins, and where they ask, ask a person; what comes back is allow or deny."""
+        planned, scope = attempt.tool.planned, attempt.scope
+        decision = await self._plugins.decide(attempt.tool, request, scope)
+        # What a plugin says, and what a rule about arguments quotes, may hold anything.
+        decision = replace(decision, rule=self.redactor.text(decision.rule))
+        if decision.effect == "ask" and self.is_typed:
+            decision = Decision("allow", f"typed by hand ({decision.rule})")
+        if decision.effect == "ask":
+            decision = await approved(planned, attempt.arguments, decision, scope, attempt.effect.key, self.redactor)
+            decision = replace(decision, rule=self.redactor.text(decision.rule))
+        scope.emit(
+            ToolCallDecided(
+                scope.now(), attempt.effect.key, planned.name, decision.effect, decision.rule, planned.distribution
+            )
+        )
+        return decision
+
+
+def _arguments_of(tool: LoadedTool, given: Any) -> tuple[Any, str | None]:
+    """Return the arguments with defaults filled in; of those that are not JSON only the description of the problem."""
+    try:
+        return prepared(tool.schema, plain_json(given)), None
+    except ValueError as error:
+        problem = f"the arguments are not JSON: {shortened(str(error), 200)}"
+        return problem, problem
+
+
+def _check_input(attempt: Attempt, problem: str | None, redactor: Redactor) -> Result | None:
+    """Return the error result for arguments that the tool cannot be called with, or None."""
+    arguments = attempt.arguments
+    if problem is None and not isinstance(arguments, Mapping):
+        problem = f"the arguments are not a JSON object: {shortened(redactor.text(str(arguments)), 200)}"
+    try:
+        problem = problem or first_problem(attempt.tool.schema, arguments, redactor)
+    except SchemaFaultError as fault:
+        return attempt.refused("unavailable", f"the tool's input schema cannot be used: {fault}")
+    return attempt.refused("invalid_input", problem) if problem is not None else None
+
+
+def _finished(
+    scope: StepScope, effect: Effect, name: str, result: Result, seconds: float, *, replayed: bool
+) -> ToolCallFinished:
+    error = error_of(result)
+    code = str(error["code"]) if error else None
+    truncated = result["content"][-1].get("json", {}) if result["content"] else {}
+    return ToolCallFinished(
+        scope.now(),
+        effect.key,
+        name,
+        result["status"],
+        seconds,
+        code,
+        isinstance(truncated, Mapping) and truncated.get("truncated") is True,
+        replayed,
+    )
+
+
+def request_for(tool: LoadedTool, arguments: Any, locked: frozenset[str] = frozenset()) -> Request:
+    """Return a call as policy sees it; `read_only_when` is matched against these arguments."""
+    counted = counted_claims(tool, locked)
+    return request_of(
+        tool.planned,
+        annotations=counted.annotations,
+        claims=counted.claims,
+        arguments=arguments if isinstance(arguments, Mapping) else {},
+        read_only_now=reads_only_now(counted.claims.get("read_only_when"), arguments),
+    )
+
+
+def is_repeatable(request: Request) -> bool:
+    """Return whether the call may be made again when a process died inside it."""
+    hints = request.annotations
+    reads_only = hints.get("readOnlyHint") is True and hints.get("destructiveHint") is not True
+    return request.read_only_now or reads_only or hints.get("idempotentHint") is True

@@ -1,0 +1,118 @@
+"""What a trace holds of a call: attributes of the SDK's own span, or a span of ours where no agent opens one."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.engine.effects import Effect
+from strands_cli.planning.plan import PlannedTool
+from strands_cli.policy import Decision
+from strands_cli.tools.tool_results import Result, error_of, shortened
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span, Tracer, TracerProvider
+
+MAX_WORD = 200
+MAX_LAYERS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpan:
+    """The span of one call; `is_ours` says that the SDK writes no result on it."""
+
+    span: Span
+    is_ours: bool
+
+    def decided(self, decision: Decision) -> None:
+        """Write who allowed or refused it; the rule comes without secrets."""
+        self.span.set_attributes({"strands_cli.decision": decision.effect, "strands_cli.rule": decision.rule})
+
+    def finished(self, effect: Effect, result: Result) -> dict[str, Any]:
+        """Write how it ended.
+
+        Args:
+            effect: Its row.
+            result: Its result, without secrets.
+
+        Returns:
+            In which engine the tool says that it ran, for the row; empty where it says nothing.
+        """
+        engine = _engine_in(result)
+        if self.span.is_recording():
+            self._end(effect, result)
+            self.span.set_attributes({f"strands_cli.{word}": value for word, value in engine.items()})
+        return engine
+
+    def replayed(self, effect: Effect, result: Result) -> None:
+        """Write that the journal answered."""
+        if self.span.is_recording():
+            self._end(effect, result)
+            self.span.set_attribute("strands_cli.replayed", True)
+
+    def _end(self, effect: Effect, result: Result) -> None:
+        from opentelemetry.trace import Status, StatusCode
+
+        self.span.set_attribute("strands_cli.key", effect.key)
+        error = error_of(result)
+        if error is not None:
+            self.span.set_attribute("strands_cli.error_code", str(error["code"]))
+        if self.is_ours:
+            self.span.set_attribute("gen_ai.tool.status", result["status"])
+            self.span.set_status(Status(StatusCode.OK if error is None else StatusCode.ERROR))
+
+
+@contextlib.contextmanager
+def tool_span(planned: PlannedTool, tool_use_id: str) -> Iterator[ToolSpan]:
+    """Give the span of one call: the one that the SDK has opened for it, else one named `tool:<name>`.
+
+    Args:
+        planned: The tool.
+        tool_use_id: The call's id, which distinguishes the span of another call: a tool may call tools.
+    """
+    from opentelemetry import trace
+
+    origin = _origin_of(planned)
+    current = trace.get_current_span()
+    attributes = getattr(current, "attributes", None)
+    call = {"gen_ai.tool.name": planned.name, "gen_ai.tool.call.id": tool_use_id}
+    if isinstance(attributes, Mapping) and call.items() <= dict(attributes).items():
+        current.set_attributes(origin)
+        yield ToolSpan(current, is_ours=False)
+        return
+    from strands_cli.telemetry import provider_here
+
+    span = _tracer_of(provider_here() or trace.get_tracer_provider()).start_span(f"tool:{planned.name}")
+    if not span.is_recording():
+        yield ToolSpan(span, is_ours=True)
+        return
+    span.set_attributes({"gen_ai.operation.name": "execute_tool", **call, **origin})
+    # What a call raises ends the run and may hold anything; the end of the run reports it.
+    with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
+        yield ToolSpan(span, is_ours=True)
+
+
+@functools.lru_cache(maxsize=4)
+def _tracer_of(provider: TracerProvider) -> Tracer:
+    return provider.get_tracer("strands_cli")
+
+
+def _origin_of(planned: PlannedTool) -> dict[str, str]:
+    version = planned.record.version
+    return {"strands_cli.distribution": planned.distribution, **({"strands_cli.version": version} if version else {})}
+
+
+def _engine_in(result: Result) -> dict[str, Any]:
+    """Return the engine that a tool says it ran in, and the layers that were in force."""
+    value = next((block["json"] for block in result["content"] if "json" in block), None)
+    if not isinstance(value, Mapping) or not isinstance(value.get("engine"), str):
+        return {}
+    reported: dict[str, Any] = {"engine": shortened(value["engine"], MAX_WORD)}
+    layers = value.get("layers")
+    if isinstance(layers, Mapping):
+        words = [shortened(f"{name}={word}", MAX_WORD) for name, word in layers.items()]
+        reported["layers"] = words[:MAX_LAYERS]
+    return reported

@@ -1,0 +1,53 @@
+"""Which claims of a loaded tool count: all where a manifest or a lock vouches for it, else those that restrict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from strands_cli.planning.plan import PlannedTool, WorkflowTool
+from strands_cli.planning.planned_tools import InstalledTool, McpTool, ObjectTool, PythonTool
+from strands_cli.policy.claims import NO_CLAIMS, Claims, tightened
+from strands_cli.tools.forms import LoadedTool
+
+
+def counted_claims(tool: LoadedTool, locked: frozenset[str] = frozenset()) -> Claims:
+    """Return what policy may count of a tool's claims.
+
+    What an installed distribution declares without being run counts, and what the program and allowlisted Python say.
+    What is known only once code runs, or comes from a server, is a claim; for the code of a locked distribution, and
+    for the definitions of a locked server, the lock vouches.
+
+    Args:
+        tool: The tool as loaded.
+        locked: What a lock vouches for: distributions, and servers as `mcp:ID`.
+    """
+    claims = Claims(_words(tool.spec.get("annotations")), tool.claims)
+    is_vouched_for = _is_pinned if tool.raw.is_remote else _is_vouched_for
+    if is_vouched_for(tool.planned, locked):
+        return claims
+    return tightened(_declared(tool.planned), claims)
+
+
+def _is_pinned(tool: PlannedTool, locked: frozenset[str]) -> bool:
+    # A lock of files says nothing of what their code forwards from a server: only one of the server's definitions does.
+    return isinstance(tool, McpTool) and f"mcp:{tool.server.id}" in locked
+
+
+def _is_vouched_for(tool: PlannedTool, locked: frozenset[str]) -> bool:
+    record = tool.record
+    if isinstance(tool, (PythonTool, ObjectTool)) or record.distribution in locked:
+        return True
+    return record.manifest is not None and record.members is not None
+
+
+def _declared(tool: PlannedTool) -> Claims:
+    record = tool.record
+    # A holder whose tools were found when it was loaded declares nothing of any of them; a program's object is itself.
+    if not isinstance(tool, (InstalledTool, WorkflowTool)) or record.members is None:
+        return NO_CLAIMS
+    return Claims(_words(record.annotations), _words(record.strands_cli))
+
+
+def _words(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,143 @@
+"""Calls of the tools that a workflow makes: each part passes the same permission check, below the call's key."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from strands_cli.engine import StepResult, json_of, render, run_agent, run_workflow, text_of
+from strands_cli.engine.ports import AgentRunner, ToolCaller
+from strands_cli.errors import InvalidAnswer, RunFailed, has_errors
+from strands_cli.planning import resolve_inputs
+from strands_cli.planning.plan import AgentAsTool, Composite, InnerCall, WorkflowAsTool, WorkflowTool
+from strands_cli.tools.calls.skill_calls import load_skill
+from strands_cli.tools.forms import LoadedTool
+from strands_cli.tools.tool_results import Result, error_of, error_result, well_formed
+
+if TYPE_CHECKING:
+    from strands_cli.engine.effects import StepScope
+    from strands_cli.planning.plan import PlannedAgent
+    from strands_cli.tools.loading import Toolbox
+
+
+class Passes(Protocol):
+    """The permission check."""
+
+    async def call(
+        self, tool: LoadedTool, tool_use: Mapping[str, Any], scope: StepScope, state: Mapping[str, Any]
+    ) -> Result:
+        """Make one call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a workflow's own tools are made of, loaded: its tools, and who runs the workflows among them, by file."""
+
+    toolbox: Toolbox
+    workflows: Mapping[str, tuple[AgentRunner, ToolCaller]] = field(default_factory=dict)
+
+    async def call(
+        self, tool: LoadedTool, tool_use: Mapping[str, Any], scope: StepScope, key: str, check: Passes
+    ) -> Result:
+        """Make one call that the permission check has let through.
+
+        A part that fails ends the call with an error; what must stop the run does so.
+
+        Args:
+            tool: The tool.
+            tool_use: `{toolUseId, name, input}` with the arguments as they were validated.
+            scope: The step in which it happens.
+            key: The call's own key, below which everything in it is recorded.
+            check: The permission check for the calls in it.
+
+        Raises:
+            StrandsCliError: why the run stops here.
+        """
+        if not isinstance(tool.planned, WorkflowTool):
+            raise TypeError(f"{tool.planned.name} is not made in the workflow")
+        own, identity, arguments = tool.planned.definition, str(tool_use["toolUseId"]), tool_use["input"]
+        try:
+            if isinstance(own, Composite):
+                answer = await self._composite(own, arguments, scope, key, check)
+            elif isinstance(own, AgentAsTool):
+                answer = await _agent(own.agent, arguments, scope, key)
+            elif isinstance(own, WorkflowAsTool):
+                answer = await self._workflow(own, arguments, scope, key)
+            else:
+                answer = load_skill(own, arguments, identity)
+        except InvalidAnswer as error:
+            return error_result(identity, "invalid_output", error.message)
+        except RunFailed as error:
+            return error_result(identity, "tool_failed", error.message)
+        return well_formed(answer, identity)
+
+    async def _composite(
+        self, own: Composite, arguments: Mapping[str, Any], scope: StepScope, key: str, check: Passes
+    ) -> Mapping[str, Any]:
+        inner, result = scope.within(key), dict[str, Any]()
+        names: dict[str, Any] = {"input": arguments, **arguments, "steps": []}
+        for number, call in enumerate(own.calls, 1):
+            where = f"step {number} of the tool '{own.id}'"
+            given = render(scope, call.input, names, where=where)
+            tool_use = {"toolUseId": f"{key}.{number}", "name": call.tool.name, "input": given}
+            result = await check.call(self.toolbox.one(call.tool), tool_use, inner, {})
+            if inner.stopped is not None:
+                raise inner.stopped
+            if result["status"] != "success":
+                return _stopped_at(where, call, result)
+            done = StepResult(text_of(result), call.tool.name, number - 1, json_of(result))
+            names |= {"steps": [*names["steps"], done], "last_response": done.response}
+            if call.save_as is not None:
+                names[call.save_as] = done.response if done.output is None else done.output
+        if own.output is None:
+            return result
+        return _success(render(scope, own.output, names, where=f"the output of the tool '{own.id}'"))
+
+    async def _workflow(
+        self, own: WorkflowAsTool, arguments: Mapping[str, Any], scope: StepScope, key: str
+    ) -> Mapping[str, Any]:
+        inputs, findings = resolve_inputs(own.plan.spec.inputs, {}, arguments, own.document)
+        if has_errors(findings):
+            return error_result("", "invalid_input", "; ".join(finding.message for finding in findings))
+        agents, tools = self.workflows[own.plan.file]
+        names = await run_workflow(scope, key, replace(own.plan, inputs=inputs), agents, tools)
+        response = str(names["last_response"])
+        content: list[dict[str, Any]] = [{"text": response or "(no answer)"}]
+        value = _json_in(response)
+        return {"status": "success", "content": content if value is None else [*content, {"json": value}]}
+
+
+async def _agent(agent: PlannedAgent, arguments: Mapping[str, Any], scope: StepScope, key: str) -> Mapping[str, Any]:
+    answer = await run_agent(scope, key, agent.id, prompt_of(agent, arguments))
+    return _success(answer.response if answer.output is None else answer.output)
+
+
+def prompt_of(agent: PlannedAgent, arguments: Mapping[str, Any]) -> str:
+    """Return the prompt of a call of an agent: the object that its `input_schema` describes, else the text `input`."""
+    schema = agent.input_schema
+    is_object = schema is not None and (schema.get("type") == "object" or "properties" in schema)
+    value = arguments if is_object else arguments["input"]
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _stopped_at(where: str, call: InnerCall, result: Mapping[str, Any]) -> Result:
+    error = error_of(result) or {"code": "tool_failed", "message": text_of(result), "retryable": False}
+    details = {"tool": call.tool.name, "error": dict(error)}
+    message = f"{where}, {call.tool.name}, failed: {error['message']}"
+    return error_result("", error["code"], message, retryable=error.get("retryable") is True, details=details)
+
+
+def _success(value: Any) -> dict[str, Any]:
+    """Return a value as a result: text as text, anything else as JSON."""
+    return {"status": "success", "content": [{"text": value} if isinstance(value, str) else {"json": value}]}
+
+
+def _json_in(text: str) -> Any:
+    """Return the JSON object or list that a text is, or None."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, (dict, list)) else None

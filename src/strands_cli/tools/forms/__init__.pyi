@@ -1,0 +1,13 @@
+from strands_cli.tools.forms.manifest_check import LoadedTool as LoadedTool
+from strands_cli.tools.forms.manifest_check import hold_against_manifest as hold_against_manifest
+from strands_cli.tools.forms.manifest_check import loaded_tool as loaded_tool
+from strands_cli.tools.forms.manifest_check import workflow_tool as workflow_tool
+from strands_cli.tools.forms.output_schema import output_problem as output_problem
+from strands_cli.tools.forms.tool_forms import Closer as Closer
+from strands_cli.tools.forms.tool_forms import NotAToolError as NotAToolError
+from strands_cli.tools.forms.tool_forms import RawTool as RawTool
+from strands_cli.tools.forms.tool_forms import close_all as close_all
+from strands_cli.tools.forms.tool_forms import describe_reference as describe_reference
+from strands_cli.tools.forms.tool_forms import read_reference as read_reference
+from strands_cli.tools.forms.tool_forms import read_tools as read_tools
+from strands_cli.tools.forms.tool_forms import spec_named as spec_named

@@ -1,0 +1,211 @@
+"""The only importer of tool plugins: each tool a plan names, loaded once, held against its manifest."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from strands_cli.canonical_json import canonical_json
+from strands_cli.errors import Denied, InvalidInput, NotEquipped, StrandsCliError
+from strands_cli.hooks import Hooks
+from strands_cli.planning.plan import PlannedTool, WorkflowTool
+from strands_cli.planning.planned_tools import McpTool, ObjectTool, PythonTool
+from strands_cli.secrets import Redactor
+from strands_cli.tools.forms import (
+    Closer,
+    LoadedTool,
+    NotAToolError,
+    RawTool,
+    close_all,
+    hold_against_manifest,
+    read_reference,
+    workflow_tool,
+)
+from strands_cli.tools.loading.import_guard import Tell, current_directory, kept_process, reported_when_slow
+from strands_cli.tools.loading.python_objects import GivenTools
+from strands_cli.tools.loading.strands_tools_compat import adapted, prompts_taken
+from strands_cli.tools.plugin_hooks import load_with_hooks, wrapped
+
+if TYPE_CHECKING:
+    from strands_cli.tools.mcp import Serving
+
+PlannedToolKey = tuple[str, str, str]
+
+
+@dataclass(slots=True)
+class Toolbox:
+    """All tools of one run; what has state is made once here and closed at the end."""
+
+    tools: dict[PlannedToolKey, list[LoadedTool]] = field(default_factory=dict)
+    closers: list[Closer] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def get(self, planned: PlannedTool) -> list[LoadedTool]:
+        """Return what a planned tool loaded to: one, or all of a provider whose tools only loading could tell."""
+        return self.tools[key_of(planned)]
+
+    def offered(self, planned_tools: Iterable[PlannedTool]) -> list[LoadedTool]:
+        """Return the tools of one agent.
+
+        Raises:
+            InvalidInput: two of them have one name, as the SDK reads names (`-` and `_` are the same to it).
+        """
+        offered: dict[str, LoadedTool] = {}
+        for loaded in (loaded for planned in planned_tools for loaded in self.get(planned)):
+            twin = offered.setdefault(loaded.planned.name.replace("-", "_"), loaded)
+            # A server that is named as a whole, and one of its tools besides, are the same tool.
+            if twin.raw is not loaded.raw or twin.planned.name != loaded.planned.name:
+                names = f"'{twin.planned.name}' ({twin.planned.ref}) and '{loaded.planned.name}' ({loaded.planned.ref})"
+                raise InvalidInput(f"two tools of one agent have one name: {names}", fix="name one of them with `as:`")
+        return list(offered.values())
+
+    def one(self, planned: PlannedTool) -> LoadedTool:
+        """Return the tool that a step without a model calls.
+
+        Raises:
+            InvalidInput: the reference holds several.
+        """
+        loaded = self.get(planned)
+        if len(loaded) != 1:
+            names = ", ".join(one.planned.name for one in loaded) or "none"
+            raise InvalidInput(f"'{planned.ref}' holds several tools ({names}); a step calls one", fix="name one")
+        return loaded[0]
+
+    async def close(self) -> list[str]:
+        """Close what was made for the run and let go of what was in use; return what went wrong, one line each."""
+        return await close_all(self.closers)
+
+
+def key_of(planned: PlannedTool) -> PlannedToolKey:
+    """Return what makes two planned tools the same: reference, model-facing name and configuration."""
+    return planned.ref, planned.name, canonical_json(planned.config)
+
+
+async def load_tools(
+    planned_tools: Iterable[PlannedTool],
+    folders: Sequence[str] = (),
+    given: GivenTools | None = None,
+    tell: Tell | None = None,
+    hooks: Hooks | None = None,
+    serving: Serving | None = None,
+) -> Toolbox:
+    """Import and check every tool of a plan before its first effect.
+
+    Args:
+        planned_tools: The tools; equal ones are loaded once.
+        folders: Where custom Python is searched for (see `custom_folders`).
+        given: What the program gives that runs the workflow; its `sys.path` is left as it is. Without it the process
+            is ours, and the current directory is closed to imports for good.
+        tell: Takes a line for the person, from another thread: which plugin's import takes long.
+        hooks: The hook plugins: they are notified of each import, and give the wrappers of each call.
+        serving: What MCP servers need; they are started last.
+
+    Raises:
+        NotEquipped: a plugin cannot be imported or holds no tool.
+        Denied: a tool is not what its manifest says, or a hook plugin fails to give its wrapper.
+    """
+    if given is None:
+        close_the_current_directory()
+    toolbox = Toolbox()
+    held: dict[tuple[str, str | None, str], list[RawTool]] = {}
+    served: dict[PlannedToolKey, McpTool] = {}
+
+    async def load(planned: PlannedTool) -> list[LoadedTool]:
+        place = (planned.record.module, planned.record.attribute, canonical_json(planned.config))
+        if place not in held:
+            searched = folders if isinstance(planned, PythonTool) else []
+            held[place] = await _read_plugin(planned, searched, toolbox.closers, tell)
+        return hold_against_manifest(planned, held[place])
+
+    try:
+        for planned in planned_tools:
+            key = key_of(planned)
+            if isinstance(planned, McpTool):
+                served[key] = planned
+            elif isinstance(planned, WorkflowTool):  # hook plugins wrap each of its parts
+                toolbox.tools[key] = [workflow_tool(planned)]
+            elif key not in toolbox.tools:
+                if given is not None and isinstance(planned, ObjectTool):
+                    loaded = hold_against_manifest(planned, [given.raw[planned.record.name]])
+                else:
+                    loaded = await load_with_hooks(hooks, planned.declared, partial(load, planned))
+                toolbox.tools[key] = wrapped(hooks, planned, loaded)
+        if served:
+            await _serve(list(served.values()), serving, toolbox, hooks)
+    except BaseException:
+        await toolbox.close()
+        raise
+    return toolbox
+
+
+async def _serve(planned: list[McpTool], serving: Serving | None, toolbox: Toolbox, hooks: Hooks | None) -> None:
+    from strands_cli.tools.mcp import Serving, load_served  # half a second, for workflows with servers only
+
+    found = await load_served(planned, serving or Serving(Path.cwd()), toolbox.closers, hooks)
+    toolbox.tools |= {key_of(tool): loaded for tool, loaded in found.tools}
+    toolbox.warnings += found.warnings
+
+
+def close_the_current_directory() -> None:
+    """Take the current directory out of `sys.path`, so that no file lying there is imported as a plugin."""
+    here = current_directory()
+    absolute = [entry for entry in sys.path if entry and (here is not None or Path(entry).is_absolute())]
+    sys.path[:] = [entry for entry in absolute if here is None or Path(entry).resolve() != here.resolve()]
+
+
+def custom_folders(base_dir: Path | None, python_path: Sequence[str]) -> list[str]:
+    """Return the folders for custom Python.
+
+    Args:
+        base_dir: The workflow's folder.
+        python_path: `tools.python_path`: folders inside it.
+
+    Raises:
+        Denied: one of them is not inside the workflow's folder.
+    """
+    folders: list[str] = []
+    for entry in python_path:
+        root = (base_dir or Path.cwd()).resolve()
+        folder = (root / entry).resolve()
+        if not folder.is_relative_to(root):
+            raise Denied(f"tools.python_path names {entry!r}, which is outside the workflow's folder")
+        folders.append(str(folder))
+    return folders
+
+
+async def _read_plugin(
+    planned: PlannedTool, folders: Sequence[str], closers: list[Closer], tell: Tell | None
+) -> list[RawTool]:
+    """Import a plugin and read its tools.
+
+    Raises:
+        NotEquipped: it cannot be imported, holds no tool, or raises whatever it likes meanwhile.
+    """
+    module_name, attribute = planned.record.module, planned.record.attribute
+    try:
+        with kept_process(), reported_when_slow(f"importing {planned.ref} of {planned.distribution}", tell):
+            close_the_current_directory()
+            sys.path += folders
+            with prompts_taken(module_name):
+                module = importlib.import_module(module_name)
+            return adapted(await read_reference(module, attribute, planned.config, closers), module_name)
+    except NotAToolError as error:
+        raise NotEquipped(f"{planned.ref} of {planned.distribution} is not a tool: {error}") from error
+    except (StrandsCliError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # a plugin may raise anything while it is imported, SystemExit too
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise
+        problem = Redactor.of_environment(os.environ).text(f"{type(error).__name__}: {error}")
+        raise NotEquipped(
+            f"the tool {planned.ref} of {planned.distribution} cannot be loaded: {problem}",
+            fix=f"try: python -c 'import {module_name}'; then correct or upgrade {planned.distribution}",
+        ) from error

@@ -1,0 +1,123 @@
+"""What the SDK's messages and stream events contain: order, text, tool uses and usage."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from strands_cli.events import Usage
+
+
+def request_text(messages: Sequence[Any]) -> str:
+    """Return the end of a request as recordings write it: its text, and `tool: status` for each tool result."""
+    if not messages:
+        return ""
+    names = {
+        block["toolUse"]["toolUseId"]: block["toolUse"]["name"]
+        for earlier in messages
+        for block in earlier["content"]
+        if "toolUse" in block
+    }
+    lines: list[str] = []
+    for block in messages[-1]["content"]:
+        if "text" in block:
+            lines.append(block["text"])
+        elif "toolResult" in block:
+            result = block["toolResult"]
+            lines.append(f"{names.get(result['toolUseId'], result['toolUseId'])}: {result['status']}")
+    return "\n".join(lines)
+
+
+def in_request_order(messages: Any) -> list[Any]:
+    """Return messages whose tool results stand in the order of the tool uses they answer."""
+    ordered: list[Any] = []
+    order: dict[str, int] = {}
+    for message in messages:
+        content = message["content"]
+        if any("toolResult" in block for block in content):
+            content = sorted(content, key=lambda block: _position(block, order))
+        order = {block["toolUse"]["toolUseId"]: n for n, block in enumerate(content) if "toolUse" in block}
+        ordered.append({**message, "content": content})
+    return ordered
+
+
+def _position(block: Mapping[str, Any], order: Mapping[str, int]) -> int:
+    result = block.get("toolResult")
+    return order.get(result["toolUseId"], len(order)) if result else len(order)
+
+
+def text_in(event: Mapping[str, Any]) -> str:
+    """Return the piece of text in a stream event, or nothing."""
+    delta = event.get("contentBlockDelta", {}).get("delta", {})
+    return str(delta.get("text") or "")
+
+
+def tool_uses_in(events: list[Any]) -> list[dict[str, str]]:
+    """Return the tool uses (`toolUseId`, `name`) of a turn in request order."""
+    starts = (event.get("contentBlockStart", {}).get("start", {}).get("toolUse") for event in events)
+    return [tool_use for tool_use in starts if tool_use]
+
+
+def usage_in(events: list[Any]) -> Usage:
+    """Return the tokens that a turn's metadata event reports; zero where it reports nothing."""
+    reported: dict[str, Any] = {}
+    for event in events:
+        reported = event.get("metadata", {}).get("usage") or reported
+    return Usage(
+        input_tokens=int(reported.get("inputTokens") or 0),
+        output_tokens=int(reported.get("outputTokens") or 0),
+        cache_read_tokens=int(reported.get("cacheReadInputTokens") or 0),
+        cache_write_tokens=int(reported.get("cacheWriteInputTokens") or 0),
+    )
+
+
+def broken_inputs(events: list[Any]) -> dict[str, str]:
+    """Return the arguments that are not JSON, by tool-use id; the SDK makes an empty object of them."""
+    texts: dict[str, str] = {}
+    current = ""
+    for event in events:
+        start = event.get("contentBlockStart", {}).get("start", {}).get("toolUse")
+        if start:
+            current = start["toolUseId"]
+        delta = event.get("contentBlockDelta", {}).get("delta", {}).get("toolUse")
+        if delta and current:
+            texts[current] = texts.get(current, "") + str(delta.get("input", ""))
+    return {tool_use_id: text for tool_use_id, text in texts.items() if text.strip() and not _is_json(text)}
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
+class ToolUseIds:
+    """Gives each tool use of a conversation an id of its own; some servers send none, or the same in every turn."""
+
+    def __init__(self, messages: Sequence[Any]) -> None:
+        blocks = [block for message in messages for block in message["content"]]
+        self._taken = {block["toolUse"]["toolUseId"] for block in blocks if "toolUse" in block}
+
+    def repaired(self, event: Any) -> Any:
+        """Return the stream event, its tool-use id replaced if it is empty or taken."""
+        tool_use = event.get("contentBlockStart", {}).get("start", {}).get("toolUse")
+        if not tool_use:
+            return event
+        given = str(tool_use.get("toolUseId") or "call")
+        unique = given if tool_use.get("toolUseId") and given not in self._taken else self._next(given)
+        self._taken.add(unique)
+        start = {**event["contentBlockStart"]["start"], "toolUse": {**tool_use, "toolUseId": unique}}
+        return {**event, "contentBlockStart": {**event["contentBlockStart"], "start": start}}
+
+    def _next(self, given: str) -> str:
+        number = 1
+        while f"{given}-{number}" in self._taken:
+            number += 1
+        return f"{given}-{number}"

@@ -1,0 +1,87 @@
+"""The SDK's messages as JSON for the journal, without secrets."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from strands_cli.secrets import Redactor
+
+
+def without_secrets(events: Sequence[Any], redactor: Redactor) -> list[Any]:
+    """Return a turn's stream events without secrets, also one that the model sends in several pieces.
+
+    A block whose pieces together hold a secret has all of its text in the first of them.
+    """
+    cleaned = [copy.deepcopy(event) if _holds_input(event) else redactor.json(event) for event in events]
+    pieces: dict[tuple[int, str], list[tuple[dict[str, Any], str]]] = {}
+    block = 0
+    for event in cleaned:
+        block += "contentBlockStop" in event
+        delta = event.get("contentBlockDelta", {}).get("delta", {})
+        for kind, place, name in (
+            ("text", delta, "text"),
+            ("input", delta.get("toolUse"), "input"),
+            ("reasoning", delta.get("reasoningContent"), "text"),
+        ):
+            if isinstance(place, dict) and isinstance(place.get(name), str):
+                pieces.setdefault((block, kind), []).append((place, name))
+    for (_, kind), places in pieces.items():
+        whole = "".join(place[name] for place, name in places)
+        without = _input_without(whole, redactor) if kind == "input" else redactor.text(whole)
+        if without != whole:
+            for index, (place, name) in enumerate(places):
+                place[name] = "" if index else without
+    return cleaned
+
+
+def _holds_input(event: Mapping[str, Any]) -> bool:
+    """Return whether an event is a piece of a tool use's arguments, which can be judged only as a whole."""
+    tool_use = event.get("contentBlockDelta", {}).get("delta", {}).get("toolUse")
+    return isinstance(tool_use, Mapping) and tool_use.keys() == {"input"} and isinstance(tool_use["input"], str)
+
+
+def _input_without(text: str, redactor: Redactor) -> str:
+    """Return the arguments of a tool use without secrets; where they were JSON they are JSON."""
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError):
+        return redactor.text(text)
+    cleaned = redactor.json(given)
+    without = text if cleaned == given else json.dumps(cleaned, ensure_ascii=False)
+    # A value may stand across the signs of JSON too; what only looks personal there is none.
+    return redactor.without_personal_data.text(without)
+
+
+# The one key of an object that represents bytes, and of one that only looks so.
+_BYTES, _PLAIN = "$bytes", "$plain"
+
+
+def encode(value: Any) -> Any:
+    """Return a value as JSON of its own; bytes (images, redacted reasoning) become `{"$bytes": base64}`."""
+    if isinstance(value, Mapping):
+        encoded = {str(key): encode(item) for key, item in value.items()}
+        return {_PLAIN: encoded} if encoded.keys() in ({_BYTES}, {_PLAIN}) else encoded
+    if isinstance(value, (list, tuple)):
+        return [encode(item) for item in value]
+    if isinstance(value, (bytes, bytearray)):
+        return {_BYTES: base64.b64encode(value).decode("ascii")}
+    if isinstance(value, str):
+        # A lone surrogate, which a model can write as an escape, can be neither stored nor sent.
+        return value.encode("utf-8", "replace").decode("utf-8")
+    return value if value is None or isinstance(value, (bool, int, float)) else str(value)
+
+
+def decode(value: Any) -> Any:
+    """Return what was encoded."""
+    if isinstance(value, dict):
+        if value.keys() == {_BYTES}:
+            return base64.b64decode(value[_BYTES])
+        inner = value[_PLAIN] if value.keys() == {_PLAIN} else value
+        return {key: decode(item) for key, item in inner.items()}
+    if isinstance(value, list):
+        return [decode(item) for item in value]
+    return value

@@ -1,0 +1,134 @@
+"""The sections about agents: their prompts, limits and context."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from strands_cli.workflow.base_model import FormatModel, Identifier
+from strands_cli.workflow.steps import ToolEntry
+
+
+class Compaction(FormatModel):
+    """When and how a long conversation is summarised."""
+
+    enabled: bool = Field(default=True, description="Whether conversations are summarised at all.")
+    when_tokens_over: int | None = Field(
+        default=None, ge=1, description="Summarise when the conversation is longer than this."
+    )
+    summary_ratio: float = Field(default=0.35, gt=0, lt=1, description="Share of the messages that is summarised.")
+    preserve_recent_messages: int = Field(
+        default=12, ge=0, description="How many of the latest messages stay as they are."
+    )
+    summarization_model: str | None = Field(
+        default=None, description="Model that summarises; the agent's own if not given."
+    )
+
+
+class Notes(FormatModel):
+    """A file in which agents keep notes across steps."""
+
+    file: str = Field(min_length=1, description="Path of the notes, relative to the working directory.")
+    include_last: int = Field(default=12, ge=0, description="How many of the latest notes an agent sees.")
+    format: Literal["markdown", "json"] = Field(default="markdown", description="How the notes are written.")
+
+
+class Window(FormatModel):
+    """How much of a long conversation is sent; older messages are omitted."""
+
+    max_messages: int = Field(ge=3, description="Most messages of one request, the step's own input included.")
+
+
+class Retrieval(FormatModel):
+    """Tools and servers from which agents fetch context on demand."""
+
+    jit_tools: tuple[str, ...] = Field(default=(), description="Tools every agent gets for retrieval.")
+    mcp_servers: tuple[str, ...] = Field(default=(), description="MCP servers every agent gets for retrieval, by id.")
+
+
+class ContextPolicy(FormatModel):
+    """How the context of agents stays small and useful."""
+
+    compaction: Compaction | None = Field(default=None, description="Summaries of long conversations.")
+    window: Window | None = Field(default=None, description="Only the latest messages of long conversations.")
+    notes: Notes | None = Field(default=None, description="Notes across steps.")
+    retrieval: Retrieval | None = Field(default=None, description="Context fetched on demand.")
+
+
+class Skill(FormatModel):
+    """A folder of instructions that the tool `Skill` loads on demand."""
+
+    id: Identifier = Field(description="Name by which a model loads the skill.")
+    path: str = Field(min_length=1, description="The folder, relative to the workflow; nothing outside it is read.")
+    description: str | None = Field(
+        default=None, description="When to use the skill; default: the description in the front matter of its SKILL.md."
+    )
+    preload_metadata: bool = Field(
+        default=True, description="Whether agents see the description before they load the skill."
+    )
+
+
+class Inference(FormatModel):
+    """Sampling settings of one agent; they override those of `runtime`."""
+
+    temperature: float | None = Field(default=None, ge=0, le=2, description="Sampling temperature.")
+    top_p: float | None = Field(
+        default=None, ge=0, le=1, description="Nucleus sampling: share of probability considered."
+    )
+    max_tokens: int | None = Field(default=None, ge=1, description="Most tokens of one answer.")
+
+
+class AgentLimits(FormatModel):
+    """Limits of one step of an agent."""
+
+    turns: int | None = Field(default=None, ge=1, description="Most model calls in one step.")
+    tokens: int | None = Field(default=None, ge=1, description="Most tokens in one step.")
+    tool_calls: int | None = Field(default=None, ge=0, description="Most tool calls in one step.")
+    cost_usd: float | None = Field(default=None, gt=0, description="Most money in one step, in US dollars.")
+    duration_s: float | None = Field(default=None, gt=0, description="Most seconds that one step takes.")
+
+
+class AgentBudgets(FormatModel):
+    """Limits of one agent over the whole run; at a limit the run stops as at its own limits."""
+
+    max_steps: int | None = Field(default=None, ge=1, description="Most steps of this agent.")
+    max_tokens: int | None = Field(default=None, ge=1, description="Most tokens of this agent's model calls.")
+    max_model_calls: int | None = Field(default=None, ge=1, description="Most model calls of this agent.")
+    max_tool_calls: int | None = Field(default=None, ge=0, description="Most tool calls of this agent.")
+    max_cost_usd: float | None = Field(default=None, gt=0, description="Most money for this agent, in US dollars.")
+    max_duration_s: float | None = Field(default=None, gt=0, description="Most seconds of all steps of this agent.")
+
+
+class AgentSpec(FormatModel):
+    """One agent: its prompt, its tools and its model."""
+
+    restricting: ClassVar[frozenset[str]] = frozenset({"tools"})
+
+    prompt: str | None = Field(default=None, description="The system prompt; inputs may be used in it as templates.")
+    ref: str | None = Field(
+        default=None,
+        alias="$ref",
+        description="A file of one agent, relative to the workflow; other keys here override it.",
+    )
+    tools: tuple[ToolEntry, ...] | None = Field(
+        default=None, description="The agent's tools. Absent: every tool of the workflow; empty: none."
+    )
+    provider: str | None = Field(default=None, description="Provider of this agent; that of `runtime` if not given.")
+    model_id: str | None = Field(default=None, description="Model of this agent; that of `runtime` if not given.")
+    inference: Inference = Field(default_factory=Inference, description="Sampling settings of this agent.")
+    memory: Literal["step", "run"] = Field(
+        default="step",
+        description="`step`: each step starts a new conversation; `run`: one conversation.",
+    )
+    input_schema: str | Mapping[str, Any] | None = Field(
+        default=None, description="JSON Schema (inline, or a path) that the rendered input must satisfy."
+    )
+    output_schema: str | Mapping[str, Any] | None = Field(
+        default=None, description="JSON Schema (inline, or a path) that the answer must satisfy."
+    )
+    limits: AgentLimits = Field(default_factory=AgentLimits, description="Limits of one step of this agent.")
+    budgets: AgentBudgets = Field(
+        default_factory=AgentBudgets, description="Limits of this agent, all of its steps in the run together."
+    )

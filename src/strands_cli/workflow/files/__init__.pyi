@@ -1,0 +1,15 @@
+from strands_cli.workflow.files.policy_file import check_ownership as check_ownership
+from strands_cli.workflow.files.policy_file import read_policy as read_policy
+from strands_cli.workflow.files.recording_file import BAD_RECORDING as BAD_RECORDING
+from strands_cli.workflow.files.recording_file import VERSION as VERSION
+from strands_cli.workflow.files.recording_file import RecordedCall as RecordedCall
+from strands_cli.workflow.files.recording_file import RecordedTurn as RecordedTurn
+from strands_cli.workflow.files.recording_file import Recording as Recording
+from strands_cli.workflow.files.recording_file import dump_recording as dump_recording
+from strands_cli.workflow.files.recording_file import load_recording as load_recording
+from strands_cli.workflow.files.recording_file import same_request as same_request
+from strands_cli.workflow.files.skill_folders import ENTRY as ENTRY
+from strands_cli.workflow.files.skill_folders import SkillFolder as SkillFolder
+from strands_cli.workflow.files.skill_folders import check_skills as check_skills
+from strands_cli.workflow.files.skill_folders import read_skills as read_skills
+from strands_cli.workflow.files.skill_folders import without_front_matter as without_front_matter

@@ -1,0 +1,277 @@
+"""Text to policy: the rules of one policy file, each remembering its line, or every finding about it."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from strands_cli.errors import Code, Denied, Finding, StrandsCliError, Where, suggest
+from strands_cli.policy import Policy, SwitchedOn
+from strands_cli.policy.rules import CAPABILITIES, EFFECTS, SOURCES, Level, PatternError, Rule, make_rule
+from strands_cli.versions import is_specifier
+from strands_cli.workflow.findings import shown
+from strands_cli.workflow.yaml import Document, escape, read_document
+
+BAD_POLICY = Code(
+    "bad-policy",
+    "A policy file cannot be read, or is not valid; nothing runs until it is corrected.",
+    "Correct the error at the reported place; see docs/reference/policy.md.",
+    21,
+)
+UNSAFE_POLICY_FILE = Code(
+    "unsafe-policy-file",
+    "Other users can change a policy file of the operator or of this person.",
+    "Give the file and its folder to the right owner, and remove the write permission of others.",
+    21,
+)
+
+VERSION = 1
+MAX_BYTES = 1_000_000
+KEYS = ("version", "rules", "hooks", "locked")
+RULE_KEYS = (*EFFECTS, "unless", "distribution", "version", "source", "capability", "reason")
+
+# Everything a reference to a tool can hold, and the marks of a glob.
+_TOOLS = re.compile(r"[A-Za-z0-9_.:/*?\[\]!-]+")
+_DISTRIBUTION = re.compile(r"[A-Za-z0-9._*?\[\]!-]+")
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_SEE = "see docs/reference/policy.md"
+
+
+def read_policy(path: Path, level: Level) -> Policy:
+    """Read one policy file.
+
+    Raises:
+        Denied: it cannot be read, or anything in it is wrong; nothing may run then.
+    """
+    try:
+        document = _read(path)
+    except StrandsCliError as error:
+        raise _refused(path, [_as_bad_policy(finding) for finding in error.findings]) from error
+    reader = _Reader(document, level)
+    policy = reader.read()
+    if reader.findings:
+        raise _refused(path, reader.findings)
+    return policy
+
+
+def _read(path: Path) -> Document:
+    reason = None
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            reason = "it is not a file"
+        elif found.st_size > MAX_BYTES:
+            reason = f"it is larger than {MAX_BYTES:,} bytes"
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+    if reason is not None:
+        finding = Finding(BAD_POLICY, f"the policy file cannot be read: {reason}", Where(str(path)), _fix_of(path))
+        raise Denied("the policy file cannot be read", findings=[finding])
+    return read_document(path)
+
+
+def _fix_of(path: Path) -> str:
+    return f"correct it, or remove it if it is not needed: {path}"
+
+
+def _as_bad_policy(finding: Finding) -> Finding:
+    if finding.code == BAD_POLICY:
+        return finding
+    return Finding(BAD_POLICY, f"{finding.message} ({finding.code})", finding.where, finding.fix)
+
+
+def _refused(path: Path, findings: Sequence[Finding]) -> Denied:
+    count = "a fault" if len(findings) == 1 else f"{len(findings)} faults"
+    return Denied(f"nothing runs: the policy file {path} has {count}", findings=findings)
+
+
+def check_ownership(path: Path, level: Level) -> list[Finding]:
+    """Return a warning for a policy file that other users can change (POSIX only)."""
+    if sys.platform == "win32":
+        return []
+    trusted = (0,) if level == "managed" else (0, os.geteuid())
+    for place in (path, path.parent):
+        try:
+            found = place.stat()
+        except OSError:
+            continue
+        is_shared = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
+        if found.st_uid not in trusted:
+            reason = f"it belongs to another user (uid {found.st_uid})"
+        elif found.st_mode & stat.S_IWOTH and not is_shared:
+            reason = "every user can write to it"
+        else:
+            continue
+        what = "the policy file" if place == path else "the folder of the policy file"
+        message = f"{what} of the level '{level}' does not protect: {reason}"
+        return [Finding(UNSAFE_POLICY_FILE, message, Where(str(place)), f"chown and chmod o-w {place}", "warning")]
+    return []
+
+
+class _Reader:
+    """Walks the document once and collects findings on the way."""
+
+    def __init__(self, document: Document, level: Level) -> None:
+        self._document = document
+        self._level = level
+        self.findings: list[Finding] = [_as_bad_policy(finding) for finding in document.findings]
+
+    def read(self) -> Policy:
+        value = self._document.value
+        if not isinstance(value, dict):
+            self._report("", "a policy file is a mapping with `version: 1` and `rules`")
+            return Policy()
+        self._check_keys("", value, KEYS, "a policy file")
+        if "version" not in value:
+            self._report("", "the key `version` is missing", "add: version: 1")
+        elif type(value["version"]) is not int or value["version"] != VERSION:
+            self._report("/version", f"this version reads `version: {VERSION}`, not {value['version']!r}")
+        return Policy(
+            rules=tuple(self._rules(value.get("rules", []))),
+            hooks=tuple(self._hooks(value.get("hooks", []))),
+            locked=self._locked(value.get("locked", False)),
+            files=((self._level, self._document.file),),
+        )
+
+    def _locked(self, value: Any) -> SwitchedOn | None:
+        if not isinstance(value, bool):
+            self._report("/locked", "`locked` is true or false")
+        return SwitchedOn("locked", self._level, self._origin("/locked")) if value is True else None
+
+    def _hooks(self, value: Any) -> Iterator[SwitchedOn]:
+        if value and self._level not in ("managed", "user"):
+            message = f"`hooks` has no place in a policy file of the level '{self._level}': it would let code run"
+            self._report("/hooks", message, "move it to the managed or the user policy file", key=True)
+        if not isinstance(value, list):
+            self._report("/hooks", "`hooks` is a list of distributions")
+            return
+        for index, name in enumerate(value):
+            if isinstance(name, str) and _NAME.fullmatch(name):
+                yield SwitchedOn(name, self._level, self._origin(f"/hooks/{index}"))
+            else:
+                self._report(f"/hooks/{index}", f"{name!r} is not the name of a distribution")
+
+    def _rules(self, value: Any) -> Iterator[Rule]:
+        if not isinstance(value, list):
+            self._report("/rules", "`rules` is a list; write `rules: []` where there are none")
+            return
+        for index, rule in enumerate(value):
+            yield from self._rule(f"/rules/{index}", rule)
+
+    def _rule(self, pointer: str, rule: Any) -> Iterator[Rule]:
+        if not isinstance(rule, dict):
+            self._report(pointer, "a rule is a mapping such as `deny: file_write`")
+            return
+        self._check_keys(pointer, rule, RULE_KEYS, "a rule")
+        effects = [effect for effect in EFFECTS if effect in rule]
+        if len(effects) != 1:
+            found = "both " + " and ".join(effects) if effects else "no effect"
+            self._report(pointer, f"the rule has {found}; it needs one of allow, ask, deny")
+            return
+        effect = effects[0]
+        narrowing = {
+            "unless": self._patterns(pointer, "unless", rule),
+            "distribution": self._distributions(f"{pointer}/distribution", rule),
+            "version": self._specifier(f"{pointer}/version", rule),
+            "sources": self._words(f"{pointer}/source", rule.get("source"), SOURCES, "source" in rule),
+            "capabilities": self._words(
+                f"{pointer}/capability", rule.get("capability"), CAPABILITIES, "capability" in rule
+            ),
+            "reason": self._reason(f"{pointer}/reason", rule),
+        }
+        for place, pattern in self._texts(f"{pointer}/{effect}", rule[effect], "a tool or a list of tools"):
+            try:
+                made = make_rule(effect, pattern, self._level, self._origin(place), **narrowing)
+            except PatternError as error:
+                self._report(place, f"the pattern {pattern!r} {error}", _fix_of_pattern(pattern))
+                continue
+            if self._is_tools(place, made.tools):
+                yield made
+
+    def _patterns(self, pointer: str, key: str, rule: dict[str, Any]) -> tuple[str, ...]:
+        if key not in rule:
+            return ()
+        found = tuple(self._texts(f"{pointer}/{key}", rule[key], "a tool or a list of tools"))
+        for place, pattern in found:
+            if "(" in pattern:
+                self._report(place, f"`{key}` names whole tools, not arguments: {pattern!r}")
+            else:
+                self._is_tools(place, pattern)
+        return tuple(pattern for _, pattern in found)
+
+    def _is_tools(self, place: str, pattern: str) -> bool:
+        if _TOOLS.fullmatch(pattern):
+            return True
+        self._report(place, f"{pattern!r} cannot be a tool's name or a glob of names", _fix_of_pattern(pattern))
+        return False
+
+    def _distributions(self, pointer: str, rule: dict[str, Any]) -> tuple[str, ...]:
+        if "distribution" not in rule:
+            return ()
+        found = tuple(self._texts(pointer, rule["distribution"], "a distribution, a glob, or a list of them"))
+        for place, name in found:
+            if not _DISTRIBUTION.fullmatch(name):
+                self._report(place, f"{name!r} cannot be the name of a distribution or a glob of names")
+        return tuple(name for _, name in found)
+
+    def _specifier(self, pointer: str, rule: dict[str, Any]) -> str | None:
+        if "version" not in rule:
+            return None
+        text = rule["version"]
+        if isinstance(text, str) and is_specifier(text):
+            return text
+        fix = f"write '=={text}'" if isinstance(text, (int, float)) or str(text)[:1].isdigit() else None
+        self._report(pointer, f"{text!r} is not a PEP 440 specifier in quotes, such as '>=1.2,<2'", fix)
+        return None
+
+    def _words(self, pointer: str, value: Any, known: Sequence[str], is_there: bool) -> tuple[str, ...]:
+        if not is_there:
+            return ()
+        found = tuple(self._texts(pointer, value, f"one or several of {', '.join(known)}"))
+        for place, word in found:
+            if word not in known:
+                same = next((name for name in known if name.lower() == word.lower()), word)
+                fix = suggest(same, known, f"there are: {', '.join(known)}")
+                self._report(place, f"there is no {pointer.rpartition('/')[2]} '{word}'", fix)
+        return tuple(word for _, word in found)
+
+    def _reason(self, pointer: str, rule: dict[str, Any]) -> str | None:
+        reason = rule.get("reason")
+        if "reason" in rule and not (isinstance(reason, str) and reason.strip()):
+            self._report(pointer, "`reason` is a text")
+            return None
+        return " ".join(reason.split()) if reason else None
+
+    def _texts(self, pointer: str, value: Any, what: str) -> Iterator[tuple[str, str]]:
+        """Yield pointer and text of a text or a list of texts, which must not be empty."""
+        if isinstance(value, list) and value:
+            for index, item in enumerate(value):
+                yield from self._texts(f"{pointer}/{index}", item if not isinstance(item, list) else None, what)
+        elif isinstance(value, str) and value.strip():
+            yield pointer, value.strip()
+        else:
+            self._report(pointer, f"`{pointer.split('/')[3]}` is {what}, not {shown(value)}")
+
+    def _check_keys(self, pointer: str, value: dict[str, Any], known: Sequence[str], what: str) -> None:
+        for key in value:
+            if key not in known:
+                fix = suggest(key, known, f"it has: {', '.join(known)}")
+                self._report(f"{pointer}/{escape(key)}", f"{what} has no key {key!r}", fix, key=True)
+
+    def _origin(self, pointer: str) -> str:
+        where = self._document.where(pointer)
+        return f"{where.file}:{where.line}"
+
+    def _report(self, pointer: str, message: str, fix: str | None = None, *, key: bool = False) -> None:
+        where = self._document.where(pointer, key=key)
+        self.findings.append(Finding(BAD_POLICY, message, where, fix or _SEE))
+
+
+def _fix_of_pattern(pattern: str) -> str:
+    """Return the fix for a wrong pattern; the version of a tool has a key of its own."""
+    return "narrow the rule with `version`" if "@" in pattern.partition("(")[0] else _SEE

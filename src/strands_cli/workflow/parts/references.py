@@ -1,0 +1,171 @@
+"""Replaces the names of files in a workflow by their content: agents (`$ref`) and JSON Schemas."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from strands_cli.errors import Code, Finding, InvalidInput, UsageError, Where
+from strands_cli.workflow.agent_sections import AgentSpec
+from strands_cli.workflow.findings import BAD_PATH, BAD_SCHEMA, MISSING_KEY
+from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.parts.agent_file import FOR_PEOPLE, REF_NOT_ONE_AGENT, AgentFile
+from strands_cli.workflow.validation_errors import findings_of, value_at
+from strands_cli.workflow.yaml import FILE_UNREADABLE, NO_SNAPSHOT, Document, FileSnapshot, escape, stored_name
+
+REF_LOOP = Code("ref-loop", "Agent files that refer to each other in a circle.", "Remove one of the references.")
+
+_SCHEMA_FIELDS = ("input_schema", "output_schema")
+
+
+@dataclass(slots=True)
+class Resolved:
+    """A workflow with the content of its files, the files, and the place of each agent's keys."""
+
+    spec: WorkflowSpec
+    files: tuple[Document, ...]
+    origins: Mapping[str, tuple[Document, str]]
+    findings: tuple[Finding, ...]
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads files inside one folder, each once."""
+
+    folder: Path
+    shown: Path
+    snapshot: FileSnapshot = NO_SNAPSHOT
+    read: dict[Path, Document] = field(default_factory=dict)
+    origins: dict[str, tuple[Document, str]] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+    def document(self, name: str, beside: Path, where: Where) -> tuple[Path, Document] | None:
+        """Return the file a path names, or report why not."""
+        try:
+            path = (beside / name).resolve()
+            is_inside = path.is_relative_to(self.folder)
+        except (OSError, ValueError, RuntimeError) as error:  # a loop of links, or a NUL in the path
+            self.findings.append(Finding(BAD_PATH, f"{name!r} is not a usable path: {error}", where))
+            return None
+        if not is_inside:
+            message = f"{name!r} is outside the folder of the workflow"
+            self.findings.append(Finding(BAD_PATH, message, where, f"move the file below {self.folder}"))
+            return None
+        if path not in self.read:
+            try:
+                self.read[path] = self.snapshot.read(path, self.shown / path.relative_to(self.folder))
+            except UsageError as error:
+                reason = error.findings[0].message if error.findings else error.message
+                self.findings.append(Finding(FILE_UNREADABLE, reason, where, "correct the path"))
+                return None
+            except InvalidInput as error:
+                self.findings.extend(replace(found, where=found.where or where) for found in error.findings)
+                return None
+            self.findings.extend(self.read[path].findings)
+        return path, self.read[path]
+
+    def agent(
+        self, spec: AgentSpec, pointer: str, document: Document, path: Path | None, seen: tuple[Path, ...]
+    ) -> AgentSpec:
+        """Return an agent with the keys of its `$ref`; keys beside `$ref` win."""
+        if spec.ref is None:
+            return spec
+        where = document.where(f"{pointer}/$ref")
+        found = self.document(spec.ref, path.parent if path else self.folder, where)
+        if found is None:
+            return spec
+        if found[0] in seen:
+            self.findings.append(Finding(REF_LOOP, f"{spec.ref!r} refers to itself", where, "end the loop"))
+            return spec
+        other = self._only_agent(found[1], spec.ref, where)
+        if other is None:
+            return spec
+        brought, prefix = other
+        brought = self.agent(brought, prefix, found[1], found[0], (*seen, found[0]))
+        own = spec.model_fields_set - {"ref"}
+        if not seen and brought.prompt is None and spec.prompt is None:
+            self.findings.append(
+                Finding(MISSING_KEY, f"the agent in {spec.ref!r} has no `prompt`", where, "add `prompt:`")
+            )
+        if not seen:
+            self.origins |= {
+                f"{pointer}/{name}": (found[1], f"{prefix}/{name}") for name in brought.model_fields_set - own
+            }
+        return brought.model_copy(update={name: getattr(spec, name) for name in (*own, "ref")})
+
+    def _only_agent(self, document: Document, name: str, where: Where) -> tuple[AgentSpec, str] | None:
+        """Return the one agent of a file: the file itself, or the only entry of its `agents`."""
+        prefix, value = "", document.value
+        if isinstance(value, dict) and "agents" in value:
+            agents = value["agents"] if isinstance(value["agents"], dict) else {}
+            if len(agents) != 1:
+                many = ", ".join(sorted(agents)) or "none"
+                message = f"{name!r} must have exactly one agent; it has {many}"
+                self.findings.append(Finding(REF_NOT_ONE_AGENT, message, document.where("/agents", key=True)))
+                return None
+            prefix = f"/agents/{escape(next(iter(agents)))}"
+            value = value_at(document.value, prefix)
+        if not isinstance(value, dict):
+            self.findings.append(Finding(REF_NOT_ONE_AGENT, f"{name!r} has no agent", where, "write `prompt:` into it"))
+            return None
+        # A file of an agent has further keys, which do not act in a workflow.
+        model = AgentSpec if prefix else AgentFile
+        try:
+            model.model_validate(value, context={"document": True})
+        except ValidationError as error:
+            self.findings.extend(findings_of(error.errors(include_url=False), model, document, prefix))
+            return None
+        keys = {key: item for key, item in value.items() if prefix or key not in FOR_PEOPLE}
+        return AgentSpec.model_validate(keys, context={"document": True}), prefix
+
+    def with_schemas(self, spec: AgentSpec, pointer: str, document: Document) -> AgentSpec:
+        """Return an agent with its schemas in place of the paths of their files."""
+        changes: dict[str, Any] = {}
+        for name in _SCHEMA_FIELDS:
+            path = getattr(spec, name)
+            if not isinstance(path, str):
+                continue
+            origin, at = self.origins.get(f"{pointer}/{name}", (document, f"{pointer}/{name}"))
+            found = self.document(path, self._beside(path, origin), origin.where(at))
+            if found is None:
+                changes[name] = None
+            elif isinstance(found[1].value, dict):
+                changes[name] = found[1].value
+                self.origins[f"{pointer}/{name}"] = (found[1], "")
+            else:
+                changes[name] = None
+                self.findings.append(Finding(BAD_SCHEMA, f"{path!r} is not a JSON Schema", found[1].where("")))
+        return spec.model_copy(update=changes) if changes else spec
+
+    def _beside(self, name: str, origin: Document) -> Path:
+        """Return the folder of a schema's path: that of the file that names it, else the workflow's.
+
+        Workflows in several folders use the same file of an agent. A resumed run uses what it has stored.
+        """
+        own = next((path.parent for path, document in self.read.items() if document is origin), self.folder)
+        with contextlib.suppress(OSError, ValueError, RuntimeError):
+            places = {folder: (folder / name).resolve() for folder in (own, self.folder)}
+            for folder, path in places.items():
+                if stored_name(path) in self.snapshot.texts:
+                    return folder
+            if not self.snapshot.is_all and places[own].is_file():
+                return own
+        return self.folder
+
+
+def resolve_references(spec: WorkflowSpec, document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Resolved:
+    """Read every file that agents name by `$ref`, `input_schema` or `output_schema`, inside the workflow's folder."""
+    path = Path(document.file)
+    beside = snapshot.folder or (path.parent if path.is_file() else Path())
+    reader = _Reader(beside.resolve(), beside, snapshot)
+    agents = {}
+    for name, agent in spec.agents.items():
+        pointer = f"/agents/{escape(name)}"
+        agents[name] = reader.with_schemas(reader.agent(agent, pointer, document, None, ()), pointer, document)
+    whole = spec.model_copy(update={"agents": agents})
+    return Resolved(whole, tuple(reader.read.values()), reader.origins, tuple(reader.findings))

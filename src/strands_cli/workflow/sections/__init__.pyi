@@ -1,0 +1,15 @@
+from strands_cli.workflow.sections.coercion import coerce as coerce
+from strands_cli.workflow.sections.coercion import type_word_of as type_word_of
+from strands_cli.workflow.sections.run_sections import Budgets as Budgets
+from strands_cli.workflow.sections.run_sections import Env as Env
+from strands_cli.workflow.sections.run_sections import FailurePolicy as FailurePolicy
+from strands_cli.workflow.sections.run_sections import Inputs as Inputs
+from strands_cli.workflow.sections.run_sections import InputSpec as InputSpec
+from strands_cli.workflow.sections.run_sections import Metadata as Metadata
+from strands_cli.workflow.sections.run_sections import Otel as Otel
+from strands_cli.workflow.sections.run_sections import Outputs as Outputs
+from strands_cli.workflow.sections.run_sections import Redact as Redact
+from strands_cli.workflow.sections.run_sections import Runtime as Runtime
+from strands_cli.workflow.sections.run_sections import Secret as Secret
+from strands_cli.workflow.sections.run_sections import Security as Security
+from strands_cli.workflow.sections.run_sections import Telemetry as Telemetry

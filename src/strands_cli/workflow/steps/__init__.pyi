@@ -1,0 +1,11 @@
+from strands_cli.workflow.steps.step_models import AgentStep as AgentStep
+from strands_cli.workflow.steps.step_models import CallStep as CallStep
+from strands_cli.workflow.steps.step_models import GateStep as GateStep
+from strands_cli.workflow.steps.step_models import Step as Step
+from strands_cli.workflow.steps.step_models import agent_step as agent_step
+from strands_cli.workflow.steps.step_models import step_form as step_form
+from strands_cli.workflow.steps.tool_entries import CompositeTool as CompositeTool
+from strands_cli.workflow.steps.tool_entries import HttpExecutor as HttpExecutor
+from strands_cli.workflow.steps.tool_entries import McpServer as McpServer
+from strands_cli.workflow.steps.tool_entries import ToolEntry as ToolEntry
+from strands_cli.workflow.steps.tool_entries import Tools as Tools

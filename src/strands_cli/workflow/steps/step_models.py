@@ -1,0 +1,75 @@
+"""The three kinds of step: a turn of an agent, a question to a person, a call of a tool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from strands_cli.workflow.base_model import FormatModel
+from strands_cli.workflow.steps.tool_entries import ToolEntry
+
+
+class AgentStep(FormatModel):
+    """One turn of an agent: it gets a message, may use its tools, and answers."""
+
+    restricting: ClassVar[frozenset[str]] = frozenset({"tool_overrides"})
+
+    agent: str = Field(min_length=1, description="Id of the agent.")
+    input: str | None = Field(
+        default=None, description="The message to the agent (a template); its prompt if not given."
+    )
+    vars: Mapping[str, Any] = Field(
+        default_factory=dict, description="Extra names for this step's templates; strings in it are templates."
+    )
+    tool_overrides: tuple[ToolEntry, ...] | None = Field(
+        default=None, description="The agent's tools in this step, instead of its own list."
+    )
+
+
+class GateValidation(FormatModel):
+    """What an answer to a gate must look like."""
+
+    pattern: str | None = Field(default=None, description="Regular expression that must match the whole answer.")
+
+
+class GateStep(FormatModel):
+    """A question to a person; the run waits for the answer."""
+
+    type: Literal["hitl"] = Field(default="hitl", description="Marks the step as a human gate.")
+    prompt: str = Field(min_length=1, description="The question (a template).")
+    context_display: str | None = Field(
+        default=None, description="What the person sees with the question (a template)."
+    )
+    default: str | None = Field(default=None, description="The answer if the person gives none, or the time is over.")
+    timeout_seconds: float | None = Field(default=None, gt=0, description="How long to wait before `default` is taken.")
+    validation: GateValidation | None = Field(default=None, description="What the answer must look like.")
+
+
+class CallStep(FormatModel):
+    """One call of a tool, without a model."""
+
+    tool: str = Field(min_length=1, description="The tool's name, for example `native:file_read`.")
+    input: Mapping[str, Any] = Field(
+        default_factory=dict,
+        description="The tool's input; strings in it are templates, and a lone `{{ expression }}` keeps its type.",
+    )
+
+
+def agent_step(agent: str, text: str | None = None, tools: tuple[ToolEntry, ...] | None = None) -> AgentStep:
+    """Return the step of an agent that a pattern or a tool implies; it is not validated again."""
+    return AgentStep.model_construct(agent=agent, input=text, vars={}, tool_overrides=tools)
+
+
+def step_form(value: Any) -> str | None:
+    """Return which of the three step forms a value has, judged by its keys; None when it has none."""
+    keys = value if isinstance(value, dict) else {name for name in ("agent", "tool", "type") if hasattr(value, name)}
+    forms = {"agent": "<agent>", "tool": "<tool>", "type": "<gate>"}
+    return next((form for key, form in forms.items() if key in keys), None)
+
+
+Step = Annotated[
+    Annotated[AgentStep, Tag("<agent>")] | Annotated[GateStep, Tag("<gate>")] | Annotated[CallStep, Tag("<tool>")],
+    Discriminator(step_form),
+]

@@ -1,0 +1,67 @@
+"""Reads a YAML or JSON file into a document."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from strands_cli.errors import Code, Finding, UsageError, Where
+from strands_cli.workflow.yaml.document import Document, refused
+
+FILE_UNREADABLE = Code("file-unreadable", "A file cannot be opened or read.", "Check the path and its permissions.", 2)
+DOCUMENT_TOO_LARGE = Code("document-too-large", "The text is larger than 10 MB.", "Split it.")
+NOT_UTF8 = Code("not-utf8", "The bytes are not UTF-8 text.", "Save the file as UTF-8.")
+
+MAX_BYTES = 10 * 1024 * 1024
+STDIN = "-"
+
+
+def read_document(source: Path | str, text: str | None = None) -> Document:
+    """Read a YAML or JSON file, or a text.
+
+    Args:
+        source: Path of the file, or `-` for standard input; with `text` only its name in findings.
+        text: The text, if it has been read already.
+
+    Raises:
+        UsageError: The file cannot be opened.
+        InvalidInput: The text is too large, not UTF-8, or not one well-formed document.
+    """
+    from strands_cli.workflow.yaml.yaml_events import parse  # PyYAML stays off the paths that read nothing
+
+    name = str(source)
+    if text is None:
+        raw = _read_bytes(name)
+        _require_size(len(raw), name)
+        text = _decode(raw, name)
+    else:
+        _require_size(len(text), name)
+    text = text.removeprefix("\ufeff")
+    return parse(name if name != STDIN else "<stdin>", text)
+
+
+def _read_bytes(name: str) -> bytes:
+    try:
+        if name == STDIN:
+            return sys.stdin.buffer.read(MAX_BYTES + 1)
+        with Path(name).open("rb") as stream:
+            return stream.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        finding = Finding(FILE_UNREADABLE, f"cannot read {name!r}: {reason}", Where(name), "check the path")
+        raise UsageError("the file cannot be read", findings=[finding]) from error
+
+
+def _require_size(size: int, name: str) -> None:
+    if size > MAX_BYTES:
+        raise refused(DOCUMENT_TOO_LARGE, "the text is larger than 10 MB", Where(name), "split the workflow")
+
+
+def _decode(raw: bytes, name: str) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        column = error.start - raw.rfind(b"\n", 0, error.start)
+        message = f"the text is not UTF-8: byte 0x{raw[error.start]:02x} at offset {error.start}"
+        raise refused(NOT_UTF8, message, Where(name, line, column), "save the file as UTF-8") from error

@@ -1,0 +1,342 @@
+"""Turns YAML events into plain values with positions; scalars are those of YAML 1.2, aliases are limited."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from strands_cli.errors import Code, Finding, InvalidInput, Where, suggest
+from strands_cli.workflow.yaml.document import Document, Position, escape, refused
+
+NOT_YAML = Code("not-yaml", "The text is not well-formed YAML or JSON.", "Correct the syntax at the reported place.")
+BAD_CHARACTER = Code("bad-character", "A character that YAML does not allow.", "Remove the character.")
+DOCUMENT_EMPTY = Code("document-empty", "The document is empty.", "Write its content.")
+SEVERAL_DOCUMENTS = Code(
+    "several-documents", "One file holds several YAML documents.", "Put each into a file of its own."
+)
+DOCUMENT_TOO_DEEP = Code("document-too-deep", "Nested deeper than 100 levels.", "Flatten the structure.")
+DUPLICATE_KEY = Code("duplicate-key", "A key occurs twice in one mapping.", "Keep one of the two.")
+KEY_NOT_TEXT = Code("key-not-text", "The key of a mapping is a list or a mapping.", "Use a plain word as key.")
+NUMBER_NOT_USABLE = Code("number-not-usable", "A number that JSON cannot hold.", "Put it in quotes, or change it.")
+YAML_TAG = Code("yaml-tag", "A YAML tag that asks for a type beyond JSON.", "Remove the tag.")
+BAD_MERGE = Code("bad-merge", "A merge key `<<` names something other than mappings.", "Merge the anchor of a mapping.")
+UNKNOWN_ALIAS = Code("unknown-alias", "A YAML alias without an anchor.", "Define the anchor before it is used.")
+ALIAS_LOOP = Code("alias-loop", "A YAML alias inside the node it names.", "Write the value out.")
+ALIAS_BOMB = Code("alias-bomb", "Aliases that expand the document beyond its limit.", "Use fewer aliases of aliases.")
+
+MAX_DEPTH = 100
+MAX_ADDED_BY_ALIASES = 100_000
+
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TAG = "tag:yaml.org,2002:"
+_TEXT_TAGS = (_TAG + "str", _TAG + "timestamp")
+_VALUE_TAGS = (None, _TAG + "null", _TAG + "bool", _TAG + "int", _TAG + "float")
+_CONSTANTS: dict[str, Any] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+# YAML 1.2 core schema, section 10.3.2: `yes`, `on`, `1:30` and dates are text there, and `010` is ten.
+_INT = re.compile(r"[-+]?[0-9]+\Z|0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
+_NOT_JSON = re.compile(r"[-+]?\.(inf|Inf|INF)\Z|\.(nan|NaN|NAN)\Z")
+_SURROGATE_PAIR = re.compile(r"(?<!\\)((?:\\\\)*)(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})")
+_NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+# The complement of c-printable in YAML 1.2.
+_UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(slots=True)
+class _Built:
+    """A finished node: its value, its pointer, the number of nodes in it with aliases resolved, and its depth."""
+
+    value: Any
+    pointer: str
+    size: int = 1
+    depth: int = 1
+
+
+@dataclass(slots=True)
+class _Open:
+    """A mapping or sequence that is being read."""
+
+    value: dict[str, Any] | list[Any]
+    pointer: str
+    anchor: str | None
+    size: int = 1
+    depth: int = 1
+    key: str | None = None
+    key_position: Position = (1, 1)
+    merging: bool = False
+    merges: list[_Built] = field(default_factory=list)
+
+
+class _Builder:
+    """Builds one document from its events without recursion, so that great depth is a finding."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.stack: list[_Open] = []
+        self.root: _Built | None = None
+        self.anchors: dict[str, _Built] = {}
+        self.positions: dict[str, Position] = {}
+        self.keys: dict[str, Position] = {}
+        self.aliases: dict[str, str] = {}
+        self.added = 0
+        self.findings: list[Finding] = []
+
+    def feed(self, event: Any) -> None:
+        """Take the next event of the document's content."""
+        position = _start_of(event)
+        if isinstance(event, yaml.ScalarEvent):
+            self._scalar(event, position)
+        elif isinstance(event, yaml.AliasEvent):
+            self._alias(event.anchor, position)
+        elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
+            self._open(event, position)
+        else:
+            self._close()
+
+    def _where(self, position: Position, pointer: str = "") -> Where:
+        return Where(self.file, *position, pointer)
+
+    def _report(self, code: Code, message: str, position: Position, pointer: str, fix: str) -> None:
+        self.findings.append(Finding(code, message, self._where(position, pointer), fix))
+
+    def _pointer(self, position: Position) -> str:
+        """Return the pointer of the next value, and store its position."""
+        pointer = ""
+        if self.stack:
+            parent = self.stack[-1]
+            if parent.key is None:
+                pointer = f"{parent.pointer}/{len(parent.value)}"
+            else:
+                pointer = f"{parent.pointer}/{escape(parent.key)}"
+                self.keys[pointer] = parent.key_position
+        self.positions[pointer] = position
+        return pointer
+
+    def _awaits_key(self) -> bool:
+        return bool(self.stack) and isinstance(self.stack[-1].value, dict) and self.stack[-1].key is None
+
+    def _begin_entry(self, key: str, position: Position) -> None:
+        frame = self.stack[-1]
+        pointer = f"{frame.pointer}/{escape(key)}"
+        if key in frame.value and pointer in self.keys:
+            message = f"the key {key!r} occurs twice in one mapping, first in line {self.keys[pointer][0]}"
+            self._report(DUPLICATE_KEY, message, position, pointer, "keep one of the two")
+        frame.key, frame.key_position = key, position
+
+    def _scalar(self, event: Any, position: Position) -> None:
+        if self._awaits_key():
+            self._begin_entry(event.value, position)
+            self.stack[-1].merging = event.value == "<<" and event.implicit[0]
+            return
+        pointer = self._pointer(position)
+        built = _Built(self._scalar_value(event, position, pointer), pointer)
+        self._remember(event.anchor, built)
+        self._place(built)
+
+    def _scalar_value(self, event: Any, position: Position, pointer: str) -> Any:
+        text, tag = event.value, event.tag
+        if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
+            self._report(BAD_CHARACTER, "half of a surrogate pair is not a character", position, pointer, "remove it")
+            return ""
+        is_plain = event.implicit[0]
+        if tag in _TEXT_TAGS or tag == "!" or (tag is None and not is_plain):
+            return text
+        if tag in _VALUE_TAGS:
+            return self._plain_value(text, position, pointer)
+        self._report_tag(tag, position, pointer)
+        return text
+
+    def _report_tag(self, tag: str, position: Position, pointer: str) -> None:
+        shown = tag.replace(_TAG, "!!")
+        self._report(YAML_TAG, f"the tag {shown!r} is not allowed", position, pointer, "remove the tag")
+
+    def _plain_value(self, text: str, position: Position, pointer: str) -> Any:
+        if text in _CONSTANTS:
+            return _CONSTANTS[text]
+        if not (_INT.match(text) or _FLOAT.match(text) or _NOT_JSON.match(text)):
+            return text
+        number = _number_of(text)
+        if number is None:
+            shown = text if len(text) <= 40 else f"{text[:40]}..."
+            message = f"the number {shown} cannot be written in JSON"
+            self._report(NUMBER_NOT_USABLE, message, position, pointer, "put it in quotes, or change it")
+            return 0
+        return number
+
+    def _alias(self, anchor: str | None, position: Position) -> None:
+        if any(frame.anchor == anchor for frame in self.stack):
+            raise refused(ALIAS_LOOP, f"the alias *{anchor} is inside the node that it names", self._where(position))
+        target = self.anchors.get(anchor or "")
+        if target is None:
+            fix = suggest(anchor or "", self.anchors, "define the anchor before it is used", form="*{}")
+            raise refused(UNKNOWN_ALIAS, f"the alias *{anchor} has no anchor", self._where(position), fix)
+        if self._awaits_key():
+            self._begin_entry(self._key_text(target.value, position), position)
+            return
+        self.added += target.size
+        if self.added > MAX_ADDED_BY_ALIASES:
+            message = f"aliases make this document grow by more than {MAX_ADDED_BY_ALIASES:,} nodes"
+            raise refused(ALIAS_BOMB, message, self._where(position), "use fewer aliases of aliases")
+        self._require_depth(len(self.stack) + target.depth, position)
+        pointer = self._pointer(position)
+        self.aliases[pointer] = target.pointer
+        self._place(_Built(target.value, target.pointer, target.size, target.depth))
+
+    def _key_text(self, value: Any, position: Position) -> str:
+        if isinstance(value, (dict, list)):
+            raise refused(KEY_NOT_TEXT, "the key of a mapping must be text", self._where(position), "use a plain word")
+        return value if isinstance(value, str) else json.dumps(value)
+
+    def _require_depth(self, depth: int, position: Position) -> None:
+        if depth > MAX_DEPTH:
+            message = f"the document is nested deeper than {MAX_DEPTH} levels"
+            raise refused(DOCUMENT_TOO_DEEP, message, self._where(position), "use fewer levels")
+
+    def _open(self, event: Any, position: Position) -> None:
+        if self._awaits_key():
+            raise refused(KEY_NOT_TEXT, "the key of a mapping must be text", self._where(position), "use a plain word")
+        self._require_depth(len(self.stack) + 1, position)
+        pointer = self._pointer(position)
+        is_mapping = isinstance(event, yaml.MappingStartEvent)
+        if event.tag not in (None, "!", _TAG + ("map" if is_mapping else "seq")):
+            self._report_tag(event.tag, position, pointer)
+        self.stack.append(_Open({} if is_mapping else [], pointer, event.anchor))
+
+    def _close(self) -> None:
+        frame = self.stack.pop()
+        for source in frame.merges:
+            self._merge(frame, source)
+        built = _Built(frame.value, frame.pointer, frame.size, frame.depth)
+        self._remember(frame.anchor, built)
+        self._place(built)
+
+    def _remember(self, anchor: str | None, built: _Built) -> None:
+        if anchor is not None:
+            self.anchors[anchor] = built
+
+    def _place(self, built: _Built) -> None:
+        """Put a finished node into its parent."""
+        if not self.stack:
+            self.root = built
+            return
+        parent = self.stack[-1]
+        parent.size += built.size
+        parent.depth = max(parent.depth, built.depth + 1)
+        if isinstance(parent.value, list):
+            parent.value.append(built.value)
+        elif parent.merging:
+            parent.merges.append(built)
+        else:
+            parent.value[parent.key or ""] = built.value
+        parent.key, parent.merging = None, False
+
+    def _merge(self, frame: _Open, source: _Built) -> None:
+        """Add the entries of `<<`: keys of the mapping itself win, then those of the first source."""
+        target = frame.value
+        if not isinstance(target, dict):
+            return
+        many = isinstance(source.value, list)
+        parts = source.value if many else [source.value]
+        for index, part in enumerate(parts):
+            origin = f"{source.pointer}/{index}" if many else source.pointer
+            if not isinstance(part, dict):
+                position = self.positions[f"{frame.pointer}/<<"]
+                fix = "write `<<: *name` with the anchor of a mapping"
+                self._report(BAD_MERGE, "`<<` can only merge mappings", position, frame.pointer, fix)
+                continue
+            for key in part.keys() - target.keys():
+                self.aliases[f"{frame.pointer}/{escape(key)}"] = f"{origin}/{escape(key)}"
+            frame.value = target = {**target, **{key: value for key, value in part.items() if key not in target}}
+
+
+def parse(file: str, text: str) -> Document:
+    """Read one YAML or JSON document.
+
+    Raises:
+        InvalidInput: The text is not well-formed, is empty, holds several documents, is too deep, or its aliases make
+            it grow without bound. Other faults are in `findings` of the document.
+    """
+    if text.lstrip(" \t\r\n")[:1] in ("{", "[", '"'):
+        text = _json_as_yaml(text)
+    builder = _Builder(file)
+    try:
+        _feed_document(builder, text)
+    except yaml.MarkedYAMLError as error:
+        raise _syntax_error(file, text, error) from None
+    except (yaml.reader.ReaderError, UnicodeEncodeError) as error:
+        raise _character_error(file, text, error) from None
+    if builder.root is None or builder.root.value is None:
+        raise refused(DOCUMENT_EMPTY, "the document is empty", Where(file, 1, 1), "write a workflow into it")
+    findings = sorted(builder.findings, key=lambda finding: (finding.where.line or 0) if finding.where else 0)
+    return Document(file, text, builder.root.value, builder.positions, builder.keys, builder.aliases, tuple(findings))
+
+
+def _feed_document(builder: _Builder, text: str) -> None:
+    outer = (yaml.StreamStartEvent, yaml.StreamEndEvent, yaml.DocumentEndEvent)
+    documents = 0
+    for event in yaml.parse(text, Loader=LOADER):
+        if isinstance(event, yaml.DocumentStartEvent):
+            documents += 1
+            if documents > 1:
+                where = Where(builder.file, *_start_of(event))
+                raise refused(SEVERAL_DOCUMENTS, "the file has more than one document", where, "split it at `---`")
+        elif not isinstance(event, outer):
+            builder.feed(event)
+
+
+def _start_of(event: Any) -> Position:
+    return event.start_mark.line + 1, event.start_mark.column + 1
+
+
+def _number_of(text: str) -> int | float | None:
+    """Return the number, or None for one that JSON or this interpreter does not have."""
+    try:
+        if _INT.match(text):
+            return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+        number = float(text) if _FLOAT.match(text) else float("inf")
+    except ValueError:  # more digits than sys.get_int_max_str_digits() allows
+        return None
+    return number if abs(number) != float("inf") else None
+
+
+def _json_as_yaml(text: str) -> str:
+    """Return JSON in the spelling that YAML readers accept; other text is returned unchanged.
+
+    JSON allows tabs between tokens, writes characters beyond U+FFFF as two escapes, and takes line separators and
+    C1 controls literally; YAML 1.1 readers do none of these.
+    """
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    text = _SURROGATE_PAIR.sub(lambda match: match[1] + json.loads(f'"{match[2]}"'), text.replace("\t", " "))
+    return _NOT_IN_YAML.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _syntax_error(file: str, text: str, error: yaml.MarkedYAMLError) -> InvalidInput:
+    mark, begin = error.problem_mark or error.context_mark, error.context_mark
+    where = Where(file, mark.line + 1, mark.column + 1) if mark else Where(file)
+    problem = " ".join(part for part in (error.context, error.problem) if part)
+    if mark and begin and begin.line != mark.line:
+        problem += f" (it begins in line {begin.line + 1})"
+    lines = text.splitlines()
+    at_tab = mark is not None and mark.line < len(lines) and lines[mark.line][mark.column : mark.column + 1] == "\t"
+    fix = "indent with spaces: YAML allows no tabs there" if at_tab else "correct the syntax here"
+    return refused(NOT_YAML, f"this is not YAML: {problem}", where, fix)
+
+
+def _character_error(file: str, text: str, error: Exception) -> InvalidInput:
+    found = _UNREADABLE.search(text)
+    offset = found.start() if found else 0
+    line = text.count("\n", 0, offset) + 1
+    where = Where(file, line, offset - text.rfind("\n", 0, offset))
+    shown = f"U+{ord(found[0]):04X}" if found else str(error)
+    return refused(BAD_CHARACTER, f"the character {shown} is not allowed in YAML", where, "remove the character")
