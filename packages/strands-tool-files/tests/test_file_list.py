@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from strands_tool_files import _tree
 from strands_tool_files import file_list as file_list_module
 from strands_tool_files._glob import matches
 
@@ -65,7 +66,7 @@ def test_hidden_names_are_shown_on_demand_but_git_is_not_entered(tree) -> None:
 
 
 def test_a_directory_that_becomes_a_link_while_listing_is_not_followed(tree, monkeypatch) -> None:
-    located = file_list_module.located
+    located = _tree.located
 
     def exchanged(top, names):
         if names == ("src",):
@@ -73,7 +74,7 @@ def test_a_directory_that_becomes_a_link_while_listing_is_not_followed(tree, mon
             (tree.path / "src").symlink_to("former")
         return located(top, names)
 
-    monkeypatch.setattr(file_list_module, "located", exchanged)
+    monkeypatch.setattr(_tree, "located", exchanged)
     answer = tree.list(depth=5)
     assert "src" in paths(answer)
     assert not [path for path in paths(answer) if path.startswith("src/")]
@@ -140,14 +141,14 @@ def test_names_cannot_smuggle_control_characters(room) -> None:
 
 
 def test_a_directory_that_cannot_be_read_is_counted_and_the_others_are_listed(tree, monkeypatch) -> None:
-    located = file_list_module.located
+    located = _tree.located
 
     def refuse(top, names):
         if names == ("src", "pkg"):
             raise PermissionError(13, "Permission denied")
         return located(top, names)
 
-    monkeypatch.setattr(file_list_module, "located", refuse)
+    monkeypatch.setattr(_tree, "located", refuse)
     answer = tree.list(depth=5)
     assert "src/pkg" in paths(answer)
     assert "src/readme.md" in paths(answer)

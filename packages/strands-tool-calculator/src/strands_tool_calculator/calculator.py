@@ -7,8 +7,9 @@ from typing import Any
 from strands_tool_calculator._evaluate import evaluate
 from strands_tool_calculator._numbers import describe
 from strands_tool_kit import answer, read_input
+from strands_tool_kit.spec import boolean, capabilities, choice, hints, inputs, integer, outputs, string
 
-TOOL_SPEC = {
+TOOL_SPEC: dict[str, Any] = {
     "name": "calculator",
     "description": (
         "Evaluate one arithmetic expression and return its value. Operators: + - * / // % ** << >> and brackets; "
@@ -16,63 +17,45 @@ TOOL_SPEC = {
         "atan2, hypot, degrees, radians, abs, round, floor, ceil, trunc, min, max, sum, mean, median, factorial, comb, "
         "perm, gcd, lcm, isqrt. Constants: pi, e, tau. Mode 'exact' computes with fractions and rounds nothing."
     ),
-    "inputSchema": {
-        "json": {
-            "type": "object",
-            "properties": {
-                "expression": {
-                    "type": "string",
-                    "description": "The expression, for example '(1250 * 3 + 99.5) / 7' or 'sqrt(2) * mean(3, 4, 8)'.",
-                    "minLength": 1,
-                    "maxLength": 2000,
-                },
-                "mode": {
-                    "type": "string",
-                    "enum": ["float", "exact"],
-                    "default": "float",
-                    "description": "'float': decimals are doubles, whole numbers exact. 'exact': fractions throughout.",
-                },
-                "digits": {
-                    "type": "integer",
-                    "minimum": 1,
-                    "maximum": 1000,
-                    "default": 20,
-                    "description": "Significant digits of the decimal form of a fraction (mode 'exact').",
-                },
-                "variables": {
-                    "type": "object",
-                    "additionalProperties": {"type": "number"},
-                    "default": {},
-                    "description": 'Numbers the expression may use by name, for example {"rate": 0.07}.',
-                },
+    "inputSchema": inputs(
+        {
+            "expression": {
+                "type": "string",
+                "description": "The expression, for example '(1250 * 3 + 99.5) / 7' or 'sqrt(2) * mean(3, 4, 8)'.",
+                "minLength": 1,
+                "maxLength": 2000,
             },
-            "required": ["expression"],
-            "additionalProperties": False,
-        }
-    },
-    "outputSchema": {
-        "json": {
-            "type": "object",
-            "properties": {
-                "result": {"type": "string", "description": "The value as text, complete."},
-                "value": {"type": ["number", "null"], "description": "The nearest JSON number; null beyond its range."},
-                "is_exact": {"type": "boolean", "description": "Whether 'result' is the value without rounding."},
-                "fraction": {"type": "string", "description": "Numerator/denominator, in exact mode."},
-                "decimal": {"type": "string", "description": "The fraction rounded to 'digits' significant digits."},
+            "mode": choice(
+                ["float", "exact"],
+                "'float': decimals are doubles, whole numbers exact. 'exact': fractions throughout.",
+                default="float",
+            ),
+            "digits": integer(
+                "Significant digits of the decimal form of a fraction (mode 'exact').", between=(1, 1000), default=20
+            ),
+            "variables": {
+                "type": "object",
+                "additionalProperties": {"type": "number"},
+                "default": {},
+                "description": 'Numbers the expression may use by name, for example {"rate": 0.07}.',
             },
-            "required": ["result", "value", "is_exact"],
-        }
-    },
-    "annotations": {
-        "title": "Calculator",
-        "readOnlyHint": True,
-        "destructiveHint": False,
-        "idempotentHint": True,
-        "openWorldHint": False,
-    },
+        },
+        required=["expression"],
+    ),
+    "outputSchema": outputs(
+        {
+            "result": string("The value as text, complete."),
+            "value": {"type": ["number", "null"], "description": "The nearest JSON number; null beyond its range."},
+            "is_exact": boolean("Whether 'result' is the value without rounding."),
+            "fraction": string("Numerator/denominator, in exact mode."),
+            "decimal": string("The fraction rounded to 'digits' significant digits."),
+        },
+        optional=["fraction", "decimal"],
+    ),
+    "annotations": hints("Calculator", reads_only=True),
     "strands_cli": {
         "requires_confirmation": False,
-        "capabilities": {"network": [], "filesystem": [], "subprocess": False, "env": [], "secrets": []},
+        "capabilities": capabilities(),
         "resources": {"reads": [], "writes": []},
         "timeout_s": 10,
         "max_output_bytes": 16384,

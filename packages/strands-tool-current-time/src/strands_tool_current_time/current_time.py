@@ -8,58 +8,36 @@ from zoneinfo import ZoneInfo
 
 from strands_tool_current_time._zones import find_zone
 from strands_tool_kit import CallContext, answer, read_input
+from strands_tool_kit.spec import capabilities, choice, hints, inputs, integer, outputs, string
 
-TOOL_SPEC = {
+TOOL_SPEC: dict[str, Any] = {
     "name": "current_time",
     "description": (
         "Tell the current date and time in a time zone. Formats: 'iso' (ISO 8601 with offset), 'unix' (seconds since "
         "1970-01-01 UTC), 'human' (weekday, date and time in English words)."
     ),
-    "inputSchema": {
-        "json": {
-            "type": "object",
-            "properties": {
-                "format": {
-                    "type": "string",
-                    "enum": ["iso", "unix", "human"],
-                    "default": "iso",
-                    "description": "How the time is written.",
-                },
-                "timezone": {
-                    "type": "string",
-                    "minLength": 1,
-                    "maxLength": 64,
-                    "description": "An IANA name such as 'Europe/Berlin' or 'UTC'; UTC if not configured otherwise.",
-                },
-            },
-            "required": [],
-            "additionalProperties": False,
+    "inputSchema": inputs(
+        {
+            "format": choice(["iso", "unix", "human"], "How the time is written.", default="iso"),
+            "timezone": string(
+                "An IANA name such as 'Europe/Berlin' or 'UTC'; UTC if not configured otherwise.", length=(1, 64)
+            ),
         }
-    },
-    "outputSchema": {
-        "json": {
-            "type": "object",
-            "properties": {
-                "iso": {"type": "string", "description": "ISO 8601 with offset, to the second."},
-                "unix": {"type": "integer", "description": "Whole seconds since 1970-01-01 00:00 UTC."},
-                "human": {"type": "string", "description": "English words."},
-                "timezone": {"type": "string", "description": "The IANA name used."},
-                "utc_offset": {"type": "string", "description": "The zone's offset at this moment, as +HH:MM."},
-                "weekday": {"type": "string", "description": "Monday to Sunday."},
-            },
-            "required": ["iso", "unix", "human", "timezone", "utc_offset", "weekday"],
+    ),
+    "outputSchema": outputs(
+        {
+            "iso": string("ISO 8601 with offset, to the second."),
+            "unix": integer("Whole seconds since 1970-01-01 00:00 UTC."),
+            "human": string("English words."),
+            "timezone": string("The IANA name used."),
+            "utc_offset": string("The zone's offset at this moment, as +HH:MM."),
+            "weekday": string("Monday to Sunday."),
         }
-    },
-    "annotations": {
-        "title": "Current time",
-        "readOnlyHint": True,
-        "destructiveHint": False,
-        "idempotentHint": True,
-        "openWorldHint": False,
-    },
+    ),
+    "annotations": hints("Current time", reads_only=True),
     "strands_cli": {
         "requires_confirmation": False,
-        "capabilities": {"network": [], "filesystem": [], "subprocess": False, "env": [], "secrets": []},
+        "capabilities": capabilities(),
         "resources": {"reads": [], "writes": []},
         "timeout_s": 10,
         "max_output_bytes": 4096,

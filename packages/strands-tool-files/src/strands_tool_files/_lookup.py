@@ -16,7 +16,7 @@ from strands_tool_files._match import Matcher, matcher_for
 from strands_tool_files._names import printable
 from strands_tool_files._open import not_found, open_regular
 from strands_tool_files._text import HANDLER, detect_encoding
-from strands_tool_files._tree import files_beneath
+from strands_tool_files._tree import files_beneath, opened
 from strands_tool_files._walk import Place
 from strands_tool_files._workspace import Found, Workspace
 from strands_tool_kit import CallContext, ToolError
@@ -71,13 +71,8 @@ def search_place(found: Found, matcher: Matcher, hits: Hits, context_lines: int)
     if not _is_directory(found):
         _search_file(found, matcher, hits, context_lines)
         return False
-    place = found.place
-    top = place.parent.enter(place.name) if place.name else place.parent
-    try:
+    with opened(found.place) as top:
         _search_tree(top, found.shown, matcher, hits, context_lines)
-    finally:
-        if top is not place.parent:
-            top.close()
     return True
 
 
@@ -92,7 +87,7 @@ def _is_directory(found: Found) -> bool:
 
 def _search_tree(top: Directory, shown: str, matcher: Matcher, hits: Hits, context_lines: int) -> None:
     prefix = () if shown == "." else (shown,)
-    with contextlib.closing(files_beneath(top, hits.look, lambda: hits.skip(_UNREAD_DIRECTORIES))) as files:
+    with contextlib.closing(files_beneath(top, hits.look, lambda names: hits.skip(_UNREAD_DIRECTORIES))) as files:
         for here, names in files:
             if not hits.may_go_on():
                 return

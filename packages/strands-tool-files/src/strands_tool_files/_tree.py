@@ -1,55 +1,94 @@
-"""The files beneath a directory, nearest first, each directory opened again beneath the top and no link followed."""
+"""The directories beneath a place, nearest first, each opened again beneath the top and no link followed."""
 
 from __future__ import annotations
 
 import collections
 import contextlib
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import TypeVar
 
 from strands_tool_files._directory import Directory
 from strands_tool_files._names import fold, is_secret
-from strands_tool_files._walk import located
+from strands_tool_files._walk import Place, located
 from strands_tool_kit import ToolError
 
 _MAX_DEPTH = 40
+Names = tuple[str, ...]
+Child = TypeVar("Child")
+
+
+@contextlib.contextmanager
+def opened(place: Place) -> Iterator[Directory]:
+    """Open the directory that is at a place."""
+    if not place.name:
+        yield place.parent
+        return
+    with contextlib.closing(place.parent.enter(place.name)) as here:
+        yield here
+
+
+def levels(
+    top: Directory,
+    children_of: Callable[[Directory], Iterable[tuple[str, Child]]],
+    is_entered: Callable[[Names, Child], bool],
+    skip: Callable[[Names], object],
+) -> Generator[tuple[Directory, list[tuple[Names, Child]]], None, None]:
+    """Yield each directory while it is open, with its children sorted by name. Close the iterator to close it.
+
+    Args:
+        top: The directory the tree begins with.
+        children_of: Returns the names in a directory, each with what is known about it.
+        is_entered: Whether a child is a directory of the tree.
+        skip: Takes each directory that cannot be read.
+
+    Raises:
+        OSError: The top cannot be read.
+        ToolError: The top is a link, or the call is over.
+    """
+    pending: collections.deque[Names] = collections.deque([()])
+    while pending:
+        names = pending.popleft()
+        try:
+            with _opened_again(top, names) as here:
+                found = sorted(children_of(here), key=lambda child: child[0])
+                children = [((*names, name), child) for name, child in found]
+                yield here, children
+        except (OSError, ToolError) as error:
+            if not names or (isinstance(error, ToolError) and error.code != "sandbox_violation"):
+                raise
+            skip(names)
+            continue
+        pending.extend(name for name, child in children if is_entered(name, child))
 
 
 def files_beneath(
-    top: Directory, look: Callable[[], bool], skip: Callable[[], None]
-) -> Generator[tuple[Directory, tuple[str, ...]], None, None]:
-    """Yield the regular files of a tree with the open directory they stand in, sorted by level and name.
+    top: Directory, look: Callable[[], bool], skip: Callable[[Names], object]
+) -> Generator[tuple[Directory, Names], None, None]:
+    """Yield the regular files of a tree with the open directory they are in, sorted by level and name.
 
-    Hidden names and those that may hold credentials are left out, links are not followed. Close the iterator to
-    give the open directory back.
+    Hidden names and those that may hold credentials are left out. Close the iterator to close the open directory.
 
     Args:
         top: The directory the tree begins with.
         look: Called for each entry; False ends the walk.
-        skip: Called for each directory that cannot be read.
+        skip: Takes each directory that cannot be read.
     """
-    pending: collections.deque[tuple[str, ...]] = collections.deque([()])
-    while pending:
-        names = pending.popleft()
-        try:
-            with _opened(top, names) as here:
-                kinds = sorted(_kinds(here, look))
-                yield from ((here, (*names, name)) for name, is_directory in kinds if not is_directory)
-        except (OSError, ToolError) as error:
-            if not names or (isinstance(error, ToolError) and error.code != "sandbox_violation"):
-                raise
-            skip()
-            continue
-        if len(names) < _MAX_DEPTH:
-            pending.extend((*names, name) for name, is_directory in kinds if is_directory)
+
+    def is_entered(names: Names, is_directory: bool) -> bool:
+        return is_directory and len(names) <= _MAX_DEPTH
+
+    with contextlib.closing(levels(top, lambda here: _kinds(here, look), is_entered, skip)) as directories:
+        for here, children in directories:
+            yield from ((here, names) for names, is_directory in children if not is_directory)
 
 
 @contextlib.contextmanager
-def _opened(top: Directory, names: tuple[str, ...]) -> Iterator[Directory]:
+def _opened_again(top: Directory, names: Names) -> Iterator[Directory]:
     """Open a directory of the tree, which must not have become a link since its parent was read."""
     with located(top, names) as place:
         if place.names != names:
             raise ToolError("sandbox_violation", "links are not followed", reason="link")
-        with contextlib.closing(place.parent.enter(place.name)) if place.name else contextlib.nullcontext(top) as here:
+        with opened(place) if place.name else contextlib.nullcontext(top) as here:
             yield here
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import collections
 import contextlib
+import functools
 import os
 import stat
 import time
@@ -14,102 +14,50 @@ from typing import Any
 from strands_tool_files._directory import Directory
 from strands_tool_files._glob import matches
 from strands_tool_files._names import fold, is_secret, printable
-from strands_tool_files._walk import located
+from strands_tool_files._spec import NOTICES, path, reads_files
+from strands_tool_files._tree import levels, opened
 from strands_tool_files._workspace import Found, Workspace
-from strands_tool_kit import CallContext, ToolError, answer, read_input
+from strands_tool_kit import CallContext, answer, read_input
+from strands_tool_kit.spec import array, boolean, choice, hints, inputs, integer, outputs, record, string
 
-TOOL_SPEC = {
+TOOL_SPEC: dict[str, Any] = {
     "name": "file_list",
     "description": (
         "List files and directories inside the workspace, the nearest first. Directories end with '/', links with "
         "'@' and are not followed. Use 'depth' for subdirectories and 'pattern' to filter, for example '*.csv' or "
         "'src/**/*.py'."
     ),
-    "inputSchema": {
-        "json": {
-            "type": "object",
-            "properties": {
-                "path": {
-                    "type": "string",
-                    "minLength": 1,
-                    "maxLength": 4096,
-                    "default": ".",
-                    "description": "Directory relative to the workspace, or '@mount/path'.",
-                },
-                "pattern": {
-                    "type": "string",
-                    "minLength": 1,
-                    "maxLength": 256,
-                    "description": "Only entries that fit; without '/' it is compared with the name alone.",
-                },
-                "depth": {
-                    "type": "integer",
-                    "minimum": 1,
-                    "maximum": 20,
-                    "default": 1,
-                    "description": "How many levels to list; 1 is the directory itself.",
-                },
-                "include_hidden": {
-                    "type": "boolean",
-                    "default": False,
-                    "description": "Also names that begin with a dot.",
-                },
-                "max_entries": {
-                    "type": "integer",
-                    "minimum": 1,
-                    "maximum": 2000,
-                    "default": 200,
-                    "description": "Stop after so many entries.",
-                },
-            },
-            "required": [],
-            "additionalProperties": False,
+    "inputSchema": inputs(
+        {
+            "path": path("Directory relative to the workspace, or '@mount/path'.", default="."),
+            "pattern": string(
+                "Only entries that fit; without '/' it is compared with the name alone.", length=(1, 256)
+            ),
+            "depth": integer("How many levels to list; 1 is the directory itself.", between=(1, 20), default=1),
+            "include_hidden": boolean("Also names that begin with a dot.", default=False),
+            "max_entries": integer("Stop after so many entries.", between=(1, 2000), default=200),
         }
-    },
-    "outputSchema": {
-        "json": {
-            "type": "object",
-            "properties": {
-                "path": {"type": "string"},
-                "entries": {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "properties": {
-                            "path": {"type": "string", "description": "Relative to the directory listed."},
-                            "type": {"type": "string", "enum": ["file", "directory", "link", "other"]},
-                            "size": {"type": "integer", "description": "Bytes, of files."},
-                            "modified": {"type": "integer", "description": "Seconds since 1970-01-01 UTC, of files."},
-                        },
-                        "required": ["path", "type"],
+    ),
+    "outputSchema": outputs(
+        {
+            "path": string(),
+            "entries": array(
+                record(
+                    {
+                        "path": string("Relative to the directory listed."),
+                        "type": choice(["file", "directory", "link", "other"]),
+                        "size": integer("Bytes, of files."),
+                        "modified": integer("Seconds since 1970-01-01 UTC, of files."),
                     },
-                },
-                "truncated": {"type": "boolean", "description": "Whether a limit ended the list."},
-                "notices": {"type": "array", "items": {"type": "string"}},
-            },
-            "required": ["path", "entries", "truncated", "notices"],
+                    optional=["size", "modified"],
+                )
+            ),
+            "truncated": boolean("Whether a limit ended the list."),
+            "notices": NOTICES,
         }
-    },
-    "annotations": {
-        "title": "List files",
-        "readOnlyHint": True,
-        "destructiveHint": False,
-        "idempotentHint": True,
-        "openWorldHint": False,
-    },
-    "strands_cli": {
-        "requires_confirmation": False,
-        "capabilities": {
-            "network": [],
-            "filesystem": [{"path": ".", "mode": "read"}],
-            "subprocess": False,
-            "env": [],
-            "secrets": [],
-        },
-        "resources": {"reads": ["file:{path}"], "writes": []},
-        "timeout_s": 30,
-        "max_output_bytes": 524288,
-    },
+    ),
+    "annotations": hints("List files", reads_only=True),
+    "strands_cli": reads_files(524288),
 }
 
 MAX_LOOKED_AT = 50_000
@@ -188,46 +136,25 @@ def file_list(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 def _list(found: Found, given: dict[str, Any], context: CallContext) -> _Listing:
     """Go through the tree level by level, opening each directory again beneath the one listed."""
     listing = _Listing(given["max_entries"])
-    place = found.place
-    top = place.parent.enter(place.name) if place.name else place.parent
-    pending: collections.deque[tuple[str, ...]] = collections.deque([()])
-    unreadable = 0
-    try:
-        while pending and not listing.is_truncated:
-            names = pending.popleft()
-            try:
-                children = _children(top, names, listing, context)
-            except (OSError, ToolError) as error:
-                if not names or (isinstance(error, ToolError) and error.code != "sandbox_violation"):
-                    raise
-                unreadable += 1
-                continue
-            for name, status in children:
-                _take(listing, (*names, name), status, given)
-                if stat.S_ISDIR(status.st_mode) and len(names) + 1 < given["depth"] and _is_wanted(name, given):
-                    pending.append((*names, name))
-    finally:
-        if top is not place.parent:
-            top.close()
+    unreadable: list[tuple[str, ...]] = []
+
+    def is_entered(names: tuple[str, ...], status: os.stat_result) -> bool:
+        return stat.S_ISDIR(status.st_mode) and len(names) < given["depth"] and _is_wanted(names[-1], given)
+
+    statuses = functools.partial(_statuses, listing=listing, context=context)
+    with opened(found.place) as top, contextlib.closing(levels(top, statuses, is_entered, unreadable.append)) as tree:
+        for _, children in tree:
+            for names, status in children:
+                _take(listing, names, status, given)
+            if listing.is_truncated:
+                break
     if unreadable:
-        listing.notices.append(f"{unreadable} director{'y' if unreadable == 1 else 'ies'} could not be read")
+        listing.notices.append(f"{len(unreadable)} director{'y' if len(unreadable) == 1 else 'ies'} could not be read")
     return listing
 
 
 def _is_wanted(name: str, given: dict[str, Any]) -> bool:
     return not is_secret(fold(name)) and (given["include_hidden"] or not name.startswith("."))
-
-
-def _children(
-    top: Directory, names: tuple[str, ...], listing: _Listing, context: CallContext
-) -> list[tuple[str, os.stat_result]]:
-    """Return the entries of one directory of the tree, sorted by name, with their status."""
-    with located(top, names) as place:
-        if place.names != names:
-            # It has become a link since its parent was read.
-            raise ToolError("sandbox_violation", "links are not followed", reason="link")
-        with contextlib.closing(place.parent.enter(place.name)) if place.name else contextlib.nullcontext(top) as here:
-            return sorted(_statuses(here, listing, context), key=lambda child: child[0])
 
 
 def _statuses(here: Directory, listing: _Listing, context: CallContext) -> Iterator[tuple[str, os.stat_result]]:

@@ -10,80 +10,42 @@ import stat
 from typing import Any
 
 from strands_tool_files._directory import Directory
+from strands_tool_files._spec import path
 from strands_tool_files._text import require_encoding
 from strands_tool_files._workspace import Found, Workspace
 from strands_tool_kit import CallContext, ToolError, answer, read_input
+from strands_tool_kit.spec import boolean, capabilities, choice, hints, inputs, integer, outputs, string
 
-TOOL_SPEC = {
+TOOL_SPEC: dict[str, Any] = {
     "name": "file_write",
     "description": (
         "Write a text file inside the workspace. Mode 'create' refuses an existing file, 'overwrite' replaces it at "
         "once, 'append' adds to its end. The content is written exactly as given. Protected files are refused: "
         "credentials, .git, CI and policy files, the workflow itself."
     ),
-    "inputSchema": {
-        "json": {
-            "type": "object",
-            "properties": {
-                "path": {
-                    "type": "string",
-                    "minLength": 1,
-                    "maxLength": 4096,
-                    "description": "Path relative to the workspace, for example 'reports/may.md', or '@mount/path'.",
-                },
-                "content": {"type": "string", "description": "The text to write."},
-                "mode": {
-                    "type": "string",
-                    "enum": ["create", "overwrite", "append"],
-                    "default": "overwrite",
-                    "description": "What to do when the file exists.",
-                },
-                "encoding": {
-                    "type": "string",
-                    "minLength": 1,
-                    "maxLength": 40,
-                    "default": "utf-8",
-                    "description": "Text encoding.",
-                },
-                "create_dirs": {
-                    "type": "boolean",
-                    "default": True,
-                    "description": "Make missing parent directories.",
-                },
-            },
-            "required": ["path", "content"],
-            "additionalProperties": False,
+    "inputSchema": inputs(
+        {
+            "path": path("Path relative to the workspace, for example 'reports/may.md', or '@mount/path'."),
+            "content": string("The text to write."),
+            "mode": choice(["create", "overwrite", "append"], "What to do when the file exists.", default="overwrite"),
+            "encoding": string("Text encoding.", length=(1, 40), default="utf-8"),
+            "create_dirs": boolean("Make missing parent directories.", default=True),
+        },
+        required=["path", "content"],
+    ),
+    "outputSchema": outputs(
+        {
+            "path": string(),
+            "bytes_written": integer(),
+            "size": integer("Bytes of the file afterwards."),
+            "mode": string(),
+            "created": boolean("Whether the file is new."),
         }
-    },
-    "outputSchema": {
-        "json": {
-            "type": "object",
-            "properties": {
-                "path": {"type": "string"},
-                "bytes_written": {"type": "integer"},
-                "size": {"type": "integer", "description": "Bytes of the file afterwards."},
-                "mode": {"type": "string"},
-                "created": {"type": "boolean", "description": "Whether the file is new."},
-            },
-            "required": ["path", "bytes_written", "size", "mode", "created"],
-        }
-    },
-    "annotations": {
-        "title": "Write a file",
-        "readOnlyHint": False,
-        "destructiveHint": True,
-        "idempotentHint": False,
-        "openWorldHint": False,
-    },
+    ),
+    "annotations": hints("Write a file", reads_only=False, destructive=True, idempotent=False),
     "strands_cli": {
         "requires_confirmation": False,
-        "capabilities": {
-            "network": [],
-            "filesystem": [{"path": ".", "mode": "write"}],
-            "subprocess": False,
-            "env": [],
-            "secrets": [],
-        },
+        "capabilities": capabilities(filesystem="write"),
         "resources": {"reads": [], "writes": ["file:{path}"]},
         "timeout_s": 30,
         "max_output_bytes": 16384,

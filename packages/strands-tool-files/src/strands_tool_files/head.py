@@ -2,85 +2,26 @@
 
 from __future__ import annotations
 
-import os
-from typing import Any
+from typing import IO, Any
 
-from strands_tool_files._open import open_regular
-from strands_tool_files._text import Window, detect_encoding, read_window
-from strands_tool_files._workspace import Found, Workspace
-from strands_tool_kit import CallContext, answer, read_input
+from strands_tool_files._reading import Part, answer_from_file, lines_of, notices_of
+from strands_tool_files._spec import end_inputs, end_outputs, reads_files
+from strands_tool_files._text import read_window
+from strands_tool_kit import CallContext
+from strands_tool_kit.spec import hints
 
-TOOL_SPEC = {
+TOOL_SPEC: dict[str, Any] = {
     "name": "head",
     "description": (
         "Read the first lines of a text file inside the workspace, at most bytes_limit bytes. Use it to see what a "
         "file is; use file_read for a window further on. Files that may hold credentials are refused."
     ),
-    "inputSchema": {
-        "json": {
-            "type": "object",
-            "properties": {
-                "path": {
-                    "type": "string",
-                    "minLength": 1,
-                    "maxLength": 4096,
-                    "description": "Path relative to the workspace, or '@mount/path'.",
-                },
-                "lines": {
-                    "type": "integer",
-                    "minimum": 1,
-                    "maximum": 10000,
-                    "default": 10,
-                    "description": "Number of lines from the beginning.",
-                },
-                "bytes_limit": {
-                    "type": "integer",
-                    "minimum": 1,
-                    "maximum": 1048576,
-                    "default": 65536,
-                    "description": "Longest text, in bytes of UTF-8; lines furthest on give way.",
-                },
-            },
-            "required": ["path"],
-            "additionalProperties": False,
-        }
-    },
-    "outputSchema": {
-        "json": {
-            "type": "object",
-            "properties": {
-                "path": {"type": "string"},
-                "size": {"type": "integer", "description": "Bytes of the whole file."},
-                "encoding": {"type": "string", "description": "The encoding it was read with."},
-                "lines": {"type": "integer", "description": "Number of lines in the text."},
-                "has_more": {"type": "boolean", "description": "Whether the file has text after these lines."},
-                "truncated": {"type": "boolean", "description": "Whether bytes_limit ended the text."},
-                "notices": {"type": "array", "items": {"type": "string"}},
-            },
-            "required": ["path", "size", "encoding", "lines", "has_more", "truncated", "notices"],
-            "additionalProperties": False,
-        }
-    },
-    "annotations": {
-        "title": "Read the first lines",
-        "readOnlyHint": True,
-        "destructiveHint": False,
-        "idempotentHint": True,
-        "openWorldHint": False,
-    },
-    "strands_cli": {
-        "requires_confirmation": False,
-        "capabilities": {
-            "network": [],
-            "filesystem": [{"path": ".", "mode": "read"}],
-            "subprocess": False,
-            "env": [],
-            "secrets": [],
-        },
-        "resources": {"reads": ["file:{path}"], "writes": []},
-        "timeout_s": 30,
-        "max_output_bytes": 1114112,
-    },
+    "inputSchema": end_inputs(
+        "Number of lines from the beginning.", "Longest text, in bytes of UTF-8; lines furthest on give way."
+    ),
+    "outputSchema": end_outputs("Whether the file has text after these lines."),
+    "annotations": hints("Read the first lines", reads_only=True),
+    "strands_cli": reads_files(1114112),
 }
 
 
@@ -95,40 +36,14 @@ def head(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     Returns:
         A Strands tool result: the text exactly as it is in the file, and a JSON block that describes it.
     """
-    context = CallContext.of(kwargs)
-
-    def work() -> tuple[str, dict[str, Any]]:
-        given = read_input(tool, TOOL_SPEC)
-        with Workspace.of(context.workspace).at(given["path"]) as found:
-            return _read(found, given, context)
-
-    return answer(tool, work)
+    return answer_from_file(tool, kwargs, TOOL_SPEC, _read)
 
 
-def _read(found: Found, given: dict[str, Any], context: CallContext) -> tuple[str, dict[str, Any]]:
+def _read(
+    stream: IO[bytes], encoding: str, given: dict[str, Any], context: CallContext
+) -> tuple[Part, dict[str, Any], list[str]]:
     limit = given["bytes_limit"]
-    with os.fdopen(open_regular(found), "rb") as stream:
-        size = os.fstat(stream.fileno()).st_size
-        encoding = detect_encoding(stream, None)
-        window = read_window(stream, encoding, 1, given["lines"], limit, context.require_time)
-    return window.text, {
-        "path": found.shown,
-        "size": size,
-        "encoding": encoding,
-        "lines": window.end_line,
-        "has_more": window.has_more,
-        "truncated": window.is_cut,
-        "notices": _notices(window, encoding, limit),
-    }
-
-
-def _notices(window: Window, encoding: str, limit: int) -> list[str]:
-    """Say what a reader of the text must know about it."""
-    notices = [] if window.text or window.has_more else ["the file is empty"]
-    if window.is_cut_in_line:
-        notices.append(f"line 1 is longer than {limit} bytes; only its beginning is here")
-    elif window.is_cut:
-        notices.append(f"the text is limited to {limit} bytes; file_read goes on from line {window.end_line + 1}")
-    if window.replaced:
-        notices.append(f"{window.replaced} place(s) did not fit {encoding} and are shown as U+FFFD")
-    return notices
+    window = read_window(stream, encoding, 1, given["lines"], limit, context.require_time)
+    in_line = f"line 1 is longer than {limit} bytes; only its beginning is here"
+    between = f"the text is limited to {limit} bytes; file_read goes on from line {window.end_line + 1}"
+    return window, lines_of(window), notices_of(window, in_line, between)

@@ -13,54 +13,37 @@ from strands_tool_http_request._call import CAPABILITIES, fetch
 from strands_tool_http_request._message import METHODS, OUTPUT_SCHEMA, body_of, describe, with_params
 from strands_tool_kit import CallContext, ToolError, answer_async, read_input
 from strands_tool_kit.http import HostRule, HttpRequest, Policy, UrlScope, parse_address, port_of, require_headers
+from strands_tool_kit.spec import hints, inputs, mapping, string
 
-TOOL_SPEC = {
+TOOL_SPEC: dict[str, Any] = {
     "name": "http_executor",
     "description": (
         "Send one request to the HTTP service that this tool is configured for, and return status, headers and body. "
         "The path is added to the service's base URL and cannot leave it. A JSON answer comes parsed under 'json'."
     ),
-    "inputSchema": {
-        "json": {
-            "type": "object",
-            "properties": {
-                "method": {"type": "string", "enum": METHODS, "default": "GET", "description": "The HTTP method."},
-                "path": {
-                    "type": "string",
-                    "pattern": "^/",
-                    "minLength": 1,
-                    "maxLength": 4096,
-                    "description": "The path below the base URL: it begins with a slash and has no '?', '#' or '..'.",
-                },
-                "query": {
-                    "type": "object",
-                    "additionalProperties": {"type": ["string", "number", "boolean"]},
-                    "description": "Query parameters.",
-                },
-                "headers": {
-                    "type": "object",
-                    "additionalProperties": {"type": "string"},
-                    "description": "Further request headers; those that authenticate are already set.",
-                },
-                "json": {"type": "object", "description": "A JSON object to send as the body."},
-                "body": {
-                    "type": "string",
-                    "maxLength": 1048576,
-                    "description": "Text to send as the body; say what it is with the header Content-Type.",
-                },
+    "inputSchema": inputs(
+        {
+            "method": {"type": "string", "enum": METHODS, "default": "GET", "description": "The HTTP method."},
+            "path": {
+                "type": "string",
+                "pattern": "^/",
+                "minLength": 1,
+                "maxLength": 4096,
+                "description": "The path below the base URL: it begins with a slash and has no '?', '#' or '..'.",
             },
-            "required": ["path"],
-            "additionalProperties": False,
-        }
-    },
+            "query": mapping({"type": ["string", "number", "boolean"]}, "Query parameters."),
+            "headers": mapping(string(), "Further request headers; those that authenticate are already set."),
+            "json": {"type": "object", "description": "A JSON object to send as the body."},
+            "body": string(
+                "Text to send as the body; say what it is with the header Content-Type.", length=(None, 1048576)
+            ),
+        },
+        required=["path"],
+    ),
     "outputSchema": OUTPUT_SCHEMA,
-    "annotations": {
-        "title": "Send a request to a service",
-        "readOnlyHint": False,
-        "destructiveHint": True,
-        "idempotentHint": False,
-        "openWorldHint": True,
-    },
+    "annotations": hints(
+        "Send a request to a service", reads_only=False, destructive=True, idempotent=False, open_world=True
+    ),
     "strands_cli": {
         "requires_confirmation": False,
         "read_only_when": {"properties": {"method": {"enum": ["GET", "HEAD"]}}},

@@ -9,55 +9,35 @@ from strands_tool_http_request._call import CAPABILITIES, TIMEOUT_RULE, URL_RULE
 from strands_tool_http_request._message import METHODS, OUTPUT_SCHEMA, body_of, describe, with_params
 from strands_tool_kit import CallContext, answer_async, read_input
 from strands_tool_kit.http import HttpRequest, Policy, require_headers
+from strands_tool_kit.spec import hints, inputs, mapping, string
 
-TOOL_SPEC = {
+TOOL_SPEC: dict[str, Any] = {
     "name": "http_request",
     "description": (
         "Send one HTTP request and return status, headers and body. Redirects are followed. Private networks and the "
         "machine itself are refused. A JSON answer comes parsed under 'json', other text as text; long answers are "
         "cut. To read a web page use web_fetch."
     ),
-    "inputSchema": {
-        "json": {
-            "type": "object",
-            "properties": {
-                "method": {
-                    "type": "string",
-                    "enum": METHODS,
-                    "default": "GET",
-                    "description": "The HTTP method.",
-                },
-                "url": {**URL_RULE, "description": "An http or https URL, without user name or password."},
-                "headers": {
-                    "type": "object",
-                    "additionalProperties": {"type": "string"},
-                    "description": "Request headers. Host, Content-Length, proxy and connection headers cannot be set.",
-                },
-                "params": {
-                    "type": "object",
-                    "additionalProperties": {"type": ["string", "number", "boolean"]},
-                    "description": "Query parameters, added to those of the URL.",
-                },
-                "json": {"type": "object", "description": "A JSON object to send as the body."},
-                "body": {
-                    "type": "string",
-                    "maxLength": 1048576,
-                    "description": "Text to send as the body; say what it is with the header Content-Type.",
-                },
-                "timeout": TIMEOUT_RULE,
-            },
-            "required": ["url"],
-            "additionalProperties": False,
-        }
-    },
+    "inputSchema": inputs(
+        {
+            "method": {"type": "string", "enum": METHODS, "default": "GET", "description": "The HTTP method."},
+            "url": {**URL_RULE, "description": "An http or https URL, without user name or password."},
+            "headers": mapping(
+                string(), "Request headers. Host, Content-Length, proxy and connection headers cannot be set."
+            ),
+            "params": mapping(
+                {"type": ["string", "number", "boolean"]}, "Query parameters, added to those of the URL."
+            ),
+            "json": {"type": "object", "description": "A JSON object to send as the body."},
+            "body": string(
+                "Text to send as the body; say what it is with the header Content-Type.", length=(None, 1048576)
+            ),
+            "timeout": TIMEOUT_RULE,
+        },
+        required=["url"],
+    ),
     "outputSchema": OUTPUT_SCHEMA,
-    "annotations": {
-        "title": "Send an HTTP request",
-        "readOnlyHint": False,
-        "destructiveHint": True,
-        "idempotentHint": False,
-        "openWorldHint": True,
-    },
+    "annotations": hints("Send an HTTP request", reads_only=False, destructive=True, idempotent=False, open_world=True),
     "strands_cli": {
         "requires_confirmation": False,
         "read_only_when": {"properties": {"method": {"enum": ["GET", "HEAD"]}}},

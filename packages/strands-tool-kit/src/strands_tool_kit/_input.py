@@ -24,7 +24,7 @@ def read_input(tool: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, An
 
     A plain Strands agent does not validate the input of a module tool, so the tool does. A null counts as an
     absent optional value, because models send it so. Checked are `type`, `enum`, `minimum`,
-    `maximum`, `minLength`, `maxLength` and `required`; what is nested is not.
+    `maximum`, `minLength`, `maxLength`, `anyOf` of these, and `required`; what is nested is not.
 
     Returns:
         A value for every property of the schema; None for what is absent and has no default.
@@ -61,8 +61,23 @@ def _is_of(kinds: Sequence[str], value: Any) -> bool:
     return any(isinstance(value, _JSON_TYPES[kind]) for kind in kinds)
 
 
+def _fits(value: Any, rule: Mapping[str, Any]) -> bool:
+    try:
+        _require_fits("", value, rule)
+    except ToolError:
+        return False
+    return True
+
+
+def _in_words(rule: Mapping[str, Any]) -> str:
+    return f"one of {', '.join(map(str, rule['enum']))}" if "enum" in rule else f"a JSON {rule.get('type', 'value')}"
+
+
 def _require_fits(name: str, value: Any, rule: Mapping[str, Any]) -> None:
     """Raise unless a value has the type, bounds and choices of its schema."""
+    options: Sequence[Mapping[str, Any]] = rule.get("anyOf", ())
+    if options and not any(_fits(value, option) for option in options):
+        raise bad_input(name, f"must be {' or '.join(map(_in_words, options))}", "enum")
     kinds = rule.get("type", tuple(_JSON_TYPES))
     kinds = (kinds,) if isinstance(kinds, str) else kinds
     if not _is_of(kinds, value):

@@ -9,12 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 from strands_tool_kit import CallContext, ToolError, answer, read_input
+from strands_tool_kit.spec import array, capabilities, hints, inputs, mapping, number, outputs, record, string
 from strands_tool_python_exec import _engine, _monty, engines
 from strands_tool_python_exec._answer import FILE_NAME, Answer, answer_of, text_of
 from strands_tool_python_exec._pool import POOL
 from strands_tool_python_exec._process import Request, run
 
-TOOL_SPEC = {
+TOOL_SPEC: dict[str, Any] = {
     "name": "python_exec",
     "description": (
         "Run Python code in a sandbox and return what it printed. The standard library is there; network, other "
@@ -22,70 +23,46 @@ TOOL_SPEC = {
         "last expression is returned as 'result'. 'files' are put into the current directory first; files the code "
         "leaves there come back."
     ),
-    "inputSchema": {
-        "json": {
-            "type": "object",
-            "properties": {
-                "code": {"type": "string", "maxLength": 200000, "description": "Python source code."},
-                "timeout": {
-                    "type": "number",
-                    "minimum": 0.1,
-                    "maximum": 300,
-                    "description": "Seconds the code may take; 10 unless configured otherwise.",
-                },
-                "files": {
-                    "type": "object",
-                    "maxProperties": 64,
-                    "additionalProperties": {"type": "string"},
-                    "description": "Text files by name, written into the current directory before the code runs.",
-                },
-                "files_base64": {
-                    "type": "object",
-                    "maxProperties": 64,
-                    "additionalProperties": {"type": "string"},
-                    "description": "The same for files that are not text: their bytes in base64.",
-                },
-            },
-            "required": ["code"],
-            "additionalProperties": False,
-        }
-    },
-    "outputSchema": {
-        "json": {
-            "type": "object",
-            "properties": {
-                "stdout": {"type": "string"},
-                "stderr": {"type": "string"},
-                "result": {"description": "The last expression's value: small JSON as it is, else its repr."},
-                "error": {
-                    "type": "object",
-                    "properties": {
-                        "type": {"type": "string"},
-                        "message": {"type": "string"},
-                        "line": {"type": ["integer", "null"], "description": "Line of the code, where there is one."},
-                    },
-                    "required": ["type", "message", "line"],
-                },
-                "files": {"type": "object", "additionalProperties": {"type": "string"}},
-                "files_base64": {"type": "object", "additionalProperties": {"type": "string"}},
-                "engine": {"type": "string"},
-                "layers": {"type": "object", "additionalProperties": {"type": "string"}},
-                "limits_hit": {"type": "array", "items": {"type": "string"}},
-                "notices": {"type": "array", "items": {"type": "string"}},
-            },
-            "required": ["stdout", "stderr", "engine", "layers", "limits_hit"],
-        }
-    },
-    "annotations": {
-        "title": "Run Python",
-        "readOnlyHint": True,
-        "destructiveHint": False,
-        "idempotentHint": False,
-        "openWorldHint": False,
-    },
+    "inputSchema": inputs(
+        {
+            "code": string("Python source code.", length=(None, 200000)),
+            "timeout": number("Seconds the code may take; 10 unless configured otherwise.", between=(0.1, 300)),
+            "files": mapping(
+                string(),
+                "Text files by name, written into the current directory before the code runs.",
+                maxProperties=64,
+            ),
+            "files_base64": mapping(
+                string(), "The same for files that are not text: their bytes in base64.", maxProperties=64
+            ),
+        },
+        required=["code"],
+    ),
+    "outputSchema": outputs(
+        {
+            "stdout": string(),
+            "stderr": string(),
+            "result": {"description": "The last expression's value: small JSON as it is, else its repr."},
+            "error": record(
+                {
+                    "type": string(),
+                    "message": string(),
+                    "line": {"type": ["integer", "null"], "description": "Line of the code, where there is one."},
+                }
+            ),
+            "files": mapping(string()),
+            "files_base64": mapping(string()),
+            "engine": string(),
+            "layers": mapping(string()),
+            "limits_hit": array(string()),
+            "notices": array(string()),
+        },
+        optional=["result", "error", "files", "files_base64", "notices"],
+    ),
+    "annotations": hints("Run Python", reads_only=True, idempotent=False),
     "strands_cli": {
         "requires_confirmation": False,
-        "capabilities": {"network": [], "filesystem": [], "subprocess": True, "env": [], "secrets": []},
+        "capabilities": capabilities(subprocess=True),
         "resources": {"reads": [], "writes": []},
         "timeout_s": 310,
         "max_output_bytes": 1048576,

@@ -5,73 +5,53 @@ from __future__ import annotations
 from typing import Any
 
 from strands_tool_kit import CallContext, answer, read_input
+from strands_tool_kit.spec import boolean, capabilities, hints, inputs, integer, outputs, string
 from strands_tool_spec_verify._check import check_text
 
-TOOL_SPEC = {
+TOOL_SPEC: dict[str, Any] = {
     "name": "spec_verify",
     "description": (
         "Check a strands-cli workflow (YAML or JSON) that you have written, before it is run. Returns every mistake "
         "with code, message, line, column and a fix. With check_capability it also tells whether this machine has the "
         "tools, model providers and keys that the workflow needs. Nothing is run, and no other file is read."
     ),
-    "inputSchema": {
-        "json": {
-            "type": "object",
-            "properties": {
-                "spec_content": {
-                    "type": "string",
-                    "minLength": 1,
-                    "maxLength": 1000000,
-                    "description": "The whole text of the workflow.",
-                },
-                "check_capability": {
-                    "type": "boolean",
-                    "default": False,
-                    "description": "Whether to look for tools, providers and keys on this machine too.",
-                },
-            },
-            "required": ["spec_content"],
-            "additionalProperties": False,
-        }
-    },
-    "outputSchema": {
-        "json": {
-            "type": "object",
-            "properties": {
-                "valid": {"type": "boolean", "description": "Whether there is no error; warnings are no errors."},
-                "errors": {"type": "integer", "description": "How many errors there are."},
-                "warnings": {"type": "integer", "description": "How many warnings there are."},
-                "findings": {
-                    "type": "array",
-                    "description": "At most 100, in the order of the text.",
-                    "items": {
-                        "type": "object",
-                        "properties": {
-                            "code": {"type": "string"},
-                            "severity": {"type": "string", "enum": ["error", "warning"]},
-                            "message": {"type": "string"},
-                            "line": {"type": ["integer", "null"]},
-                            "column": {"type": ["integer", "null"]},
-                            "pointer": {"type": ["string", "null"]},
-                            "fix": {"type": ["string", "null"]},
-                        },
-                        "required": ["code", "severity", "message", "line", "column", "pointer", "fix"],
+    "inputSchema": inputs(
+        {
+            "spec_content": string("The whole text of the workflow.", length=(1, 1000000)),
+            "check_capability": boolean(
+                "Whether to look for tools, providers and keys on this machine too.", default=False
+            ),
+        },
+        required=["spec_content"],
+    ),
+    "outputSchema": outputs(
+        {
+            "valid": boolean("Whether there is no error; warnings are no errors."),
+            "errors": integer("How many errors there are."),
+            "warnings": integer("How many warnings there are."),
+            "findings": {
+                "type": "array",
+                "description": "At most 100, in the order of the text.",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "code": {"type": "string"},
+                        "severity": {"type": "string", "enum": ["error", "warning"]},
+                        "message": {"type": "string"},
+                        "line": {"type": ["integer", "null"]},
+                        "column": {"type": ["integer", "null"]},
+                        "pointer": {"type": ["string", "null"]},
+                        "fix": {"type": ["string", "null"]},
                     },
+                    "required": ["code", "severity", "message", "line", "column", "pointer", "fix"],
                 },
             },
-            "required": ["valid", "errors", "warnings", "findings"],
         }
-    },
-    "annotations": {
-        "title": "Check a workflow",
-        "readOnlyHint": True,
-        "destructiveHint": False,
-        "idempotentHint": True,
-        "openWorldHint": False,
-    },
+    ),
+    "annotations": hints("Check a workflow", reads_only=True),
     "strands_cli": {
         "requires_confirmation": False,
-        "capabilities": {"network": [], "filesystem": [], "subprocess": False, "env": [], "secrets": []},
+        "capabilities": capabilities(),
         "resources": {"reads": [], "writes": []},
         "timeout_s": 60,
         "max_output_bytes": 262144,
