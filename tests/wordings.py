@@ -25,6 +25,7 @@ CHANGING = {
     r"(.)\1{40,}": r"\1...",
     r"PointerToNowhere: [^\n]*": "PointerToNowhere...",
     r"(Expecting|Illegal|Out of range|maximum recursion|Circular|\[Errno|Error code:|expected token) [^\n]*": "...",
+    r"not traced: ValueError: [^\n]*": "not traced: ...",
     r"(lstat: )?embedded null [^\n]*": "...",
     r"'utf-8' codec [^\n]*|Object of type \w+ is not JSON serializable": "...",
     r"[^\s:]+ is (not of type|a required property|not valid under|too (?!long for)|greater |less )[^\n]*": "...",
@@ -38,7 +39,7 @@ def wording(request: pytest.FixtureRequest, tmp_path: Path) -> Wording:
 
     Paths, ports, ids of runs and the words of others are left out. `UPDATE_GOLDEN=1` pins what is found instead.
     """
-    name = f"{request.path.stem}: {request.node.name}"
+    name = f"{request.path.stem}: {name_of(request.node)}"
     calls = 0
 
     def plain(value: Any) -> Any:
@@ -64,6 +65,18 @@ def wording(request: pytest.FixtureRequest, tmp_path: Path) -> Wording:
         assert found == _pinned().get(key), f"{key}: other words than in {PINNED.name}; if meant: {RENEW}=1 pytest"
 
     return compare
+
+
+def name_of(node: pytest.Item) -> str:
+    """Return a test's name with `argument7` for a long text, as newer versions of pytest name it by themselves."""
+    name = node.name
+    if (call := getattr(node, "callspec", None)) is None:
+        return name
+    for argument, value in call.params.items():
+        if isinstance(value, str) and len(value) > 100:
+            written = value.encode("unicode_escape").decode("ascii")
+            name = re.sub(rf"(?<=[\[-]){re.escape(written)}(?=[]-])", f"{argument}{call.indices[argument]}", name)
+    return name
 
 
 def _pinned() -> dict[str, Any]:

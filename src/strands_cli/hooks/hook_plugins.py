@@ -80,13 +80,16 @@ def _register_one(
     manager: pluggy.PluginManager, name: str, point: EntryPoint, among_several: bool
 ) -> Iterable[Finding]:
     fix = f"upgrade {name}, or take it out of `hooks:` of the policy file"
+    known_as = f"{name}:{point.name}" if among_several else name
     try:
         plugin = _load(point.value)
         _require_hooks(manager, plugin)
-        manager.register(plugin, f"{name}:{point.name}" if among_several else name)
+        manager.register(plugin, known_as)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - a plugin may raise anything when it is imported
+        if manager.has_plugin(known_as):  # pluggy before 1.6 keeps a plugin whose functions it has refused
+            manager.unregister(name=known_as)
         message = f"the hook plugin '{name}' ({point.value}) cannot be used: {type(error).__name__}: {error}"
         return [Finding(HOOK_FAILED, message, None, fix)]
     return []
