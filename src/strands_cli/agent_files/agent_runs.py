@@ -14,6 +14,7 @@ from strands_cli import app
 from strands_cli.agent_files.agent_checks import load_valid, problem_of_input, text_of
 from strands_cli.errors import Finding, InvalidAnswer, InvalidInput, StrandsCliError, UsageError
 from strands_cli.outputs import Outcome
+from strands_cli.phrases import shortened
 from strands_cli.planning import BAD_INPUT
 from strands_cli.planning.folders import INPUT, AsWorkflow, as_workflow, at_home
 from strands_cli.tools.schema import SchemaFaultError, first_problem
@@ -178,5 +179,4 @@ def _stripped(value: Any) -> Any:
 
 
 def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 200 else f"{text[:197]}..."
+    return shortened(json.dumps(value, ensure_ascii=False), 200)

@@ -18,9 +18,9 @@ from strands_cli.agents.window import WindowedHistory, holds
 from strands_cli.engine.effects import StepScope
 from strands_cli.errors import RunFailed
 from strands_cli.outputs import Note, NotesFile
+from strands_cli.phrases import shortened
 from strands_cli.planning.plan import PlannedAgent
 from strands_cli.secrets import Redactor
-from strands_cli.tools import shortened
 from strands_cli.tools.messages import text_in
 from strands_cli.workflow import Compaction, Window
 

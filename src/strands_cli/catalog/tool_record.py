@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from strands_cli.errors import Code
+from strands_cli.phrases import counted
 
 TOOL_CONFLICT = Code(
     "tool-conflict",
@@ -124,5 +125,4 @@ class ToolRecord:
 
 def summarise(members: Sequence[ToolRecord]) -> str:
     """Return a description of a class, suite or provider from the names of its members."""
-    noun = "tool" if len(members) == 1 else "tools"
-    return f"{len(members)} {noun}: " + ", ".join(member.name for member in members)
+    return f"{counted(len(members), 'tool')}: " + ", ".join(member.name for member in members)

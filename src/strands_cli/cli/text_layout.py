@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from typing import Any
 
 from strands_cli.unicode_safety import HARMLESS, is_hidden
 
@@ -29,12 +28,6 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     rows = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-
-
-def shortened(value: Any, limit: int) -> str:
-    """Return a text, or another value as Python writes it, cut after so many characters."""
-    text = value if isinstance(value, str) else repr(value)
-    return text if len(text) <= limit else f"{text[:limit]}..."
 
 
 def fitted(text: str, columns: int) -> tuple[str, int]:

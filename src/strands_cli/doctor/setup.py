@@ -9,6 +9,7 @@ from strands_cli.catalog import TOOL_CONFLICT, Catalog, ToolRecord
 from strands_cli.config import Settings
 from strands_cli.errors import Finding, StrandsCliError
 from strands_cli.hooks import Check
+from strands_cli.phrases import counted
 from strands_cli.policy.rules import Rule
 from strands_cli.provider_checks import MISSING_API_KEY, check_extra, check_provider
 from strands_cli.provider_table import PROVIDERS, Provider
@@ -109,7 +110,7 @@ def check_policies(settings: Settings, folder: Path) -> Iterator[Check]:
         return
     for level, path in existing:
         count = sum(rule.level == level for rule in policy.rules)
-        yield Check("policy", "ok", f"{level}: {path}, {count} rule{'' if count == 1 else 's'}")
+        yield Check("policy", "ok", f"{level}: {path}, {counted(count, 'rule')}")
     yield from (_found("policy", finding) for finding in policy.findings)
     if not existing:
         yield Check("policy", "ok", "no policy file: installed tools may be used, and ask as their hints require")

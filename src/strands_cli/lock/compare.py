@@ -10,6 +10,7 @@ from typing import Any
 from strands_cli.catalog import UNREADABLE
 from strands_cli.errors import Code
 from strands_cli.lock.format import Lock, LockedDistribution, LockedModule, LockedServer, LockedTool
+from strands_cli.phrases import first_of
 
 LOCK_CHANGED = Code(
     "lock-changed",
@@ -189,8 +190,7 @@ def _compare_requirements(owner: str, old: Mapping[str, str], new: Mapping[str, 
 
 
 def _listed(names: list[str]) -> str:
-    rest = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-    return ", ".join(visible(name) for name in names[:_NAMES]) + rest
+    return first_of([visible(name) for name in names], _NAMES)
 
 
 def _compare_tool(owner: str, name: str, old: LockedTool | None, new: LockedTool | None) -> Iterator[Difference]:

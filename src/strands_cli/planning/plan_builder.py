@@ -20,6 +20,7 @@ from strands_cli.errors import (
     Where,
     has_errors,
 )
+from strands_cli.phrases import counted
 from strands_cli.planning.checks import (
     check_call_input,
     check_context,
@@ -186,8 +187,7 @@ def require_runnable(plan: Plan) -> None:
     codes = {finding.code.exit_code for finding in plan.findings if finding.severity == "error"}
     kind = next((error for code, error in _ERRORS.items() if code in codes), InvalidInput)
     count = sum(finding.severity == "error" for finding in plan.findings)
-    noun = "problem" if count == 1 else "problems"
-    raise kind(f"{plan.file} cannot run: {count} {noun}", findings=plan.findings)
+    raise kind(f"{plan.file} cannot run: {counted(count, 'problem')}", findings=plan.findings)
 
 
 def _planned_workflow(spec: WorkflowSpec, document: Document, outer: ResolveContext, around: Surroundings) -> Plan:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.errors import StrandsCliError
+from strands_cli.phrases import shortened
 from strands_cli.testing.plugin_harness import Alone, Outcome, load_alone, run_alone, use_id
 from strands_cli.testing.rehearsal import Prepare, Scene, watched, workspace
 from strands_cli.testing.tool_checks import bad_inputs, check_json, check_shape
@@ -187,5 +188,4 @@ def _calls(scenes: Sequence[Scene]) -> list[tuple[str, Mapping[str, Any]]]:
 
 
 def _short(result: Mapping[str, Any]) -> str:
-    text = repr(result.get("content"))
-    return text if len(text) <= 200 else text[:197] + "..."
+    return shortened(repr(result.get("content")), 200)

@@ -9,6 +9,7 @@ from typing import Any
 
 from strands_cli.catalog.definitions import FILE_NAME, MEMBER_NAME, TOOL_NAME, parse_manifest
 from strands_cli.catalog.distributions import normalise
+from strands_cli.phrases import shortened
 from strands_cli.tools.calls import output_bytes_of
 from strands_cli.tools.forms import RawTool
 from strands_cli.tools.messages import encode
@@ -178,8 +179,7 @@ def _differences(in_manifest: Mapping[str, Any], raw: RawTool) -> Iterator[str]:
 
 
 def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 100 else text[:97] + "..."
+    return shortened(json.dumps(value, ensure_ascii=False), 100)
 
 
 def manifest_beside(top: Any) -> Path | None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from strands_cli.phrases import shortened
 from strands_cli.secrets import Redactor
 from strands_cli.tools.messages import decode, encode
 
@@ -218,11 +219,6 @@ def redacted(result: Result, redactor: Redactor) -> Result:
     """Return the result with every secret out of its text and JSON."""
     content = [block if any(kind in block for kind in _MEDIA) else redactor.json(block) for block in result["content"]]
     return {**result, "content": content}
-
-
-def shortened(text: str, limit: int) -> str:
-    """Return at most `limit` characters; `...` at the end says that there were more."""
-    return text if len(text) <= limit else f"{text[:limit]}..."
 
 
 def printable_value(value: Any) -> Any:

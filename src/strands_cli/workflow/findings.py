@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 from strands_cli.errors import Code, Finding, Where, suggest
+from strands_cli.phrases import shortened
 
 MISSING_KEY = Code("missing-key", "A required key is missing.", "Add the key.")
 BAD_VALUE = Code("bad-value", "A value of the right type that is not allowed.", "Use an allowed value.")
@@ -38,8 +39,7 @@ class Locator(Protocol):
 
 def shown(value: Any) -> str:
     """Return a value of the document for a message, at most 60 characters of it."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return shortened(repr(value), 57)
 
 
 def unknown(code: Code, name: str, known: Iterable[str], where: Where) -> Finding:

@@ -12,9 +12,10 @@ from strands_cli.agents.model.retry import Retries
 from strands_cli.agents.model.structured_output import answered_in_text, as_written
 from strands_cli.engine.effects import Effect, StepScope
 from strands_cli.events import ModelCallFinished, ModelCallStarted, ModelRetried, ModelText, Usage
+from strands_cli.phrases import shortened
 from strands_cli.providers import ModelSettings
 from strands_cli.secrets import HIDE_NOTHING, Redactor
-from strands_cli.tools import offered_specs, shortened
+from strands_cli.tools import offered_specs
 from strands_cli.tools.messages import (
     ToolUseIds,
     broken_inputs,

@@ -9,9 +9,9 @@ from strands.types.exceptions import (
 )
 
 from strands_cli.errors import RunFailed, StrandsCliError
+from strands_cli.phrases import shortened
 from strands_cli.planning.plan import PlannedAgent
 from strands_cli.secrets import HIDE_NOTHING, Redactor
-from strands_cli.tools import shortened
 
 # A provider may answer with a whole page.
 MAX_MESSAGE = 1000

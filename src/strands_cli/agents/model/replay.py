@@ -10,6 +10,7 @@ from typing import Any
 from strands.models import Model
 
 from strands_cli.errors import RunFailed, suggest
+from strands_cli.phrases import shortened
 from strands_cli.tools.messages import request_text
 from strands_cli.workflow.files import RecordedTurn, same_request
 
@@ -131,5 +132,4 @@ def _difference(recorded: str, actual: str) -> str:
 
 
 def _shorten(text: str) -> str:
-    line = " ".join(text.split())
-    return repr(line if len(line) <= 200 else line[:200] + "...")
+    return repr(shortened(" ".join(text.split()), 200))

@@ -1,7 +1,7 @@
 from strands_cli.catalog.definitions.definition_diff import by_identity as by_identity
 from strands_cli.catalog.definitions.definition_diff import differences as differences
+from strands_cli.catalog.definitions.definition_diff import json_line as json_line
 from strands_cli.catalog.definitions.definition_diff import manifest_differences as manifest_differences
-from strands_cli.catalog.definitions.definition_diff import shortened as shortened
 from strands_cli.catalog.definitions.manifest import BAD_MANIFEST as BAD_MANIFEST
 from strands_cli.catalog.definitions.manifest import CONTRACT as CONTRACT
 from strands_cli.catalog.definitions.manifest import FILE_NAME as FILE_NAME

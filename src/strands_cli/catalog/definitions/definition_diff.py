@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from strands_cli.phrases import shortened
+
 
 def manifest_differences(committed: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
     """Yield the differences between two manifests; tools are matched by entry and name, not by their order."""
@@ -43,9 +45,6 @@ def by_identity(document: Mapping[str, Any]) -> dict[str, tuple[int, dict[str, A
     }
 
 
-def shortened(value: Any) -> str:
+def json_line(value: Any) -> str:
     """Return a value as one line of at most 80 characters of JSON."""
-    if value is ...:
-        return "nothing"
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 80 else text[:77] + "..."
+    return "nothing" if value is ... else shortened(json.dumps(value, ensure_ascii=False), 77)

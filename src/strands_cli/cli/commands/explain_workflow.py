@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.cli.commands.plan_command import bound_words, model_words, parts_of, step_tools
 from strands_cli.cli.output import error_document, print_json, print_result
 from strands_cli.cli.terminal import about_document
-from strands_cli.cli.text_layout import one_line, shortened
+from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import StrandsCliError, has_errors
+from strands_cli.phrases import shortened
 
 if TYPE_CHECKING:
     from strands_cli.planning.data_flow import Outgoing

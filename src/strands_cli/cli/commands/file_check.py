@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from strands_cli.errors import ExitCode, Finding, StrandsCliError, has_errors
+from strands_cli.phrases import counted
 
 Format = Literal["text", "json", "github", "sarif"]
 
@@ -61,4 +62,4 @@ def _check(name: str) -> tuple[tuple[Finding, ...], ExitCode]:
 def _count(findings: Any) -> str:
     errors = sum(finding.severity == "error" for finding in findings)
     counts = [(errors, "error"), (len(findings) - errors, "warning")]
-    return ", ".join(f"{number} {word}{'' if number == 1 else 's'}" for number, word in counts if number)
+    return ", ".join(counted(number, noun) for number, noun in counts if number)

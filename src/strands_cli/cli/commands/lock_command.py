@@ -11,6 +11,7 @@ import typer
 
 from strands_cli.cli.output import print_json, print_result, say
 from strands_cli.errors import ArtifactError, Denied, ExitCode, Finding, UsageError, Where, suggest
+from strands_cli.phrases import counted
 from strands_cli.planning.machine import LOCK_MISSING
 
 if TYPE_CHECKING:
@@ -218,7 +219,7 @@ def _counted(lock: Lock) -> str:
         (tools, "tool"),
         (len(lock.modules), "custom module"),
     ]
-    return ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for n, word in counts if n) or "no tools"
+    return ", ".join(counted(number, noun) for number, noun in counts if number) or "no tools"
 
 
 def _document(file: Path, lock: Lock, found: Sequence[Difference], *, written: bool) -> dict[str, Any]:

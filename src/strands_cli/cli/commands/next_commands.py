@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import BudgetExceeded, RunRecordError, StrandsCliError, WaitingForPerson
+from strands_cli.phrases import first_of
 
 # The most finished steps that are listed when a run stops.
 MANY = 10
@@ -47,8 +48,8 @@ def _done(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:
     steps = [row.key for row in rows if "/" not in row.key]
     if not steps:
         return ["no step was finished"]
-    listed = ", ".join(steps[:MANY]) + (f" and {len(steps) - MANY} more" if len(steps) > MANY else "")
-    return [f"done: {listed}", f"their responses: {command('runs', 'show', run_id, '--json', runs_dir=runs_dir)}"]
+    show = command("runs", "show", run_id, "--json", runs_dir=runs_dir)
+    return [f"done: {first_of(steps, MANY)}", f"their responses: {show}"]
 
 
 def is_step(row: Row) -> bool:

@@ -11,8 +11,9 @@ import typer
 from strands_cli.cli.commands.command_options import SPEC, Chosen, with_run_options
 from strands_cli.cli.output import error_document, print_json, print_result, say_findings
 from strands_cli.cli.terminal import about_document, about_lines
-from strands_cli.cli.text_layout import one_line, shortened
+from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import ExitCode, StrandsCliError
+from strands_cli.phrases import shortened
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool
@@ -74,7 +75,7 @@ def plan_text(planned: Plan) -> str:
     lines += about_lines(spec)
     described = {name: f"  ({text})" for name, text in about_document(spec)["inputs"].items()}
     lines += [
-        f"input     {name} = {shortened(value, _TEXT)}{described.get(name, '')}"
+        f"input     {name} = {shortened(str(value), _TEXT)}{described.get(name, '')}"
         for name, value in planned.inputs.items()
     ]
     for agent in planned.agents.values():

@@ -9,6 +9,7 @@ import typer
 
 from strands_cli.cli.output import print_json, print_result, say_findings
 from strands_cli.errors import InvalidInput
+from strands_cli.phrases import counted
 
 if TYPE_CHECKING:
     from strands_cli.plugins.check import PluginCheck, PluginProject
@@ -77,6 +78,6 @@ def _document(name: str, tools: list[str], findings: list[dict[str, Any]]) -> di
 
 def _verdict(done: PluginCheck) -> str:
     tools, warnings = len(done.tools), len(done.findings)
-    checked = f"{tools} tool{'' if tools == 1 else 's'} checked"
-    rest = f"{warnings} warning{'' if warnings == 1 else 's'}" if warnings else "no problems"
+    checked = f"{counted(tools, 'tool')} checked"
+    rest = counted(warnings, "warning") if warnings else "no problems"
     return f"{done.project.name}: {checked}, {rest}"

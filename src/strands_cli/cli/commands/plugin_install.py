@@ -23,6 +23,7 @@ from strands_cli.errors import (
     did_you_mean,
     suggest,
 )
+from strands_cli.phrases import counted
 from strands_cli.plugins.install import PLUGIN_REPLACES
 
 if TYPE_CHECKING:
@@ -251,7 +252,7 @@ def uninstall(name: Annotated[str, typer.Argument(metavar="NAME", help="The dist
         raise UsageError(f"'{plain}' {problem}", fix=f"did you mean '{guess}'?" if guess else "strands plugin list")
     installer: Installer = find_installer()
     count = known[plain].tool_count
-    say(f"{plain} {known[plain].version or '?'}: {count} tool{'' if count == 1 else 's'}")
+    say(f"{plain} {known[plain].version or '?'}: {counted(count, 'tool')}")
     _warn_of_users(plain, catalog, load_settings())
     _confirm(f"uninstall {plain} with {installer.kind}?", yes=yes)
     installer.uninstall(plain)

@@ -16,6 +16,7 @@ from strands_cli.cli.output import print_json, print_result, say
 from strands_cli.cli.text_layout import aligned, one_line
 from strands_cli.errors import ExitCode, RunRecordError, UsageError, suggest
 from strands_cli.events import RunStatus
+from strands_cli.phrases import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -200,7 +201,7 @@ def prune_runs(
         for problem in problems:
             say(f"warning: {problem}")
         verb = "would be deleted" if dry_run else "deleted"
-        count = f"{len(deleted)} {'run' if len(deleted) == 1 else 'runs'} {verb}"
+        count = f"{counted(len(deleted), 'run')} {verb}"
         print_result("\n".join([*(f"{run}: {verb}" for run in deleted), count]))
     return ExitCode.RUN_RECORD if problems else ExitCode.OK
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.cli.commands.tool_list import flat_line
 from strands_cli.cli.output import print_json, print_result, say
 from strands_cli.cli.text_layout import one_line
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan
-
-MAX_LINE = 100
 
 
 def list_server_tools(spec: str, *, as_json: bool = False) -> None:
@@ -35,7 +34,8 @@ def list_server_tools(spec: str, *, as_json: bool = False) -> None:
         say("no tools: the workflow has no MCP servers, or they have none")
     width = max((len(row["ref"]) for row in rows), default=0)
     for row in rows:
-        print_result(one_line(f"{row['ref'].ljust(width)}  {row['status']}  {_summary(row)}"))
+        summary = flat_line(str(row["description"] or ""))
+        print_result(one_line(f"{row['ref'].ljust(width)}  {row['status']}  {summary}"))
 
 
 def _rows(plan: Plan, found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[dict[str, Any]]:
@@ -56,8 +56,3 @@ def _rows(plan: Plan, found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> I
                 "output_schema": definition.get("output_schema"),
                 "annotations": definition.get("annotations") or {},
             }
-
-
-def _summary(row: Mapping[str, Any]) -> str:
-    text = " ".join(str(row["description"] or "").split())
-    return text if len(text) <= MAX_LINE else f"{text[: MAX_LINE - 3].rstrip()}..."

@@ -17,13 +17,14 @@ from strands_cli.events import (
     ToolCallDecided,
     ToolCallFinished,
 )
+from strands_cli.phrases import counted
 
 
 def line_for(event: Event) -> str | None:
     """Return the line that describes an event, or None for an event without one."""
     match event:
         case RunStarted():
-            return f"run {event.run_id}: {event.workflow} ({event.pattern}, {_count(event.steps, 'step')})"
+            return f"run {event.run_id}: {event.workflow} ({event.pattern}, {counted(event.steps, 'step')})"
         case StepFinished():
             tokens = f", {event.usage.total_tokens} tokens" if event.usage.total_tokens else ""
             how = "from the journal" if event.replayed else f"{duration(event.seconds)}{tokens}"
@@ -41,7 +42,7 @@ def line_for(event: Event) -> str | None:
         case RunWarning(message=message):
             return f"warning: {message}"
         case RunFinished(status="completed"):
-            calls = f"{_count(event.model_calls, 'model call')}, {_count(event.tool_calls, 'tool call')}"
+            calls = f"{counted(event.model_calls, 'model call')}, {counted(event.tool_calls, 'tool call')}"
             cost = ", cost unknown" if event.cost_usd is None else f", ${event.cost_usd:.4f}" if event.cost_usd else ""
             return f"completed in {duration(event.seconds)}: {calls}, {event.usage.total_tokens} tokens{cost}"
         case RunFinished():
@@ -71,7 +72,3 @@ def duration(seconds: float) -> str:
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     return f"{seconds:.1f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:02.0f} s"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from strands_cli.errors import Code, InvalidInput, UsageError, Where, has_errors, suggest
+from strands_cli.phrases import shortened
 from strands_cli.planning.checks import check_call_input
 from strands_cli.planning.plan import (
     AgentAsTool,
@@ -301,5 +302,5 @@ def _about(agent: PlannedAgent) -> str:
     prompt = " ".join(agent.prompt.split())
     if "{{" in prompt or not prompt:
         return task
-    shown = prompt if len(prompt) <= MAX_PROMPT_SHOWN else f"{prompt[:MAX_PROMPT_SHOWN]}..."
+    shown = shortened(prompt, MAX_PROMPT_SHOWN)
     return f"{task} What it was told about itself: {shown}"

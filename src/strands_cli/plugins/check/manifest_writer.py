@@ -15,9 +15,9 @@ from strands_cli.catalog.definitions import (
     FILE_NAME,
     MANIFEST_FORMAT,
     MANY,
+    json_line,
     manifest_differences,
     parse_manifest,
-    shortened,
 )
 from strands_cli.catalog.distributions import normalise
 from strands_cli.catalog.files import Package, manifest_directory, module_file
@@ -77,7 +77,7 @@ def check_manifests(project: PluginProject) -> list[Finding]:
 
 def drifted(file: Path, pointer: str, old: Any, new: Any) -> Finding:
     """Return the finding for one field in which a committed manifest differs from the code."""
-    return _drift(f"the manifest has {shortened(old)}, the code has {shortened(new)}", file, pointer)
+    return _drift(f"the manifest has {json_line(old)}, the code has {json_line(new)}", file, pointer)
 
 
 def write_manifests(project: PluginProject) -> list[Path]:

@@ -18,8 +18,8 @@ from strands_cli.catalog.definitions import (
     Manifest,
     by_identity,
     differences,
+    json_line,
     parse_manifest,
-    shortened,
 )
 from strands_cli.catalog.distributions import normalise
 from strands_cli.catalog.files import Package, module_file
@@ -177,7 +177,7 @@ def _check_fresh(check: PluginCheck, file: Path, entry_point: tuple[str, str], f
         index, old_tool = mine[identity]
         compared = {key: old_tool[key] for key in old_tool if key not in AUTHORED and (found.complete or key in tool)}
         for pointer, old, new in differences(_filled(compared), _filled(tool), f"/tools/{index}"):
-            yield _drift(file, pointer, f"the manifest has {shortened(old)}, the code has {shortened(new)}")
+            yield _drift(file, pointer, f"the manifest has {json_line(old)}, the code has {json_line(new)}")
     if found.complete:
         for identity, (index, tool) in mine.items():
             if identity not in (known or {}):

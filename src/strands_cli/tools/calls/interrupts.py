@@ -10,9 +10,10 @@ from strands.interrupt import Interrupt
 from strands_cli.canonical_json import digest_of
 from strands_cli.engine.effects import Effect, StepScope
 from strands_cli.engine.journal import Question
+from strands_cli.phrases import shortened
 from strands_cli.secrets import Redactor
 from strands_cli.tools.forms import LoadedTool
-from strands_cli.tools.tool_results import shortened, storable_value
+from strands_cli.tools.tool_results import storable_value
 
 MAX_PROMPT = 1000
 

@@ -10,6 +10,7 @@ from strands_cli.engine.effects import Effect, StepScope
 from strands_cli.errors import StrandsCliError
 from strands_cli.events import ToolCallDecided, ToolCallFinished
 from strands_cli.hooks import Hooks
+from strands_cli.phrases import shortened
 from strands_cli.planning.plan import WorkflowTool
 from strands_cli.planning.planned_tools import request_of
 from strands_cli.policy import Decision
@@ -26,7 +27,7 @@ from strands_cli.tools.forms import LoadedTool
 from strands_cli.tools.messages import decode, encode
 from strands_cli.tools.plugin_hooks import CallHooks
 from strands_cli.tools.schema import SchemaFaultError, first_problem, prepared
-from strands_cli.tools.tool_results import Result, capped, error_of, error_result, plain_json, redacted, shortened
+from strands_cli.tools.tool_results import Result, capped, error_of, error_result, plain_json, redacted
 
 if TYPE_CHECKING:
     from strands_cli.tools.calls.workflow_tool_calls import Parts

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from strands_cli.errors import did_you_mean
+from strands_cli.phrases import first_of
 from strands_cli.planning.plan import Skills
 from strands_cli.tools.tool_results import Result, error_result
 from strands_cli.workflow.files import ENTRY, SkillFolder, without_front_matter
@@ -42,5 +43,4 @@ def load_skill(skills: Skills, arguments: Mapping[str, Any], identity: str) -> R
 
 def _listed(folder: SkillFolder) -> str:
     names = [name for name in folder.texts if name != ENTRY]
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more if names else ENTRY
+    return first_of(names, _SHOWN) or ENTRY

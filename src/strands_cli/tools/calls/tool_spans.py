@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.effects import Effect
+from strands_cli.phrases import shortened
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.policy import Decision
-from strands_cli.tools.tool_results import Result, error_of, shortened
+from strands_cli.tools.tool_results import Result, error_of
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer, TracerProvider

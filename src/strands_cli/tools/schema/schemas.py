@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from strands_cli.phrases import shortened
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools.schema.validators import (
     MAX_BYTES,
@@ -96,7 +97,7 @@ def first_problem(schema: Mapping[str, Any], value: Any, redactor: Redactor = HI
         return None
     place = error.json_path.removeprefix("$").lstrip(".")
     # Redacted before it is cut: half a secret at the edge would not be found.
-    return _shortened(redactor.text(f"{place}: {error.message}" if place else error.message))
+    return shortened(redactor.text(f"{place}: {error.message}" if place else error.message), MAX_MESSAGE)
 
 
 def problem_of_text(schema: Mapping[str, Any], text: str) -> str | None:
@@ -164,7 +165,3 @@ def _references(schema: Any) -> list[str]:
 
 def _has_address(part: Any) -> bool:
     return isinstance(part, Mapping) and isinstance(part.get("$id"), str)
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= MAX_MESSAGE else f"{text[:MAX_MESSAGE]}..."

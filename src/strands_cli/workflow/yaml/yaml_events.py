@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from strands_cli.errors import Code, Finding, InvalidInput, Where, suggest
+from strands_cli.phrases import shortened
 from strands_cli.workflow.yaml.document import Document, Position, escape, refused
 
 NOT_YAML = Code("not-yaml", "The text is not well-formed YAML or JSON.", "Correct the syntax at the reported place.")
@@ -165,8 +166,7 @@ class _Builder:
             return text
         number = _number_of(text)
         if number is None:
-            shown = text if len(text) <= 40 else f"{text[:40]}..."
-            message = f"the number {shown} cannot be written in JSON"
+            message = f"the number {shortened(text, 40)} cannot be written in JSON"
             self._report(NUMBER_NOT_USABLE, message, position, pointer, "put it in quotes, or change it")
             return 0
         return number
