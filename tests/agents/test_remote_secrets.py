@@ -88,7 +88,7 @@ def cloud(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Cloud]:
     yield serving
     serving.shutdown()
     serving.server_close()
-    thread.join(5)
+    thread.join(120)
 
 
 def secret(source: str, key: str, path: str = "") -> SecretReference:

@@ -265,7 +265,10 @@ def test_a_run_goes_on_with_the_trace_of_its_caller(collector: Collector, monkey
 
 
 @pytest.mark.parametrize("kind", ["nobody", "silent", "refusing"])
-def test_an_endpoint_that_takes_nothing_holds_no_run_up(kind: str, wording: Wording) -> None:
+def test_an_endpoint_that_takes_nothing_holds_no_run_up(
+    kind: str, wording: Wording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "600")
     with socket.socket() as silent, collecting(400) as refusing:
         silent.bind(("127.0.0.1", 0))
         if kind == "silent":
@@ -275,7 +278,7 @@ def test_an_endpoint_that_takes_nothing_holds_no_run_up(kind: str, wording: Word
         response, events = run([Turn("a")], {"endpoint": endpoint})
         ended = events[-1].at - next(event.at for event in events if type(event).__name__ == "RunFinished")
     assert response == "a"
-    assert ended < 2.5
+    assert ended < 60, "the exporter alone would try for ten minutes"
     (warning,) = warnings_in(events)
     wording(warning)
 
@@ -306,7 +309,7 @@ def test_runs_side_by_side_go_each_where_its_workflow_says(collector: Collector)
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(30)
+            thread.join(120)
         for name, where in (("one", collector), ("two", other)):
             assert where.one("run").attributes["strands_cli.workflow"] == name
             assert len(where.named("chat")) == 1

@@ -565,7 +565,7 @@ def test_a_tool_that_hangs_does_not_hold_up_the_end_of_run(wording: Wording) -> 
     @tool_metadata(read_only=True)
     def hang() -> str:
         """Hang."""
-        never.wait(30)
+        never.wait(120)
         return ""
 
     hang_spec: Callable[..., Any] = hang

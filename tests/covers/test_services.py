@@ -59,7 +59,7 @@ def service() -> Iterator[Service]:
     serving.closing.set()
     serving.shutdown()
     serving.server_close()
-    thread.join(5)
+    thread.join(120)
 
 
 def run(world: World, service: Service, more: dict[str, Any], call: Turn = CALL, **sections: Any) -> None:

@@ -101,7 +101,7 @@ def test_a_self_test_that_hangs_is_ended_with_all_it_started(
     _, (line,) = find_engines(install(site, body))
     assert line.status == "failed"
     wording(line.message)
-    reader.join(30)
+    reader.join(120)
     assert held == [b""]
 
 

@@ -179,7 +179,7 @@ class Hanging:
         if self.error is not None:
             raise self.error
         try:
-            await asyncio.sleep(10)
+            await asyncio.Event().wait()
         except asyncio.CancelledError:
             self.cancelled = True
             raise

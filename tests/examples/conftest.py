@@ -52,7 +52,7 @@ def shelf_service(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     yield
     server.shutdown()
     server.server_close()
-    thread.join(5)
+    thread.join(120)
     for name in ("shelf_http", "shelf"):
         del sys.modules[name]
 

@@ -58,7 +58,7 @@ class HttpService:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._server.shutdown()
-        self._thread.join(10)
+        self._thread.join(120)
         self._server.server_close()
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ class Turn:
         calls: Tool calls as (name, arguments); arguments that are text are sent as they are, valid JSON or not.
         usage: Input and output tokens; counted in words when absent.
         delay_s: Seconds before the answer begins.
+        after: What must be set before the answer begins.
         status: HTTP status; from 400 on, `body` (or a standard error object) is the whole answer.
         malformed: Send text that is not JSON where JSON belongs.
         drop_after_chunks: Break the connection after so many stream chunks (0: before the first).
@@ -26,6 +28,7 @@ class Turn:
     calls: Sequence[tuple[str, Mapping[str, Any] | str]] = ()
     usage: tuple[int, int] | None = None
     delay_s: float = 0.0
+    after: threading.Event | None = None
     status: int = 200
     body: Mapping[str, Any] | str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)

@@ -40,6 +40,7 @@ class Request:
     json: Any
 
 
+LIMIT_S = 120
 Script = Sequence[Turn] | Callable[[dict[str, Any]], Turn]
 
 
@@ -114,16 +115,16 @@ class ModelServer:
         self._thread = threading.Thread(target=self._loop.run_forever, name="model-server", daemon=True)
         self._thread.start()
         start = asyncio.start_server(self._accept, "127.0.0.1", self._port)
-        self._server = asyncio.run_coroutine_threadsafe(start, self._loop).result(10)
+        self._server = asyncio.run_coroutine_threadsafe(start, self._loop).result(LIMIT_S)
         self._port = self._server.sockets[0].getsockname()[1]
         if self._record_to is not None:
             self._record_file = self._record_to.open("a", encoding="utf-8")
         return self
 
     def __exit__(self, *exc: object) -> None:
-        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(LIMIT_S)
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+        self._thread.join(LIMIT_S)
         self._loop.close()
         if self._record_file is not None:
             self._record_file.close()
@@ -170,6 +171,8 @@ class ModelServer:
             turn = self._next_turn(request.json)
             if turn.delay_s:
                 await asyncio.sleep(turn.delay_s)
+            if turn.after is not None and not await asyncio.to_thread(turn.after.wait, LIMIT_S):
+                raise TimeoutError("what the answer waits for has not come")
             await self._play(turn, _DIALECTS[route](request.json, turn, number, self._chunk_chars), writer)
 
     async def _fail_elsewhere(self, request: Request, writer: asyncio.StreamWriter) -> None:

@@ -131,7 +131,7 @@ class Blocking:
 
     @hookimpl
     def strands_decide_call(self) -> Decision | None:
-        return None if self.went_on.wait(10) else Decision("deny", "the loop stood still")
+        return None if self.went_on.wait(120) else Decision("deny", "the loop stood still")
 
 
 def test_a_decider_that_blocks_does_not_hold_the_loop_up(site: Site) -> None:

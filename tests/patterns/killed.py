@@ -116,7 +116,7 @@ class Undertaker:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._process.communicate(timeout=20)
+        self._process.communicate(timeout=120)
 
     def whole(self, directory: Path, name: str, url: str) -> int:
         """Run a workflow to its end; return how often it wrote to its journal."""

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
-import itertools
 import json
 import re
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -147,28 +144,15 @@ def last_text(request: Mapping[str, Any]) -> str:
 class Minding:
     """A model that answers by rules: the first whose pattern is found in a request's last message.
 
-    A rule's answer is a turn or a function of the request's text; what no rule knows is echoed in `<>`. `spans` are
-    when each request came and when its answer began, in seconds.
+    A rule's answer is a turn or a function of the request's text; what no rule knows is echoed in `<>`.
     """
 
-    def __init__(self, *rules: tuple[str, Turn | Callable[[str], Turn]], delay_s: float = 0.0) -> None:
+    def __init__(self, *rules: tuple[str, Turn | Callable[[str], Turn]]) -> None:
         self.rules = rules
-        self.delay_s = delay_s
         self.texts: list[str] = []
-        self.spans: list[tuple[float, float]] = []
 
     def __call__(self, request: dict[str, Any]) -> Turn:
         text = last_text(request)
         self.texts.append(text)
         found = next((answer for pattern, answer in self.rules if re.search(pattern, text)), Turn(f"<{text}>"))
-        turn = found(text) if callable(found) else found
-        turn = dataclasses.replace(turn, delay_s=turn.delay_s or self.delay_s)
-        now = time.monotonic()
-        self.spans.append((now, now + turn.delay_s))
-        return turn
-
-    @property
-    def most_at_once(self) -> int:
-        """How many requests were open at the same time, at most."""
-        moments = sorted([(start, 1) for start, _ in self.spans] + [(end, -1) for _, end in self.spans])
-        return max(itertools.accumulate(change for _, change in moments))
+        return found(text) if callable(found) else found

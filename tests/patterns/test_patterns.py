@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -43,15 +44,26 @@ def test_a_pattern_waits_for_a_person_and_goes_on_without_repeating_a_call(name:
 
 def test_requests_side_by_side_are_as_many_as_max_parallel_and_never_more(tmp_path: Path) -> None:
     branches = ", ".join(f"{{id: b{n}, steps: [{{agent: editor, input: 'b{n}'}}]}}" for n in range(9))
-    minding = Minding(delay_s=0.1)
-    with ModelServer(minding) as server:
+    opened: list[threading.Event] = []
+    most: list[int] = []
+
+    def held(text: str) -> Turn:
+        opened.append(threading.Event())
+        waiting = [one for one in opened if not one.is_set()]
+        most.append(len(waiting))
+        if len(waiting) == 3:  # a fourth has a moment to come
+            threading.Timer(0.1, lambda: [one.set() for one in waiting]).start()
+        return Turn("done", after=opened[-1])
+
+    with ModelServer(Minding((".", held))) as server:
         run_in(tmp_path, plan_in(tmp_path, f"type: parallel\nconfig: {{branches: [{branches}]}}", server.url))
-    assert len(minding.spans) == 9
-    assert minding.most_at_once == 3
+    assert most == [1, 2, 3] * 3
 
 
 def test_answers_stand_in_the_order_of_the_file_whichever_comes_first(tmp_path: Path) -> None:
-    slow = [(rf"^b{n}$", Turn(f"answer {n}", delay_s=0.3 - n * 0.1)) for n in range(3)]
+    # The last is answered at once, and each of the others when the one behind it is over.
+    over = [threading.Event() for _ in range(3)]
+    slow = [(rf"^b{n}$", Turn(f"answer {n}", after=over[n + 1] if n < 2 else None)) for n in range(3)]
     branches = ", ".join(f"{{id: b{n}, steps: [{{agent: editor, input: 'b{n}'}}]}}" for n in range(3))
     ended: list[str] = []
     pattern = f"""
@@ -66,6 +78,9 @@ config:
     def listen(event: Any) -> None:
         if isinstance(event, StepFinished):
             ended.append(event.key)
+            for n in range(3):
+                if event.key == f"branches.b{n}.steps.0":
+                    over[n].set()
 
     with ModelServer(Minding(*slow)) as server:
         result = run_in(tmp_path, plan_in(tmp_path, pattern, server.url), emit=listen)
@@ -83,11 +98,17 @@ config:
     - {id: next, deps: [quick], agent: editor, input: "next {{ tasks.quick.response }}"}
     - {id: end, deps: [next, slow], agent: editor, input: "end"}
 """
-    minding = Minding((r"^slow", Turn("slowly", delay_s=0.4)))
+    has_next_begun = threading.Event()
+
+    def begins(text: str) -> Turn:
+        has_next_begun.set()
+        return Turn(f"<{text}>")
+
+    minding = Minding((r"^slow", Turn("slowly", after=has_next_begun)), (r"^next", begins))
     with ModelServer(minding) as server:
         run_in(tmp_path, plan_in(tmp_path, pattern, server.url))
-    asked = dict(zip(minding.texts, minding.spans, strict=True))
-    assert asked["next <quick>"][0] < asked["slow"][1] <= asked["end"][0]
+    assert set(minding.texts[:2]) == {"slow", "quick"}
+    assert minding.texts[2:] == ["next <quick>", "end"]
 
 
 FAILING = """

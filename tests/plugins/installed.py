@@ -40,5 +40,5 @@ def install(wheel: Path, site: Path) -> None:
     )
     words = [] if uv else ["install", "--no-cache-dir", "--disable-pip-version-check"]
     command = [*installer, *words, "--quiet", "--no-index", "--no-deps", "--target", str(site), str(wheel)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr

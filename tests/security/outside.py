@@ -81,7 +81,7 @@ def standing(folder: Path) -> Iterator[Outside]:
             with contextlib.suppress(OSError):
                 listener.shutdown(socket.SHUT_RDWR)
             process.kill()
-            answering.join(10)
+            answering.join(120)
 
 
 def _answer(listener: socket.socket, heard: list[bytes]) -> None:

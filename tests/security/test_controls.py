@@ -34,7 +34,7 @@ def test_each_attack_on_a_plain_child_process_succeeds(outside: Outside, tmp_pat
     names = sorted(CODE, key=lambda name: name == "signals a process")
     stopped = [name for name in names if ESCAPED not in plain(outside.aimed(CODE[name].source), tmp_path)]
     assert stopped == []
-    outside.process.wait(10)
+    outside.process.wait(120)
     after = outside.state()
     assert after["alive"] is False
     assert after["connections"] == 1

@@ -48,14 +48,14 @@ def act(text):
 def now(text):
     if text == 'hang':
         LOG.append('hangs')
-        RELEASED.wait(20)
+        RELEASED.wait(120)
         LOG.append('left')
     return act(text)
 async def later(text):
     if text == 'hang':
         LOG.append('hangs')
         try:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         finally:
             LOG.append('ended')
     return act(text)

@@ -225,11 +225,16 @@ def test_a_question_carries_no_secret_and_is_cut(site: Site) -> None:
 def test_the_time_a_person_takes_is_not_the_tool_s(site: Site) -> None:
     class Slow(RunContext):
         async def ask(self, question: Question) -> Answer:
-            await asyncio.sleep(1.2)
+            # An hour passes on the clock of the event loop: what still counts down in it is over.
+            loop = asyncio.get_running_loop()
+            now = loop.time
+            loop.time = lambda: now() + 3600  # type: ignore[method-assign]
+            for _ in range(5):
+                await asyncio.sleep(0)
             return Answer("answered", "yes")
 
     body = "    return tool_context.interrupt('sure')\n"
-    planned = install(site, body=f"    {body.strip()}\n" + "echo.tool_spec['strands_cli'] = {'timeout_s': 1}\n")
+    planned = install(site, body=f"    {body.strip()}\n" + "echo.tool_spec['strands_cli'] = {'timeout_s': 600}\n")
     assert text(calling(planned, {"text": "a"}, host=Slow())) == "yes"
 
 

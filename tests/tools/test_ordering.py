@@ -120,7 +120,7 @@ TOOL_SPEC = {'name': 'echo', 'description': 'E.', 'inputSchema': {'json': {'type
 import threading
 BARRIER = threading.Barrier(2)
 def echo(tool, **kwargs):
-    BARRIER.wait(20)
+    BARRIER.wait(120)
     return {'status': 'success', 'content': [{'text': threading.current_thread().name}]}
 """
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -253,22 +252,23 @@ def test_an_async_tool_that_will_not_end_is_left_behind(site: Site, monkeypatch:
 def test_a_sync_tool_that_hangs_holds_nothing_up_and_is_told(site: Site) -> None:
     code = (
         "import threading\nCALLS.append(threading.current_thread())\n"
-        "CALLS.append(kwargs['strands_cli']['cancel'].wait(30))"
+        "CALLS.append(kwargs['strands_cli']['cancel'].wait(120))"
     )
     planned = install(site, code, strands_cli={"timeout_s": 0.05})
     assert error(calling(planned, {"text": "hi"}))["code"] == "timeout"
-    thread = calls()[1]
-    thread.join(30)
+    for thread in [one for one in threading.enumerate() if one.name == "strands-tool"]:
+        thread.join(120)
+    assert isinstance(calls()[1], threading.Thread)
     assert calls()[2] is True
 
 
 def test_the_deadline_is_a_moment_of_the_monotonic_clock(site: Site) -> None:
     code = "import time\nleft = kwargs['strands_cli']['deadline'] - time.monotonic()\n"
     planned = install(
-        site, code + "return {'status': 'success', 'content': [{'json': left}]}", strands_cli={"timeout_s": 50}
+        site, code + "return {'status': 'success', 'content': [{'json': left}]}", strands_cli={"timeout_s": 500}
     )
     [block] = calling(planned, {"text": "hi"})["content"]
-    assert 40 < block["json"] <= 50
+    assert 300 < block["json"] <= 500
 
 
 def test_a_timeout_of_the_tools_own_is_not_taken_for_ours(site: Site) -> None:
@@ -532,9 +532,11 @@ def test_a_tool_left_behind_reports_no_more_progress(site: Site) -> None:
     assert len(host.of(ToolProgress)) <= 1
 
 
-def test_calls_do_not_wait_for_each_other_longer_than_they_must(site: Site) -> None:
+def test_a_call_leaves_no_thread_behind(site: Site) -> None:
     planned = install(site, **READS)
-    started = time.monotonic()
-    calling(planned, {"text": "hi"})
-    assert time.monotonic() - started < 5
-    assert threading.active_count() < 50
+    before = set(threading.enumerate())
+    for _ in range(20):
+        calling(planned, {"text": "hi"})
+    for thread in set(threading.enumerate()) - before:
+        thread.join(120)
+    assert set(threading.enumerate()) <= before

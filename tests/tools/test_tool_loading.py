@@ -173,12 +173,13 @@ def test_a_current_directory_that_was_deleted_is_no_obstacle(site: Site, tmp_pat
 
 
 def test_loading_that_is_cancelled_is_not_taken_for_a_broken_plugin(site: Site) -> None:
-    source = "import asyncio\nasync def provide():\n    await asyncio.sleep(60)\n"
+    source = "import asyncio\nBEGUN = []\nasync def provide():\n    BEGUN.append(1)\n    await asyncio.Event().wait()\n"
     site.install(source, name="suite", entry=":provide", manifest=False)
 
     async def work() -> None:
         task = asyncio.create_task(load_tools(site.plan("native:suite")))
-        await asyncio.sleep(0.01)
+        while not getattr(sys.modules.get("strands_tool_suite"), "BEGUN", ()):
+            await asyncio.sleep(0)
         task.cancel()
         await task
 
