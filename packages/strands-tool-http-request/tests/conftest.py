@@ -119,7 +119,7 @@ def serving() -> Iterator[Callable[..., Server]]:
     finally:
         asyncio.run_coroutine_threadsafe(stop(), loop).result(10)
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
+        thread.join(120)
         loop.close()
 
 

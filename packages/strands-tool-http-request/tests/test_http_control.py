@@ -48,14 +48,14 @@ async def endless(asked, writer) -> None:
 async def drip(asked, writer) -> None:
     writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 12\r\n\r\n")
     for _ in range(12):
-        await asked.hung_up_within(0.05)
+        await asked.hung_up_within(0.1)
         writer.write(b"x")
         await writer.drain()
 
 
 @pytest.fixture
 def client():
-    with httpx.Client(trust_env=False, follow_redirects=True, timeout=2) as one:
+    with httpx.Client(trust_env=False, follow_redirects=True, timeout=120) as one:
         yield one
 
 
@@ -89,8 +89,8 @@ def test_a_drip_goes_on_for_as_long_as_it_likes(room, client) -> None:
     room.server.answers["/"] = drip
     begun = time.monotonic()
     # Each byte comes in time, all of them do not: the timeout of a plain client is one of silence.
-    assert client.get(room.server.url(), timeout=0.3).text == "x" * 12
-    assert time.monotonic() - begun > 0.3
+    assert client.get(room.server.url(), timeout=1).text == "x" * 12
+    assert time.monotonic() - begun > 1
 
 
 def test_a_huge_body_is_read_to_its_end(room, client) -> None:
@@ -132,4 +132,4 @@ def test_a_proxy_is_taken_from_the_environment(room, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("NO_PROXY", "")
     monkeypatch.setenv("no_proxy", "")
     room.other.answers["http://api.test/"] = room.reply("by the proxy")
-    assert httpx.get("http://api.test/", timeout=2).text == "by the proxy"
+    assert httpx.get("http://api.test/", timeout=120).text == "by the proxy"

@@ -145,7 +145,7 @@ def test_no_path_leaves_the_service(service, path: str) -> None:
 def test_the_same_paths_do_leave_it_where_nobody_looks(service) -> None:
     """The control: a plain client that joins base URL and path, and a server that decodes as some do."""
     left = 0
-    with httpx.Client(trust_env=False, timeout=2) as client:
+    with httpx.Client(trust_env=False, timeout=120) as client:
         for path in HOSTILE:
             text = path.format(other=f"127.0.0.1:{service.other.port}")
             service.server.asked.clear()

@@ -13,7 +13,7 @@ import pytest
 pytestmark = pytest.mark.hostile
 
 # Seconds that only a call without an end of its own needs, also on a loaded machine.
-PATIENCE = 30
+PATIENCE = 120
 PRIVATE = [
     "http://127.0.0.1:1/",
     "http://localhost:1/",

@@ -44,7 +44,7 @@ def port() -> Iterator[int]:
         thread.start()
         yield server.server_address[1]
         server.shutdown()
-        thread.join(10)
+        thread.join(120)
 
 
 def call(url: str, **strands_cli: Any) -> dict[str, Any]:

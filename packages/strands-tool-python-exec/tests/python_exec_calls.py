@@ -38,7 +38,7 @@ def refusal(state: dict[str, Any] | None = None, **given: Any) -> dict[str, Any]
 
 def started_ahead() -> Sandbox:
     """Return a sandbox that waits for the next call, which somebody is starting."""
-    until = time.monotonic() + 20
+    until = time.monotonic() + 120
     while not POOL.spares:
         assert time.monotonic() < until, "no sandbox was started ahead"
         select.select([], [], [], 0.005)
@@ -62,7 +62,7 @@ def program_without(*layers: str) -> bytes:
     return marshal.dumps([(name, changed if name.endswith("._layers") else code) for name, code in parts])
 
 
-def plain(code: str, folder: Path, timeout: float = 10) -> subprocess.CompletedProcess[bytes]:
+def plain(code: str, folder: Path, timeout: float = 120) -> subprocess.CompletedProcess[bytes]:
     """Run code in a child process without any layer."""
     environment = {**os.environ, "STRANDS_TEST_SECRET": SECRET}
     command = [PYTHON, "-I", "-S", "-B", "-c", code]

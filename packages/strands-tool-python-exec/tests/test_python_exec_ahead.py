@@ -103,13 +103,12 @@ def test_the_limits_are_those_of_the_call_and_not_of_the_start() -> None:
             started_ahead()
 
 
-def test_time_that_was_waited_is_not_the_codes() -> None:
-    call("1", timeout=0.5)
-    waiting = started_ahead()
-    until = waiting and time.monotonic() + 0.6
-    while time.monotonic() < until:
-        select.select([], [], [], 0.05)
-    assert call("6 * 7", timeout=0.5)["result"] == 42
+def test_time_that_was_waited_is_not_the_codes(monkeypatch: pytest.MonkeyPatch) -> None:
+    call("1")
+    started_ahead()
+    now = time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: now() + 3600)
+    assert call("6 * 7", timeout=60)["result"] == 42
     started_ahead()
     assert call("while True: pass", timeout=0.3)["limits_hit"] == ["wall_time"]
 
@@ -238,7 +237,7 @@ def test_whatever_way_a_program_ends_no_sandbox_and_no_folder_stays(way: str, tm
         "terminated": "import signal; signal.signal(15, lambda *_: sys.exit(3)); os.kill(os.getpid(), 15)",
     }[way]
     code = f"call('1')\nprint(spare().process.pid, flush=True)\n{last}"
-    done = subprocess.run(program(code), capture_output=True, env={"TMPDIR": str(tmp_path)}, timeout=20, check=False)
+    done = subprocess.run(program(code), capture_output=True, env={"TMPDIR": str(tmp_path)}, timeout=300, check=False)
     assert ends(int(done.stdout), within=0)
     assert list(tmp_path.iterdir()) == []
 
@@ -254,9 +253,9 @@ from strands_tool_python_exec import _process
 feed = _process._Watch._feed_program
 _process._Watch._feed_program = lambda self: feed(self) and (inside.set() or True)
 threading.Thread(target=call, args=('while True: pass',), daemon=True).start()
-assert inside.wait(20)
+assert inside.wait(120)
 """
-    done = subprocess.run(program(code), capture_output=True, env={"TMPDIR": str(tmp_path)}, timeout=20, check=False)
+    done = subprocess.run(program(code), capture_output=True, env={"TMPDIR": str(tmp_path)}, timeout=300, check=False)
     assert done.returncode == 0, done.stderr.decode()
     assert list(tmp_path.iterdir()) == []
 
@@ -276,7 +275,7 @@ if child == 0:
 _, second = os.waitpid(child, 0)
 print(status, second, spare().folder.is_dir(), call('import os; os.getpid()')['result'] == mine)
 """
-    done = subprocess.run(program(code), capture_output=True, env={"TMPDIR": str(tmp_path)}, timeout=20, check=False)
+    done = subprocess.run(program(code), capture_output=True, env={"TMPDIR": str(tmp_path)}, timeout=300, check=False)
     assert done.stdout.decode() == "0 0 True True\n", done.stderr.decode()
     assert list(tmp_path.iterdir()) == []
 
@@ -293,5 +292,5 @@ async def main():
     print(both)
 asyncio.run(main())
 """
-    done = subprocess.run(program(code), capture_output=True, env={"TMPDIR": str(tmp_path)}, timeout=20, check=False)
+    done = subprocess.run(program(code), capture_output=True, env={"TMPDIR": str(tmp_path)}, timeout=300, check=False)
     assert done.stdout.decode() == f"{[(3, '4')] * 3}\n", done.stderr.decode()

@@ -124,7 +124,7 @@ def start_server() -> Iterator[Callable[..., Server]]:
     finally:
         asyncio.run_coroutine_threadsafe(stop(), loop).result(10)
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
+        thread.join(120)
         loop.close()
 
 

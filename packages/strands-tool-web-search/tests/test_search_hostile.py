@@ -19,7 +19,7 @@ pytestmark = pytest.mark.hostile
 
 TOOLS = ("duck", "tavily")
 # Seconds that only a call without an end of its own needs, also on a loaded machine.
-PATIENCE = 30
+PATIENCE = 120
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n"
 
 
@@ -85,14 +85,15 @@ def test_the_deadline_is_one_for_all_pages(room) -> None:
 
     async def slowly(asked, writer) -> None:
         if len(room.server.asked) > 1:
-            await asked.hung_up_within(0.7)
+            await asked.hung_up_within(1.8)
         writer.write(room.reply(page.replace('name="s" value="10"', f'name="s" value="{len(room.server.asked)}0"')))
 
-    room.config["timeout_s"] = 1
+    room.config["timeout_s"] = 3
     room.answers(slowly)
     answer = room.duck(max_results=30)
     assert answer.value["notices"][0].endswith("(deadline)")
-    assert len(room.server.asked) == 3
+    # Each page alone comes in time. On a loaded machine the second is already the last.
+    assert len(room.server.asked) in (2, 3)
 
 
 def test_the_deadline_of_the_host_is_kept(room) -> None:
