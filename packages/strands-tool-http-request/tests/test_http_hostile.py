@@ -248,7 +248,7 @@ def test_a_bomb_is_cut_before_it_unfolds(room, encoding: str, way: int) -> None:
     begun = time.process_time()
     answer = room.request()
     assert (answer.value["size"], answer.value["truncated"]) == (100_000, True)
-    assert time.process_time() - begun < 1
+    assert time.process_time() - begun < 5
 
 
 @pytest.mark.parametrize("encoding", ["gzip, gzip", "gzip,deflate", "br", "zstd", "compress", "nonsense", "gzip;q=1"])

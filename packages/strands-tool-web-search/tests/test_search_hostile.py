@@ -360,7 +360,7 @@ def test_ten_thousand_results_are_no_more_than_asked_for(room, name: str) -> Non
     room.answers(script(name, *many))
     begun = time.process_time()
     assert len(room.both(name).value["results"]) == 5
-    assert time.process_time() - begun < 2
+    assert time.process_time() - begun < 5
 
 
 def test_an_answer_has_a_greatest_size(room) -> None:
@@ -403,7 +403,7 @@ BROKEN = [
 def test_no_page_takes_long_or_raises(page: str) -> None:
     begun = time.process_time()
     asyncio.run(read_page(page))
-    assert time.process_time() - begun < 2
+    assert time.process_time() - begun < 5
 
 
 def test_a_page_that_takes_long_is_left_where_it_is(room, monkeypatch: pytest.MonkeyPatch) -> None:
