@@ -25,7 +25,7 @@ from strands_cli.secrets import Redactor
 from strands_cli.toolref import ToolRef
 from strands_cli.tools.calls.calling_contract import Contract
 from strands_cli.tools.calls.permission_check import PermissionCheck
-from strands_cli.tools.forms.manifest_check import LoadedTool, hold_against_manifest
+from strands_cli.tools.forms.manifest_check import LoadedTool, check_against_manifest
 from strands_cli.tools.forms.tool_forms import RawTool
 from strands_cli.tools.invocation import invoke_function
 
@@ -68,7 +68,7 @@ def loaded() -> LoadedTool:
     record = python_tool(ToolRef.parse("bench:read"), "bench:read").record
     allowed = Decision("allow", "the tool is read-only")
     planned = PythonTool(name="read", ref="native:read", record=record, decision=allowed)
-    (tool,) = hold_against_manifest(planned, [RawTool("read", SPEC, invoke_function(read))])
+    (tool,) = check_against_manifest(planned, [RawTool("read", SPEC, invoke_function(read))])
     return tool
 
 

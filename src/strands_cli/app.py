@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from strands_cli.planning import RunRequest
     from strands_cli.planning.machine import Installation
     from strands_cli.planning.plan import Plan, PlannedTool
-    from strands_cli.tools.loading import GivenTools
+    from strands_cli.tools.loading import ObjectTools
     from strands_cli.workflow import Loaded
     from strands_cli.workflow.yaml import FileSnapshot
 
@@ -110,7 +110,7 @@ def _installation_for(
 
 
 async def run(
-    planned: Plan, request: RunRequest, human: Human, emit: Emit, *, python_tools: GivenTools | None = None
+    planned: Plan, request: RunRequest, human: Human, emit: Emit, *, python_tools: ObjectTools | None = None
 ) -> RunResult:
     """Run a plan: load its tools, create its journal, execute it, and write its artifacts and its recording.
 
@@ -217,7 +217,7 @@ async def resume(
     request: RunRequest,
     human: Human,
     emit: Emit,
-    python_tools: GivenTools | None = None,
+    python_tools: ObjectTools | None = None,
 ) -> RunResult:
     """Continue a stored run from its first effect that is not done; the journal is closed at the end.
 
@@ -254,7 +254,7 @@ def plan_rerun(
     return Rerun(planned, request, rows, origin, f"{source}: {changed}" if changed else None)
 
 
-async def rerun(new: Rerun, human: Human, emit: Emit, python_tools: GivenTools | None = None) -> RunResult:
+async def rerun(new: Rerun, human: Human, emit: Emit, python_tools: ObjectTools | None = None) -> RunResult:
     """Run what `plan_rerun` has planned.
 
     Raises:
@@ -335,7 +335,7 @@ async def _execute(
     human: Human,
     emit: Emit,
     open_journal: Callable[[], SqliteJournal],
-    python_tools: GivenTools | None,
+    python_tools: ObjectTools | None,
 ) -> RunResult:
     """Execute a plan from its first effect that is not done.
 

@@ -48,12 +48,12 @@ def user_data_dir(environ: Mapping[str, str]) -> Path:
         UsageError: The process has no home directory, as in some containers.
     """
     if sys.platform == "win32":
-        return Path(environ.get("LOCALAPPDATA") or _home() / "AppData" / "Local") / "strands-cli"
+        return Path(environ.get("LOCALAPPDATA") or _home_directory() / "AppData" / "Local") / "strands-cli"
     if sys.platform == "darwin":
-        return _home() / "Library" / "Application Support" / "strands-cli"
+        return _home_directory() / "Library" / "Application Support" / "strands-cli"
     named = Path(environ.get("XDG_DATA_HOME", ""))
     # https://specifications.freedesktop.org/basedir-spec/latest/: a relative path is invalid and to be ignored.
-    return (named if named.is_absolute() else _home() / ".local" / "share") / "strands-cli"
+    return (named if named.is_absolute() else _home_directory() / ".local" / "share") / "strands-cli"
 
 
 def managed_policy_path() -> Path:
@@ -69,12 +69,12 @@ def user_policy_path(environ: Mapping[str, str]) -> Path | None:
     """Return the path of the user's policy (XDG, Library, APPDATA), or None without a home directory."""
     try:
         if sys.platform == "win32":
-            base = Path(environ.get("APPDATA") or _home() / "AppData" / "Roaming")
+            base = Path(environ.get("APPDATA") or _home_directory() / "AppData" / "Roaming")
         elif sys.platform == "darwin":
-            base = _home() / "Library" / "Application Support"
+            base = _home_directory() / "Library" / "Application Support"
         else:
             named = Path(environ.get("XDG_CONFIG_HOME", ""))
-            base = named if named.is_absolute() else _home() / ".config"
+            base = named if named.is_absolute() else _home_directory() / ".config"
     except UsageError:
         return None
     return base / "strands-cli" / POLICY_FILE
@@ -92,7 +92,7 @@ def _program_data() -> Path:
         return Path(r"C:\ProgramData")
 
 
-def _home() -> Path:
+def _home_directory() -> Path:
     try:
         return Path.home()
     except RuntimeError as error:

@@ -111,12 +111,12 @@ def metadata_of(target: object) -> ToolMetadata | None:
     A subclass does not inherit it, because it may do more than its parent.
     """
     if isinstance(target, type):
-        return _own(target)
+        return _metadata_on(target)
     for carrier in (target, getattr(target, "__func__", None), getattr(target, "__wrapped__", None)):
-        metadata = _own(carrier)
+        metadata = _metadata_on(carrier)
         if metadata is not None:
             return metadata
-    return _own(type(target))
+    return _metadata_on(type(target))
 
 
 def _carriers(target: object) -> list[object]:
@@ -126,7 +126,7 @@ def _carriers(target: object) -> list[object]:
     return [target, underlying] if wrapped_by_sdk else [target]
 
 
-def _own(carrier: object) -> ToolMetadata | None:
+def _metadata_on(carrier: object) -> ToolMetadata | None:
     # vars() and not getattr(): attributes of parents and proxies do not apply to this object.
     metadata = getattr(carrier, "__dict__", {}).get(ATTRIBUTE)
     return metadata if isinstance(metadata, ToolMetadata) else None

@@ -290,11 +290,11 @@ import pathlib, sys
 from strands_cli.errors import NotEquipped
 from strands_cli.plugins.install.download import fetch, install_fetched
 from strands_cli.plugins.install.installer import find_installer
-from strands_cli.plugins.install.requirement import read_wanted
+from strands_cli.plugins.install.requirement import parse_install_target
 
 wheel, other, folder = map(pathlib.Path, sys.argv[1:])
 installer = find_installer()
-shown = fetch(read_wanted(str(wheel)), installer, folder, lambda reason: False)
+shown = fetch(parse_install_target(str(wheel)), installer, folder, lambda reason: False)
 wheel.write_bytes(other.read_bytes())
 try:
     install_fetched(shown, installer, folder, lacks=False)

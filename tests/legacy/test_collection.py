@@ -183,7 +183,7 @@ import asyncio, os, sys
 sys.path[:0] = [{site!r}]
 from strands_cli.tools.loading import strands_tools_compat as legacy
 from strands_cli.tools.forms.tool_forms import RawTool
-with legacy.prompts_taken("strands_tools.shell"):
+with legacy.replaced_prompts("strands_tools.shell"):
     from strands_tools import shell
 
 async def inside(tool_use, state, progress, answers):

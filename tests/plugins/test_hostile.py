@@ -123,7 +123,7 @@ def test_what_an_import_changed_in_the_process_is_given_back(tmp_path: Path) -> 
         list(warnings.filters),
         signal.getsignal(signal.SIGINT),
     )
-    with pytest.raises(RuntimeError), kept.kept_process():  # noqa: PT012 - all of it, and then it raises
+    with pytest.raises(RuntimeError), kept.preserved_process():  # noqa: PT012 - all of it, and then it raises
         for name in ("moves", "signals", "warns", "closes"):
             exec(AT_IMPORT[name], {})
         raise RuntimeError

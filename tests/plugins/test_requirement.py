@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from strands_cli.errors import UsageError
-from strands_cli.plugins.install.requirement import read_wanted
+from strands_cli.plugins.install.requirement import parse_install_target
 from tests.wordings import Wording
 
 
@@ -21,7 +21,7 @@ from tests.wordings import Wording
     ],
 )
 def test_a_name_with_extras_and_a_version_is_read(typed: str, requirement: str) -> None:
-    assert read_wanted(typed).requirement == requirement
+    assert parse_install_target(typed).requirement == requirement
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_a_name_with_extras_and_a_version_is_read(typed: str, requirement: str) 
 def test_anything_else_is_refused(typed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError):
-        read_wanted(typed)
+        parse_install_target(typed)
 
 
 def test_a_folder_that_happens_to_have_the_name_is_not_meant(
@@ -44,20 +44,20 @@ def test_a_folder_that_happens_to_have_the_name_is_not_meant(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "foo").mkdir()
     (tmp_path / "foo" / "pyproject.toml").write_text("")
-    assert read_wanted("foo").path is None
-    assert read_wanted("./foo").path == (tmp_path / "foo").resolve()
+    assert parse_install_target("foo").path is None
+    assert parse_install_target("./foo").path == (tmp_path / "foo").resolve()
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError) as raised:
-        read_wanted("./empty")
+        parse_install_target("./empty")
     wording(raised.value)
     (tmp_path / "text.txt").write_text("")
     with pytest.raises(UsageError) as refused:
-        read_wanted("./text.txt")
+        parse_install_target("./text.txt")
     wording(refused.value)
 
 
 @pytest.mark.parametrize("typed", ["git+https://127.0.0.1/x", "foo @ file:///tmp/x.whl", "http://127.0.0.1/a.whl"])
 def test_an_address_is_refused_as_such(typed: str, wording: Wording) -> None:
     with pytest.raises(UsageError) as raised:
-        read_wanted(typed)
+        parse_install_target(typed)
     wording(raised.value)

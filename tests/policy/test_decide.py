@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strands_cli.policy import Decision, decide, grant_of, strongest
-from strands_cli.policy.decision import own_decision
+from strands_cli.policy.decision import decide_by_hints
 from strands_cli.policy.rules.rule import CAPABILITIES, LEVELS, SOURCES, Request, Rule
 
 STRENGTH = {"allow": 0, "ask": 1, "deny": 2}
@@ -150,7 +150,7 @@ def test_unknown_is_never_safe(request: Request) -> None:
 def test_every_decision_names_its_rule(some: list[Rule], request: Request) -> None:
     decision = decide(some, request)
     if decision.by is None:
-        assert decision == own_decision(request)
+        assert decision == decide_by_hints(request)
     else:
         assert decision.by in some
         assert decision.by.matches(request)

@@ -21,7 +21,7 @@ from strands_cli.tools.calls.call_arguments import as_called
 from strands_cli.tools.calls.permission_check import request_for
 from strands_cli.tools.calls.trust import counted_claims
 from strands_cli.tools.forms.manifest_check import LoadedTool
-from strands_cli.tools.loading.python_objects import read_given
+from strands_cli.tools.loading.python_objects import read_object_tools
 from strands_cli.workflow.steps.tool_entries import McpServer
 from tests.agents.kit import Site, calling, error
 from tests.wordings import Wording
@@ -126,7 +126,7 @@ def remote() -> MCPAgentTool:
 
 def test_what_a_server_says_of_a_given_tool_counts_neither_when_planning_nor_at_the_call(wording: Wording) -> None:
     async def work() -> Any:
-        given = await read_given([remote()])
+        given = await read_object_tools([remote()])
         (record,) = given.records
         return record, given.raw[record.name]
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import Finding, InvalidInput, has_errors
-from strands_cli.planning.folders import as_workflow, at_home
+from strands_cli.planning.folders import agent_workflow_of, located_in_agent_file
 from strands_cli.tools.schema import SchemaFaultError, first_problem, problem_of_text
 from strands_cli.workflow import BAD_SCHEMA
 from strands_cli.workflow.checks import UNDECLARED_VARIABLE
@@ -20,10 +20,10 @@ _NO_CONTRACT_ERRORS = frozenset({UNDECLARED_VARIABLE})
 
 def check_atomic(atomic: Atomic) -> tuple[Finding, ...]:
     """Return every finding about an agent's file: structure, templates, schemas, contract and tests."""
-    loaded = as_workflow(atomic).load()
+    loaded = agent_workflow_of(atomic).load()
     # Further variables of the prompt come from the workflow that uses the agent, or from `--var`.
     found = [one for one in loaded.findings if atomic.is_workflow or one.code not in _NO_CONTRACT_ERRORS]
-    findings = [*atomic.findings, *(at_home(one, atomic) for one in found)]
+    findings = [*atomic.findings, *(located_in_agent_file(one, atomic) for one in found)]
     if loaded.spec is not None and not has_errors(findings):
         try:
             findings += [
@@ -65,9 +65,9 @@ def load_valid(atomic: Atomic) -> tuple[WorkflowSpec, AgentSpec]:
         InvalidInput: The file, or one that it names, has errors.
     """
     require_sound(atomic)
-    loaded = as_workflow(atomic).load()
+    loaded = agent_workflow_of(atomic).load()
     if loaded.spec is None or has_errors(loaded.findings):
-        findings = [at_home(one, atomic) for one in loaded.findings]
+        findings = [located_in_agent_file(one, atomic) for one in loaded.findings]
         raise InvalidInput(f"{atomic.document.file} is not a valid agent", findings=findings)
     return loaded.spec, _only_agent(loaded.spec)
 

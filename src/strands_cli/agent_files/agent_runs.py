@@ -16,7 +16,7 @@ from strands_cli.errors import Finding, InvalidAnswer, InvalidInput, StrandsCliE
 from strands_cli.outputs import Outcome
 from strands_cli.phrases import shortened
 from strands_cli.planning import BAD_INPUT
-from strands_cli.planning.folders import INPUT, AsWorkflow, as_workflow, at_home
+from strands_cli.planning.folders import INPUT, AgentWorkflow, agent_workflow_of, located_in_agent_file
 from strands_cli.tools.schema import SchemaFaultError, first_problem
 from strands_cli.workflow import BAD_SCHEMA
 from strands_cli.workflow.files import VERSION
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _TURNS = ".atomic.recording.yaml"
 
 
-def plan_atomic(atomic: Atomic, agent_input: str, request: RunRequest, turns: AsWorkflow | None = None) -> Plan:
+def plan_atomic(atomic: Atomic, agent_input: str, request: RunRequest, turns: AgentWorkflow | None = None) -> Plan:
     """Return what running an agent once would do; its input is checked first.
 
     Args:
@@ -51,7 +51,7 @@ def plan_atomic(atomic: Atomic, agent_input: str, request: RunRequest, turns: As
     spec, agent = load_valid(atomic)
     if atomic.is_workflow:
         request = dataclasses.replace(request, values=_inputs(spec, agent_input, request))
-        return app.plan(as_workflow(atomic).load(), request)
+        return app.plan(agent_workflow_of(atomic).load(), request)
     if INPUT in {**request.variables, **request.values}:
         raise UsageError("the agent's input is not a variable", fix="pass it with --input")
     try:
@@ -63,10 +63,10 @@ def plan_atomic(atomic: Atomic, agent_input: str, request: RunRequest, turns: As
         message = f"the input does not fit the input_schema of {atomic.name}: {problem}"
         where = atomic.document.where("/input_schema")
         raise UsageError("the agent does not accept this input", findings=[Finding(BAD_INPUT, message, where)])
-    whole = turns or as_workflow(atomic, _provider(atomic, agent, request))
+    whole = turns or agent_workflow_of(atomic, _provider(atomic, agent, request))
     request = dataclasses.replace(request, values={**request.values, INPUT: agent_input})
     planned = app.plan(whole.load(), request)
-    return dataclasses.replace(planned, findings=tuple(at_home(one, atomic) for one in planned.findings))
+    return dataclasses.replace(planned, findings=tuple(located_in_agent_file(one, atomic) for one in planned.findings))
 
 
 def _provider(atomic: Atomic, agent: AgentSpec, request: RunRequest) -> str:
@@ -128,14 +128,14 @@ async def run_test(
     return ended("failed" if problems else "passed", problems, time.monotonic() - started, result.response)
 
 
-def _with_turns(atomic: Atomic, test: AgentTest) -> AsWorkflow:
+def _with_turns(atomic: Atomic, test: AgentTest) -> AgentWorkflow:
     """Return an agent as a workflow that plays the test's recording."""
     if isinstance(test.recording, str):
-        return as_workflow(atomic, recording=test.recording)
-    whole = as_workflow(atomic, recording=_TURNS)
+        return agent_workflow_of(atomic, recording=test.recording)
+    whole = agent_workflow_of(atomic, recording=_TURNS)
     turns = {"recording": VERSION, "steps": {STEP: [dict(turn) for turn in test.recording or ()]}}
-    texts = {**whole.kept.texts, stored_name(atomic.folder / _TURNS): json.dumps(turns)}
-    return dataclasses.replace(whole, kept=FileSnapshot(whole.kept.folder, texts))
+    texts = {**whole.snapshot.texts, stored_name(atomic.folder / _TURNS): json.dumps(turns)}
+    return dataclasses.replace(whole, snapshot=FileSnapshot(whole.snapshot.folder, texts))
 
 
 def _side_of(error: StrandsCliError) -> str | None:

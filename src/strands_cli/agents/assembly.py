@@ -26,7 +26,7 @@ from strands_cli.provider_table import PROVIDERS
 from strands_cli.providers import value_at
 from strands_cli.secrets import HIDE_NOTHING, Redactor, hide_in_output
 from strands_cli.tools.calls import CheckedToolCaller, Contract, Parts, PermissionCheck
-from strands_cli.tools.loading import GivenTools, Tell, Toolbox, custom_folders, load_tools
+from strands_cli.tools.loading import ObjectTools, Tell, Toolbox, custom_folders, load_tools
 from strands_cli.workflow.files import Recording, load_recording
 from strands_cli.workflow.steps import AgentStep, CallStep
 from strands_cli.workflow.yaml import FileSnapshot
@@ -69,7 +69,7 @@ class Workers:
 async def assemble(
     plan: Plan,
     workspace: Mapping[str, Any],
-    given: GivenTools | None = None,
+    given: ObjectTools | None = None,
     tell: Tell | None = None,
 ) -> Workers:
     """Load every tool and model of a plan before its first effect; `tell` is called for a slow import of a plugin.
@@ -97,7 +97,7 @@ class _Assembly:
 
     values: Mapping[str, Mapping[str, str]] = field(repr=False)
     redactor: Redactor
-    given: GivenTools | None
+    given: ObjectTools | None
     tell: Tell | None
 
     async def workers(self, plan: Plan, workspace: Mapping[str, Any], *, below: bool = False) -> Workers:

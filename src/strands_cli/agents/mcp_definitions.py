@@ -37,10 +37,10 @@ async def ask_servers(plan: Plan) -> Definitions:
     """
     relevant = [found for found in plan.findings if found.where and found.where.pointer.startswith(_OF_SERVERS)]
     require_runnable(replace(plan, findings=tuple(relevant)))
-    return await _asked(plan, plan.spec.tools.mcp)
+    return await _definitions_of_servers(plan, plan.spec.tools.mcp)
 
 
-async def _asked(plan: Plan, servers: Iterable[McpServer]) -> Definitions:
+async def _definitions_of_servers(plan: Plan, servers: Iterable[McpServer]) -> Definitions:
     values = await asyncio.to_thread(all_secrets, plan)
     redactor = redactor_of(plan).union(Redactor(values.values()))
     hide_in_output(redactor)
@@ -60,7 +60,7 @@ async def lock_servers(plans: Sequence[Plan]) -> dict[str, LockedServer]:
         wanted = [one for one in _used(plan) if f"mcp:{one.id}" not in locked]
         if not wanted:
             continue
-        for name, tools in (await _asked(plan, wanted)).items():
+        for name, tools in (await _definitions_of_servers(plan, wanted)).items():
             server = next(one for one in wanted if one.id == name)
             known = {tool: LockedTool.of(tool, definition) for tool, definition in tools.items()}
             locked[f"mcp:{name}"] = LockedServer(f"mcp:{name}", reached_by(server), known)

@@ -12,7 +12,7 @@ from strands_cli.events import Event, RunWarning
 from strands_cli.planning import RunRequest, converted
 
 if TYPE_CHECKING:
-    from strands_cli.tools.loading import GivenTools
+    from strands_cli.tools.loading import ObjectTools
 
 
 class RunChoices(TypedDict, total=False):
@@ -77,7 +77,7 @@ class StoredRunChoices(TypedDict, total=False):
 
 
 def new_request(
-    inputs: Mapping[str, Any] | None, choices: RunChoices, python_tools: GivenTools | None = None
+    inputs: Mapping[str, Any] | None, choices: RunChoices, python_tools: ObjectTools | None = None
 ) -> RunRequest:
     """Return the request of a new run.
 
@@ -88,7 +88,7 @@ def new_request(
     return RunRequest(values=dict(inputs or {}), **_fields(choices, python_tools))
 
 
-def changes_of(choices: StoredRunChoices, python_tools: GivenTools) -> dict[str, Any]:
+def changes_of(choices: StoredRunChoices, python_tools: ObjectTools) -> dict[str, Any]:
     """Return the fields of a stored run's request that a program replaces.
 
     Raises:
@@ -98,7 +98,7 @@ def changes_of(choices: StoredRunChoices, python_tools: GivenTools) -> dict[str,
     return _fields(choices, python_tools)
 
 
-def _fields(choices: RunChoices | StoredRunChoices, python_tools: GivenTools | None) -> dict[str, Any]:
+def _fields(choices: RunChoices | StoredRunChoices, python_tools: ObjectTools | None) -> dict[str, Any]:
     """Return choices as fields of the request; `tools` become their descriptions, `catalog` is omitted."""
     fields = {name: value for name, value in choices.items() if name not in ("tools", "catalog")}
     return {**converted(fields), "tools": python_tools.records if python_tools is not None else ()}
@@ -118,12 +118,12 @@ def require_known(choices: Mapping[str, Any], kind: type) -> None:
 @contextlib.asynccontextmanager
 async def opened_python_tools(
     choices: RunChoices | StoredRunChoices, emit: Callable[[Event], object]
-) -> AsyncIterator[GivenTools]:
+) -> AsyncIterator[ObjectTools]:
     """Read the objects that a program passes as tools, and close the resulting tools at the end."""
     from strands_cli.engine.ports import SystemClock
-    from strands_cli.tools.loading import read_given  # brings the SDK
+    from strands_cli.tools.loading import read_object_tools  # brings the SDK
 
-    python_tools = await read_given(choices.get("tools", ()))
+    python_tools = await read_object_tools(choices.get("tools", ()))
     try:
         yield python_tools
     finally:

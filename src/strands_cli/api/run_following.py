@@ -100,7 +100,7 @@ def loop_is_running() -> bool:
     return True
 
 
-def in_own_loop(work: Coroutine[Any, Any, Result]) -> Result:
+def run_in_new_loop(work: Coroutine[Any, Any, Result]) -> Result:
     """Run a coroutine to its end, in a new thread if this one has a running event loop."""
     if not loop_is_running():
         return asyncio.run(work)

@@ -15,8 +15,8 @@ from strands_cli.api.run_following import (
     Emit,
     Listen,
     in_new_loop,
-    in_own_loop,
     reasons_in_traceback,
+    run_in_new_loop,
     run_with_listener,
 )
 from strands_cli.engine import RunResult
@@ -120,7 +120,7 @@ class Workflow:
         """
         if not choices.get("tools"):
             return self._planned(new_request(inputs, choices), choices)
-        return in_own_loop(self._plan_with_tools(inputs, choices))
+        return run_in_new_loop(self._plan_with_tools(inputs, choices))
 
     def run(
         self,

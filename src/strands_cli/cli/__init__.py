@@ -77,9 +77,9 @@ def _print_plain(text: str) -> int:
     try:
         print(text, end="", flush=True)
     except OSError as error:
-        from strands_cli.cli.output import ReaderGone, report_error
+        from strands_cli.cli.output import OutputClosed, report_error
 
-        return report_error(ReaderGone() if isinstance(error, BrokenPipeError) else error)
+        return report_error(OutputClosed() if isinstance(error, BrokenPipeError) else error)
     return 0
 
 

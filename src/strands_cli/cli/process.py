@@ -121,7 +121,7 @@ def _quiet_loggers(verbose: bool) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnStreams:
+class RealStreams:
     """The real streams while tools have others: a descriptor for a person's answers, and a stream for results."""
 
     stdin: int
@@ -129,7 +129,7 @@ class OwnStreams:
 
 
 @contextlib.contextmanager
-def own_streams(on_line: Callable[[str], None]) -> Iterator[OwnStreams]:
+def reserved_streams(on_line: Callable[[str], None]) -> Iterator[RealStreams]:
     """Reserve stdin and stdout for this program while tools, their child processes and C code run.
 
     What they write to stdout goes to `on_line`, line by line; their stdin is empty, so that none of them reads an
@@ -150,7 +150,7 @@ def own_streams(on_line: Callable[[str], None]) -> Iterator[OwnStreams]:
         real_out, "w", encoding=theirs.encoding, errors=theirs.errors, closefd=False
     )
     try:
-        yield OwnStreams(real_in, ours)
+        yield RealStreams(real_in, ours)
     finally:
         with contextlib.suppress(OSError, ValueError):  # a tool may have closed it
             theirs.flush()

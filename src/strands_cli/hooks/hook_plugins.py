@@ -107,12 +107,12 @@ def import_named(value: str) -> Any:
         BaseException: whatever its import raises.
     """
     module, _, attribute = "".join(value.split()).partition(":")
-    kept = list(sys.path)
+    path = list(sys.path)
     sys.path[:] = search_path()
     try:
         named: Any = importlib.import_module(module)
     finally:
-        sys.path[:] = kept
+        sys.path[:] = path
     for part in attribute.split(".") if attribute else ():
         named = getattr(named, part)
     return named

@@ -32,7 +32,7 @@ from strands_cli.planning.checks import (
     recorded_texts,
     summarizer_of,
 )
-from strands_cli.planning.data_flow import check_asked_for, check_exposure, check_secrets, check_telemetry
+from strands_cli.planning.data_flow import check_declared_secrets, check_exposure, check_secrets, check_telemetry
 from strands_cli.planning.machine import Installation, check_patterns, check_rules, rules_of
 from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, Skills, WorkflowTool, entry_key
 from strands_cli.planning.planned_steps import bounds_of, planned_steps
@@ -149,7 +149,7 @@ def _check_plan(
     spec, agents, environ = plan.spec, plan.agents, machine.environ
     outer = around.recording
     playing = {name: agent for name, agent in agents.items() if outer is None or agent.recording != outer}
-    yield from check_recordings(spec, playing, document, around.kept)
+    yield from check_recordings(spec, playing, document, around.snapshot)
     yield from check_context(spec, agents, document)
     yield from check_patterns(spec, document)
     known = around.rules if around.is_tool else ()
@@ -160,7 +160,7 @@ def _check_plan(
         yield from check_telemetry(spec, document, environ)
     yield from check_mounts(spec, document, plan.base_dir)
     yield from check_secrets(spec, document, plan.base_dir, environ)
-    yield from check_asked_for(plan, document)
+    yield from check_declared_secrets(plan, document)
     yield from check_variables(spec, document, plan.inputs)
     if not around.is_tool:
         yield from check_outputs(spec, document, plan.inputs, request)
@@ -193,7 +193,7 @@ def require_runnable(plan: Plan) -> None:
 def _planned_workflow(spec: WorkflowSpec, document: Document, outer: ResolveContext, around: Surroundings) -> Plan:
     """Return the plan of a workflow that is a tool of another."""
     machine = Installation(outer.catalog, outer.settings, around.policy, outer.hooks, around.environ)
-    return build_plan(spec, document, machine, around.options, around.kept, around)
+    return build_plan(spec, document, machine, around.options, around.snapshot, around)
 
 
 def _planned_agent(agent_id: str, resolver: ToolResolver) -> PlannedAgent:

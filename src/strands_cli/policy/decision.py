@@ -32,7 +32,7 @@ def decide(rules: Sequence[Rule], request: Request) -> Decision:
         request: The call.
     """
     speaking = speaking_rules(rules, request)
-    own = own_decision(request)
+    own = decide_by_hints(request)
     denying, asking, allowing = (
         [rule for rule in speaking if rule.effect == effect] for effect in ("deny", "ask", "allow")
     )
@@ -90,7 +90,7 @@ def strongest(decisions: Iterable[Decision]) -> Decision:
     return max(decisions, key=lambda decision: _STRENGTH[decision.effect])
 
 
-def own_decision(request: Request) -> Decision:
+def decide_by_hints(request: Request) -> Decision:
     """Return the decision that follows from the tool's own hints; a missing hint is unknown, and unknown asks."""
     hints, claims = request.annotations, request.claims
     if request.composed:

@@ -154,7 +154,7 @@ def may_hold_personal(text: str) -> bool:
     return "@" in text or "%40" in text or re.search(_HAS_NUMBER, text) is not None
 
 
-def settled_length(text: str) -> int:
+def final_length(text: str) -> int:
     """Return the length of the part of an unfinished text that cannot become part of personal data any more."""
     start = max(0, len(text) - _REACH)
     while start > max(0, len(text) - _LONGEST_WORD) and not text[start - 1].isspace():

@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 from strands_cli.provider_table import PROVIDERS
 from strands_cli.secrets.personal_data import (
+    final_length,
     may_hold_personal,
-    settled_length,
     without_personal,
     without_personal_in,
 )
@@ -152,7 +152,7 @@ class RedactedStream:
         if not self._personal:
             return text
         text = self._unshown + text
-        length = settled_length(text)
+        length = final_length(text)
         self._unshown = text[length:]
         return without_personal(text[:length])
 

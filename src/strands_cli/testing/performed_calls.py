@@ -9,7 +9,7 @@ from typing import Any
 
 from strands_cli.errors import StrandsCliError
 from strands_cli.phrases import shortened
-from strands_cli.testing.plugin_harness import Alone, Outcome, load_alone, run_alone, use_id
+from strands_cli.testing.plugin_harness import LoadedPlugin, Outcome, load_plugin, run_coroutine, use_id
 from strands_cli.testing.rehearsal import Prepare, Scene, watched, workspace
 from strands_cli.testing.tool_checks import bad_inputs, check_json, check_shape
 from strands_cli.tools.forms import RawTool
@@ -17,7 +17,7 @@ from strands_cli.tools.schema import SchemaFaultError, first_problem
 
 AT_ONCE = 8
 MAX_BAD_INPUTS = 20
-Play = Callable[[Alone, Path], Any]
+Play = Callable[[LoadedPlugin, Path], Any]
 
 
 def is_repeatable(raw: RawTool) -> bool:
@@ -56,11 +56,11 @@ def check_concurrent(
     """
     calls = [*scenes] * max(2, AT_ONCE // max(1, len(scenes)))
 
-    async def play(alone: Alone, place: Path) -> list[list[Outcome]]:
-        before = [await alone.invoke(_call(scene), "before", place) for scene in scenes]
-        together = [alone.invoke(_call(scene), f"use-{number}", place) for number, scene in enumerate(calls)]
+    async def play(loaded: LoadedPlugin, place: Path) -> list[list[Outcome]]:
+        before = [await loaded.invoke(_call(scene), "before", place) for scene in scenes]
+        together = [loaded.invoke(_call(scene), f"use-{number}", place) for number, scene in enumerate(calls)]
         outcomes = list(await asyncio.gather(*together))
-        return [before, outcomes, [await alone.invoke(_call(scene), "after", place) for scene in scenes]]
+        return [before, outcomes, [await loaded.invoke(_call(scene), "after", place) for scene in scenes]]
 
     before, outcomes, after = _played(plugin, config, prepare, play) if scenes else ([], [], [])
     for number, (scene, outcome) in enumerate(zip(calls, outcomes, strict=True)):
@@ -96,9 +96,9 @@ def cancelled(plugin: Any, config: Mapping[str, Any], prepare: Prepare, scenes: 
     """Cancel the call of each tool's first scene and make it again."""
     for scene in {scene.tool: scene for scene in reversed(scenes)}.values():
 
-        async def play(alone: Alone, place: Path, scene: Scene = scene) -> tuple[bool, Outcome]:
-            ended = await alone.cancel(_call(scene), "use-1", place)
-            return ended, await alone.invoke(_call(scene), "use-2", place) if ended else Outcome()
+        async def play(loaded: LoadedPlugin, place: Path, scene: Scene = scene) -> tuple[bool, Outcome]:
+            ended = await loaded.cancel(_call(scene), "use-1", place)
+            return ended, await loaded.invoke(_call(scene), "use-2", place) if ended else Outcome()
 
         ended, again = _played(plugin, config, prepare, play)
         if not ended:
@@ -111,12 +111,12 @@ def cancelled(plugin: Any, config: Mapping[str, Any], prepare: Prepare, scenes: 
 def refusals(plugin: Any, config: Mapping[str, Any], prepare: Prepare, scenes: Sequence[Scene]) -> Iterator[str]:
     """Call each tool with inputs that its schema refuses."""
 
-    async def play(alone: Alone, place: Path) -> list[tuple[str, Outcome]]:
+    async def play(loaded: LoadedPlugin, place: Path) -> list[tuple[str, Outcome]]:
         asked = []
         for scene in {scene.tool: scene for scene in reversed(scenes)}.values():
-            bad = list(bad_inputs(alone.tools[scene.tool], scene.example.input))[:MAX_BAD_INPUTS]
+            bad = list(bad_inputs(loaded.tools[scene.tool], scene.example.input))[:MAX_BAD_INPUTS]
             asked += [(f"{scene.tool} {what}", (scene.tool, value)) for what, value in bad]
-        return [(title, await alone.invoke(call, "use-1", place)) for title, call in asked]
+        return [(title, await loaded.invoke(call, "use-1", place)) for title, call in asked]
 
     for title, outcome in _played(plugin, config, prepare, play):
         if outcome.raised is not None:
@@ -134,7 +134,7 @@ def results_by_agent(
 ) -> Iterator[str]:
     """Let an agent of strands-cli make the calls of all scenes in one turn."""
     right = [scene for scene in scenes if not any(check_json(scene.first.value))]
-    yield from _by_agent(plugin, config, prepare, right, lambda alone, at: alone.call_by_agent(_calls(right), at))
+    yield from _by_agent(plugin, config, prepare, right, lambda loaded, at: loaded.call_by_agent(_calls(right), at))
 
 
 def results_by_plain_agent(
@@ -142,7 +142,7 @@ def results_by_plain_agent(
 ) -> Iterator[str]:
     """Let a plain Strands agent make the calls of all scenes in one turn."""
     right = [scene for scene in scenes if not _wrong_anyway(scene)]
-    yield from _by_agent(plugin, config, prepare, right, lambda alone, _: alone.call_by_plain_agent(_calls(right)))
+    yield from _by_agent(plugin, config, prepare, right, lambda loaded, _: loaded.call_by_plain_agent(_calls(right)))
 
 
 def _by_agent(
@@ -169,14 +169,14 @@ def _played(plugin: Any, config: Mapping[str, Any], prepare: Prepare, play: Play
     """Load the plugin again, let `play` use it in a fresh workspace, and close it."""
 
     async def work() -> Any:
-        alone = await load_alone(plugin, config)
+        loaded = await load_plugin(plugin, config)
         try:
-            return await play(alone, place)
+            return await play(loaded, place)
         finally:
-            await alone.close()
+            await loaded.close()
 
     with workspace(prepare) as place, watched():
-        return run_alone(work())
+        return run_coroutine(work())
 
 
 def _call(scene: Scene) -> tuple[str, Mapping[str, Any]]:

@@ -38,8 +38,8 @@ from strands_cli.tools.forms import (
     Closer,
     LoadedTool,
     RawTool,
+    check_against_manifest,
     close_all,
-    hold_against_manifest,
     read_reference,
     read_tools,
     spec_named,
@@ -77,7 +77,7 @@ class Outcome:
 
 
 @dataclass(slots=True)
-class Alone:
+class LoadedPlugin:
     """A loaded plugin and what to close at the end."""
 
     tools: dict[str, RawTool] = field(default_factory=dict)
@@ -202,23 +202,23 @@ def use_id(number: int) -> str:
     return f"{_STEP}.1.{number}"
 
 
-async def load_alone(target: Any, config: Mapping[str, Any]) -> Alone:
+async def load_plugin(target: Any, config: Mapping[str, Any]) -> LoadedPlugin:
     """Load a plugin from an entry point's value (`package.module:attribute`), or from the object that it refers to.
 
     Raises:
         NotAToolError: It has none of the forms of a tool.
     """
-    alone = Alone(config=config)
+    loaded = LoadedPlugin(config=config)
     try:
-        found = await _read(target, config, alone.closers)
+        found = await _read(target, config, loaded.closers)
     except BaseException:
-        await alone.close()
+        await loaded.close()
         raise
-    alone.tools = {raw.name: raw for raw in found}
-    return alone
+    loaded.tools = {raw.name: raw for raw in found}
+    return loaded
 
 
-def run_alone(work: Coroutine[Any, Any, Value]) -> Value:
+def run_coroutine(work: Coroutine[Any, Any, Value]) -> Value:
     """Run a coroutine as the program does: a thread or a task that hangs does not delay the end."""
     loop = asyncio.new_event_loop()
     try:
@@ -256,5 +256,5 @@ def _planned(name: str, config: Mapping[str, Any]) -> PlannedTool:
 
 
 def _loaded(planned: PlannedTool, raw: RawTool) -> LoadedTool:
-    (loaded,) = hold_against_manifest(planned, [raw])
+    (loaded,) = check_against_manifest(planned, [raw])
     return loaded

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from strands_cli.testing.plugin_harness import Alone, Outcome, load_alone, run_alone
+from strands_cli.testing.plugin_harness import LoadedPlugin, Outcome, load_plugin, run_coroutine
 from strands_cli.testing.tool_checks import check_schema, input_problem, json_of, text_of
 from strands_cli.tools.calls import timeout_of
 
@@ -82,7 +82,7 @@ class Scene:
 class Rehearsal:
     """All scenes of a plugin; `problem` is the reason if there are none."""
 
-    alone: Alone = field(default_factory=Alone)
+    loaded: LoadedPlugin = field(default_factory=LoadedPlugin)
     problem: str | None = None
     scenes: tuple[Scene, ...] = ()
     threads: tuple[str, ...] = ()
@@ -102,39 +102,39 @@ def rehearse(target: Any, config: Mapping[str, Any], examples_of: ExamplesOf, pr
         examples_of: Returns the examples of each tool, for the names of the tools.
         prepare: Writes the files that the examples need into a fresh workspace.
     """
-    return run_alone(_rehearse(target, config, examples_of, prepare))
+    return run_coroutine(_rehearse(target, config, examples_of, prepare))
 
 
 async def _rehearse(target: Any, config: Mapping[str, Any], examples_of: ExamplesOf, prepare: Prepare) -> Rehearsal:
     before = set(threading.enumerate())
     try:
         with watched():
-            alone = await load_alone(target, config)
+            loaded = await load_plugin(target, config)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - foreign code may raise anything while it is loaded
         return Rehearsal(problem=f"{type(error).__name__}: {error}")
     scenes = []
-    for name, examples in examples_of(alone.tools).items():
-        raw = alone.tools.get(name)
+    for name, examples in examples_of(loaded.tools).items():
+        raw = loaded.tools.get(name)
         fitting = [one for one in examples if raw and not any(check_schema(raw)) and not input_problem(raw, one.input)]
-        scenes += [await _perform(alone, name, example, prepare) for example in fitting]
-    closing = await alone.close()
-    return Rehearsal(alone, None, tuple(scenes), tuple(_left(before)), tuple(closing))
+        scenes += [await _perform(loaded, name, example, prepare) for example in fitting]
+    closing = await loaded.close()
+    return Rehearsal(loaded, None, tuple(scenes), tuple(_left(before)), tuple(closing))
 
 
-async def _perform(alone: Alone, name: str, example: Example, prepare: Prepare) -> Scene:
+async def _perform(loaded: LoadedPlugin, name: str, example: Example, prepare: Prepare) -> Scene:
     call = (name, dict(example.input))
     with workspace(prepare) as place, watched() as traced:
         earlier = _listing(place)
-        first = await alone.invoke(call, "use-1", place)
+        first = await loaded.invoke(call, "use-1", place)
         written = tuple(sorted(_differing(earlier, _listing(place))))
     second = first
     if not first.late:
         with workspace(prepare) as place, watched():
-            second = await alone.invoke(call, "use-2", place)
+            second = await loaded.invoke(call, "use-2", place)
     traces = Traces(traced.printed, traced.changed, written)
-    return Scene(name, example, first, second, traces, timeout_of(alone.tools[name].claims))
+    return Scene(name, example, first, second, traces, timeout_of(loaded.tools[name].claims))
 
 
 @contextlib.contextmanager

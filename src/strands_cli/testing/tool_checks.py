@@ -22,9 +22,9 @@ _KINDS = ("text", "json", "image", "document", "video")
 _VALUES: tuple[Any, ...] = ({"no such key": []}, [{"no": "such"}], "\u2205 no such word", -0.5, True)
 
 
-def check_name(raw: RawTool, *, alone: bool) -> Iterator[str]:
+def check_name(raw: RawTool, *, is_single: bool) -> Iterator[str]:
     """Check a tool's name; a part of a suite may have more forms than the only tool of an entry point."""
-    rule = TOOL_NAME if alone else MEMBER_NAME
+    rule = TOOL_NAME if is_single else MEMBER_NAME
     if not rule.fullmatch(raw.name):
         yield f"{raw.name!r} does not match {rule.pattern}"
     spec_name = raw.spec.get("name")

@@ -63,7 +63,7 @@ class ToolContract:
         rehearsal = self._rehearsal()
         if rehearsal.problem is not None:
             yield f"it does not load: {rehearsal.problem}"
-        elif not rehearsal.alone.tools:
+        elif not rehearsal.loaded.tools:
             yield "it has no tool"
 
     @standard
@@ -73,9 +73,9 @@ class ToolContract:
         If it fails: use lower-case letters, digits and `_`, at most 64, a letter first, and the same name in the
         entry point, in the spec and for the function.
         """
-        tools = self._loaded().alone.tools
+        tools = self._loaded().loaded.tools
         for raw in tools.values():
-            yield from checks.check_name(raw, alone=len(tools) == 1)
+            yield from checks.check_name(raw, is_single=len(tools) == 1)
 
     @standard
     def test_its_descriptions_tell_the_model(self) -> Iterator[str]:
@@ -84,7 +84,7 @@ class ToolContract:
         If it fails: describe what the tool does, when to use it and what it answers; remove control, direction and
         zero-width characters, which can show a person another text than the model reads.
         """
-        for raw in self._loaded().alone.tools.values():
+        for raw in self._loaded().loaded.tools.values():
             yield from checks.check_description(raw)
 
     @standard
@@ -93,7 +93,7 @@ class ToolContract:
 
         If it fails: correct the schema at the place named; write `"type": "object"` at its top.
         """
-        for raw in self._loaded().alone.tools.values():
+        for raw in self._loaded().loaded.tools.values():
             yield from checks.check_schema(raw)
 
     @standard
@@ -102,7 +102,7 @@ class ToolContract:
 
         If it fails: add to the property a `type`, an `enum` or a `$ref`; for an `@tool` function, a type annotation.
         """
-        for raw in self._valid().alone.tools.values():
+        for raw in self._valid().loaded.tools.values():
             yield from checks.check_strictness(raw)
 
     @standard
@@ -112,7 +112,7 @@ class ToolContract:
         If it fails: correct the example or the schema; `examples` of a plugin with several tools is a mapping from each
         name to a list.
         """
-        tools = self._valid().alone.tools
+        tools = self._valid().loaded.tools
         examples = self._examples(tools)
         yield from (f"there is no example of {name}" for name in tools if not examples.get(name))
         yield from (f"there are examples of {name!r}, which it does not have" for name in examples if name not in tools)
@@ -129,7 +129,7 @@ class ToolContract:
         If it fails: set `readOnlyHint` and `destructiveHint` (or `@tool_metadata(read_only=..., destructive=...)`).
         A missing hint is unknown, and then a person is asked before every call.
         """
-        for raw in self._loaded().alone.tools.values():
+        for raw in self._loaded().loaded.tools.values():
             yield from checks.check_hints(raw)
 
     @standard
@@ -143,7 +143,7 @@ class ToolContract:
         if file is None:
             skip("there is no strands_tools.json beside the code (the build hook may make it)")
         plugin = self._plugin()
-        yield from checks.check_manifest(file, rehearsal.alone.tools, plugin if isinstance(plugin, str) else None)
+        yield from checks.check_manifest(file, rehearsal.loaded.tools, plugin if isinstance(plugin, str) else None)
 
     @standard
     def test_importing_it_changes_nothing(self) -> Iterator[str]:
@@ -208,7 +208,7 @@ class ToolContract:
         If it fails: answer in parts (an offset and a limit as inputs), or declare a larger `max_output_bytes`.
         """
         for scene in self._scenes(shaped=True):
-            raw = self._loaded().alone.tools[scene.tool]
+            raw = self._loaded().loaded.tools[scene.tool]
             yield from (f"{scene.title}: {it}" for it in checks.check_size(scene.first.value, raw))
 
     @standard
@@ -218,7 +218,7 @@ class ToolContract:
         If it fails: correct the answer or the schema; a field that can be absent is not `required`.
         """
         for scene in self._scenes(shaped=True):
-            raw = self._loaded().alone.tools[scene.tool]
+            raw = self._loaded().loaded.tools[scene.tool]
             yield from (f"{scene.title}: {it}" for it in checks.check_output(scene.first.value, raw))
 
     @standard
@@ -247,7 +247,7 @@ class ToolContract:
         """
         scenes = [scene for scene in self._scenes(shaped=True) if scene.second.in_shape]
         # A call that changes something may return another answer when it is repeated in one place.
-        tools = self._loaded().alone.tools
+        tools = self._loaded().loaded.tools
         yield from check_concurrent(
             *self._plugin_config_and_prepare(), [one for one in scenes if is_repeatable(tools[one.tool])]
         )
@@ -324,7 +324,7 @@ class ToolContract:
         If it fails: set `readOnlyHint: false`, since read-only tools are called without asking; or do not write.
         """
         for scene in self._scenes():
-            if scene.traces.written and reads_only(self._loaded().alone.tools[scene.tool], scene.example.input):
+            if scene.traces.written and reads_only(self._loaded().loaded.tools[scene.tool], scene.example.input):
                 yield f"{scene.title} is declared read-only and wrote {', '.join(scene.traces.written)}"
 
     @standard
@@ -360,19 +360,19 @@ class ToolContract:
 
     def _loaded(self) -> Rehearsal:
         rehearsal = self._rehearsal()
-        if rehearsal.problem is not None or not rehearsal.alone.tools:
+        if rehearsal.problem is not None or not rehearsal.loaded.tools:
             skip("it does not load: see test_it_loads")
         return rehearsal
 
     def _valid(self) -> Rehearsal:
         rehearsal = self._loaded()
-        if any(list(checks.check_schema(raw)) for raw in rehearsal.alone.tools.values()):
+        if any(list(checks.check_schema(raw)) for raw in rehearsal.loaded.tools.values()):
             skip("its schema cannot be used: see test_its_input_schemas_compile")
         return rehearsal
 
     def _named(self) -> None:
-        tools = self._loaded().alone.tools
-        if any(list(checks.check_name(raw, alone=len(tools) == 1)) for raw in tools.values()):
+        tools = self._loaded().loaded.tools
+        if any(list(checks.check_name(raw, is_single=len(tools) == 1)) for raw in tools.values()):
             skip("it has no name that can be called: see test_its_names_can_be_called")
 
     def _scenes(self, *, answered: bool = False, shaped: bool = False) -> list[Scene]:

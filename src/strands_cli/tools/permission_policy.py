@@ -146,9 +146,9 @@ class PermissionPolicy(InterventionHandler):
         if self._catalog is None:
             self._catalog = discover_catalog()
         decision = decide(self._rules, request_about(tool, raw, arguments, self._catalog))
-        return await self._asked(event, tool, arguments, decision) if decision.effect == "ask" else decision
+        return await self._ask(event, tool, arguments, decision) if decision.effect == "ask" else decision
 
-    async def _asked(
+    async def _ask(
         self, event: BeforeToolCallEvent, tool: AgentTool, arguments: Mapping[str, Any], asked: Decision
     ) -> Decision:
         """Return the answer of the person who is asked; a yes holds for this tool with the same arguments."""

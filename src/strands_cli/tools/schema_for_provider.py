@@ -70,13 +70,13 @@ class Dialect:
     Attributes:
         is_wide: Whether everything is taken below the top, references too.
         top: The only words that it takes at the top; None: all but composition.
-        kept: The only words of a property that arrive; None: all.
+        keywords: The only keywords of a property that arrive; None: all.
         anchored: Whether a pattern must begin with `^` and end with `$`.
     """
 
     is_wide: bool = False
     top: frozenset[str] | None = None
-    kept: frozenset[str] | None = None
+    keywords: frozenset[str] | None = None
     anchored: bool = False
 
 
@@ -91,7 +91,7 @@ DIALECTS: Mapping[str, Dialect] = {
     # Of the models behind it, Nova takes nothing else at the top.
     "bedrock": Dialect(top=frozenset({"type", "properties", "required"})),
     "gemini": NARROW,
-    "ollama": Dialect(kept=_OLLAMA),
+    "ollama": Dialect(keywords=_OLLAMA),
     # Its grammar compiler refuses the whole request for one pattern that is not anchored.
     "llamacpp": Dialect(anchored=True),
     "mistral": NARROW,
@@ -157,17 +157,17 @@ def _on_top(schema: Mapping[str, Any], dialect: Dialect, dropped: Schema) -> Sch
     whole = _opened(schema, schema, dropped)
     left_out = _NOT_ON_TOP | {word for rare, word in _TOGETHER if rare in whole}
     dropped |= {word: whole[word] for word in whole if word in left_out}
-    kept = {word: part for word, part in whole.items() if word not in left_out and not word.startswith("$")}
+    keywords = {word: part for word, part in whole.items() if word not in left_out and not word.startswith("$")}
     if dialect.is_wide and "$defs" in schema:
-        kept["$defs"] = schema["$defs"]
+        keywords["$defs"] = schema["$defs"]
     if dialect.is_wide and "definitions" in schema:
-        kept["definitions"] = schema["definitions"]
+        keywords["definitions"] = schema["definitions"]
     if dialect.top is not None:
-        kept = {word: part for word, part in kept.items() if word in dialect.top}
-    properties = kept.get("properties")
+        keywords = {word: part for word, part in keywords.items() if word in dialect.top}
+    properties = keywords.get("properties")
     named = dict(properties) if isinstance(properties, Mapping) else {}
-    required = [name for name in kept.get("required") or () if name in named]
-    return {**kept, "type": "object", "properties": named, "required": required}
+    required = [name for name in keywords.get("required") or () if name in named]
+    return {**keywords, "type": "object", "properties": named, "required": required}
 
 
 def _opened(schema: Any, root: Mapping[str, Any], dropped: Schema, depth: int = 0) -> Schema:
@@ -197,10 +197,10 @@ def _below(schema: Any, dialect: Dialect) -> Any:
         return _with_items(schema)
     dropped: Schema = {}
     part = _narrowed(schema, dialect, dropped)
-    if dialect.kept is not None:
-        lost = {word: rule for word, rule in part.items() if word not in (*dialect.kept, "title")}
+    if dialect.keywords is not None:
+        lost = {word: rule for word, rule in part.items() if word not in (*dialect.keywords, "title")}
         dropped |= {} if lost == ANYTHING else lost
-        part = {**{word: rule for word, rule in part.items() if word in dialect.kept}, **_types(part)}
+        part = {**{word: rule for word, rule in part.items() if word in dialect.keywords}, **_types(part)}
     return _described(part, dropped)
 
 

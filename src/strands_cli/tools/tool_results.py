@@ -161,30 +161,30 @@ def capped(result: Result, max_bytes: int) -> Result:
     """
     content: Sequence[Block] = result["content"]
     left, media_left = max_bytes, max(max_bytes, MEDIA_BYTES)
-    kept: list[Block] = []
+    blocks: list[Block] = []
     complete = len(content) <= MAX_BLOCKS
     failed = result["status"] == "error"
     for block in content[:MAX_BLOCKS]:
         size = _size(block)
         if failed and (error := _structured(block)) is not None:
-            kept.append({"json": {"error": _bounded(error)}})
+            blocks.append({"json": {"error": _bounded(error)}})
         elif any(kind in block for kind in _MEDIA):
             if fits := size <= media_left:
-                kept.append(block)
+                blocks.append(block)
                 media_left -= size
             complete = complete and fits
         else:
             if size <= left:
-                kept.append(block)
+                blocks.append(block)
             elif left > 0:
-                kept.append({"text": _cut(block, left)})
+                blocks.append({"text": _cut(block, left)})
             complete = complete and size <= left
             left = max(0, left - size)
     if complete:
         return result
     total = sum(map(_size, content))
     notice = {"text": f"[output cut: at most {max_bytes} of {total} bytes are shown]"}
-    return {**result, "content": [*kept, notice, {"json": {"truncated": True, "bytes": total}}]}
+    return {**result, "content": [*blocks, notice, {"json": {"truncated": True, "bytes": total}}]}
 
 
 def _bounded(error: Mapping[str, Any]) -> dict[str, Any]:

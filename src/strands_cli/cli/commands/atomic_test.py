@@ -82,7 +82,7 @@ def _run_all(atomics: Sequence[Atomic], request: RunRequest, *, live: bool, quie
     import dataclasses
 
     from strands_cli.agent_files import run_test
-    from strands_cli.cli.process import own_streams, run_to_end
+    from strands_cli.cli.process import reserved_streams, run_to_end
     from strands_cli.cli.terminal import TerminalHuman
 
     outcomes: list[Outcome] = []
@@ -95,7 +95,7 @@ def _run_all(atomics: Sequence[Atomic], request: RunRequest, *, live: bool, quie
                 if not quiet:
                     _report(outcomes[-1])
 
-    with tempfile.TemporaryDirectory(prefix="strands-atomic-") as place, own_streams(say):
+    with tempfile.TemporaryDirectory(prefix="strands-atomic-") as place, reserved_streams(say):
         run_to_end(lambda: go(Path(place)))
     return outcomes
 

@@ -29,7 +29,7 @@ from strands_cli.plugins.install import PLUGIN_REPLACES
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog
     from strands_cli.config import Settings
-    from strands_cli.plugins.install import Installer, Proposal, Wanted
+    from strands_cli.plugins.install import Installer, InstallTarget, Proposal
 
 PLUGIN_EMPTY = Code(
     "plugin-empty", "A distribution provides neither tools nor hooks.", "Correct the name; install a library with pip."
@@ -56,9 +56,9 @@ def install(what: WHAT, yes: YES = False, force: FORCE = False) -> int:
 
     Example: strands plugin install ./strands_tool_foo-1.0-py3-none-any.whl
     """
-    from strands_cli.plugins.install import read_wanted
+    from strands_cli.plugins.install import parse_install_target
 
-    return _install(read_wanted(what), yes=yes, force=force, is_upgrade=False)
+    return _install(parse_install_target(what), yes=yes, force=force, is_upgrade=False)
 
 
 def upgrade(what: WHAT, yes: YES = False, force: FORCE = False) -> int:
@@ -66,12 +66,12 @@ def upgrade(what: WHAT, yes: YES = False, force: FORCE = False) -> int:
 
     Example: strands plugin upgrade strands-tool-foo
     """
-    from strands_cli.plugins.install import read_wanted
+    from strands_cli.plugins.install import parse_install_target
 
-    return _install(read_wanted(what), yes=yes, force=force, is_upgrade=True)
+    return _install(parse_install_target(what), yes=yes, force=force, is_upgrade=True)
 
 
-def _install(wanted: Wanted, *, yes: bool, force: bool, is_upgrade: bool) -> int:
+def _install(target: InstallTarget, *, yes: bool, force: bool, is_upgrade: bool) -> int:
     from strands_cli.catalog import discover_catalog
     from strands_cli.catalog.distributions import normalise
     from strands_cli.config import load_settings
@@ -87,22 +87,22 @@ def _install(wanted: Wanted, *, yes: bool, force: bool, is_upgrade: bool) -> int
     )
 
     settings, catalog = load_settings(), discover_catalog()
-    if wanted.name is not None:
+    if target.name is not None:
         if is_upgrade:
-            _require_installed(wanted.name, catalog)
-        elif not wanted.specifier and (version := catalog.version_of(wanted.name)):
-            print_result(f"{wanted.name} {version} is installed already (strands plugin upgrade {wanted.name})")
+            _require_installed(target.name, catalog)
+        elif not target.specifier and (version := catalog.version_of(target.name)):
+            print_result(f"{target.name} {version} is installed already (strands plugin upgrade {target.name})")
             return ExitCode.OK
     policy = load_policy(settings, Path.cwd())
     hooks = open_hooks(hook.word for hook in policy.hooks)
     if hooks.findings:
         raise Denied("nothing is installed while a hook plugin is missing or broken", findings=hooks.findings)
-    if wanted.name is not None:
-        require_allowed(normalise(wanted.name), policy.rules)
+    if target.name is not None:
+        require_allowed(normalise(target.name), policy.rules)
     installer = find_installer()
     with tempfile.TemporaryDirectory(prefix="strands-") as folder:
-        fetched = fetch(wanted, installer, Path(folder), lambda reason: _may_build(reason, yes=yes))
-        if wanted.name is None:
+        fetched = fetch(target, installer, Path(folder), lambda reason: _may_build(reason, yes=yes))
+        if target.name is None:
             require_allowed(fetched.name, policy.rules)
         if is_upgrade:
             _require_installed(fetched.name, catalog)
@@ -238,13 +238,13 @@ def uninstall(name: Annotated[str, typer.Argument(metavar="NAME", help="The dist
     from strands_cli.catalog import discover_catalog
     from strands_cli.catalog.distributions import normalise
     from strands_cli.config import load_settings
-    from strands_cli.plugins.install import find_installer, read_wanted
+    from strands_cli.plugins.install import find_installer, parse_install_target
     from strands_cli.plugins.installed import list_plugins
 
-    wanted = read_wanted(name)
-    if wanted.name is None or wanted.specifier or wanted.extras:
+    target = parse_install_target(name)
+    if target.name is None or target.specifier or target.extras:
         raise UsageError(f"'{name}' is not the name of a distribution", fix="strands plugin list")
-    catalog, plain = discover_catalog(), normalise(wanted.name)
+    catalog, plain = discover_catalog(), normalise(target.name)
     known = {plugin.name: plugin for plugin in list_plugins(catalog)}
     if plain not in known:
         guess = did_you_mean(plain, known)

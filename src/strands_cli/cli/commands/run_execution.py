@@ -46,7 +46,7 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
     Raises:
         StrandsCliError: The run did not complete.
     """
-    from strands_cli.cli.process import own_streams, run_to_end
+    from strands_cli.cli.process import reserved_streams, run_to_end
     from strands_cli.cli.terminal import Keyboard, choose_human, event_writer, open_view
     from strands_cli.outputs import RunTrace
     from strands_cli.planning import require_runnable
@@ -57,7 +57,7 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
         say_findings(planned.findings)
         if human.mode == "nobody":
             warn_of_questions(planned)
-    with open_view(quiet=flags.quiet, verbose=flags.verbose) as view, own_streams(view.tool_line) as streams:
+    with open_view(quiet=flags.quiet, verbose=flags.verbose) as view, reserved_streams(view.tool_line) as streams:
         human.view, human.keyboard = view, Keyboard(streams.stdin)
         if planned.hooks is not None:
             planned.hooks.tell = view.line  # lines of plugins must not break the status line

@@ -66,7 +66,7 @@ def call(name: str, typed: str, request: RunRequest) -> Mapping[str, Any]:
     """
     arguments = read_arguments(sys.stdin.read() if typed == "-" else typed)
     from strands_cli import app
-    from strands_cli.cli.process import own_streams, run_to_end
+    from strands_cli.cli.process import reserved_streams, run_to_end
     from strands_cli.cli.terminal import Keyboard, choose_human
     from strands_cli.planning.machine import read_installation
 
@@ -74,7 +74,7 @@ def call(name: str, typed: str, request: RunRequest) -> Mapping[str, Any]:
     say_findings(installation.policy.findings)
     planned = app.plan_tool(name, installation, locked=request.locked)
     person = choose_human(detach=False)
-    with own_streams(lambda line: say(f"  | {line}")) as streams:
+    with reserved_streams(lambda line: say(f"  | {line}")) as streams:
         person.keyboard = Keyboard(streams.stdin)
         return run_to_end(lambda: app.run_tool(planned, arguments, installation, person, say))
 

@@ -123,12 +123,12 @@ def _changed(watched: Watched, before: States) -> States:
     """Wait until a file changes and then stays unchanged for a moment."""
     from threading import Event
 
-    from strands_cli.planning.watch import settled_states, states_of
+    from strands_cli.planning.watch import stable_states, states_of
 
     say(f"watching {len(before)} files; Ctrl-C ends it")
     pause = Event().wait
     while True:
-        if states_of(watched.places) != before and (now := settled_states(watched.places, pause)) != before:
+        if states_of(watched.places) != before and (now := stable_states(watched.places, pause)) != before:
             return now
         pause(POLL_S)
 

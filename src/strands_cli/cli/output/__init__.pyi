@@ -7,7 +7,7 @@ from strands_cli.cli.output.messages import say as say
 from strands_cli.cli.output.messages import say_findings as say_findings
 from strands_cli.cli.output.messages import write_error as write_error
 from strands_cli.cli.output.messages import write_log as write_log
-from strands_cli.cli.output.results import ReaderGone as ReaderGone
+from strands_cli.cli.output.results import OutputClosed as OutputClosed
 from strands_cli.cli.output.results import json_text as json_text
 from strands_cli.cli.output.results import print_json as print_json
 from strands_cli.cli.output.results import print_response as print_response

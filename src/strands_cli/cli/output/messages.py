@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
-from strands_cli.cli.output.results import ReaderGone, result_lost, without_secrets
+from strands_cli.cli.output.results import OutputClosed, result_lost, without_secrets
 from strands_cli.cli.text_layout import printable
 from strands_cli.errors import (
     ExitCode,
@@ -108,7 +108,7 @@ def exit_code_of_call(work: Callable[[], Any]) -> int:
 def report_error(error: BaseException) -> int:
     """Print an error on stderr and return its exit code."""
     # Click turns a broken pipe under its own output (help) into SystemExit(1).
-    if isinstance(error, ReaderGone) or (
+    if isinstance(error, OutputClosed) or (
         isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError)
     ):
         discard_output(sys.stdout)

@@ -56,12 +56,12 @@ def _write_result(text: str) -> None:
             sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         sys.stdout.flush()
     except BrokenPipeError as error:
-        raise ReaderGone from error
+        raise OutputClosed from error
     except (OSError, ValueError) as error:
         raise result_lost(error) from error
 
 
-class ReaderGone(Exception):
+class OutputClosed(Exception):
     """The reader of stdout has stopped (`| head -1`): there is nothing more to say, and nothing is wrong."""
 
 

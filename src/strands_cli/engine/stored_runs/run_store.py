@@ -89,7 +89,7 @@ def run_in(directory: Path, journal: Journal) -> StoredRun:
             f"the journal in {directory} has neither the status of the run nor its start",
             fix="the process died before it could write them; delete the run",
         )
-    if status == "running" and not is_held(directory):
+    if status == "running" and not is_locked(directory):
         status = "interrupted"
     return StoredRun(
         id=directory.name,
@@ -104,7 +104,7 @@ def run_in(directory: Path, journal: Journal) -> StoredRun:
     )
 
 
-def is_held(directory: Path) -> bool:
+def is_locked(directory: Path) -> bool:
     """Return whether a process is working on the run now."""
     try:
         hold_run(directory).release()

@@ -10,7 +10,7 @@ from typing import Any
 from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.run_start import snapshot_of
 from strands_cli.errors import StrandsCliError
-from strands_cli.planning.data_flow import values_at_hand
+from strands_cli.planning.data_flow import local_secret_values
 from strands_cli.secrets import HIDE_NOTHING, Redactor, hide_in_output
 from strands_cli.workflow import load_spec
 from strands_cli.workflow.yaml import FileSnapshot, read_document
@@ -44,4 +44,4 @@ def _redactor_of(file: str, text: Any, folder: Path, snapshot: FileSnapshot) -> 
     if spec is None:
         return HIDE_NOTHING
     personal = spec.security.guardrails.pii_redaction
-    return Redactor(values_at_hand(spec, folder, os.environ), personal=personal)
+    return Redactor(local_secret_values(spec, folder, os.environ), personal=personal)

@@ -21,7 +21,7 @@ REPLAY_NEEDS_RECORDING = Code(
 
 
 def check_recordings(
-    spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], document: Document, kept: FileSnapshot = NO_SNAPSHOT
+    spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], document: Document, snapshot: FileSnapshot = NO_SNAPSHOT
 ) -> list[Finding]:
     """Return what would keep provider `replay` from playing: no recording, a bad one, or one for other steps."""
     findings: list[Finding] = []
@@ -31,22 +31,22 @@ def check_recordings(
             fix = "set runtime.recording: FILE, or choose a live model with --provider and --model"
             findings.append(Finding(REPLAY_NEEDS_RECORDING, message, document.where("/runtime/provider"), fix))
     for path in dict.fromkeys(agent.recording for agent in agents.values() if agent.recording is not None):
-        findings += _check_file(path, spec, agents, document, kept)
+        findings += _check_file(path, spec, agents, document, snapshot)
     return findings
 
 
-def recorded_texts(agents: Mapping[str, PlannedAgent], kept: FileSnapshot = NO_SNAPSHOT) -> dict[str, str]:
+def recorded_texts(agents: Mapping[str, PlannedAgent], snapshot: FileSnapshot = NO_SNAPSHOT) -> dict[str, str]:
     """Return the texts of the agents' recordings by place; one that cannot be read is a finding elsewhere."""
     paths = {agent.recording for agent in agents.values() if agent.recording is not None}
-    texts = {stored_name(path): kept.text(path) for path in paths}
+    texts = {stored_name(path): snapshot.text(path) for path in paths}
     return {place: text for place, text in texts.items() if text is not None}
 
 
 def _check_file(
-    path: Path, spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], document: Document, kept: FileSnapshot
+    path: Path, spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], document: Document, snapshot: FileSnapshot
 ) -> Iterator[Finding]:
     try:
-        recorded = kept.read(path)
+        recorded = snapshot.read(path)
     except StrandsCliError as error:
         named = document.where("/runtime/recording")
         yield from (replace(found, where=found.where or named) for found in error.findings)

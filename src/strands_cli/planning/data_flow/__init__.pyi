@@ -3,12 +3,12 @@ from strands_cli.planning.data_flow.egress import find_outgoing as find_outgoing
 from strands_cli.planning.data_flow.egress import find_writers as find_writers
 from strands_cli.planning.data_flow.injection_paths import check_exposure as check_exposure
 from strands_cli.planning.data_flow.secret_values import MISSING_SECRET as MISSING_SECRET
-from strands_cli.planning.data_flow.secret_values import check_asked_for as check_asked_for
+from strands_cli.planning.data_flow.secret_values import check_declared_secrets as check_declared_secrets
 from strands_cli.planning.data_flow.secret_values import check_secrets as check_secrets
+from strands_cli.planning.data_flow.secret_values import local_secret_values as local_secret_values
 from strands_cli.planning.data_flow.secret_values import read_secrets as read_secrets
 from strands_cli.planning.data_flow.secret_values import require_unwritten as require_unwritten
 from strands_cli.planning.data_flow.secret_values import secrets_declared as secrets_declared
-from strands_cli.planning.data_flow.secret_values import values_at_hand as values_at_hand
 from strands_cli.planning.data_flow.telemetry_destination import Destination as Destination
 from strands_cli.planning.data_flow.telemetry_destination import check_telemetry as check_telemetry
 from strands_cli.planning.data_flow.telemetry_destination import destination_of as destination_of

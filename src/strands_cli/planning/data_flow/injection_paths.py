@@ -89,6 +89,6 @@ def _sends(hosts: list[Any], hints: Mapping[str, Any]) -> bool:
 
 def _is_narrow(tool: PlannedTool) -> bool:
     """Return whether the workflow itself names the hosts, so that the model chooses none."""
-    settles = tool.settles.get("capabilities") or {}
-    named = listed(tool.config.get(HOSTS)) or listed(settles.get("network"))
+    configured = tool.config_claims.get("capabilities") or {}
+    named = listed(tool.config.get(HOSTS)) or listed(configured.get("network"))
     return bool(named) and EVERY not in (named or ())

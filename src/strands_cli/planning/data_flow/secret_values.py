@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import Code, Finding, InvalidInput, NotEquipped, suggest
-from strands_cli.planning.planned_tools import PythonTool, secrets_in, settled
+from strands_cli.planning.planned_tools import PythonTool, configured_claims, secrets_in
 from strands_cli.planning.workflow_tools import with_parts
 from strands_cli.workflow.yaml import Document
 
@@ -52,7 +52,7 @@ def check_secrets(
             yield Finding(MISSING_SECRET, str(fault), document.where(f"/env/secrets/{index}"), fault.fix)
 
 
-def check_asked_for(plan: Plan, document: Document) -> Iterator[Finding]:
+def check_declared_secrets(plan: Plan, document: Document) -> Iterator[Finding]:
     """Yield a warning for each secret that a tool declares and the workflow does not give it."""
     named = [secret.name or secret.key for secret in plan.spec.env.secrets]
     for tool in _tools_of(plan):
@@ -67,7 +67,7 @@ def check_asked_for(plan: Plan, document: Document) -> Iterator[Finding]:
 
 def secrets_declared(tool: PlannedTool, claims: Mapping[str, Any] | None = None) -> tuple[str, ...]:
     """Return the secrets that a tool asks for: what it declares (custom Python: claims), and what its config names."""
-    claimed = settled(claims or {}, tool.settles) if isinstance(tool, PythonTool) else tool.claims
+    claimed = configured_claims(claims or {}, tool.config_claims) if isinstance(tool, PythonTool) else tool.claims
     capabilities = claimed.get("capabilities")
     names = capabilities.get("secrets") if isinstance(capabilities, Mapping) else None
     return tuple(name for name in names if isinstance(name, str)) if isinstance(names, (list, tuple)) else ()
@@ -103,7 +103,7 @@ def read_secrets(
     return values
 
 
-def values_at_hand(spec: WorkflowSpec, folder: Path, environ: Mapping[str, str]) -> Iterator[str]:
+def local_secret_values(spec: WorkflowSpec, folder: Path, environ: Mapping[str, str]) -> Iterator[str]:
     """Yield the values that can be read without running a program or asking a keyring; missing ones are left out."""
     from strands_cli.secrets import SecretFault, read_secret
 

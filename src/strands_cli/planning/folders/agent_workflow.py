@@ -15,19 +15,19 @@ INPUT = "input"
 
 
 @dataclass(frozen=True, slots=True)
-class AsWorkflow:
+class AgentWorkflow:
     """An agent as a workflow: its source, its text if the source is not a file, and the snapshot of its files."""
 
     source: str
     text: str | None = None
-    kept: FileSnapshot = NO_SNAPSHOT
+    snapshot: FileSnapshot = NO_SNAPSHOT
 
     def load(self) -> Loaded:
         """Read it as any workflow."""
-        return load_spec(read_document(self.source, self.text), self.kept)
+        return load_spec(read_document(self.source, self.text), self.snapshot)
 
 
-def as_workflow(atomic: Atomic, provider: str = "replay", recording: str | None = None) -> AsWorkflow:
+def agent_workflow_of(atomic: Atomic, provider: str = "replay", recording: str | None = None) -> AgentWorkflow:
     """Return an agent as a workflow of one step that is given `input`; one that is a workflow already stays as it is.
 
     Args:
@@ -36,7 +36,7 @@ def as_workflow(atomic: Atomic, provider: str = "replay", recording: str | None 
         recording: The recording that it plays, or None.
     """
     if atomic.is_workflow:
-        return AsWorkflow(atomic.document.file)
+        return AgentWorkflow(atomic.document.file)
     # A key that begins so is a note of the author, not an agent.
     agent = atomic.name if not atomic.name.startswith(NOTE_PREFIX) else "agent"
     runtime = {"provider": provider, **({"recording": recording} if recording else {})}
@@ -50,10 +50,12 @@ def as_workflow(atomic: Atomic, provider: str = "replay", recording: str | None 
     }
     file = Path(atomic.document.file)
     texts = {stored_name(file.absolute()): atomic.document.text}
-    return AsWorkflow(f"<atomic {atomic.name}>", workflow_text(document), FileSnapshot(file.parent.absolute(), texts))
+    return AgentWorkflow(
+        f"<atomic {atomic.name}>", workflow_text(document), FileSnapshot(file.parent.absolute(), texts)
+    )
 
 
-def at_home(finding: Finding, atomic: Atomic) -> Finding:
+def located_in_agent_file(finding: Finding, atomic: Atomic) -> Finding:
     """Return a finding with its place in the agent's file, as the caller named it: the workflow around it is ours."""
     where, document = finding.where, atomic.document
     if where is None:

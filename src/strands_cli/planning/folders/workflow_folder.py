@@ -9,7 +9,7 @@ from pathlib import Path
 
 from strands_cli.catalog import BAD_TOOL_REF, TOOL_BROKEN, TOOL_CONFLICT, TOOL_UNMET, TOOL_VERSION, UNKNOWN_TOOL
 from strands_cli.errors import Finding, InvalidInput, NotEquipped, StrandsCliError, UsageError, has_errors
-from strands_cli.planning.folders.agent_workflow import as_workflow
+from strands_cli.planning.folders.agent_workflow import agent_workflow_of
 from strands_cli.planning.machine import Installation, without_policy
 from strands_cli.planning.plan import Plan
 from strands_cli.planning.plan_builder import build_plan, folder_of
@@ -102,12 +102,12 @@ def _granting(machine: Installation, spec: WorkflowSpec, document: Document) -> 
 
 def _plan_agent(document: Document, machine: Installation) -> tuple[Plan | None, list[Finding]]:
     """Return the plan of an agent in a file of its own; none, and why, where its tools cannot be known by itself."""
-    whole = as_workflow(read_atomic(document))
+    whole = agent_workflow_of(read_atomic(document))
     loaded = whole.load()
     if loaded.spec is None or has_errors(loaded.findings):
         return None, [found for found in loaded.findings if found.severity == "error"]
     granted = _granting(machine, loaded.spec, document)
-    plan = build_plan(loaded.spec, loaded.document, granted, RunRequest(), whole.kept)
+    plan = build_plan(loaded.spec, loaded.document, granted, RunRequest(), whole.snapshot)
     findings = [found for found in plan.findings if found.severity == "error" and found.code in _OF_TOOLS]
     return None if findings else plan, findings
 

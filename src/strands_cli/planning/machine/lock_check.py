@@ -142,10 +142,10 @@ def check_used(
         return list(error.findings), frozenset()
     if lock is None:
         return ([_missing(folder, required_by, spec)] if required_by else []), frozenset()
-    return _held_against(lock, used, folder, catalog, spec)
+    return _compare_with_lock(lock, used, folder, catalog, spec)
 
 
-def _held_against(
+def _compare_with_lock(
     lock: Lock, used: Used, folder: Path, catalog: Catalog, spec: str
 ) -> tuple[list[Finding], frozenset[str]]:
     from strands_cli.lock import lock_distributions, lock_module

@@ -175,7 +175,7 @@ def tools_in_step(
 class Plan:
     """Everything `run` needs and nothing it must look up: the value between checking and running.
 
-    `files` are the texts of the other files it was made from (agents, schemas, recordings), by `spec.kept.place_of`.
+    `files` are the texts of the other files it was made from (agents, schemas, recordings), by `stored_name`.
     `locked` are the distributions and custom references that a lock vouches for, `pinned` what it has of MCP servers by
     id, which is held against them when they have started. `hooks` are the hook plugins that were asked, and will be;
     without them policy alone answers.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.canonical_json import canonical_json
-from strands_cli.planning.planned_tools.tool_config import settled
+from strands_cli.planning.planned_tools.tool_config import configured_claims
 from strands_cli.policy import Decision, decide
 from strands_cli.policy.rules import Request, Rule
 
@@ -30,7 +30,7 @@ class AnyTool:
         decision: Policy's answer before any argument is known.
         conditional: Rules that hold for some of its calls, depending on their arguments.
         config: Its settings in the workflow.
-        settles: What its settings decide over its claims (see `tool_config.settled`).
+        config_claims: The claims that its configuration adds (see `tool_config.configured_claims`).
         sources: How it came to be here, in the words of a rule.
         depth: How many levels of tools it has below it, its own included; 0 where the workflow does not make it.
     """
@@ -41,7 +41,7 @@ class AnyTool:
     decision: Decision = UNDECIDED
     conditional: tuple[Rule, ...] = ()
     config: Mapping[str, Any] = field(default_factory=dict)
-    settles: Mapping[str, Any] = field(default_factory=dict)
+    config_claims: Mapping[str, Any] = field(default_factory=dict)
     sources: frozenset[str] = frozenset()
     depth: int = 0
 
@@ -57,8 +57,8 @@ class AnyTool:
 
     @property
     def claims(self) -> Mapping[str, Any]:
-        """Return what it declares under `strands_cli`, with what its settings decide."""
-        return settled(self.record.strands_cli, self.settles)
+        """Return the claims under `strands_cli`: its own, and those of its configuration."""
+        return configured_claims(self.record.strands_cli, self.config_claims)
 
     @property
     def capabilities(self) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from strands_cli.planning.planned_tools.planned_tool import AnyTool, InstalledTool, McpTool, PythonTool
-from strands_cli.planning.planned_tools.tool_config import settled
+from strands_cli.planning.planned_tools.tool_config import configured_claims
 from strands_cli.policy.rules import Request
 
 
@@ -32,7 +32,7 @@ def request_of(
     return Request(
         names=names,
         annotations=annotations if annotations is not None else record.annotations,
-        claims=settled(claims if claims is not None else record.strands_cli, tool.settles),
+        claims=configured_claims(claims if claims is not None else record.strands_cli, tool.config_claims),
         read_only_now=read_only_now,
         distribution=tool.distribution if isinstance(tool, (InstalledTool, McpTool)) else None,
         version=record.version,

@@ -1,4 +1,4 @@
-"""What the configuration of a tool settles beyond what its distribution declares: the secrets that it names."""
+"""Claims that the configuration of a tool adds to those of its distribution: the secrets that it names."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def secrets_in(config: Any, schema: Mapping[str, Any] | None = None) -> tuple[st
     return tuple(dict.fromkeys(_named(config, schema or {})))
 
 
-def settled(claims: Mapping[str, Any], by_config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a tool claims under `strands_cli`, with what its configuration settles; secrets are added up."""
+def configured_claims(claims: Mapping[str, Any], by_config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the claims of a tool under `strands_cli` with those of its configuration, the secrets of both joined."""
     if not by_config:
         return claims
     claimed, added = claims.get("capabilities"), by_config.get("capabilities") or {}

@@ -180,11 +180,11 @@ class ComposedTools:
 
     def _workflow(self, file: Path, path: str, where: Where) -> WorkflowAsTool | None:
         context, around = self.context, self.context.around
-        kept = replace(around.kept, folder=file.parent) if around.kept.folder else around.kept
+        snapshot = replace(around.snapshot, folder=file.parent) if around.snapshot.folder else around.snapshot
         document = self._read(file, path, where)
         if document is None:
             return None
-        loaded = load_spec(document, kept)
+        loaded = load_spec(document, snapshot)
         context.findings += [found for found in loaded.findings if found.code != UNDECLARED_VARIABLE]
         if loaded.spec is None or has_errors(loaded.findings):
             return None
@@ -193,7 +193,7 @@ class ComposedTools:
             around,
             base_dir=file.parent,
             options=replace(around.options, variables={}, values={}, allow=(), yes=False, tools=()),
-            kept=kept,
+            snapshot=snapshot,
             rules=tuple(context.rules),
             recording=around.base_dir / runtime.recording if runtime.recording else around.recording,
             making=tuple(self.making),
@@ -206,9 +206,9 @@ class ComposedTools:
     def _read(self, file: Path, path: str, where: Where) -> Document | None:
         """Return the file as a document that findings call by its path from here."""
         beside = Path(self.document.file).parent if not self.document.file.startswith("<") else Path()
-        shown = self.context.around.base_dir / path if self.context.around.kept.folder else beside / path
+        shown = self.context.around.base_dir / path if self.context.around.snapshot.folder else beside / path
         try:
-            document = self.context.around.kept.read(file, Path(shown))
+            document = self.context.around.snapshot.read(file, Path(shown))
         except UsageError as error:
             reason = error.findings[0].message if error.findings else error.message
             self.context.report(FILE_UNREADABLE, reason, where, "correct the path")
@@ -227,7 +227,7 @@ class ComposedTools:
             self.context.report(TOOL_CYCLE, message, where, "call the inner ones from a step instead")
         name = entry.as_ or re.sub(r"[^a-zA-Z0-9_-]", "_", record.name)[:64]
         tool = WorkflowTool(name=name, ref=entry.tool, record=record, definition=made, depth=depth)
-        return (self.context.settle(tool, where),)
+        return (self.context.decide(tool, where),)
 
     def _here(self, what: str) -> Place:
         return stored_name(self.document.file), what

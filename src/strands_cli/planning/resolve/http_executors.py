@@ -62,7 +62,7 @@ def _planned(executor: HttpExecutor, record: ToolRecord, index: int, context: Re
     context.check_config(record, config, where)
     described = replace(record, description=description_of(executor))
     bare = installed_tool(described, context.catalog, executor.id, executor.id, config)
-    return context.settle(replace(bare, settles=_settles(executor, record)), where)
+    return context.decide(replace(bare, config_claims=_config_claims(executor, record)), where)
 
 
 def _config(executor: HttpExecutor) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def _form(executor: HttpExecutor) -> str | None:
     return form.lower() if isinstance(form, str) and form.lower() in ("json", "text") else None
 
 
-def _settles(executor: HttpExecutor, record: ToolRecord) -> dict[str, Any]:
+def _config_claims(executor: HttpExecutor, record: ToolRecord) -> dict[str, Any]:
     """Return what the tool can do once it is configured so: reach one host, and use the secrets of its headers."""
     _, host, port, _ = _parts(executor)
     capabilities: dict[str, Any] = {"network": [f"{host}{port}"]}

@@ -33,21 +33,21 @@ def planned_servers(context: ResolveContext) -> dict[str, McpTool | None]:
         faults = list(_faults(server, pointer, context))
         context.findings += faults
         is_sound = not has_errors(faults) and server.id not in planned
-        planned[server.id] = _settled(server, pointer, context) if is_sound else planned.get(server.id)
+        planned[server.id] = _planned_server(server, pointer, context) if is_sound else planned.get(server.id)
     return planned
 
 
-def _settled(server: McpServer, pointer: str, context: ResolveContext) -> McpTool:
+def _planned_server(server: McpServer, pointer: str, context: ResolveContext) -> McpTool:
     whole = f"mcp:{server.id}"
     tool = McpTool(
         name=whole,
         ref=whole,
         record=_record(server),
         config=_config(server),
-        settles=_settles(server),
+        config_claims=_config_claims(server),
         server=server,
     )
-    return context.settle(tool, context.document.where(pointer))
+    return context.decide(tool, context.document.where(pointer))
 
 
 def _record(server: McpServer) -> ToolRecord:
@@ -73,7 +73,7 @@ def _config(server: McpServer) -> dict[str, Any]:
     return server.model_dump(mode="json", exclude_defaults=True, include=set(type(server).model_fields))
 
 
-def _settles(server: McpServer) -> dict[str, Any]:
+def _config_claims(server: McpServer) -> dict[str, Any]:
     """Return what is certain of its tools: that they reach a host, or are another program."""
     found = _URL.fullmatch(server.url or "")
     capabilities: dict[str, Any] = {"network": [f"{found[2]}{found[3] or ''}"]} if found else {"subprocess": True}
@@ -151,7 +151,7 @@ def is_offered(server: McpServer, tool: str) -> bool:
     return (allow is None or bool(allow)) and fits[0] and not fits[1]
 
 
-def served_tool(
+def resolve_server_tool(
     ref: tuple[str, str],
     entry: ToolEntry,
     where: Where,
@@ -186,4 +186,4 @@ def served_tool(
         context.report(NO_EFFECT, message, where, "change the filter, or leave the tool out")
         return ()
     name = entry.as_ or model_name(planned.server, tool)
-    return (context.settle(replace(planned, name=name, ref=f"mcp:{server_id}/{tool}", member=tool), where),)
+    return (context.decide(replace(planned, name=name, ref=f"mcp:{server_id}/{tool}", member=tool), where),)

@@ -28,7 +28,7 @@ def planned_skills(context: ResolveContext) -> WorkflowTool | None:
         return None
     from strands_cli.workflow.files import read_skills
 
-    folders, findings = read_skills(skills, around.base_dir, context.document, around.kept)
+    folders, findings = read_skills(skills, around.base_dir, context.document, around.snapshot)
     context.findings += findings
     if not folders:
         return None
@@ -36,7 +36,7 @@ def planned_skills(context: ResolveContext) -> WorkflowTool | None:
         "skill", TOOL, description_of(folders), _schema(folders), _READS, max_output_bytes=_OUTPUT_BYTES
     )
     tool = WorkflowTool(name=TOOL, ref=TOOL, record=record, definition=Skills(folders), depth=1)
-    return context.settle(tool, context.document.where("/skills", key=True))
+    return context.decide(tool, context.document.where("/skills", key=True))
 
 
 def renamed_skill(
@@ -44,7 +44,7 @@ def renamed_skill(
 ) -> tuple[PlannedTool, ...]:
     """Return the tool under another name; where it cannot be used there is a finding already."""
     context.refuse_config(entry, "made of `skills`", where, "write it there")
-    return () if tool is None else (context.settle(replace(tool, name=entry.as_ or TOOL), where),)
+    return () if tool is None else (context.decide(replace(tool, name=entry.as_ or TOOL), where),)
 
 
 def skill_files(tools: tuple[PlannedTool, ...]) -> dict[str, str]:

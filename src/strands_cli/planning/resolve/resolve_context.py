@@ -50,7 +50,7 @@ class Surroundings:
     base_dir: Path
     options: RunRequest = field(default_factory=RunRequest)
     environ: Mapping[str, str] = field(default_factory=dict)
-    kept: FileSnapshot = NO_SNAPSHOT
+    snapshot: FileSnapshot = NO_SNAPSHOT
     policy: Policy = field(default_factory=Policy)
     rules: tuple[Rule, ...] = ()
     recording: Path | None = None
@@ -86,8 +86,8 @@ class ResolveContext:
         if entry.config:
             self.report(TOOL_CONFIG, f"'{entry.tool}' is {reason}, so `config` has no effect", where, fix)
 
-    def settle(self, tool: Kind, where: Where) -> Kind:
-        """Return a tool with the answer of policy; a denial, and secrets that it cannot have, are findings."""
+    def decide(self, tool: Kind, where: Where) -> Kind:
+        """Return a tool with the decision of policy; a denial, and secrets that it cannot have, become findings."""
         known = [secret.name or secret.key for secret in self.spec.env.secrets]
         for name in (name for name in secrets_in(tool.config, tool.record.config_schema) if name not in known):
             fix = suggest(name, known, f"name it: env: {{secrets: [{{key: {name}}}]}}")

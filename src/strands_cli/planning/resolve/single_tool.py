@@ -79,7 +79,7 @@ def installed_tool(
         ref=ref,
         record=record,
         config=config or {},
-        settles={"capabilities": {"secrets": list(named)}} if named else {},
+        config_claims={"capabilities": {"secrets": list(named)}} if named else {},
         sources=find_sources(record, catalog),
         member=record.name if record.parent else None,
     )
@@ -106,7 +106,7 @@ def python_tool(ref: ToolRef, written: str, entry: ToolEntry | None = None) -> P
         ref=written,
         record=record,
         config=config or {},
-        settles={"capabilities": {"secrets": list(named)}} if named else {},
+        config_claims={"capabilities": {"secrets": list(named)}} if named else {},
     )
 
 

@@ -12,7 +12,7 @@ from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool, WorkflowT
 from strands_cli.planning.planned_tools import InstalledTool, McpTool, ObjectTool, PythonTool
 from strands_cli.planning.resolve.composed_tools import TOOL_CYCLE, ComposedTools, PartPlanners
 from strands_cli.planning.resolve.http_executors import planned_executors
-from strands_cli.planning.resolve.mcp_servers import planned_servers, served_tool
+from strands_cli.planning.resolve.mcp_servers import planned_servers, resolve_server_tool
 from strands_cli.planning.resolve.planned_skills import TOOL as SKILL
 from strands_cli.planning.resolve.planned_skills import planned_skills, renamed_skill
 from strands_cli.planning.resolve.resolve_context import TWIN_TOOL_NAMES, ResolveContext, Surroundings
@@ -146,7 +146,7 @@ class ToolResolver:
         if self.composed.names(entry):
             return self.composed.composite(entry, where)
         if entry.tool in self._servers:
-            return self._served((entry.tool, ""), entry, where)
+            return self._server_tool((entry.tool, ""), entry, where)
         if record := next((record for record in self.objects if record.name == entry.tool), None):
             self.context.refuse_config(entry, "an object of this program", where, "make the object with its settings")
             return (self._object(record, entry, where),)
@@ -162,13 +162,13 @@ class ToolResolver:
         if ref.kind == "workflow":
             return self.composed.workflow(ref.name, entry, where)
         if ref.kind == "mcp":
-            return self._served((str(ref.server), ref.name), entry, where)
+            return self._server_tool((str(ref.server), ref.name), entry, where)
         if ref.kind == "custom":
             return self._custom(ref, entry, where)
         return self._from_catalog(ref, entry, where)
 
-    def _served(self, ref: tuple[str, str], entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
-        return served_tool(ref, entry, where, self._servers, self.context)
+    def _server_tool(self, ref: tuple[str, str], entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
+        return resolve_server_tool(ref, entry, where, self._servers, self.context)
 
     def call_tool(self, ref: str, pointer: str, key: str) -> PlannedTool | None:
         """Resolve the tool of a tool-call step, which must be one, and one that policy lets be called at all."""
@@ -214,7 +214,7 @@ class ToolResolver:
         self.context.refuse_config(entry, "configured in tools.http_executors", where, "write it there")
         if planned is None:
             return ()
-        return (self.context.settle(replace(planned, name=entry.as_ or planned.name), where),)
+        return (self.context.decide(replace(planned, name=entry.as_ or planned.name), where),)
 
     def _all_objects(self) -> tuple[PlannedTool, ...]:
         """Return the objects of the program; they come before installed tools of their names."""
@@ -228,7 +228,7 @@ class ToolResolver:
 
     def _object(self, record: ToolRecord, entry: ToolEntry, where: Where) -> PlannedTool:
         tool = ObjectTool(name=entry.as_ or record.name, ref=entry.tool, record=record, config=entry.config or {})
-        return self.context.settle(tool, where)
+        return self.context.decide(tool, where)
 
     def _check_shadow(self, name: str, own: Sequence[PlannedTool], where: Where) -> None:
         """Report a name that the workflow gives by `as:` and that hides an installed tool."""
@@ -243,7 +243,7 @@ class ToolResolver:
         self.context.report(SHADOWED_TOOL, message, where, fix, "warning")
 
     def _custom(self, ref: ToolRef, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
-        planned = self.context.settle(python_tool(ref, entry.tool, entry), where)
+        planned = self.context.decide(python_tool(ref, entry.tool, entry), where)
         if is_denied_by_policy(planned) or is_granted(planned, self.context.rules, self.context.settings):
             return (planned,)
         known = [record.name for record in self.context.catalog.tools]
@@ -280,4 +280,4 @@ class ToolResolver:
 
     def _installed(self, record: ToolRecord, entry: ToolEntry, where: Where, name: str | None = None) -> PlannedTool:
         tool = installed_tool(record, self.context.catalog, entry.tool, name, entry.config)
-        return self.context.settle(tool, where)
+        return self.context.decide(tool, where)

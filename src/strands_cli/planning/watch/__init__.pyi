@@ -2,7 +2,7 @@ from strands_cli.planning.watch.file_watch import States as States
 from strands_cli.planning.watch.file_watch import Watched as Watched
 from strands_cli.planning.watch.file_watch import changed_files as changed_files
 from strands_cli.planning.watch.file_watch import declaration_changes as declaration_changes
-from strands_cli.planning.watch.file_watch import settled_states as settled_states
+from strands_cli.planning.watch.file_watch import stable_states as stable_states
 from strands_cli.planning.watch.file_watch import states_of as states_of
 from strands_cli.planning.watch.file_watch import watch_plan as watch_plan
 from strands_cli.planning.watch.file_watch import watch_rules as watch_rules

@@ -114,7 +114,7 @@ def states_of(places: Iterable[str]) -> States:
     return found
 
 
-def settled_states(places: Iterable[str], wait: Callable[[float], object]) -> States:
+def stable_states(places: Iterable[str], wait: Callable[[float], object]) -> States:
     """Return the states once two looks in a row are alike; a file that never rests is not waited for."""
     places = tuple(places)
     now = states_of(places)

@@ -10,5 +10,5 @@ from strands_cli.plugins.install.preview import describe_permissions as describe
 from strands_cli.plugins.install.preview import propose as propose
 from strands_cli.plugins.install.preview import require_allowed as require_allowed
 from strands_cli.plugins.install.preview import require_one_allowed as require_one_allowed
-from strands_cli.plugins.install.requirement import Wanted as Wanted
-from strands_cli.plugins.install.requirement import read_wanted as read_wanted
+from strands_cli.plugins.install.requirement import InstallTarget as InstallTarget
+from strands_cli.plugins.install.requirement import parse_install_target as parse_install_target

@@ -16,7 +16,7 @@ from strands_cli.catalog import digest_of_file
 from strands_cli.catalog.distributions import normalise, read_header, record_version
 from strands_cli.errors import InvalidInput, NotEquipped, UsageError
 from strands_cli.plugins.install.installer import Installer
-from strands_cli.plugins.install.requirement import Wanted
+from strands_cli.plugins.install.requirement import InstallTarget
 
 MAX_UNPACKED_BYTES = 2_000_000_000
 _IMPORTED = ("purelib", "platlib")
@@ -50,11 +50,11 @@ class Fetched:
     extras: str = ""
 
 
-def fetch(wanted: Wanted, installer: Installer, folder: Path, may_build: Callable[[str], bool]) -> Fetched:
+def fetch(target: InstallTarget, installer: Installer, folder: Path, may_build: Callable[[str], bool]) -> Fetched:
     """Download, build or copy a distribution into a folder, and unpack it there.
 
     Args:
-        wanted: The requested distribution.
+        target: The requested distribution.
         installer: The program that downloads and builds.
         folder: An empty folder.
         may_build: Called with the reason before a wheel is built, because a build runs unreviewed code.
@@ -64,28 +64,28 @@ def fetch(wanted: Wanted, installer: Installer, folder: Path, may_build: Callabl
         UsageError: Building a folder or an archive is not allowed.
         InvalidInput: The file is not a wheel, or belongs to another distribution.
     """
-    if wanted.path is None:
+    if target.path is None:
         try:
-            return _by_name(wanted, installer, folder / "as-wheel", build=False)
+            return _by_name(target, installer, folder / "as-wheel", build=False)
         except NotEquipped as error:
-            if not may_build(f"no wheel of {wanted.requirement} was found: {error.message}"):
+            if not may_build(f"no wheel of {target.requirement} was found: {error.message}"):
                 raise
-            return _by_name(wanted, installer, folder / "built", build=True)
-    wheel = wanted.path
+            return _by_name(target, installer, folder / "built", build=True)
+    wheel = target.path
     if wheel.suffix != ".whl":
         if not may_build(f"{wheel} is not a wheel"):
             raise UsageError(f"{wheel} was not built, because a build runs code of its author", fix="pass --yes")
         installer.wheel(str(wheel), _new(folder / "wheels"), build=True)
         wheel = _only_wheel(folder / "wheels")
-    return _unpacked(wheel, _new(folder / "tree"), wanted)
+    return _unpacked(wheel, _new(folder / "tree"), target)
 
 
-def _by_name(wanted: Wanted, installer: Installer, folder: Path, *, build: bool) -> Fetched:
+def _by_name(target: InstallTarget, installer: Installer, folder: Path, *, build: bool) -> Fetched:
     wheels, tree = _new(folder / "wheels"), _new(folder / "tree")
     if installer.kind == "uv":
-        return _fetched_by_uv(wanted, installer, folder, tree, [] if build else ["--no-build"])
-    installer.wheel(wanted.requirement, wheels, build=build)
-    return _unpacked(_only_wheel(wheels), tree, wanted)
+        return _fetched_by_uv(target, installer, folder, tree, [] if build else ["--no-build"])
+    installer.wheel(target.requirement, wheels, build=build)
+    return _unpacked(_only_wheel(wheels), tree, target)
 
 
 def _new(folder: Path) -> Path:
@@ -100,7 +100,7 @@ def _only_wheel(folder: Path) -> Path:
     return found[0]
 
 
-def _unpacked(wheel: Path, tree: Path, wanted: Wanted) -> Fetched:
+def _unpacked(wheel: Path, tree: Path, target: InstallTarget) -> Fetched:
     # Read once: the preview, the hash and the installation must use the same bytes.
     raw = wheel.read_bytes()
     digest = hashlib.sha256(raw).hexdigest()
@@ -109,8 +109,8 @@ def _unpacked(wheel: Path, tree: Path, wanted: Wanted) -> Fetched:
             scripts = _extract(opened, tree)
     except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError) as error:
         raise InvalidInput(f"{wheel.name} is not a wheel: {error}", fix="build or download it again") from error
-    found = _described(tree, tuple(scripts), wanted)
-    return Fetched(*found, wheel, (f"sha256:{digest}",), wanted.path is None, wanted.extras)
+    found = _described(tree, tuple(scripts), target)
+    return Fetched(*found, wheel, (f"sha256:{digest}",), target.path is None, target.extras)
 
 
 def _extract(opened: zipfile.ZipFile, tree: Path) -> list[str]:
@@ -137,17 +137,17 @@ def _extract(opened: zipfile.ZipFile, tree: Path) -> list[str]:
     return scripts
 
 
-def _fetched_by_uv(wanted: Wanted, installer: Installer, folder: Path, tree: Path, rules: list[str]) -> Fetched:
+def _fetched_by_uv(target: InstallTarget, installer: Installer, folder: Path, tree: Path, rules: list[str]) -> Fetched:
     """Have uv choose the version, list its hashes, and install it into a folder that is never imported from."""
     asked, chosen = folder / "asked.txt", folder / "chosen.txt"
-    asked.write_text(f"{wanted.requirement}\n", encoding="utf-8")
+    asked.write_text(f"{target.requirement}\n", encoding="utf-8")
     plain = ["--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links", "--generate-hashes"]
     here = ["--python", sys.executable, "--no-deps", *rules]
     installer.run("pip", "compile", *here, *plain, "--quiet", "-o", str(chosen), str(asked))
     installer.run("pip", "install", *here, "--target", str(tree), "-r", str(chosen))
     hashes = [part.partition("=")[2] for part in chosen.read_text(encoding="utf-8").split() if part[:7] == "--hash="]
-    found = _described(tree, _programs(tree), wanted)
-    return Fetched(*found, None, tuple(hashes), True, wanted.extras)
+    found = _described(tree, _programs(tree), target)
+    return Fetched(*found, None, tuple(hashes), True, target.extras)
 
 
 def _programs(tree: Path) -> tuple[str, ...]:
@@ -155,14 +155,16 @@ def _programs(tree: Path) -> tuple[str, ...]:
     return tuple(sorted(path.name for path in folder.iterdir())) if folder.is_dir() else ()
 
 
-def _described(tree: Path, scripts: tuple[str, ...], wanted: Wanted) -> tuple[str, str, Path, Path, tuple[str, ...]]:
+def _described(
+    tree: Path, scripts: tuple[str, ...], target: InstallTarget
+) -> tuple[str, str, Path, Path, tuple[str, ...]]:
     records = list(tree.glob("*.dist-info"))
     name = read_header(str(records[0]), "Name") if len(records) == 1 else None
     version = record_version(str(records[0])) if len(records) == 1 else None
     if name is None or version is None:
         raise InvalidInput("the wheel does not state one name and version", fix="build it again")
-    if wanted.name is not None and normalise(name) != normalise(wanted.name):
-        raise UsageError(f"the wheel is of '{name}', not of '{wanted.name}'")
+    if target.name is not None and normalise(name) != normalise(target.name):
+        raise UsageError(f"the wheel is of '{name}', not of '{target.name}'")
     return normalise(name), version, tree, records[0], scripts
 
 
@@ -211,8 +213,8 @@ def require_same(fetched: Fetched, installer: Installer) -> None:
         inside = path.relative_to(fetched.tree)
         if not path.is_file() or inside.parts[0] in (".lock", *_PROGRAM_FOLDERS, fetched.dist_info.name):
             continue
-        wanted = digest_of_file(str(path))
-        if not any(digest_of_file(str(Path(site) / inside)) == wanted for site in sites):
+        expected = digest_of_file(str(path))
+        if not any(digest_of_file(str(Path(site) / inside)) == expected for site in sites):
             installer.uninstall(fetched.name)
             raise NotEquipped(
                 f"{installer.kind} installed other files than the preview showed ({inside}), so they were uninstalled",

@@ -14,7 +14,7 @@ _ARCHIVES = (".whl", ".tar.gz", ".zip")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class InstallTarget:
     """A distribution by name, or by a file or folder of this machine (`path`), whose name is not known yet.
 
     `extras` is `[a,b]` or empty; `specifier` is a version specifier or empty.
@@ -31,7 +31,7 @@ class Wanted:
         return str(self.path) if self.path is not None else f"{self.name}{self.extras}{self.specifier}"
 
 
-def read_wanted(text: str) -> Wanted:
+def parse_install_target(text: str) -> InstallTarget:
     """Parse the argument of `plugin install`; options and addresses, which installers would accept, are refused.
 
     Raises:
@@ -42,7 +42,7 @@ def read_wanted(text: str) -> Wanted:
     if "://" in text or "@" in text.partition("[")[0]:
         raise UsageError(f"{text!r} is an address; plugins are installed from an index or from a file", fix=_FIX)
     if "/" in text or "\\" in text or text in (".", "..") or text.lower().endswith(_ARCHIVES):
-        return Wanted(path=_existing(text))
+        return InstallTarget(path=_existing(text))
     return _by_name(text)
 
 
@@ -58,7 +58,7 @@ def _existing(text: str) -> Path:
     return path.resolve()
 
 
-def _by_name(text: str) -> Wanted:
+def _by_name(text: str) -> InstallTarget:
     from packaging.requirements import InvalidRequirement, Requirement
 
     try:
@@ -70,4 +70,4 @@ def _by_name(text: str) -> Wanted:
     if parsed.url or parsed.marker:
         raise UsageError(f"{text!r} has more than a name and a version", fix=_FIX)
     extras = f"[{','.join(sorted(parsed.extras))}]" if parsed.extras else ""
-    return Wanted(parsed.name, extras, str(parsed.specifier))
+    return InstallTarget(parsed.name, extras, str(parsed.specifier))

@@ -78,23 +78,23 @@ class Turn:
         self.step = step
         self.calls = [CallScope(self, place, holds=holds) for place, holds in enumerate(holding)]
         self.reasons: dict[int, StrandsCliError] = {}
-        self._settled = 0
+        self._finished = 0
 
     def reason_before(self, place: int) -> StrandsCliError | None:
         """Return why no call at this place may begin any more, if an earlier one has stopped the run."""
         earlier = min((other for other in self.reasons if other < place), default=None)
         return self.step.stopped if earlier is None else self.reasons[earlier]
 
-    def settle(self) -> None:
+    def note_finished(self) -> None:
         """Note which calls are over with all before them; after the last one the run may be stopped.
 
         Not earlier: the agent's cancel signal reaches tools that are still at work, and what they would then return is
         not what a run without a stop records.
         """
-        while self._settled < len(self.calls) and self.calls[self._settled].over.is_set():
-            self.calls[self._settled].settled.set()
-            self._settled += 1
-        if self._settled == len(self.calls) and self.reasons:
+        while self._finished < len(self.calls) and self.calls[self._finished].over.is_set():
+            self.calls[self._finished].all_over.set()
+            self._finished += 1
+        if self._finished == len(self.calls) and self.reasons:
             self.step.stop(self._reason())
 
     def _reason(self) -> StrandsCliError:
@@ -110,15 +110,15 @@ class CallScope(StepScope):
     Attributes:
         known: Set when it is known what the call touches.
         over: Set when it has ended, or will not be made.
-        settled: Set when it and all before it are over.
+        all_over: Set when it and all before it are over.
     """
 
     def __init__(self, turn: Turn, place: int, *, holds: bool) -> None:
         step = turn.step
         super().__init__(step.run, step.key, step.who, step.limits)
         self._state, self.outer = step._state, step.outer
-        self.before_asking = self._alone
-        self.known, self.over, self.settled = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.before_asking = self._wait_for_earlier
+        self.known, self.over, self.all_over = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self.touched = Touched()
         self._turn = turn
         self._place = place
@@ -153,17 +153,17 @@ class CallScope(StepScope):
             self.known.set()
         first = max(0, self._place - CALLS_AT_ONCE + 1)
         if first:
-            await self._turn.calls[first - 1].settled.wait()
+            await self._turn.calls[first - 1].all_over.wait()
         for earlier in self._turn.calls[first : self._place]:
             if earlier.touched.conflicts(self.touched):
                 await earlier.over.wait()
         self._require_going()
         self._unbegun = None
 
-    async def _alone(self) -> None:
+    async def _wait_for_earlier(self) -> None:
         """Wait until all earlier calls are over: questions come one at a time, in request order."""
         if self._place:
-            await self._turn.calls[self._place - 1].settled.wait()
+            await self._turn.calls[self._place - 1].all_over.wait()
         self._require_going()
         if self._asks_step is not None:
             await self._asks_step()
@@ -187,4 +187,4 @@ class CallScope(StepScope):
             self.release_tool_call()
         self.known.set()
         self.over.set()
-        self._turn.settle()
+        self._turn.note_finished()

@@ -1,5 +1,5 @@
 from strands_cli.tools.forms.manifest_check import LoadedTool as LoadedTool
-from strands_cli.tools.forms.manifest_check import hold_against_manifest as hold_against_manifest
+from strands_cli.tools.forms.manifest_check import check_against_manifest as check_against_manifest
 from strands_cli.tools.forms.manifest_check import loaded_tool as loaded_tool
 from strands_cli.tools.forms.manifest_check import workflow_tool as workflow_tool
 from strands_cli.tools.forms.output_schema import output_problem as output_problem

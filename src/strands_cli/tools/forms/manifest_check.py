@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import Denied, NotEquipped, RunFailed, did_you_mean
 from strands_cli.planning.plan import PlannedTool, WorkflowTool
-from strands_cli.planning.planned_tools import InstalledTool, PythonTool, settled
+from strands_cli.planning.planned_tools import InstalledTool, PythonTool, configured_claims
 from strands_cli.tools.forms.output_schema import output_schema_of
 from strands_cli.tools.forms.tool_forms import RawTool
 from strands_cli.tools.schema import SchemaFaultError, require_schema
@@ -54,7 +54,7 @@ class LoadedTool:
         return output_schema_of(self.spec)
 
 
-def hold_against_manifest(planned: PlannedTool, found: Sequence[RawTool]) -> list[LoadedTool]:
+def check_against_manifest(planned: PlannedTool, found: Sequence[RawTool]) -> list[LoadedTool]:
     """Return what was planned of what was loaded: one tool, or all of a holder that was named as a whole.
 
     Raises:
@@ -120,9 +120,11 @@ def loaded_tool(planned: PlannedTool, raw: RawTool, spec: Mapping[str, Any]) -> 
         "description": description if isinstance(description, str) and description else planned.name,
         "annotations": hints if isinstance(hints, Mapping) else {},
     }
-    if planned.settles:
+    if planned.config_claims:
         claims = own.get("strands_cli")
-        described["strands_cli"] = settled(claims if isinstance(claims, Mapping) else {}, planned.settles)
+        described["strands_cli"] = configured_claims(
+            claims if isinstance(claims, Mapping) else {}, planned.config_claims
+        )
     loaded = LoadedTool(planned, described, raw)
     for kind, schema in (("input", loaded.schema), ("output", loaded.output_schema)):
         try:
@@ -171,7 +173,7 @@ def workflow_tool(planned: WorkflowTool) -> LoadedTool:
         NotEquipped: no provider would accept its name, or its schema cannot be used.
     """
     raw = RawTool(planned.record.name, declared_spec(planned.record), _refuse)
-    return hold_against_manifest(planned, [raw])[0]
+    return check_against_manifest(planned, [raw])[0]
 
 
 async def _refuse(tool_use: Mapping[str, Any], *_others: Any) -> Any:

@@ -25,7 +25,7 @@ Tell = Callable[[str], None]
 
 
 @contextlib.contextmanager
-def kept_process() -> Iterator[None]:
+def preserved_process() -> Iterator[None]:
     """Give back what others rely on: search path, directory, streams, signals, warning filters, the root logger.
 
     The environment's variables get their values back; those that a plugin adds stay, since its libraries may read them

@@ -21,7 +21,7 @@ OWNER = "this program"
 
 
 @dataclass(slots=True)
-class GivenTools:
+class ObjectTools:
     """The tools by name, what planning knows of them, the file each came from, and what to close after the run."""
 
     raw: dict[str, RawTool] = field(default_factory=dict)
@@ -38,13 +38,13 @@ class GivenTools:
         return await close_all(self.closers)
 
 
-async def read_given(tools: Iterable[Any]) -> GivenTools:
+async def read_object_tools(tools: Iterable[Any]) -> ObjectTools:
     """Read objects as tools: what `@tool` made, an `AgentTool`, a module, a provider, a class with `@tool` methods.
 
     Raises:
         UsageError: one of them is not a tool, or two have one name.
     """
-    given = GivenTools()
+    given = ObjectTools()
     try:
         for thing in tools:
             for raw in await _read(thing, given.closers):

@@ -35,7 +35,7 @@ class _Call:
     asked: int = field(default=0)
 
 
-class _AskedError(BaseException):
+class _InterruptedCall(BaseException):
     """Leaves a tool that catches every `Exception`, so that it can be entered again with the answer."""
 
     def __init__(self, name: str, prompt: str) -> None:
@@ -53,7 +53,7 @@ def is_legacy(module: str) -> bool:
 
 
 @contextmanager
-def prompts_taken(module: str) -> Iterator[None]:
+def replaced_prompts(module: str) -> Iterator[None]:
     """Import a module of the collection with its prompts in our hands; others are imported as they are."""
     if not is_legacy(module):
         yield
@@ -105,7 +105,7 @@ def _answer(module: str, prompt: str) -> str:
     name = f"prompt {call.asked}"
     if name in call.answers:
         return str(call.answers[name])
-    raise _AskedError(name, _MARKUP.sub("", prompt).strip())
+    raise _InterruptedCall(name, _MARKUP.sub("", prompt).strip())
 
 
 def adapted(tools: Sequence[RawTool], module: str) -> list[RawTool]:
@@ -120,7 +120,7 @@ def _adapted(raw: RawTool, module: str) -> RawTool:
         token = _under_way.set(_Call(module, answers))
         try:
             return await raw.invoke(tool_use, state, progress, answers)
-        except _AskedError as asked:
+        except _InterruptedCall as asked:
             question = Interrupt(f"{tool_use['toolUseId']}/{asked.name}", asked.name, asked.prompt)
             raise AsksPersonError(question) from None
         finally:

@@ -23,14 +23,14 @@ from strands_cli.tools.forms import (
     LoadedTool,
     NotAToolError,
     RawTool,
+    check_against_manifest,
     close_all,
-    hold_against_manifest,
     read_reference,
     workflow_tool,
 )
-from strands_cli.tools.loading.import_guard import Tell, current_directory, kept_process, reported_when_slow
-from strands_cli.tools.loading.python_objects import GivenTools
-from strands_cli.tools.loading.strands_tools_compat import adapted, prompts_taken
+from strands_cli.tools.loading.import_guard import Tell, current_directory, preserved_process, reported_when_slow
+from strands_cli.tools.loading.python_objects import ObjectTools
+from strands_cli.tools.loading.strands_tools_compat import adapted, replaced_prompts
 from strands_cli.tools.plugin_hooks import load_with_hooks, wrapped
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def key_of(planned: PlannedTool) -> PlannedToolKey:
 async def load_tools(
     planned_tools: Iterable[PlannedTool],
     folders: Sequence[str] = (),
-    given: GivenTools | None = None,
+    given: ObjectTools | None = None,
     tell: Tell | None = None,
     hooks: Hooks | None = None,
     serving: Serving | None = None,
@@ -122,7 +122,7 @@ async def load_tools(
         if place not in held:
             searched = folders if isinstance(planned, PythonTool) else []
             held[place] = await _read_plugin(planned, searched, toolbox.closers, tell)
-        return hold_against_manifest(planned, held[place])
+        return check_against_manifest(planned, held[place])
 
     try:
         for planned in planned_tools:
@@ -133,7 +133,7 @@ async def load_tools(
                 toolbox.tools[key] = [workflow_tool(planned)]
             elif key not in toolbox.tools:
                 if given is not None and isinstance(planned, ObjectTool):
-                    loaded = hold_against_manifest(planned, [given.raw[planned.record.name]])
+                    loaded = check_against_manifest(planned, [given.raw[planned.record.name]])
                 else:
                     loaded = await load_with_hooks(hooks, planned.declared, partial(load, planned))
                 toolbox.tools[key] = wrapped(hooks, planned, loaded)
@@ -146,9 +146,9 @@ async def load_tools(
 
 
 async def _serve(planned: list[McpTool], serving: Serving | None, toolbox: Toolbox, hooks: Hooks | None) -> None:
-    from strands_cli.tools.mcp import Serving, load_served  # half a second, for workflows with servers only
+    from strands_cli.tools.mcp import Serving, load_server_tools  # half a second, for workflows with servers only
 
-    found = await load_served(planned, serving or Serving(Path.cwd()), toolbox.closers, hooks)
+    found = await load_server_tools(planned, serving or Serving(Path.cwd()), toolbox.closers, hooks)
     toolbox.tools |= {key_of(tool): loaded for tool, loaded in found.tools}
     toolbox.warnings += found.warnings
 
@@ -190,10 +190,10 @@ async def _read_plugin(
     """
     module_name, attribute = planned.record.module, planned.record.attribute
     try:
-        with kept_process(), reported_when_slow(f"importing {planned.ref} of {planned.distribution}", tell):
+        with preserved_process(), reported_when_slow(f"importing {planned.ref} of {planned.distribution}", tell):
             close_the_current_directory()
             sys.path += folders
-            with prompts_taken(module_name):
+            with replaced_prompts(module_name):
                 module = importlib.import_module(module_name)
             return adapted(await read_reference(module, attribute, planned.config, closers), module_name)
     except NotAToolError as error:

@@ -236,7 +236,7 @@ class Server:
         except Exception as error:  # noqa: BLE001 - the SDK's client raises several types when it is not connected
             answer = {"status": "error", "content": [{"text": _reason(error)}]}
         if answer["status"] == "error" and "isError" not in answer:
-            await _settled(link)  # the server itself did not say so
+            await _wait_until_closed(link)  # the server itself did not say so
         if answer["status"] == "error" and (link.closed or link.fault):
             return self._lost(identity)
         if answer.get("structuredContent") is not None and not answer["content"]:
@@ -274,7 +274,7 @@ def _in_thread(work: Callable[[], Any]) -> asyncio.Future[Any]:
     return asyncio.get_running_loop().run_in_executor(_THREADS, work)
 
 
-async def _settled(link: Link) -> None:
+async def _wait_until_closed(link: Link) -> None:
     """Wait until it shows whether the connection is lost: the SDK fails the call before it has closed it."""
     for _ in range(_LOOKS):
         if link.closed or link.fault:

@@ -54,16 +54,16 @@ class Serving:
 
 
 @dataclass(slots=True)
-class Served:
+class ServerTools:
     """The tools that servers gave, by the planned tools that stand for them, and what a person should know of them."""
 
     tools: list[tuple[McpTool, list[LoadedTool]]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
 
-async def load_served(
+async def load_server_tools(
     planned: Sequence[McpTool], serving: Serving, closers: list[Closer], hooks: Hooks | None = None
-) -> Served:
+) -> ServerTools:
     """Start the servers of these tools, all at once, and return the tools.
 
     Args:
@@ -79,8 +79,8 @@ async def load_served(
     groups: dict[str, list[McpTool]] = {}
     for tool in planned:
         groups.setdefault(canonical_json(tool.config), []).append(tool)
-    served = Served()
-    servers = [_Group(its[0].server, its, serving, served.warnings) for its in groups.values()]
+    result = ServerTools()
+    servers = [_Group(its[0].server, its, serving, result.warnings) for its in groups.values()]
     closers.append(("the MCP servers", partial(_stop_all, servers)))
     starts = [asyncio.create_task(load_with_hooks(hooks, one.record, one.load)) for one in servers]
     try:
@@ -90,8 +90,8 @@ async def load_served(
             start.cancel()
         await asyncio.gather(*starts, return_exceptions=True)
     for group in servers:
-        served.tools += [(tool, wrapped(hooks, tool, loaded)) for tool, loaded in group.loaded]
-    return served
+        result.tools += [(tool, wrapped(hooks, tool, loaded)) for tool, loaded in group.loaded]
+    return result
 
 
 async def definitions_of(servers: Iterable[McpServer], serving: Serving) -> dict[str, dict[str, dict[str, Any]]]:

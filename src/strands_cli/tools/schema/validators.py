@@ -34,7 +34,7 @@ _BOUNDS: Mapping[str, Callable[[Any, Any], bool]] = {
 _PLAIN_WORDS = frozenset({"type", "title", "description", "default", "examples", *_BOUNDS})
 
 _steps = threading.local()
-_kept: dict[int, tuple[Any, Any]] = {}
+_cache: dict[int, tuple[Any, Any]] = {}
 
 
 class EndlessSchemaError(Exception):
@@ -47,14 +47,14 @@ def compiled(schema: Any) -> Any:
     Raises:
         Exception: it does not compile; `jsonschema` and `json` raise types of their own.
     """
-    kept = _kept.get(id(schema))
-    if kept is not None and kept[0] is schema:
-        return kept[1]
+    cached = _cache.get(id(schema))
+    if cached is not None and cached[0] is schema:
+        return cached[1]
     validator = _compiled(json.dumps(schema, sort_keys=True))
-    if len(_kept) >= MAX_KEPT:
-        _kept.clear()
+    if len(_cache) >= MAX_KEPT:
+        _cache.clear()
     # The schema is held with its validator, so that no other object gets its id.
-    _kept[id(schema)] = (schema, validator)
+    _cache[id(schema)] = (schema, validator)
     return validator
 
 
