@@ -96,8 +96,8 @@ def load_prices(environ: Mapping[str, str] | None = None) -> PriceTable:
     named = environ.get(VARIABLE)
     if not named:
         return shipped
-    own = _read(Path(named))
-    return PriceTable({**shipped.models, **own.models}, own.file, own.date)
+    table = _read(Path(named))
+    return PriceTable({**shipped.models, **table.models}, table.file, table.date)
 
 
 def _read(path: Path) -> PriceTable:

@@ -69,7 +69,7 @@ class Workers:
 async def assemble(
     plan: Plan,
     workspace: Mapping[str, Any],
-    given: ObjectTools | None = None,
+    objects: ObjectTools | None = None,
     tell: Tell | None = None,
 ) -> Workers:
     """Load every tool and model of a plan before its first effect; `tell` is called for a slow import of a plugin.
@@ -88,7 +88,7 @@ async def assemble(
     hide_in_output(redactor)
     guarded = [str(Path(one.file).absolute()) for one in plans if one is not plan]
     workspace = {**workspace, "protected": [*workspace.get("protected", ()), *guarded]}
-    return await _Assembly(values, redactor, given, tell).workers(plan, workspace)
+    return await _Assembly(values, redactor, objects, tell).workers(plan, workspace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class _Assembly:
 
     values: Mapping[str, Mapping[str, str]] = field(repr=False)
     redactor: Redactor
-    given: ObjectTools | None
+    objects: ObjectTools | None
     tell: Tell | None
 
     async def workers(self, plan: Plan, workspace: Mapping[str, Any], *, below: bool = False) -> Workers:
@@ -127,7 +127,7 @@ class _Assembly:
         toolbox = await load_tools(
             tools_of_plan(plan),
             custom_folders(plan.base_dir, plan.spec.tools.python_path),
-            given=self.given,
+            objects=self.objects,
             tell=self.tell,
             hooks=plan.hooks,
             serving=self._serving(plan),

@@ -142,13 +142,13 @@ def _trace(manager: pluggy.PluginManager, tell: Tell) -> None:
 
     here = threading.local()  # plugins are asked in threads, several at a time
 
-    def before(_hook: str, _plugins: Sequence[Any], _given: Any) -> None:
+    def before(_hook: str, _plugins: Sequence[Any], _arguments: Any) -> None:
         here.started = [*getattr(here, "started", ()), time.perf_counter()]
 
-    def after(outcome: Any, hook: str, plugins: Sequence[Any], given: Any) -> None:
+    def after(outcome: Any, hook: str, plugins: Sequence[Any], arguments: Any) -> None:
         ms = (time.perf_counter() - here.started.pop()) * 1000
         names = ", ".join(one.plugin_name for one in plugins)
-        about = getattr(given.get("record"), "name", None) or ""
+        about = getattr(arguments.get("record"), "name", None) or ""
         tell(f"hook {hook}({about}) of {names}: {_outcome(outcome)}, {ms:.2f} ms")
 
     manager.add_hookcall_monitoring(before, after)

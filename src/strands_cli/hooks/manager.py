@@ -55,8 +55,8 @@ class Hooks:
         """Return the catalog of installed tools and of those that plugins register; a faulty plugin is a finding."""
         found, seen = scan_tools(self.path)
         seen.findings += self.findings
-        for plugin, given in self._ask("strands_register_tools", context=context):
-            found += _records(plugin, given, seen)
+        for plugin, answer in self._ask("strands_register_tools", context=context):
+            found += _records(plugin, answer, seen)
         return join_records(found, seen)
 
     def allow_tool(self, record: ToolRecord | None, ref: str, context: HookContext) -> Decision:
@@ -108,22 +108,22 @@ class Hooks:
     def doctor_checks(self, context: HookContext) -> list[tuple[str, Check]]:
         """Return the plugins' lines for `strands doctor`; a plugin that fails is a failed line."""
         lines: list[tuple[str, Check]] = []
-        for plugin, given in self._ask("strands_doctor_checks", context=context):
-            good = _all_of(given, Check)
+        for plugin, answer in self._ask("strands_doctor_checks", context=context):
+            good = _all_of(answer, Check)
             if good is None:
-                problem = given if isinstance(given, Raised) else f"gave {type(given).__name__}, not checks"
+                problem = answer if isinstance(answer, Raised) else f"gave {type(answer).__name__}, not checks"
                 good = [Check("hook plugin", "failed", f"strands_doctor_checks: {problem}", f"upgrade {plugin}")]
             lines += [(plugin, check) for check in good]
         return lines
 
-    def _ask(self, hook: str, **given: Any) -> Iterator[tuple[str, Any]]:
+    def _ask(self, hook: str, **arguments: Any) -> Iterator[tuple[str, Any]]:
         """Call each plugin's implementation by itself; yield its name and what it answered."""
         implementations = getattr(self.manager.hook, hook).get_hookimpls()
         for implementation in implementations:
             others = [one.plugin for one in implementations if one is not implementation]
             caller = self.manager.subset_hook_caller(hook, others)
             try:
-                answers = caller(**{name: _copied(value) for name, value in given.items()})
+                answers = caller(**{name: _copied(value) for name, value in arguments.items()})
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # noqa: BLE001 - a plugin may raise anything, SystemExit too
@@ -132,12 +132,12 @@ class Hooks:
                 # pluggy leaves None out of the answers.
                 yield implementation.plugin_name, answers[0] if answers else None
 
-    def _decide(self, hook: str, context: HookContext, **given: Any) -> Decision:
+    def _decide(self, hook: str, context: HookContext, **arguments: Any) -> Decision:
         """Join what the plugins answer to the decision of policy; a plugin that fails to answer denies."""
         if context.request is None:
             return Decision("deny", f"{hook} has no request to decide on")
         decisions = []
-        for plugin, answer in self._ask(hook, context=context, **given):
+        for plugin, answer in self._ask(hook, context=context, **arguments):
             if isinstance(answer, Decision) and answer.effect in ("allow", "ask", "deny"):
                 decisions.append(Decision(answer.effect, f"{plugin}: {answer.rule}", plugin=plugin))
             elif answer is not None:
@@ -148,19 +148,19 @@ class Hooks:
         # and its question is one that no option answers.
         return strongest([*decisions, decide(context.rules, context.request)])
 
-    def _notify(self, hook: str, **given: Any) -> None:
-        for plugin, answer in self._ask(hook, **given):
+    def _notify(self, hook: str, **arguments: Any) -> None:
+        for plugin, answer in self._ask(hook, **arguments):
             if isinstance(answer, Raised):
                 self.tell(f"warning: the hook plugin {plugin} failed in {hook}: {answer}")
 
     def _named(self, hook: str) -> dict[str, tuple[str, str]]:
         """Return names with object references; of two plugins that give one name neither counts."""
         found: dict[str, list[tuple[str, str]]] = {}
-        for plugin, given in self._ask(hook):
-            if not isinstance(given, Mapping):
-                self.tell(f"warning: the hook plugin {plugin} failed in {hook}: {given}")
+        for plugin, answer in self._ask(hook):
+            if not isinstance(answer, Mapping):
+                self.tell(f"warning: the hook plugin {plugin} failed in {hook}: {answer}")
                 continue
-            for name, reference in given.items():
+            for name, reference in answer.items():
                 found.setdefault(str(name), []).append((str(reference), plugin))
         for name, claims in found.items():
             if len(claims) > 1:
@@ -169,11 +169,11 @@ class Hooks:
         return {name: claims[0] for name, claims in found.items() if len(claims) == 1}
 
 
-def _records(plugin: str, given: Any, seen: Scan) -> list[ToolRecord]:
+def _records(plugin: str, answer: Any, seen: Scan) -> list[ToolRecord]:
     """Return the records that a plugin may register: of distributions that are installed."""
-    records = _all_of(given, ToolRecord)
+    records = _all_of(answer, ToolRecord)
     if records is None:
-        problem = given if isinstance(given, Raised) else f"it gave {type(given).__name__}, not tool records"
+        problem = answer if isinstance(answer, Raised) else f"it gave {type(answer).__name__}, not tool records"
         message = f"the hook plugin {plugin} registers no tools: {problem}"
         seen.findings.append(Finding(HOOK_FAILED, message, None, f"upgrade {plugin}"))
         return []
@@ -212,12 +212,12 @@ def _copied(value: Any) -> Any:
     return copy.deepcopy(dict(value)) if isinstance(value, Mapping) else value
 
 
-def _all_of(given: Any, kind: type) -> list[Any] | None:
+def _all_of(answer: Any, kind: type) -> list[Any] | None:
     """Return the items where all are of the kind, None where the answer is something else."""
-    if isinstance(given, (Raised, str, Mapping)) or not isinstance(given, Iterable):
-        return [] if given is None else None
+    if isinstance(answer, (Raised, str, Mapping)) or not isinstance(answer, Iterable):
+        return [] if answer is None else None
     try:
-        items = list(given)  # a generator runs the plugin's code only now
+        items = list(answer)  # a generator runs the plugin's code only now
     except Exception:  # noqa: BLE001 - foreign code
         return None
     return items if all(isinstance(item, kind) for item in items) else None

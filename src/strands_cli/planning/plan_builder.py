@@ -230,15 +230,15 @@ def model_of(spec: WorkflowSpec, agent: AgentSpec, options: RunRequest) -> Model
         runtime.max_tokens,
         runtime.options,
     )
-    own = agent.inference
+    inference = agent.inference
     merged = merge_settings(
         base,
         # A live provider on the command line replaces every agent's own; its model would not know the others.
         provider=None if options.provider else agent.provider,
         model_id=None if options.provider or options.model else agent.model_id,
-        temperature=own.temperature,
-        top_p=own.top_p,
-        max_tokens=own.max_tokens,
+        temperature=inference.temperature,
+        top_p=inference.top_p,
+        max_tokens=inference.max_tokens,
     )
     return merge_settings(merged, provider=options.provider, model_id=options.model)
 

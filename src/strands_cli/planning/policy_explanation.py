@@ -124,18 +124,18 @@ def _of_unknown(ref: ToolRef, rules: Sequence[Rule], note: str, arguments: Mappi
     if ref.kind == "mcp":
         return _of_server(ref, rules, note, arguments)
     name = f"{ref.name}.{ref.member}" if ref.member else ref.name
-    own = [name] if ref.kind in INTERNAL_KINDS else [name, f"native:{name}"]
+    names = [name] if ref.kind in INTERNAL_KINDS else [name, f"native:{name}"]
     if ref.distribution:
-        own += [f"{ref.distribution}/{name}", f"native:{ref.distribution}/{name}"]
-    request = Request(tuple(own), distribution=ref.distribution, arguments=arguments, aliases=(str(ref),))
+        names += [f"{ref.distribution}/{name}", f"native:{ref.distribution}/{name}"]
+    request = Request(tuple(names), distribution=ref.distribution, arguments=arguments, aliases=(str(ref),))
     return replace(_explained(name, request, _load_decision(request, rules, is_allowed=True), rules), note=note)
 
 
 def _of_server(ref: ToolRef, rules: Sequence[Rule], note: str, arguments: Mapping[str, Any] | None) -> Explanation:
     """Return what the rules say of a tool of an MCP server, as far as it is known by its name."""
-    own = tuple(dict.fromkeys((str(ref), f"mcp:{ref.server}")))
+    names = tuple(dict.fromkeys((str(ref), f"mcp:{ref.server}")))
     aliases = tuple(filter(None, (ref.name, ref.server)))
-    request = Request(own, sources=frozenset({"mcp"}), arguments=arguments, aliases=aliases)
+    request = Request(names, sources=frozenset({"mcp"}), arguments=arguments, aliases=aliases)
     load = _load_decision(request, rules, is_allowed=True)
     return replace(_explained(str(ref), request, load, rules), note=note)
 

@@ -25,23 +25,23 @@ UNKNOWN_INPUT = Code(
 
 
 def resolve_inputs(
-    inputs: Inputs, given: Mapping[str, str], values: Mapping[str, Any], document: Document
+    inputs: Inputs, texts: Mapping[str, str], values: Mapping[str, Any], document: Document
 ) -> tuple[dict[str, Any], list[Finding]]:
     """Return every input's value, and all that is wrong with them.
 
     Args:
         inputs: What the workflow declares; defaults and `values` count where nothing was given.
-        given: Texts to be coerced to the declared types (`--var`).
+        texts: Texts to be converted to the declared types (`--var`).
         values: Values that have types already; they count less than what is given as text.
         document: The file, for places.
     """
     declared = inputs.declared()
     resolved: dict[str, Any] = {name: spec.default for name, spec in inputs.optional.items()}
     resolved |= inputs.values
-    unknown = [name for name in {**values, **given} if name not in resolved and name not in declared]
+    unknown = [name for name in {**values, **texts} if name not in resolved and name not in declared]
     findings = [_unknown(name, {**declared, **inputs.values}) for name in unknown]
     resolved |= values
-    resolved |= {name: _as_fixed(text, inputs.values.get(name)) for name, text in given.items()}
+    resolved |= {name: _as_fixed(text, inputs.values.get(name)) for name, text in texts.items()}
     for name, spec in declared.items():
         section = "required" if name in inputs.required else "optional"
         where = document.where(f"/inputs/{section}/{escape(name)}", key=True)

@@ -32,7 +32,7 @@ def decide(rules: Sequence[Rule], request: Request) -> Decision:
         request: The call.
     """
     speaking = speaking_rules(rules, request)
-    own = decide_by_hints(request)
+    by_hints = decide_by_hints(request)
     denying, asking, allowing = (
         [rule for rule in speaking if rule.effect == effect] for effect in ("deny", "ask", "allow")
     )
@@ -43,9 +43,9 @@ def decide(rules: Sequence[Rule], request: Request) -> Decision:
         typed = [rule for rule in allowing if rule.level == "command line"]
         is_answered = typed and asking[0].level != "managed"
         return decided_by(typed[0] if is_answered else asking[0])
-    if own.effect == "ask" and allowing:
+    if by_hints.effect == "ask" and allowing:
         return decided_by(allowing[0])
-    return own
+    return by_hints
 
 
 def speaking_rules(rules: Iterable[Rule], request: Request) -> list[Rule]:

@@ -64,14 +64,14 @@ def check_concurrent(
 
     before, outcomes, after = _played(plugin, config, prepare, play) if scenes else ([], [], [])
     for number, (scene, outcome) in enumerate(zip(calls, outcomes, strict=True)):
-        own = {repr(_content(every[number % len(scenes)])) for every in (before, after)}
-        problem = _mixed(scene, outcome, f"use-{number}", own)
+        single_answers = {repr(_content(every[number % len(scenes)])) for every in (before, after)}
+        problem = _mixed(scene, outcome, f"use-{number}", single_answers)
         if problem is not None:
             yield f"{scene.title}, one of {len(calls)} calls at once, {problem}"
 
 
-def _mixed(scene: Scene, outcome: Outcome, tool_use_id: str, own: set[str]) -> str | None:
-    """Return what is wrong with one of several concurrent calls; `own` are the answers of that call alone."""
+def _mixed(scene: Scene, outcome: Outcome, tool_use_id: str, single_answers: set[str]) -> str | None:
+    """Return what is wrong with one of several concurrent calls; `single_answers` are those of that call alone."""
     if outcome.raised is not None:
         return f"raised {type(outcome.raised).__name__}: {outcome.raised}"
     if outcome.late:
@@ -79,8 +79,8 @@ def _mixed(scene: Scene, outcome: Outcome, tool_use_id: str, own: set[str]) -> s
     shape = next(check_shape(outcome.value, tool_use_id), None)
     if shape is not None:
         return None if _wrong_anyway(scene) else f"did not return a result: {shape}"
-    if len(own) == 1 and repr(_content(outcome)) not in own:
-        return f"answered {_short(outcome.value)}, and alone {next(iter(own))[:200]}"
+    if len(single_answers) == 1 and repr(_content(outcome)) not in single_answers:
+        return f"answered {_short(outcome.value)}, and alone {next(iter(single_answers))[:200]}"
     return None
 
 

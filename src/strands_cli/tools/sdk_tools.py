@@ -33,17 +33,17 @@ def request_about(tool: AgentTool, raw: RawTool, arguments: Mapping[str, Any], c
         catalog: The installed tools.
     """
     function = getattr(tool, "_tool_func", None)
-    own = _claims_of(raw, metadata_of(function) if function is not None else None)
+    claims = _claims_of(raw, metadata_of(function) if function is not None else None)
     module = str(getattr(function or tool, "__module__", None) or type(tool).__module__)
     if raw.is_remote:
-        known = tightened(NO_CLAIMS, own)
+        known = tightened(NO_CLAIMS, claims)
         original = getattr(getattr(tool, "mcp_tool", None), "name", raw.name)
         request = Request((f"mcp:{raw.name}",), aliases=tuple(dict.fromkeys((raw.name, str(original)))))
     elif (record := _record_of(raw.name, module, catalog)) is not None:
-        known = tightened(Claims(record.annotations, record.strands_cli), own)
+        known = tightened(Claims(record.annotations, record.strands_cli), claims)
         request = request_of(installed_tool(record, catalog, f"native:{record.ref_name}", raw.name))
     else:
-        known = own
+        known = claims
         places = (f"{module}:{raw.name}", f"{module}.{raw.name}")
         request = Request((raw.name,), sources=frozenset({"object"}), aliases=places)
     now = reads_only_now(known.claims.get("read_only_when"), arguments)
@@ -52,10 +52,10 @@ def request_about(tool: AgentTool, raw: RawTool, arguments: Mapping[str, Any], c
 
 def _claims_of(raw: RawTool, below: ToolMetadata | None) -> Claims:
     """Return what a tool says, with what `@tool_metadata` says on the function of a module tool."""
-    own = Claims(raw.spec.get("annotations") or {}, raw.spec.get("strands_cli") or {})
+    claims = Claims(raw.spec.get("annotations") or {}, raw.spec.get("strands_cli") or {})
     if below is None:
-        return own
-    return Claims({**below.annotations, **own.annotations}, {**below.strands_cli, **own.claims})
+        return claims
+    return Claims({**below.annotations, **claims.annotations}, {**below.strands_cli, **claims.claims})
 
 
 def _record_of(name: str, module: str, catalog: Catalog) -> ToolRecord | None:

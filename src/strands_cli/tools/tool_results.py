@@ -66,13 +66,13 @@ def well_formed(answer: Any, tool_use_id: str) -> Result:
     if status == "error":
         rest = [block for block in content if _structured(block) is None]
         message = "\n".join(block["text"] for block in rest if "text" in block) or "the tool reported an error"
-        own = error_of(result) or {"code": "tool_failed", "message": message}
-        details = own.get("details")
+        error = error_of(result) or {"code": "tool_failed", "message": message}
+        details = error.get("details")
         details = details if isinstance(details, Mapping) else {}
-        retryable = own.get("retryable") is True
-        sentence, block = error_result(tool_use_id, own["code"], own["message"], retryable=retryable, details=details)[
-            "content"
-        ]
+        retryable = error.get("retryable") is True
+        sentence, block = error_result(
+            tool_use_id, error["code"], error["message"], retryable=retryable, details=details
+        )["content"]
         result["content"] = [*(rest or [sentence]), block]
     elif not content:
         # Providers refuse a result without content.

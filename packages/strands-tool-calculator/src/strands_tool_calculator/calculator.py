@@ -75,8 +75,8 @@ def calculator(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     """
 
     def work() -> tuple[str, dict[str, Any]]:
-        given = read_input(tool, TOOL_SPEC)
-        value = evaluate(given["expression"], given["variables"], exact=given["mode"] == "exact")
-        return describe(value, given["digits"])
+        values = read_input(tool, TOOL_SPEC)
+        value = evaluate(values["expression"], values["variables"], exact=values["mode"] == "exact")
+        return describe(value, values["digits"])
 
     return answer(tool, work)

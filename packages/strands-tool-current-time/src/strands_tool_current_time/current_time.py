@@ -70,10 +70,10 @@ def tell(tool: dict[str, Any], moment: datetime, context: CallContext) -> dict[s
     """Answer one call as if it were that moment (an aware `datetime`)."""
 
     def work() -> tuple[str, dict[str, Any]]:
-        given = read_input(tool, TOOL_SPEC)
-        zone = find_zone(given["timezone"] or context.config.get("default_timezone", "UTC"))
+        values = read_input(tool, TOOL_SPEC)
+        zone = find_zone(values["timezone"] or context.config.get("default_timezone", "UTC"))
         described = describe(moment, zone)
-        return str(described[given["format"]]), described
+        return str(described[values["format"]]), described
 
     return answer(tool, work)
 

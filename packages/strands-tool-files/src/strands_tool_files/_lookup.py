@@ -31,12 +31,12 @@ _UNREAD_DIRECTORIES = "directories that could not be read"
 
 
 def look_up(
-    given: dict[str, Any], wanted: str, context: CallContext, *, is_regex: bool, context_lines: int = 0
+    values: dict[str, Any], wanted: str, context: CallContext, *, is_regex: bool, context_lines: int = 0
 ) -> tuple[str, dict[str, Any]]:
     """Search the place of one call for a text or a pattern.
 
     Args:
-        given: `path`, `ignore_case` and `max_matches` of its input.
+        values: `path`, `ignore_case` and `max_matches` of its input.
         wanted: The text or the pattern.
         context: The call's surroundings.
         is_regex: Whether it is a pattern.
@@ -45,11 +45,11 @@ def look_up(
     Returns:
         The lines as grep writes them, and what both tools say of a search.
     """
-    hits = Hits(given["max_matches"], context.require_time)
+    hits = Hits(values["max_matches"], context.require_time)
     with (
-        Workspace.of(context.workspace).at(given["path"]) as found,
+        Workspace.of(context.workspace).at(values["path"]) as found,
         matcher_for(
-            wanted, is_regex=is_regex, ignore_case=given["ignore_case"], require_time=context.require_time
+            wanted, is_regex=is_regex, ignore_case=values["ignore_case"], require_time=context.require_time
         ) as matcher,
     ):
         is_tree = search_place(found, matcher, hits, context_lines)

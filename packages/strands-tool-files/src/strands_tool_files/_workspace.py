@@ -52,20 +52,20 @@ class Workspace:
     protected: tuple[Path, ...] = ()
 
     @classmethod
-    def of(cls, given: Any) -> Workspace:
+    def of(cls, workspace: Any) -> Workspace:
         """Read the `workspace` of the calling contract.
 
         Args:
-            given: A path, or `{"root": path, "mounts": {name: path}, "protected": [paths]}` with every key
+            workspace: A path, or `{"root": path, "mounts": {name: path}, "protected": [paths]}` with every key
                 optional, or None for the current directory. Protected paths may be relative to the root.
         """
-        if not isinstance(given, Mapping):
-            given = {"root": given}
-        root = os.fspath(given.get("root") or ".")
-        mounts = given.get("mounts") or {}
+        if not isinstance(workspace, Mapping):
+            workspace = {"root": workspace}
+        root = os.fspath(workspace.get("root") or ".")
+        mounts = workspace.get("mounts") or {}
         # Relative paths mean something else in another directory.
         current = "" if os.path.isabs(root) and not mounts else os.getcwd()  # noqa: PTH109, PTH117 - a Path costs more
-        return _workspace(root, tuple(mounts.items()), tuple(given.get("protected") or ()), current)
+        return _workspace(root, tuple(mounts.items()), tuple(workspace.get("protected") or ()), current)
 
     @contextlib.contextmanager
     def at(self, path: str, *, writing: bool = False) -> Iterator[Found]:

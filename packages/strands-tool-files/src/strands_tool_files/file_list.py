@@ -117,10 +117,10 @@ def file_list(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     context = CallContext.of(kwargs)
 
     def work() -> tuple[str, dict[str, Any]]:
-        given = read_input(tool, TOOL_SPEC)
+        values = read_input(tool, TOOL_SPEC)
         workspace = Workspace.of(context.workspace)
-        with workspace.at(given["path"]) as found:
-            listing = _list(found, given, context)
+        with workspace.at(values["path"]) as found:
+            listing = _list(found, values, context)
         if workspace.mounts and found.shown == ".":
             listing.notices.append(f"mounts: {', '.join('@' + name for name in workspace.mounts)}")
         return _text(listing), {
@@ -133,19 +133,19 @@ def file_list(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     return answer(tool, work)
 
 
-def _list(found: Found, given: dict[str, Any], context: CallContext) -> _Listing:
+def _list(found: Found, values: dict[str, Any], context: CallContext) -> _Listing:
     """Go through the tree level by level, opening each directory again beneath the one listed."""
-    listing = _Listing(given["max_entries"])
+    listing = _Listing(values["max_entries"])
     unreadable: list[tuple[str, ...]] = []
 
     def is_entered(names: tuple[str, ...], status: os.stat_result) -> bool:
-        return stat.S_ISDIR(status.st_mode) and len(names) < given["depth"] and _is_wanted(names[-1], given)
+        return stat.S_ISDIR(status.st_mode) and len(names) < values["depth"] and _is_wanted(names[-1], values)
 
     statuses = functools.partial(_statuses, listing=listing, context=context)
     with opened(found.place) as top, contextlib.closing(levels(top, statuses, is_entered, unreadable.append)) as tree:
         for _, children in tree:
             for names, status in children:
-                _take(listing, names, status, given)
+                _take(listing, names, status, values)
             if listing.is_truncated:
                 break
     if unreadable:
@@ -153,8 +153,8 @@ def _list(found: Found, given: dict[str, Any], context: CallContext) -> _Listing
     return listing
 
 
-def _is_wanted(name: str, given: dict[str, Any]) -> bool:
-    return not is_secret(fold(name)) and (given["include_hidden"] or not name.startswith("."))
+def _is_wanted(name: str, values: dict[str, Any]) -> bool:
+    return not is_secret(fold(name)) and (values["include_hidden"] or not name.startswith("."))
 
 
 def _statuses(here: Directory, listing: _Listing, context: CallContext) -> Iterator[tuple[str, os.stat_result]]:
@@ -167,11 +167,11 @@ def _statuses(here: Directory, listing: _Listing, context: CallContext) -> Itera
             yield entry.name, entry.stat(follow_symlinks=False)
 
 
-def _take(listing: _Listing, names: tuple[str, ...], status: os.stat_result, given: dict[str, Any]) -> None:
+def _take(listing: _Listing, names: tuple[str, ...], status: os.stat_result, values: dict[str, Any]) -> None:
     """Add an entry if it is visible and fits the pattern."""
-    if names[-1].startswith(".") and not given["include_hidden"]:
+    if names[-1].startswith(".") and not values["include_hidden"]:
         return
-    if given["pattern"] and not matches(given["pattern"], names):
+    if values["pattern"] and not matches(values["pattern"], names):
         return
     entry: dict[str, Any] = {"path": printable("/".join(names)), "type": _type(status.st_mode)}
     if entry["type"] == "file":

@@ -63,10 +63,10 @@ def file_read(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
 
 def _read(
-    stream: IO[bytes], encoding: str, given: dict[str, Any], context: CallContext
+    stream: IO[bytes], encoding: str, values: dict[str, Any], context: CallContext
 ) -> tuple[Part, dict[str, Any], list[str]]:
     cap = min(context.config.get("max_read_bytes", _DEFAULT_CAP), _GREATEST_CAP)
-    window = read_window(stream, encoding, given["start_line"], given["line_count"], cap, context.require_time)
+    window = read_window(stream, encoding, values["start_line"], values["line_count"], cap, context.require_time)
     described = {"start_line": window.start_line, "end_line": window.end_line}
     return window, described, _notices(window, os.fstat(stream.fileno()).st_size, cap)
 

@@ -70,14 +70,14 @@ def file_write(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     context = CallContext.of(kwargs)
 
     def work() -> tuple[str, dict[str, Any]]:
-        given = read_input(tool, TOOL_SPEC)
-        encoded = _encode(given["content"], given["encoding"], context.config.get("max_write_bytes", _DEFAULT_CAP))
+        values = read_input(tool, TOOL_SPEC)
+        encoded = _encode(values["content"], values["encoding"], context.config.get("max_write_bytes", _DEFAULT_CAP))
         workspace = Workspace.of(context.workspace)
         context.require_time()
-        if given["create_dirs"]:
-            workspace.make_parents(given["path"])
-        with workspace.at(given["path"], writing=True) as found:
-            return _write(found, encoded, given["mode"], given["encoding"])
+        if values["create_dirs"]:
+            workspace.make_parents(values["path"])
+        with workspace.at(values["path"], writing=True) as found:
+            return _write(found, encoded, values["mode"], values["encoding"])
 
     return answer(tool, work)
 

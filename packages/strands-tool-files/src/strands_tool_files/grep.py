@@ -46,7 +46,7 @@ def grep(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     context = CallContext.of(kwargs)
 
     def work() -> tuple[str, dict[str, Any]]:
-        given = read_input(tool, TOOL_SPEC)
-        return look_up(given, given["pattern"], context, is_regex=True, context_lines=given["context_lines"])
+        values = read_input(tool, TOOL_SPEC)
+        return look_up(values, values["pattern"], context, is_regex=True, context_lines=values["context_lines"])
 
     return answer(tool, work)

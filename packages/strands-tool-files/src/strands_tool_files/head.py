@@ -40,10 +40,10 @@ def head(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
 
 def _read(
-    stream: IO[bytes], encoding: str, given: dict[str, Any], context: CallContext
+    stream: IO[bytes], encoding: str, values: dict[str, Any], context: CallContext
 ) -> tuple[Part, dict[str, Any], list[str]]:
-    limit = given["bytes_limit"]
-    window = read_window(stream, encoding, 1, given["lines"], limit, context.require_time)
+    limit = values["bytes_limit"]
+    window = read_window(stream, encoding, 1, values["lines"], limit, context.require_time)
     in_line = f"line 1 is longer than {limit} bytes; only its beginning is here"
     between = f"the text is limited to {limit} bytes; file_read goes on from line {window.end_line + 1}"
     return window, lines_of(window), notices_of(window, in_line, between)

@@ -46,7 +46,7 @@ def search(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     context = CallContext.of(kwargs)
 
     def work() -> tuple[str, dict[str, Any]]:
-        given = read_input(tool, TOOL_SPEC)
-        return look_up(given, given["query"], context, is_regex=given["is_regex"])
+        values = read_input(tool, TOOL_SPEC)
+        return look_up(values, values["query"], context, is_regex=values["is_regex"])
 
     return answer(tool, work)

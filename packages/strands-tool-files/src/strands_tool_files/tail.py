@@ -40,10 +40,10 @@ def tail(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
 
 def _read(
-    stream: IO[bytes], encoding: str, given: dict[str, Any], context: CallContext
+    stream: IO[bytes], encoding: str, values: dict[str, Any], context: CallContext
 ) -> tuple[Part, dict[str, Any], list[str]]:
-    limit = given["bytes_limit"]
-    end = read_tail(stream, encoding, given["lines"], limit)
+    limit = values["bytes_limit"]
+    end = read_tail(stream, encoding, values["lines"], limit)
     in_line = f"the last line is longer than {limit} bytes; only its end is here"
     between = f"the text is limited to {limit} bytes; lines before it are left out"
     return end, lines_of(end), notices_of(end, in_line, between)

@@ -33,44 +33,44 @@ _MAX_BODY = 1_048_576
 _MAX_SHOWN_HEADERS = 16_384
 
 
-def body_of(given: Mapping[str, Any], headers: dict[str, str]) -> bytes | None:
+def body_of(values: Mapping[str, Any], headers: dict[str, str]) -> bytes | None:
     """Return the body that a call gives as `json` or `body`, and say in the headers what it is.
 
     Raises:
         ToolError: both are given, it cannot be sent, or the method has none.
     """
-    if given["json"] is not None and given["body"] is not None:
+    if values["json"] is not None and values["body"] is not None:
         raise ToolError("invalid_input", "give 'json' or 'body', not both", reason="body", field="body")
     try:
-        if given["json"] is not None:
+        if values["json"] is not None:
             headers.setdefault("content-type", "application/json")
-            body = json.dumps(given["json"], ensure_ascii=False, allow_nan=False).encode()
-        elif given["body"] is not None:
+            body = json.dumps(values["json"], ensure_ascii=False, allow_nan=False).encode()
+        elif values["body"] is not None:
             headers.setdefault("content-type", "text/plain; charset=utf-8")
-            body = given["body"].encode()
+            body = values["body"].encode()
         else:
             return None
     except (ValueError, TypeError, RecursionError) as error:
         raise ToolError("invalid_input", f"the body cannot be sent: {str(error)[:200]}", reason="body") from None
     if len(body) > _MAX_BODY:
         raise ToolError("invalid_input", f"the body has {len(body)} bytes; the limit is {_MAX_BODY}", reason="body")
-    if given["method"] in ("GET", "HEAD"):
-        raise ToolError("invalid_input", f"a {given['method']} request has no body", reason="body", field="body")
+    if values["method"] in ("GET", "HEAD"):
+        raise ToolError("invalid_input", f"a {values['method']} request has no body", reason="body", field="body")
     return body
 
 
-def with_params(url: httpx.URL, given: Mapping[str, Any], field: str = "params") -> str:
+def with_params(url: httpx.URL, values: Mapping[str, Any], field: str = "params") -> str:
     """Return a URL with further parameters; `field` is what a call names them.
 
     Raises:
         ToolError: A parameter is not a text, a number or a boolean, or cannot be sent.
     """
-    for name, value in given.items():
+    for name, value in values.items():
         if not isinstance(value, (str, int, float)):
             problem = f"the parameter {name[:100]!r} must be text, a number or true or false"
             raise ToolError("invalid_input", problem, reason="type", field=field)
     try:
-        return str(url.copy_merge_params(httpx.QueryParams(dict(given))))
+        return str(url.copy_merge_params(httpx.QueryParams(dict(values))))
     except (ValueError, UnicodeError) as error:
         problem = f"the parameters cannot be sent: {str(error)[:200]}"
         raise ToolError("invalid_input", problem, reason="type", field=field) from None

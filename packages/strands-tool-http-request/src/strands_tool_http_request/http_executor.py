@@ -71,10 +71,10 @@ async def http_executor(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     """
 
     async def work() -> tuple[str, dict[str, Any]]:
-        given = read_input(tool, TOOL_SPEC)
+        arguments = read_input(tool, TOOL_SPEC)
         context = CallContext.of(kwargs)
         policy = _policy_of(context.config, context.secrets)
-        response = await fetch(_request(given, policy), policy, context, None)
+        response = await fetch(_request(arguments, policy), policy, context, None)
         return describe(response, policy, context.config.get("response_format"))
 
     return await answer_async(tool, work)
@@ -143,21 +143,21 @@ def _is_this_machine(url: httpx.URL) -> bool:
     return host == "localhost" or (address is not None and address.is_loopback)
 
 
-def _request(given: Mapping[str, Any], policy: Policy) -> HttpRequest:
+def _request(arguments: Mapping[str, Any], policy: Policy) -> HttpRequest:
     """Make the request from the input.
 
     Raises:
         ToolError: `invalid_input` or `denied` for a part that does not fit, `unavailable` without a `base_url`.
     """
-    headers = require_headers(given["headers"] or {})
+    headers = require_headers(arguments["headers"] or {})
     if closed := sorted(_NOT_THE_MODELS.union(policy.headers).intersection(headers)):
         raise ToolError(
             "denied", f"the header {closed[0]!r} is not for a call to set", reason="header", field="headers"
         )
-    body = body_of(given, headers)
+    body = body_of(arguments, headers)
     if policy.scope is None:
         raise ToolError("unavailable", "the tool has no base_url", reason="config")
-    url = policy.scope.url_of(given["path"])
-    if given["query"]:
-        url = policy.require_url(with_params(url, given["query"], "query"))
-    return HttpRequest(given["method"], policy.require_place(url), headers, body)
+    url = policy.scope.url_of(arguments["path"])
+    if arguments["query"]:
+        url = policy.require_url(with_params(url, arguments["query"], "query"))
+    return HttpRequest(arguments["method"], policy.require_place(url), headers, body)

@@ -60,23 +60,23 @@ async def http_request(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     """
 
     async def work() -> tuple[str, dict[str, Any]]:
-        given = read_input(tool, TOOL_SPEC)
+        values = read_input(tool, TOOL_SPEC)
         context = CallContext.of(kwargs)
         policy = Policy.of(context.config)
-        return describe(await fetch(_request(given, policy), policy, context, given["timeout"]), policy)
+        return describe(await fetch(_request(values, policy), policy, context, values["timeout"]), policy)
 
     return await answer_async(tool, work)
 
 
-def _request(given: Mapping[str, Any], policy: Policy) -> HttpRequest:
+def _request(values: Mapping[str, Any], policy: Policy) -> HttpRequest:
     """Make the request from the input.
 
     Raises:
         ToolError: `invalid_input` or `denied` for a part that does not fit.
     """
-    method, headers = given["method"], require_headers(given["headers"] or {})
-    body = body_of(given, headers)
-    url = policy.require_url(given["url"])
-    if given["params"]:
-        url = policy.require_url(with_params(url, given["params"]))
+    method, headers = values["method"], require_headers(values["headers"] or {})
+    body = body_of(values, headers)
+    url = policy.require_url(values["url"])
+    if values["params"]:
+        url = policy.require_url(with_params(url, values["params"]))
     return HttpRequest(method, url, headers, body)

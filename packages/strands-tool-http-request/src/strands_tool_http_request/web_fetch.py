@@ -68,19 +68,19 @@ async def web_fetch(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     """
 
     async def work() -> tuple[str, dict[str, Any]]:
-        given = read_input(tool, TOOL_SPEC)
+        values = read_input(tool, TOOL_SPEC)
         context = CallContext.of(kwargs)
         policy = Policy.of(context.config)
-        request = HttpRequest("GET", policy.require_url(given["url"]), {"accept": _ACCEPT})
-        return await _described(await fetch(request, policy, context, given["timeout"]), given)
+        request = HttpRequest("GET", policy.require_url(values["url"]), {"accept": _ACCEPT})
+        return await _described(await fetch(request, policy, context, values["timeout"]), values)
 
     return await answer_async(tool, work)
 
 
-async def _described(response: HttpResponse, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+async def _described(response: HttpResponse, values: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the part of the text that was asked for, and what describes it."""
-    start, size = given["start"], given["max_chars"]
-    page = await _readable(response, markdown=given["format"] == "markdown", limit=start + size)
+    start, size = values["start"], values["max_chars"]
+    page = await _readable(response, markdown=values["format"] == "markdown", limit=start + size)
     text = page.text[start:]
     notices = list(response.notices)
     if response.is_cut:

@@ -87,7 +87,7 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def files_of(found: dict[str, bytes | None], given: dict[str, bytes]) -> Answer:
+def files_of(found: dict[str, bytes | None], before: dict[str, bytes]) -> Answer:
     """Return the files that the code made or changed, texts and others; what is too large is only named."""
     texts: dict[str, str] = {}
     others: dict[str, str] = {}
@@ -96,7 +96,7 @@ def files_of(found: dict[str, bytes | None], given: dict[str, bytes]) -> Answer:
         if content is None or not FILE_NAME.fullmatch(name):
             shown = name.encode(errors="replace").decode(errors="replace")
             notices.append(f"not returned: {shown[:100]!r} (too large or oddly named)")
-        elif given.get(name) != content:
+        elif before.get(name) != content:
             try:
                 texts[name] = content.decode()
             except UnicodeDecodeError:

@@ -26,10 +26,10 @@ _MAX_SHOWN = 8_192
 
 def serve(channel: int) -> None:
     """Serve the one request of this process; leave without a word when the other side is gone."""
-    given = marshal.loads(_message(channel))  # noqa: S302 - from our own parent
-    sys.path[:] += given["import_from"]
+    setup = marshal.loads(_message(channel))  # noqa: S302 - from our own parent
+    sys.path[:] += setup["import_from"]
     try:
-        layers = put_on(given)
+        layers = put_on(setup)
     except OSError as error:
         os.write(channel, f'{{"refused": {_quoted(error.strerror or str(error))}}}\n'.encode())
         os._exit(1)

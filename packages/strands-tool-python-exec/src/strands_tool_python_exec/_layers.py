@@ -31,11 +31,11 @@ class _Filter(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
 
 
-def put_on(given: Mapping[str, Any]) -> dict[str, str]:
+def put_on(setup: Mapping[str, Any]) -> dict[str, str]:
     """Lock this process down for good; it is now in its scratch directory.
 
     Args:
-        given: `parent`, `machine`, `filter`, `scratch`, `readable`, `listable`, `memory_mb`, `disk_mb`, `namespaces`.
+        setup: `parent`, `machine`, `filter`, `scratch`, `readable`, `listable`, `memory_mb`, `disk_mb`, `namespaces`.
 
     Returns:
         What is in force, layer by layer, in words.
@@ -44,14 +44,14 @@ def put_on(given: Mapping[str, Any]) -> dict[str, str]:
         OSError: A layer that is needed cannot be had; the process must not run code.
     """
     libc = ctypes.CDLL(None, use_errno=True)
-    _limit(given)
-    namespaces = _separate(libc, given) if given["namespaces"] else "not used"
-    os.chdir(given["scratch"])
-    _leave_with_parent(libc, given["parent"])
+    _limit(setup)
+    namespaces = _separate(libc, setup) if setup["namespaces"] else "not used"
+    os.chdir(setup["scratch"])
+    _leave_with_parent(libc, setup["parent"])
     _require(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     _drop_capabilities(libc)
-    abi = _landlock.restrict(libc, _rules(given))
-    _filter_calls(libc, given)
+    abi = _landlock.restrict(libc, _rules(setup))
+    _filter_calls(libc, setup)
     return {
         "landlock": f"version {abi}",
         "seccomp": "allowlist",
@@ -61,13 +61,13 @@ def put_on(given: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _limit(given: Mapping[str, Any]) -> None:
+def _limit(setup: Mapping[str, Any]) -> None:
     """Set every limit but that of processor time, which the parent sets when it knows the program."""
     import resource  # only where there are such limits, and not where the tool is merely listed
 
     for kind, soft, hard in (
-        (resource.RLIMIT_AS, given["memory_mb"] * _MIB, given["memory_mb"] * _MIB),
-        (resource.RLIMIT_FSIZE, given["disk_mb"] * _MIB, given["disk_mb"] * _MIB),
+        (resource.RLIMIT_AS, setup["memory_mb"] * _MIB, setup["memory_mb"] * _MIB),
+        (resource.RLIMIT_FSIZE, setup["disk_mb"] * _MIB, setup["disk_mb"] * _MIB),
         (resource.RLIMIT_NOFILE, 64, 64),
         (resource.RLIMIT_CORE, 0, 0),
         (resource.RLIMIT_MEMLOCK, 0, 0),
@@ -78,7 +78,7 @@ def _limit(given: Mapping[str, Any]) -> None:
         resource.setrlimit(kind, (soft, hard))
 
 
-def _separate(libc: ctypes.CDLL, given: Mapping[str, Any]) -> str:
+def _separate(libc: ctypes.CDLL, setup: Mapping[str, Any]) -> str:
     """Enter namespaces of our own and mount a size-limited scratch; say how far that went.
 
     Raises:
@@ -93,12 +93,12 @@ def _separate(libc: ctypes.CDLL, given: Mapping[str, Any]) -> str:
                 file.write(line)
     except OSError as error:
         raise OSError(error.errno, f"namespaces: {error.strerror}") from error
-    return "user, mount, net, ipc, uts" + _mount(libc, given)
+    return "user, mount, net, ipc, uts" + _mount(libc, setup)
 
 
-def _mount(libc: ctypes.CDLL, given: Mapping[str, Any]) -> str:
-    scratch = given["scratch"].encode()
-    options = f"size={given['disk_mb']}m,nr_inodes=4096,mode=0700".encode()
+def _mount(libc: ctypes.CDLL, setup: Mapping[str, Any]) -> str:
+    scratch = setup["scratch"].encode()
+    options = f"size={setup['disk_mb']}m,nr_inodes=4096,mode=0700".encode()
     if libc.mount(None, b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None) != 0:
         return ""
     flags = ctypes.c_ulong(_MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
@@ -118,20 +118,20 @@ def _drop_capabilities(libc: ctypes.CDLL) -> None:
     _require(libc.capset(header, (ctypes.c_uint32 * 6)()), "capabilities")
 
 
-def _rules(given: Mapping[str, Any]) -> list[tuple[str, int]]:
+def _rules(setup: Mapping[str, Any]) -> list[tuple[str, int]]:
     return [
-        *((path, _landlock.READ) for path in (*_LIBRARIES, *given["readable"])),
-        *((path, _landlock.LIST) for path in given["listable"]),
+        *((path, _landlock.READ) for path in (*_LIBRARIES, *setup["readable"])),
+        *((path, _landlock.LIST) for path in setup["listable"]),
         ("/dev/null", _landlock.DEVICE),
         ("/dev/urandom", _landlock.READ),
         (".", _landlock.SCRATCH),
     ]
 
 
-def _filter_calls(libc: ctypes.CDLL, given: Mapping[str, Any]) -> None:
+def _filter_calls(libc: ctypes.CDLL, setup: Mapping[str, Any]) -> None:
     """Put the seccomp filter on this process and every thread it starts; nothing can take it off again."""
-    program = _Filter(length=len(given["filter"]) // 8, filter=given["filter"])
-    number = ctypes.c_long(_SYS_SECCOMP[given["machine"]])
+    program = _Filter(length=len(setup["filter"]) // 8, filter=setup["filter"])
+    number = ctypes.c_long(_SYS_SECCOMP[setup["machine"]])
     _require(libc.syscall(number, ctypes.c_uint(_SET_MODE_FILTER), ctypes.c_uint(0), ctypes.byref(program)), "seccomp")
 
 

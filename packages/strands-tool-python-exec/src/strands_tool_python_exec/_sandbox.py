@@ -99,16 +99,16 @@ class Sandbox:
             sandbox.end()
             raise
         with contextlib.suppress(BrokenPipeError):  # it has died at once; the caller that waits for it sees that
-            ours.sendall(_framed(program()) + _framed(sandbox._given()))
+            ours.sendall(_framed(program()) + _framed(sandbox._packed_setup()))
         return sandbox
 
-    def _given(self) -> bytes:
+    def _packed_setup(self) -> bytes:
         settings = self.settings
         names = ("memory_mb", "disk_mb", "machine", "readable", "listable", "import_from", "namespaces")
-        given: dict[str, Any] = {name: getattr(settings, name) for name in names}
-        given |= {"parent": os.getpid(), "scratch": str(self.folder)}
-        given["filter"] = _seccomp.program(settings.machine, self.process.pid)
-        return marshal.dumps(given)
+        setup: dict[str, Any] = {name: getattr(settings, name) for name in names}
+        setup |= {"parent": os.getpid(), "scratch": str(self.folder)}
+        setup["filter"] = _seccomp.program(settings.machine, self.process.pid)
+        return marshal.dumps(setup)
 
     def read_first(self) -> bytes:
         """Read the sandbox's first message; return what came after it, which is nothing unless something is wrong.

@@ -88,12 +88,12 @@ def python_exec(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     context = CallContext.of(kwargs)
 
     def work() -> tuple[str, dict[str, Any]]:
-        given = read_input(tool, TOOL_SPEC)
+        arguments = read_input(tool, TOOL_SPEC)
         context.require_time()
         engine, why = engines.choose(context.config.get("engine", engines.AUTO))
         if not engine:
             raise ToolError("unavailable", f"python_exec runs nothing on this machine: {why}", reason="engine")
-        request = _request(given, context, engine)
+        request = _request(arguments, context, engine)
         value = (_run_monty if engine == _monty.NAME else _run_locked)(request, _cancelled(context))
         if value is None:
             raise ToolError("cancelled", "the call was cancelled", reason="cancelled")
@@ -133,14 +133,14 @@ def _run_monty(request: Request, is_cancelled: Callable[[], bool]) -> Answer | N
     return _monty.run(request, is_cancelled)
 
 
-def _request(given: dict[str, Any], context: CallContext, engine: str) -> Request:
+def _request(arguments: dict[str, Any], context: CallContext, engine: str) -> Request:
     """Return what to run and in which limits.
 
     Raises:
         ToolError: The files or configured packages cannot be had.
     """
     config = context.config
-    timeout = given["timeout"] or config.get("timeout_s", 10)
+    timeout = arguments["timeout"] or config.get("timeout_s", 10)
     timeout = min(timeout, config.get("max_timeout_s", 300))
     if context.deadline is not None:
         timeout = min(timeout, context.deadline - time.monotonic())
@@ -156,15 +156,15 @@ def _request(given: dict[str, Any], context: CallContext, engine: str) -> Reques
     except LookupError as error:
         message = f"the configured package {error.args[0]!r} is not installed here"
         raise ToolError("unavailable", message, reason="package") from error
-    files = _files(given["files"] or {}, given["files_base64"] or {})
-    return Request(given["code"], files, timeout, config.get("max_output_bytes", 65_536), settings)
+    files = _files(arguments["files"] or {}, arguments["files_base64"] or {})
+    return Request(arguments["code"], files, timeout, config.get("max_output_bytes", 65_536), settings)
 
 
 def _files(texts: dict[str, str], others: dict[str, str]) -> dict[str, bytes]:
     """Return the bytes of each file by its name."""
-    given = [*(("files", *item) for item in texts.items()), *(("files_base64", *item) for item in others.items())]
+    arguments = [*(("files", *item) for item in texts.items()), *(("files_base64", *item) for item in others.items())]
     files: dict[str, bytes] = {}
-    for field, name, text in given:
+    for field, name, text in arguments:
         if not FILE_NAME.fullmatch(name) or not isinstance(text, str) or name in files:
             message = f"'{field}' takes text by plain file name (no folders, each name once), not {name[:100]!r}"
             raise ToolError("invalid_input", message, reason="files", field=field)

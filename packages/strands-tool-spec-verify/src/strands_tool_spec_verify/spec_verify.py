@@ -72,8 +72,8 @@ def spec_verify(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
     def work() -> tuple[str, dict[str, Any]]:
         context = CallContext.of(kwargs)
-        given = read_input(tool, TOOL_SPEC)
+        values = read_input(tool, TOOL_SPEC)
         context.require_time()
-        return check_text(given["spec_content"], context.workspace, capability=given["check_capability"])
+        return check_text(values["spec_content"], context.workspace, capability=values["check_capability"])
 
     return answer(tool, work)

@@ -82,34 +82,43 @@ async def duckduckgo_search(tool: dict[str, Any], **kwargs: Any) -> dict[str, An
     """
 
     async def work() -> tuple[str, dict[str, Any]]:
-        given, context = _read(tool), CallContext.of(kwargs)
+        arguments, context = _read(tool), CallContext.of(kwargs)
         service = Service.of(context.config, BASE_URL, "html/")
-        hits, notices = await _search(service, given, context)
+        hits, notices = await _search(service, arguments, context)
         results = [{"title": hit.title, "url": hit.url, "snippet": hit.snippet} for hit in hits]
-        kept = fitting(results)
-        if len(kept) < len(results):
-            notices.append(f"the answer is limited in size: {len(results) - len(kept)} results are left out")
-        return as_text(kept, notices), {"query": given["query"], "results": kept, "notices": notices}
+        fitting_hits = fitting(results)
+        if len(fitting_hits) < len(results):
+            notices.append(f"the answer is limited in size: {len(results) - len(fitting_hits)} results are left out")
+        return as_text(fitting_hits, notices), {
+            "query": arguments["query"],
+            "results": fitting_hits,
+            "notices": notices,
+        }
 
     return await answer_async(tool, work)
 
 
 def _read(tool: Mapping[str, Any]) -> dict[str, Any]:
-    given = read_input(tool, TOOL_SPEC)
-    if not _REGION.fullmatch(given["region"]):
+    arguments = read_input(tool, TOOL_SPEC)
+    if not _REGION.fullmatch(arguments["region"]):
         raise bad_input("region", "must be a country and a language such as us-en; wt-wt for all", "pattern")
-    if not given["query"].strip() or any(0xD800 <= ord(char) <= 0xDFFF for char in given["query"]):
+    if not arguments["query"].strip() or any(0xD800 <= ord(char) <= 0xDFFF for char in arguments["query"]):
         raise bad_input("query", "must be text", "type")
-    return given
+    return arguments
 
 
-async def _search(service: Service, given: Mapping[str, Any], context: CallContext) -> tuple[list[Hit], list[str]]:
+async def _search(service: Service, arguments: Mapping[str, Any], context: CallContext) -> tuple[list[Hit], list[str]]:
     """Read result pages until there are enough results, or no more."""
     until = service.until(context)
-    own = {"q": given["query"], "kl": given["region"], "kp": _SAFE[given["safesearch"]], "df": given["timelimit"] or ""}
+    fields = {
+        "q": arguments["query"],
+        "kl": arguments["region"],
+        "kp": _SAFE[arguments["safesearch"]],
+        "df": arguments["timelimit"] or "",
+    }
     hits: dict[str, Hit] = {}
     notices: list[str] = []
-    left_out, form, begin = 0, {"b": "", **own}, 0
+    left_out, form, begin = 0, {"b": "", **fields}, 0
     for number in range(_MAX_PAGES):
         try:
             page = await _page(service, form, until)
@@ -124,12 +133,12 @@ async def _search(service: Service, given: Mapping[str, Any], context: CallConte
         for hit in page.hits:
             hits.setdefault(hit.url, hit)
         following = page.following
-        if len(hits) >= given["max_results"] or following is None or int(following["s"]) <= begin:
+        if len(hits) >= arguments["max_results"] or following is None or int(following["s"]) <= begin:
             break
-        begin, form = int(following["s"]), {**following, **own}
+        begin, form = int(following["s"]), {**following, **fields}
     if left_out:
         notices.append(f"results without a usable address left out: {left_out}")
-    return list(hits.values())[: given["max_results"]], notices
+    return list(hits.values())[: arguments["max_results"]], notices
 
 
 async def _page(service: Service, form: Mapping[str, str], until: float) -> Page:

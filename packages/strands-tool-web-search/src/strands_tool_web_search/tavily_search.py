@@ -134,8 +134,8 @@ async def tavily_search(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     """
 
     async def work() -> tuple[str, dict[str, Any]]:
-        given, context = read_input(tool, TOOL_SPEC), CallContext.of(kwargs)
-        _require_sound(given)
+        arguments, context = read_input(tool, TOOL_SPEC), CallContext.of(kwargs)
+        _require_sound(arguments)
         service = Service.of(context.config, BASE_URL, "search")
         key = _key(context)
         headers = {
@@ -143,25 +143,25 @@ async def tavily_search(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
             "content-type": "application/json",
             "accept": "application/json",
         }
-        asked = {name: value for name, value in given.items() if value is not None}
+        asked = {name: value for name, value in arguments.items() if value is not None}
         reply = await exchange(service, headers, json.dumps(asked).encode("ascii"), service.until(context))
-        return _described(_answer_of(service, reply, key), given)
+        return _described(_answer_of(service, reply, key), arguments)
 
     return await answer_async(tool, work)
 
 
-def _require_sound(given: Mapping[str, Any]) -> None:
+def _require_sound(arguments: Mapping[str, Any]) -> None:
     """Raise for what the flat schema cannot say: domains, days of the calendar, countries, half characters."""
     for name in ("include_domains", "exclude_domains"):
-        domains = given[name] or ()
+        domains = arguments[name] or ()
         if len(domains) > _DOMAINS["maxItems"] or not all(_is_domain(domain) for domain in domains):
             raise bad_input(name, "must be at most 100 sites such as example.org", "pattern")
     for name in ("start_date", "end_date"):
-        if given[name] is not None and not _is_date(given[name]):
+        if arguments[name] is not None and not _is_date(arguments[name]):
             raise bad_input(name, "must be a day: YYYY-MM-DD", "pattern")
-    if given["country"] is not None and not _COUNTRY.fullmatch(given["country"]):
+    if arguments["country"] is not None and not _COUNTRY.fullmatch(arguments["country"]):
         raise bad_input("country", "must be the English name of a country", "pattern")
-    if not given["query"].strip() or any(0xD800 <= ord(char) <= 0xDFFF for char in given["query"]):
+    if not arguments["query"].strip() or any(0xD800 <= ord(char) <= 0xDFFF for char in arguments["query"]):
         raise bad_input("query", "must be text", "type")
 
 
@@ -214,10 +214,10 @@ def _detail_of(value: Any) -> str:
     return line_of(detail.get("error") if isinstance(detail, Mapping) else detail, 200)
 
 
-def _described(value: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def _described(value: Mapping[str, Any], arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return what the model and the workflow get of a sound answer."""
-    listed = value["results"][: given["max_results"]]
-    raw_limit = min(_MAX_RAW, _MAX_ALL_RAW // max(len(listed), 1)) if given["include_raw_content"] else 0
+    listed = value["results"][: arguments["max_results"]]
+    raw_limit = min(_MAX_RAW, _MAX_ALL_RAW // max(len(listed), 1)) if arguments["include_raw_content"] else 0
     found = [result for one in listed if (result := _result(one, raw_limit))]
     kept = fitting(found)
     notices = []
@@ -225,10 +225,10 @@ def _described(value: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[str,
         notices.append(f"results without a usable address left out: {len(listed) - len(found)}")
     if len(kept) < len(found):
         notices.append(f"the answer is limited in size: {len(found) - len(kept)} results are left out")
-    described: dict[str, Any] = {"query": given["query"], "results": kept}
-    if given["include_answer"] and (answer := line_of(value.get("answer"), _MAX_ANSWER)):
+    described: dict[str, Any] = {"query": arguments["query"], "results": kept}
+    if arguments["include_answer"] and (answer := line_of(value.get("answer"), _MAX_ANSWER)):
         described["answer"] = answer
-    if given["include_images"]:
+    if arguments["include_images"]:
         described["images"] = _images(value.get("images"))
     text = as_text(kept, notices, described.get("answer", ""))
     return text, {**described, "notices": notices}

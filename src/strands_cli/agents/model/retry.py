@@ -187,8 +187,8 @@ def _codes_of(error: BaseException) -> Iterator[str]:
     inner = body.get("error", body) if isinstance(body, Mapping) else None
     inner = inner if isinstance(inner, Mapping) else {}
     response = getattr(error, "response", None)
-    own = (getattr(error, "code", None), getattr(error, "type", None))
-    found = (*own, inner.get("code"), inner.get("type"), _aws(response, "Error", "Code"))
+    codes = (getattr(error, "code", None), getattr(error, "type", None))
+    found = (*codes, inner.get("code"), inner.get("type"), _aws(response, "Error", "Code"))
     yield from (code.lower() for code in found if isinstance(code, str))
 
 

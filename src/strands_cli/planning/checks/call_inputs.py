@@ -25,13 +25,13 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 
 def check_call_input(
-    tool: PlannedTool, given: Mapping[str, Any], pointer: str, document: Document
+    tool: PlannedTool, arguments: Mapping[str, Any], pointer: str, document: Document
 ) -> Iterator[Finding]:
     """Yield what the permission check would refuse when the step runs, as far as it is known before.
 
     Args:
         tool: The tool the step calls; without a schema nothing is known.
-        given: The step's `input`, templates and all.
+        arguments: The step's `input`, templates included.
         pointer: JSON pointer of `input`.
         document: The file, for places.
     """
@@ -41,10 +41,10 @@ def check_call_input(
     properties = schema.get("properties")
     known: Mapping[str, Any] = properties if isinstance(properties, Mapping) else {}
     for name in schema.get("required") or ():
-        if name not in given:
+        if name not in arguments:
             message = f"'{tool.name}' needs '{name}', and the step does not give it"
             yield Finding(TOOL_INPUT, message, document.where(pointer), f"add `{name}:` under `input`")
-    for name, value in given.items():
+    for name, value in arguments.items():
         where = document.where(f"{pointer}/{escape(name)}")
         if name in known:
             yield from _check_value(tool, name, value, known[name], where)

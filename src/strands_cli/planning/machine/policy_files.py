@@ -20,27 +20,27 @@ UNNAMED_POLICY = Code(
 )
 
 
-def load_policy(settings: Settings, folder: Path | None, given: Path | None = None) -> Policy:
+def load_policy(settings: Settings, folder: Path | None, named: Path | None = None) -> Policy:
     """Read every policy file there is; where there is none, only its place is looked at.
 
     Args:
         settings: This machine's settings, which name the places of the managed and the user file.
         folder: Where the project's file may stand: beside the workflow.
-        given: A file that takes the place of the project's (`--policy`).
+        named: A file that replaces the project's (`--policy`).
 
     Raises:
         Denied: a file cannot be read or is wrong; the findings are those of all files.
     """
     policies: list[Policy] = []
     findings: list[Finding] = []
-    for level, path in policy_places(settings, folder, given):
-        if path != given and not _exists(path):
+    for level, path in policy_places(settings, folder, named):
+        if path != named and not _exists(path):
             continue
         from strands_cli.workflow.files import check_ownership, read_policy
 
         try:
             read = read_policy(path, level)
-            policies.append(read if level != "project" or path == given else narrowing(read, path))
+            policies.append(read if level != "project" or path == named else narrowing(read, path))
         except StrandsCliError as error:
             findings += error.findings
         if level in ("managed", "user"):
@@ -64,14 +64,14 @@ def narrowing(policy: Policy, path: Path) -> Policy:
     return replace(policy, rules=rules, findings=(*policy.findings, finding))
 
 
-def policy_places(settings: Settings, folder: Path | None, given: Path | None = None) -> Iterator[tuple[Level, Path]]:
+def policy_places(settings: Settings, folder: Path | None, named: Path | None = None) -> Iterator[tuple[Level, Path]]:
     """Yield where policy files may be, the strongest first."""
     if settings.managed_policy is not None:
         yield "managed", settings.managed_policy
     if settings.user_policy is not None:
         yield "user", settings.user_policy
-    if given is not None:
-        yield "project", given
+    if named is not None:
+        yield "project", named
     elif folder is not None:
         yield "project", folder / PROJECT_POLICY
 

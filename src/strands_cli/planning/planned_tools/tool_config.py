@@ -29,8 +29,8 @@ def configured_claims(claims: Mapping[str, Any], by_config: Mapping[str, Any]) -
     capabilities = {**claimed, **added}
     if "secrets" in added:
         declared = claimed.get("secrets")
-        own = declared if isinstance(declared, (list, tuple)) else ()
-        capabilities["secrets"] = list(dict.fromkeys((*own, *added["secrets"])))
+        names = declared if isinstance(declared, (list, tuple)) else ()
+        capabilities["secrets"] = list(dict.fromkeys((*names, *added["secrets"])))
     return {**claims, **by_config, "capabilities": capabilities}
 
 

@@ -87,13 +87,13 @@ def installed_tool(
 
 def python_tool(ref: ToolRef, written: str, entry: ToolEntry | None = None) -> PythonTool:
     """Return custom Python as a tool before policy is asked; an entry may name and configure it."""
-    own = (ref.attribute or str(ref.module)).rpartition(".")[2]
+    name = (ref.attribute or str(ref.module)).rpartition(".")[2]
     record = ToolRecord(
-        name=own,
+        name=name,
         distribution="custom",
         version=None,
         entry=ref.canonical,
-        entry_name=own,
+        entry_name=name,
         module=str(ref.module),
         attribute=ref.attribute,
         path="",
@@ -102,7 +102,7 @@ def python_tool(ref: ToolRef, written: str, entry: ToolEntry | None = None) -> P
     config = entry.config if entry is not None else None
     named = secrets_in(config)
     return PythonTool(
-        name=(entry.as_ if entry is not None else None) or own,
+        name=(entry.as_ if entry is not None else None) or name,
         ref=written,
         record=record,
         config=config or {},

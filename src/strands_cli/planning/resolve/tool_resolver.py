@@ -137,10 +137,10 @@ class ToolResolver:
         if entry.tool in SECTION_WORDS:
             return self._section(entry.tool)
         where = self.context.document.where(pointer)
-        own = [tool for tool in self.workflow_tools if entry.tool in (tool.name, tool.ref)]
-        if own and not entry.config and entry.as_ is None:
-            self._check_shadow(entry.tool, own, where)
-            return tuple(own)
+        of_workflow = [tool for tool in self.workflow_tools if entry.tool in (tool.name, tool.ref)]
+        if of_workflow and not entry.config and entry.as_ is None:
+            self._check_shadow(entry.tool, of_workflow, where)
+            return tuple(of_workflow)
         if entry.tool in self._executors:
             return self._executor(entry, where)
         if self.composed.names(entry):
@@ -230,15 +230,15 @@ class ToolResolver:
         tool = ObjectTool(name=entry.as_ or record.name, ref=entry.tool, record=record, config=entry.config or {})
         return self.context.decide(tool, where)
 
-    def _check_shadow(self, name: str, own: Sequence[PlannedTool], where: Where) -> None:
+    def _check_shadow(self, name: str, of_workflow: Sequence[PlannedTool], where: Where) -> None:
         """Report a name that the workflow gives by `as:` and that hides an installed tool."""
         hidden = self.context.catalog.get(name)
         if hidden is None or any(
             isinstance(tool, PythonTool) or (tool.record.name == name and not isinstance(tool, WorkflowTool))
-            for tool in own
+            for tool in of_workflow
         ):
             return
-        message = f"'{name}' means {own[0].ref} here and hides the tool '{name}' of {hidden.distribution}"
+        message = f"'{name}' means {of_workflow[0].ref} here and hides the tool '{name}' of {hidden.distribution}"
         fix = f"write native:{name} for the installed one, or choose another `as:`"
         self.context.report(SHADOWED_TOOL, message, where, fix, "warning")
 

@@ -222,10 +222,10 @@ def check_twins(project: PluginProject) -> Iterator[Finding]:
     """Yield a warning for each entry point whose name, ignoring case, another installed distribution has."""
     from strands_cli.catalog.distributions import scan_installed
 
-    own = {name.lower().replace("-", "_"): name for name in project.entry_points}
+    names = {name.lower().replace("-", "_"): name for name in project.entry_points}
     for other in scan_installed().distributions:
         for point in other.entry_points:
-            name = own.get(point.name.lower().replace("-", "_"))
+            name = names.get(point.name.lower().replace("-", "_"))
             if name is not None and other.name != normalise(project.name):
                 message = f"the tool '{name}' has the name of the installed tool '{point.name}' of '{other.name}'"
                 fix = f"with both installed, a workflow must write native:{normalise(project.name)}/{name}"

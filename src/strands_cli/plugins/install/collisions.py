@@ -26,12 +26,12 @@ _FIX = "do not install it; report it to its author"
 def find_collisions(fetched: Fetched, installed: Catalog) -> list[Finding]:
     """Return a finding for each file, program or package of others that the distribution would replace or hide."""
     site = sysconfig.get_path("purelib")
-    own = _recorded_paths(installed.seen.records.get(fetched.name, ()))
+    recorded = _recorded_paths(installed.seen.records.get(fetched.name, ()))
     replaced = [*_files(fetched, site), *_programs(fetched)]
-    taken = [path for path in replaced if path not in own and os.path.lexists(path)]
+    taken = [path for path in replaced if path not in recorded and os.path.lexists(path)]
     findings = [_replaces(fetched, path, _owner_of(path, installed)) for path in taken[:5]]
     if not findings:
-        findings += [_hides(fetched, name, place) for name, place in _hidden(fetched, installed, own, site)]
+        findings += [_hides(fetched, name, place) for name, place in _hidden(fetched, installed, recorded, site)]
     return findings
 
 
@@ -78,7 +78,7 @@ def _programs(fetched: Fetched) -> Iterator[str]:
             yield _normal_path(folder, f"{name}.exe")
 
 
-def _hidden(fetched: Fetched, installed: Catalog, own: set[str], site: str) -> Iterator[tuple[str, str]]:
+def _hidden(fetched: Fetched, installed: Catalog, recorded: set[str], site: str) -> Iterator[tuple[str, str]]:
     """Yield packages of the tree that are importable from another place, such as an editable strands-cli."""
     mine = {record.location for record in installed.tools if record.distribution == fetched.name}
     for name in top_names(fetched.tree):
@@ -91,7 +91,7 @@ def _hidden(fetched: Fetched, installed: Catalog, own: set[str], site: str) -> I
             package is None
             or found is None
             or found in mine
-            or (package.file and _normal_path(site, package.file) in own)
+            or (package.file and _normal_path(site, package.file) in recorded)
         ):
             continue
         if name in ("strands_cli", "strands") or Path(found).parent != Path(site):

@@ -136,9 +136,9 @@ class CallScope(StepScope):
         if self._place:
             await self._turn.calls[self._place - 1].known.wait()
 
-    def tool_effect(self, tool_use_id: str, name: str, given: Any, *, repeatable: bool) -> Effect:
+    def tool_effect(self, tool_use_id: str, name: str, call_input: Any, *, repeatable: bool) -> Effect:
         """Open the call; its place in the budgets is held while it waits."""
-        effect = super().tool_effect(tool_use_id, name, given, repeatable=repeatable)
+        effect = super().tool_effect(tool_use_id, name, call_input, repeatable=repeatable)
         self._unbegun = effect if effect.recorded is None else None
         return effect
 

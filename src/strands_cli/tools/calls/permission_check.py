@@ -97,10 +97,10 @@ class PermissionCheck:
         name = tool.planned.name
         arguments, problem = _arguments_of(tool, tool_use["input"])
         request = request_for(tool, arguments, self.locked)
-        given = {"tool": name, "input": arguments}
+        call_input = {"tool": name, "input": arguments}
         # What a composed tool does has rows of its own, so that entering it again repeats nothing.
         repeatable = request.composed or is_repeatable(request)
-        effect = scope.tool_effect(tool_use["toolUseId"], name, given, repeatable=repeatable)
+        effect = scope.tool_effect(tool_use["toolUseId"], name, call_input, repeatable=repeatable)
         if effect.recorded is not None:
             if request.composed:
                 scope.count_nested(effect.key)
@@ -164,10 +164,10 @@ class PermissionCheck:
         return decision
 
 
-def _arguments_of(tool: LoadedTool, given: Any) -> tuple[Any, str | None]:
+def _arguments_of(tool: LoadedTool, call_input: Any) -> tuple[Any, str | None]:
     """Return the arguments with defaults filled in; of those that are not JSON only the description of the problem."""
     try:
-        return prepared(tool.schema, plain_json(given)), None
+        return prepared(tool.schema, plain_json(call_input)), None
     except ValueError as error:
         problem = f"the arguments are not JSON: {shortened(str(error), 200)}"
         return problem, problem

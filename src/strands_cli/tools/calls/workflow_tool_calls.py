@@ -57,16 +57,16 @@ class Parts:
         """
         if not isinstance(tool.planned, WorkflowTool):
             raise TypeError(f"{tool.planned.name} is not made in the workflow")
-        own, identity, arguments = tool.planned.definition, str(tool_use["toolUseId"]), tool_use["input"]
+        definition, identity, arguments = tool.planned.definition, str(tool_use["toolUseId"]), tool_use["input"]
         try:
-            if isinstance(own, Composite):
-                answer = await self._composite(own, arguments, scope, key, check)
-            elif isinstance(own, AgentAsTool):
-                answer = await _agent(own.agent, arguments, scope, key)
-            elif isinstance(own, WorkflowAsTool):
-                answer = await self._workflow(own, arguments, scope, key)
+            if isinstance(definition, Composite):
+                answer = await self._composite(definition, arguments, scope, key, check)
+            elif isinstance(definition, AgentAsTool):
+                answer = await _agent(definition.agent, arguments, scope, key)
+            elif isinstance(definition, WorkflowAsTool):
+                answer = await self._workflow(definition, arguments, scope, key)
             else:
-                answer = load_skill(own, arguments, identity)
+                answer = load_skill(definition, arguments, identity)
         except InvalidAnswer as error:
             return error_result(identity, "invalid_output", error.message)
         except RunFailed as error:
@@ -74,14 +74,14 @@ class Parts:
         return well_formed(answer, identity)
 
     async def _composite(
-        self, own: Composite, arguments: Mapping[str, Any], scope: StepScope, key: str, check: Passes
+        self, definition: Composite, arguments: Mapping[str, Any], scope: StepScope, key: str, check: Passes
     ) -> Mapping[str, Any]:
         inner, result = scope.within(key), dict[str, Any]()
         names: dict[str, Any] = {"input": arguments, **arguments, "steps": []}
-        for number, call in enumerate(own.calls, 1):
-            where = f"step {number} of the tool '{own.id}'"
-            given = render(scope, call.input, names, where=where)
-            tool_use = {"toolUseId": f"{key}.{number}", "name": call.tool.name, "input": given}
+        for number, call in enumerate(definition.calls, 1):
+            where = f"step {number} of the tool '{definition.id}'"
+            call_input = render(scope, call.input, names, where=where)
+            tool_use = {"toolUseId": f"{key}.{number}", "name": call.tool.name, "input": call_input}
             result = await check.call(self.toolbox.one(call.tool), tool_use, inner, {})
             if inner.stopped is not None:
                 raise inner.stopped
@@ -91,18 +91,18 @@ class Parts:
             names |= {"steps": [*names["steps"], done], "last_response": done.response}
             if call.save_as is not None:
                 names[call.save_as] = done.response if done.output is None else done.output
-        if own.output is None:
+        if definition.output is None:
             return result
-        return _success(render(scope, own.output, names, where=f"the output of the tool '{own.id}'"))
+        return _success(render(scope, definition.output, names, where=f"the output of the tool '{definition.id}'"))
 
     async def _workflow(
-        self, own: WorkflowAsTool, arguments: Mapping[str, Any], scope: StepScope, key: str
+        self, definition: WorkflowAsTool, arguments: Mapping[str, Any], scope: StepScope, key: str
     ) -> Mapping[str, Any]:
-        inputs, findings = resolve_inputs(own.plan.spec.inputs, {}, arguments, own.document)
+        inputs, findings = resolve_inputs(definition.plan.spec.inputs, {}, arguments, definition.document)
         if has_errors(findings):
             return error_result("", "invalid_input", "; ".join(finding.message for finding in findings))
-        agents, tools = self.workflows[own.plan.file]
-        names = await run_workflow(scope, key, replace(own.plan, inputs=inputs), agents, tools)
+        agents, tools = self.workflows[definition.plan.file]
+        names = await run_workflow(scope, key, replace(definition.plan, inputs=inputs), agents, tools)
         response = str(names["last_response"])
         content: list[dict[str, Any]] = [{"text": response or "(no answer)"}]
         value = _json_in(response)

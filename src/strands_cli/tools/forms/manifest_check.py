@@ -111,17 +111,17 @@ def loaded_tool(planned: PlannedTool, raw: RawTool, spec: Mapping[str, Any]) -> 
             f"the tool {planned.ref} of {planned.distribution} calls itself {planned.name!r}, which models cannot call",
             fix="give it another name with `as:` (letters, digits, '_' and '-', at most 64)",
         )
-    own = _copied(planned, spec)
-    description, hints = own.get("description"), own.get("annotations")
+    described_spec = _copied(planned, spec)
+    description, hints = described_spec.get("description"), described_spec.get("annotations")
     # The SDK drops a tool without a description in silence. Hints that are none say nothing, which is never safe.
     described = {
-        **own,
+        **described_spec,
         "name": planned.name,
         "description": description if isinstance(description, str) and description else planned.name,
         "annotations": hints if isinstance(hints, Mapping) else {},
     }
     if planned.config_claims:
-        claims = own.get("strands_cli")
+        claims = described_spec.get("strands_cli")
         described["strands_cli"] = configured_claims(
             claims if isinstance(claims, Mapping) else {}, planned.config_claims
         )

@@ -44,18 +44,18 @@ async def read_object_tools(tools: Iterable[Any]) -> ObjectTools:
     Raises:
         UsageError: one of them is not a tool, or two have one name.
     """
-    given = ObjectTools()
+    found = ObjectTools()
     try:
         for thing in tools:
-            for raw in await _read(thing, given.closers):
-                if raw.name in given.raw:
+            for raw in await _read(thing, found.closers):
+                if raw.name in found.raw:
                     raise UsageError(f"two of the given tools are called '{raw.name}'", fix="rename one of them")
-                given.raw[raw.name] = raw
-                given.places[raw.name] = place_of(thing)
+                found.raw[raw.name] = raw
+                found.places[raw.name] = place_of(thing)
     except BaseException:
-        await given.close()
+        await found.close()
         raise
-    return given
+    return found
 
 
 def place_of(thing: Any) -> str:

@@ -94,7 +94,7 @@ def _answer(module: str, prompt: str) -> str:
     """Return what a prompt gets: a yes for the very tool that the permission check let through, a no for any other.
 
     Raises:
-        _AskedError: the tool asks for words, which a person has not given yet.
+        _InterruptedCall: the tool asks for a text that the person has not entered yet.
     """
     call = _under_way.get()
     if call is None or not f"{module}.".startswith(f"{call.module}."):

@@ -91,7 +91,7 @@ def key_of(planned: PlannedTool) -> PlannedToolKey:
 async def load_tools(
     planned_tools: Iterable[PlannedTool],
     folders: Sequence[str] = (),
-    given: ObjectTools | None = None,
+    objects: ObjectTools | None = None,
     tell: Tell | None = None,
     hooks: Hooks | None = None,
     serving: Serving | None = None,
@@ -101,8 +101,8 @@ async def load_tools(
     Args:
         planned_tools: The tools; equal ones are loaded once.
         folders: Where custom Python is searched for (see `custom_folders`).
-        given: What the program gives that runs the workflow; its `sys.path` is left as it is. Without it the process
-            is ours, and the current directory is closed to imports for good.
+        objects: Tools that a program passes; its `sys.path` does not change. If it is None the process is ours, and
+            nothing is imported from the current directory any more.
         tell: Takes a line for the person, from another thread: which plugin's import takes long.
         hooks: The hook plugins: they are notified of each import, and give the wrappers of each call.
         serving: What MCP servers need; they are started last.
@@ -111,11 +111,11 @@ async def load_tools(
         NotEquipped: a plugin cannot be imported or holds no tool.
         Denied: a tool is not what its manifest says, or a hook plugin fails to give its wrapper.
     """
-    if given is None:
+    if objects is None:
         close_the_current_directory()
     toolbox = Toolbox()
     held: dict[tuple[str, str | None, str], list[RawTool]] = {}
-    served: dict[PlannedToolKey, McpTool] = {}
+    server_tools: dict[PlannedToolKey, McpTool] = {}
 
     async def load(planned: PlannedTool) -> list[LoadedTool]:
         place = (planned.record.module, planned.record.attribute, canonical_json(planned.config))
@@ -128,17 +128,17 @@ async def load_tools(
         for planned in planned_tools:
             key = key_of(planned)
             if isinstance(planned, McpTool):
-                served[key] = planned
+                server_tools[key] = planned
             elif isinstance(planned, WorkflowTool):  # hook plugins wrap each of its parts
                 toolbox.tools[key] = [workflow_tool(planned)]
             elif key not in toolbox.tools:
-                if given is not None and isinstance(planned, ObjectTool):
-                    loaded = check_against_manifest(planned, [given.raw[planned.record.name]])
+                if objects is not None and isinstance(planned, ObjectTool):
+                    loaded = check_against_manifest(planned, [objects.raw[planned.record.name]])
                 else:
                     loaded = await load_with_hooks(hooks, planned.declared, partial(load, planned))
                 toolbox.tools[key] = wrapped(hooks, planned, loaded)
-        if served:
-            await _serve(list(served.values()), serving, toolbox, hooks)
+        if server_tools:
+            await _serve(list(server_tools.values()), serving, toolbox, hooks)
     except BaseException:
         await toolbox.close()
         raise

@@ -110,14 +110,14 @@ class ToolUseIds:
         tool_use = event.get("contentBlockStart", {}).get("start", {}).get("toolUse")
         if not tool_use:
             return event
-        given = str(tool_use.get("toolUseId") or "call")
-        unique = given if tool_use.get("toolUseId") and given not in self._taken else self._next(given)
+        wanted = str(tool_use.get("toolUseId") or "call")
+        unique = wanted if tool_use.get("toolUseId") and wanted not in self._taken else self._next(wanted)
         self._taken.add(unique)
         start = {**event["contentBlockStart"]["start"], "toolUse": {**tool_use, "toolUseId": unique}}
         return {**event, "contentBlockStart": {**event["contentBlockStart"], "start": start}}
 
-    def _next(self, given: str) -> str:
+    def _next(self, tool_use_id: str) -> str:
         number = 1
-        while f"{given}-{number}" in self._taken:
+        while f"{tool_use_id}-{number}" in self._taken:
             number += 1
-        return f"{given}-{number}"
+        return f"{tool_use_id}-{number}"

@@ -107,14 +107,14 @@ def _bounded(kind: Any) -> Any:
     """Return a class of validators that counts its steps and searches patterns in linear time."""
     import jsonschema
 
-    own = dict(kind.VALIDATORS)
-    own |= {"pattern": _pattern, "patternProperties": _pattern_properties}
-    own["properties"] = _properties(own["properties"])
-    if "additionalProperties" in own:
-        own["additionalProperties"] = _additional_properties(own["additionalProperties"])
-    own |= {word: _reference(own[word]) for word in _REFERENCES if word in own}
+    checks = dict(kind.VALIDATORS)
+    checks |= {"pattern": _pattern, "patternProperties": _pattern_properties}
+    checks["properties"] = _properties(checks["properties"])
+    if "additionalProperties" in checks:
+        checks["additionalProperties"] = _additional_properties(checks["additionalProperties"])
+    checks |= {word: _reference(checks[word]) for word in _REFERENCES if word in checks}
     extend: Any = jsonschema.validators.extend
-    return extend(kind, {word: _counted(check) for word, check in own.items()})
+    return extend(kind, {word: _counted(check) for word, check in checks.items()})
 
 
 def _counted(check: Callable[..., Any]) -> Callable[..., Any]:

@@ -87,16 +87,16 @@ class _Reader:
             return spec
         brought, prefix = other
         brought = self.agent(brought, prefix, found[1], found[0], (*seen, found[0]))
-        own = spec.model_fields_set - {"ref"}
+        written = spec.model_fields_set - {"ref"}
         if not seen and brought.prompt is None and spec.prompt is None:
             self.findings.append(
                 Finding(MISSING_KEY, f"the agent in {spec.ref!r} has no `prompt`", where, "add `prompt:`")
             )
         if not seen:
             self.origins |= {
-                f"{pointer}/{name}": (found[1], f"{prefix}/{name}") for name in brought.model_fields_set - own
+                f"{pointer}/{name}": (found[1], f"{prefix}/{name}") for name in brought.model_fields_set - written
             }
-        return brought.model_copy(update={name: getattr(spec, name) for name in (*own, "ref")})
+        return brought.model_copy(update={name: getattr(spec, name) for name in (*written, "ref")})
 
     def _only_agent(self, document: Document, name: str, where: Where) -> tuple[AgentSpec, str] | None:
         """Return the one agent of a file: the file itself, or the only entry of its `agents`."""
@@ -147,14 +147,14 @@ class _Reader:
 
         Workflows in several folders use the same file of an agent. A resumed run uses what it has stored.
         """
-        own = next((path.parent for path, document in self.read.items() if document is origin), self.folder)
+        beside = next((path.parent for path, document in self.read.items() if document is origin), self.folder)
         with contextlib.suppress(OSError, ValueError, RuntimeError):
-            places = {folder: (folder / name).resolve() for folder in (own, self.folder)}
+            places = {folder: (folder / name).resolve() for folder in (beside, self.folder)}
             for folder, path in places.items():
                 if stored_name(path) in self.snapshot.texts:
                     return folder
-            if not self.snapshot.is_all and places[own].is_file():
-                return own
+            if not self.snapshot.is_all and places[beside].is_file():
+                return beside
         return self.folder
 
 

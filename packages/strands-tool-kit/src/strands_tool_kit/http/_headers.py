@@ -28,14 +28,14 @@ _HARMLESS = frozenset({"accept", "accept-language", "user-agent"})
 STANDARD = {"accept": "*/*", "user-agent": f"strands-tool-kit/{__version__}"}
 
 
-def require_headers(given: Mapping[str, Any]) -> dict[str, str]:
+def require_headers(headers_in: Mapping[str, Any]) -> dict[str, str]:
     """Return the headers of a call in lower case, or raise for the first that may not be set.
 
     Raises:
         ToolError: `invalid_input` for a malformed one, `denied` for one that belongs to the client.
     """
     headers: dict[str, str] = {}
-    for name, value in given.items():
+    for name, value in headers_in.items():
         lower = name.lower()
         if not _TOKEN.fullmatch(name):
             raise _bad_header(f"{name[:100]!r} is not a header name")
