@@ -100,7 +100,7 @@ async def measure(pairs: int) -> tuple[float, float]:
         PermissionCheck([], Contract({"root": "/tmp"}, {}), Redactor(["not-a-secret-of-anybody"])),
     )
 
-    async def gated() -> Any:
+    async def checked() -> Any:
         return await check.call(tool, TOOL_USE, StandaloneRun().scope(), {})
 
     async def bare() -> Any:
@@ -111,11 +111,11 @@ async def measure(pairs: int) -> tuple[float, float]:
         await effect.finish({"status": result["status"], "content": result["content"]}, detail={"decision": "allow"})
         return result
 
-    await each(gated), await each(bare)
-    costs = [(await each(gated), await each(bare), validation_ms()) for _ in range(pairs)]
+    await each(checked), await each(bare)
+    costs = [(await each(checked), await each(bare), validation_ms()) for _ in range(pairs)]
     # The least of each: what other programs on the machine do can only add.
-    gate_cost, bare_cost, validation = (min(column) for column in zip(*costs, strict=True))
-    return gate_cost - bare_cost, validation
+    checked_cost, bare_cost, validation = (min(column) for column in zip(*costs, strict=True))
+    return checked_cost - bare_cost, validation
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Runs one fresh Strands agent for one step: journaled model, gated tools, and plain reasons when it stops."""
+"""Runs one fresh Strands agent for one step: journaled model, checked tools, and the reason when it stops."""
 
 from __future__ import annotations
 

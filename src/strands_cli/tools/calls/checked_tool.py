@@ -54,7 +54,7 @@ class CheckedTool(AgentTool):
     @property
     def tool_type(self) -> str:
         """The SDK's word for what kind of tool this is."""
-        return "gated"
+        return "checked"
 
     async def stream(self, tool_use: Any, invocation_state: dict[str, Any], **kwargs: Any) -> Any:
         """Make the call through the permission check; the only event is its result."""
