@@ -47,11 +47,11 @@ def _holds_input(event: Mapping[str, Any]) -> bool:
 def _input_without(text: str, redactor: Redactor) -> str:
     """Return the arguments of a tool use without secrets; where they were JSON they are JSON."""
     try:
-        given = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return redactor.text(text)
-    cleaned = redactor.json(given)
-    without = text if cleaned == given else json.dumps(cleaned, ensure_ascii=False)
+    cleaned = redactor.json(value)
+    without = text if cleaned == value else json.dumps(cleaned, ensure_ascii=False)
     # A value may stand across the signs of JSON too; what only looks personal there is none.
     return redactor.without_personal_data.text(without)
 
