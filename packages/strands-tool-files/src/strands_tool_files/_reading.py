@@ -47,15 +47,15 @@ def answer_from_file(
     context = CallContext.of(keywords)
 
     def work() -> tuple[str, dict[str, Any]]:
-        given = read_input(tool, spec)
+        values = read_input(tool, spec)
         context.require_time()
         with (
-            Workspace.of(context.workspace).at(given["path"]) as found,
+            Workspace.of(context.workspace).at(values["path"]) as found,
             os.fdopen(open_regular(found), "rb") as stream,
         ):
             size = os.fstat(stream.fileno()).st_size
-            encoding = detect_encoding(stream, given.get("encoding"))
-            part, described, notices = read(stream, encoding, given, context)
+            encoding = detect_encoding(stream, values.get("encoding"))
+            part, described, notices = read(stream, encoding, values, context)
         if part.replaced:
             notices.append(f"{part.replaced} place(s) did not fit {encoding} and are shown as U+FFFD")
         described = {"path": found.shown, "size": size, "encoding": encoding, **described}
