@@ -146,10 +146,7 @@ async def load_tools(
 
 
 async def _serve(planned: list[McpTool], serving: Serving | None, toolbox: Toolbox, hooks: Hooks | None) -> None:
-    from strands_cli.tools.mcp import (
-        Serving,  # half a second, for workflows with servers only
-        load_server_tools,
-    )
+    from strands_cli.tools.mcp import Serving, load_server_tools
 
     found = await load_server_tools(planned, serving or Serving(Path.cwd()), toolbox.closers, hooks)
     toolbox.tools |= {key_of(tool): loaded for tool, loaded in found.tools}
