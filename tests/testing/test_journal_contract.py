@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import sqlite3
 import subprocess
@@ -198,8 +199,19 @@ class HoldsNotes(SqliteJournal):
 
     def commit(self) -> None:
         noted, self.noted = self.noted, {}
-        for row in noted.values():
-            super().note(row)
+        take = super().note
+
+        async def take_all() -> None:
+            for row in noted.values():
+                take(row)
+
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:  # the contract reads and closes outside a loop too
+            asyncio.run(take_all())
+        else:
+            for row in noted.values():
+                take(row)
 
 
 class ReturnsBeforeCommit(HoldsNotes):
@@ -213,8 +225,8 @@ class ReturnsBeforeCommit(HoldsNotes):
         return super().rows(kind)
 
     def close(self) -> None:
-        self.commit()
-        super().close()
+        with contextlib.closing(super()):
+            self.commit()
 
 
 class KeepsFactsForLater(SqliteJournal):
