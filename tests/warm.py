@@ -14,6 +14,7 @@ import gc
 import importlib
 import json
 import os
+import pkgutil
 import select
 import signal
 import socket
@@ -23,7 +24,7 @@ import sys
 import termios
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
@@ -31,22 +32,10 @@ STRANDS = str(Path(sys.executable).with_name("strands"))
 # What an interpreter reads when it starts, so that a process that runs already cannot take it over.
 _AT_START = ("LANG", "LC_", "PYTHON", "TZ")
 _TAKEN_OVER = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
-_MODULES = (
-    "strands_cli.cli.program",
-    "strands_cli.api",
-    "strands_cli.engine.run_start.new_journal",
-    "strands_cli.engine.stored_runs.stored_secrets",
-    "strands_cli.planning.machine.installation",
-    "strands_cli.agents.assembly",
-    "strands_cli.cli.commands.resume_command",
-    "strands_cli.cli.commands.continuation",
-    "jinja2",
-    "jsonschema",
-    "sqlite3",
-    "strands.models.openai",
-    "strands_cli.tools.mcp.toolset",
-    "strands_cli.tools.mcp.stdio_transport",
-)
+# What commands import besides the modules of strands_cli.
+_FOREIGN = ("filelock", "jinja2", "jsonschema", "sqlite3", "strands.agent.agent", "strands.models.openai")
+# Programs for processes of their own, and what is for authors of tests.
+_APART = ("strands_cli.__main__", "strands_cli.testing", "strands_cli.tools.describe_plugin")
 
 
 def can_be_warm(command: Sequence[str], environment: Mapping[str, str]) -> bool:
@@ -304,6 +293,27 @@ def _become(asked: Mapping[str, Any], streams: Sequence[int]) -> None:
     importlib.invalidate_caches()
 
 
+def _import_everything() -> None:
+    """Import every module of strands_cli and what they import when they work, as far as it is installed."""
+    strands_cli = importlib.import_module("strands_cli")
+    ours = pkgutil.walk_packages(strands_cli.__path__, "strands_cli.", onerror=lambda name: None)
+    for name in (*_FOREIGN, *(module.name for module in ours if not module.name.startswith(_APART))):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+
+
+def _build_models() -> None:
+    """Build the models of the workflow format, which a command does with the first file that it reads."""
+    from pydantic import BaseModel
+
+    waiting: list[type[BaseModel]] = [BaseModel]
+    while waiting:
+        model = waiting.pop()
+        waiting += model.__subclasses__()
+        if model.__module__.startswith("strands_cli."):
+            model.model_rebuild()
+
+
 def _warm_client() -> None:
     """Let the client load what it loads when it is first used."""
     with contextlib.suppress(ImportError):
@@ -313,20 +323,51 @@ def _warm_client() -> None:
         client.chat.completions  # noqa: B018 - a property that imports
 
 
+class Leaving:
+    """The last moment of a command: what an interpreter does afterwards is to take all modules apart.
+
+    For that it writes to most of the memory that the processes share, which then has to be copied: 70 ms of CPU for
+    each command, and nothing that a test could see.
+    """
+
+    def __init__(self) -> None:
+        self.code: int | None = None
+        # Called last, since everything else that is to be called is registered later.
+        atexit.register(self._leave)
+
+    def run(self, command: Callable[[], None]) -> None:
+        """Run the command and note its exit code."""
+        try:
+            command()
+        except SystemExit as ended:
+            self.code = ended.code if isinstance(ended.code, int) else None
+            raise
+
+    def _leave(self) -> None:
+        if self.code is None:
+            return
+        # What the command has left in circles has its last word.
+        gc.collect()
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(self.code)
+
+
 def main() -> None:
     """Import everything, then become each command that is asked for."""
+    leaving = Leaving()
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     os.environ.setdefault("OPENAI_API_KEY", "none")
-    for name in _MODULES:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
+    _import_everything()
     _warm_client()
+    _build_models()
     gc.collect()
     gc.freeze()
     _next_command(socket.socket(fileno=int(sys.argv[1])))
     from strands_cli.cli import main as strands
 
-    strands()
+    leaving.run(strands)
 
 
 if __name__ == "__main__":
