@@ -46,6 +46,11 @@ class Ran:
         return re.findall(r"^(?:error|warning)\[([a-z0-9-]+)\]: ", self.err, re.MULTILINE)
 
     @property
+    def reported(self) -> list[str]:
+        """The errors and warnings on stderr, each with the lines that belong to it."""
+        return re.findall(r"^(?:error|warning)\b.*(?:\n  .*)*", self.err, re.MULTILINE)
+
+    @property
     def places(self) -> list[str]:
         """The places of the findings on stderr: `FILE:LINE:COLUMN  (POINTER)`."""
         return re.findall(r"^  --> (.*)$", self.err, re.MULTILINE)

@@ -13,6 +13,7 @@ import pytest
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from tests.cli.strands import STRANDS, Folder, Ran
 from tests.fakes.model_server import ModelServer, Turn
+from tests.wordings import Wording
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX limits and mounts")
 LIVE = {"provider": "openai", "model_id": "m"}
@@ -59,24 +60,28 @@ def approve_and_end(folder: Folder, directory: Path, server: ModelServer) -> Non
     assert len(server.model_requests) == 2
 
 
-def test_a_run_on_a_full_disk_stops_and_goes_on_when_there_is_space(folder: Folder) -> None:
+def test_a_run_on_a_full_disk_stops_and_goes_on_when_there_is_space(folder: Folder, wording: Wording) -> None:
     with ModelServer([Turn("One done."), Turn("Two done.")]) as server:
         directory = waiting_run(folder, server)
         ran = on_a_full_disk(folder, 8192, "approve", directory.name, **live(server))
         assert (ran.code, ran.out) == (17, "")
         assert str(directory) in ran.err
+        wording(re.findall(r"^  fix: .*", ran.err, re.MULTILINE))
         assert "Traceback" not in ran.err
         assert len(server.model_requests) == 1
         approve_and_end(folder, directory, server)
 
 
-def test_an_answer_that_the_disk_cannot_take_ends_the_run_and_what_was_before_it_stays(folder: Folder) -> None:
+def test_an_answer_that_the_disk_cannot_take_ends_the_run_and_what_was_before_it_stays(
+    folder: Folder, wording: Wording
+) -> None:
     long = "x" * 300_000
     with ModelServer([Turn("One done."), Turn(long), Turn("Two done.")]) as server:
         directory = waiting_run(folder, server)
         ran = on_a_full_disk(folder, 200_000, "approve", directory.name, **live(server))
         assert ran.code == 17
         assert str(directory) in ran.err
+        wording(re.findall(r"^  fix: .*", ran.err, re.MULTILINE))
         assert len(server.model_requests) == 2
         again = folder.strands("resume", directory.name, **live(server))
         assert (again.code, again.out) == (0, "Two done.\n"), again.err
@@ -84,13 +89,14 @@ def test_an_answer_that_the_disk_cannot_take_ends_the_run_and_what_was_before_it
         assert not list((directory / "outputs").glob("*.partial")), "a part of a file is left on the full disk"
 
 
-def test_a_run_that_may_not_be_written_does_not_go_on_and_can_be_looked_at(folder: Folder) -> None:
+def test_a_run_that_may_not_be_written_does_not_go_on_and_can_be_looked_at(folder: Folder, wording: Wording) -> None:
     with ModelServer([Turn("One done."), Turn("Two done.")]) as server:
         directory = waiting_run(folder, server)
         for verb in ("approve", "resume"):
             ran = read_only(folder, folder.runs, verb, directory.name, **live(server))
             assert (ran.code, ran.out) == (17, "")
             assert str(directory) in ran.err
+            wording(re.findall(r"^  fix: .*", ran.err, re.MULTILINE))
             assert "Traceback" not in ran.err
         assert len(server.model_requests) == 1
         shown = read_only(folder, folder.runs, "runs", "show", directory.name, "--json")
@@ -105,7 +111,8 @@ def test_a_gate_that_is_answered_by_two_at_once_takes_one_answer(folder: Folder)
         ended = sorted((started.end() for started in both), key=lambda ran: ran.code)
         assert ended[0].code == 0
         assert ended[1].code in (2, 17), "answered already, or held by the other"
-        assert re.search(rf"^error: .*(\bsteps\.1\b|{re.escape(str(directory))})", ended[1].err, re.MULTILINE)
+        named = r"\bsteps\.1\b.*\bapproved$" if ended[1].code == 2 else re.escape(str(directory))
+        assert re.search(rf"^error: .*{named}", ended[1].err, re.MULTILINE)
         assert len(server.model_requests) == 2
     journal = SqliteJournal.open(directory)
     gate = journal.row("steps.1")

@@ -14,6 +14,7 @@ from strands_cli.catalog.distributions.entry_points import Scan
 from strands_cli.doctor.machine import check_program, filesystem_of
 from tests.cli.strands import Folder
 from tests.distributions import broken_manifest, make_distribution, manifest_of, sound, tool
+from tests.wordings import Wording
 
 AUDIT = """\
 from strands_cli.hooks import Check, hookimpl
@@ -80,7 +81,7 @@ def test_tools_that_cannot_be_used_are_named_with_their_reason(sane: Folder) -> 
     assert any(re.search(r"'broken' .*\bstrands-tool-broken\b", line["message"]) for line in failed)
 
 
-def test_another_program_of_that_name_on_path_is_a_warning(sane: Folder, tmp_path: Path) -> None:
+def test_another_program_of_that_name_on_path_is_a_warning(sane: Folder, tmp_path: Path, wording: Wording) -> None:
     (other := tmp_path / "other").mkdir()
     (other / "strands").write_text("#!/bin/sh\n")
     (other / "strands").chmod(0o755)
@@ -88,6 +89,7 @@ def test_another_program_of_that_name_on_path_is_a_warning(sane: Folder, tmp_pat
     assert (line["status"], str(other / "strands") in line["message"]) == ("warning", True)
     (line,) = lines_of(sane, PATH=os.defpath)["PATH"]
     assert (line["status"], "/strands" in line["message"]) == ("warning", False)
+    wording(line["message"].partition(";")[0])
 
 
 @pytest.mark.parametrize(
@@ -165,7 +167,7 @@ def test_engines_and_walls_are_told_as_tables(sane: Folder, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("why", ["--no-engines", "denied", "rules unknown", "not locked"])
-def test_no_self_test_runs_where_somebody_says_no(sane: Folder, tmp_path: Path, why: str) -> None:
+def test_no_self_test_runs_where_somebody_says_no(sane: Folder, tmp_path: Path, why: str, wording: Wording) -> None:
     install_engines(sane, tmp_path / "ran")
     text = {"denied": "rules: [{deny: box}]", "rules unknown": "rules: [{denny: box}]", "not locked": "locked: true"}
     if why in text:
@@ -175,6 +177,7 @@ def test_no_self_test_runs_where_somebody_says_no(sane: Folder, tmp_path: Path, 
     assert lines
     assert not [line for line in lines if "strong" in line["message"]], lines
     assert why != "--no-engines" or why in lines[0]["message"]
+    wording(lines[0]["message"])
     assert not (tmp_path / "ran").exists()
 
 

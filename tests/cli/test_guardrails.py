@@ -11,6 +11,7 @@ import pytest
 from tests.cli.strands import Folder
 from tests.cli.test_secrets import sinks
 from tests.fakes.model_server import ModelServer, Turn
+from tests.wordings import Wording
 
 OFF = {"capabilities": {"network": []}}
 ON = {"capabilities": {"network": ["*"]}}
@@ -83,12 +84,15 @@ def test_nothing_may_be_called_where_the_list_is_empty_and_a_step_says_so_before
 
 
 @pytest.mark.parametrize("guardrail", ["deny_network", "allow_tools"])
-def test_explain_policy_names_a_guardrail_as_the_deciding_rule(guardrail: str, folder: Folder) -> None:
+def test_explain_policy_names_a_guardrail_as_the_deciding_rule(
+    guardrail: str, folder: Folder, wording: Wording
+) -> None:
     guarded(folder, ["native:http_request"], [], **{guardrail: True if guardrail == "deny_network" else ["calculator"]})
     (tool,) = folder.strands("explain", "policy", "native:http_request", "flow.yaml", "--json").document["tools"]
     assert tool["call"]["effect"] == "deny"
     assert tool["call"]["rule"].startswith(f"security.guardrails.{guardrail} (flow.yaml:1)")
     assert not [change for change in tool["changes"] if "--allow" in change]
+    wording([tool["call"]["rule"], tool["changes"]])
     assert tool["rules"][0]["origin"] == f"security.guardrails.{guardrail} (flow.yaml:1)"
     assert tool["rules"][0].get("capability", []) == (["network"] if guardrail == "deny_network" else [])
 

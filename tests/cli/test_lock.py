@@ -13,6 +13,7 @@ import pytest
 from tests.cli.strands import Folder
 from tests.distributions import module_source, twin, without_manifest
 from tests.lock.kit import install, write_record
+from tests.wordings import Wording
 
 CALL = {"tool": "native:shout", "input": {"text": "hi"}}
 WRITE, TURNS = {"agent": "writer", "input": "write"}, {"steps.0": [{"text": "written"}]}
@@ -144,11 +145,12 @@ def test_another_distribution_with_the_locked_name_is_not_taken_for_it(locked: F
     assert re.search(rf"\b{DIST}$", ran.err, re.MULTILINE)
 
 
-def test_a_locked_distribution_that_is_gone_is_named(locked: Folder) -> None:
+def test_a_locked_distribution_that_is_gone_is_named(locked: Folder, wording: Wording) -> None:
     shutil.rmtree(locked.site)
     ran = locked.strands("run", "flow.yaml")
     assert ran.code == 3
     assert f"{DIST} 1.0 " in ran.err
+    wording(ran.reported)
     assert f"pip install '{DIST}==1.0'" in ran.err
 
 
@@ -228,12 +230,13 @@ def test_diff_shows_and_writes_nothing(locked: Folder) -> None:
     assert (locked.work / "strands.lock").read_bytes() == before
 
 
-def test_what_no_workflow_uses_any_more_is_a_difference(locked: Folder) -> None:
+def test_what_no_workflow_uses_any_more_is_a_difference(locked: Folder, wording: Wording) -> None:
     locked.workflow([WRITE], TURNS)
     assert locked.strands("plan", "flow.yaml").code == 0
     checked = locked.strands("lock", "--check", "--json")
     assert checked.code == 21
     assert {one["owner"] for one in checked.document["differences"]} == {DIST}
+    wording(checked.document["differences"])
 
 
 def test_a_tool_that_is_not_known_is_not_forgotten_in_silence(locked: Folder) -> None:
@@ -245,13 +248,14 @@ def test_a_tool_that_is_not_known_is_not_forgotten_in_silence(locked: Folder) ->
     assert (locked.work / "strands.lock").read_bytes() == before
 
 
-def test_a_tool_known_only_when_loaded_is_locked_by_its_files(folder: Folder) -> None:
+def test_a_tool_known_only_when_loaded_is_locked_by_its_files(folder: Folder, wording: Wording) -> None:
     source = f"{module_source('shout')}\n\ndef provide():\n    return []\n"
     without_manifest(folder.site, "shout", source, "provide")
     folder.workflow([WRITE], TURNS, tools={"python": ["native:shout"]})
     made = folder.strands("lock")
     assert made.code == 0
     assert "shout" in made.err
+    wording(made.err)
     assert "known_after_load = true" in (folder.work / "strands.lock").read_text(encoding="utf-8")
 
 
@@ -260,10 +264,11 @@ def test_a_lock_command_that_makes_no_sense_is_refused(folder: Folder, arguments
     assert folder.strands("lock", *arguments).code == 2
 
 
-def test_a_folder_without_a_workflow_is_said_to_be_one(folder: Folder) -> None:
+def test_a_folder_without_a_workflow_is_said_to_be_one(folder: Folder, wording: Wording) -> None:
     ran = folder.strands("lock")
     assert ran.code == 2
     assert "strands lock " in ran.err
+    wording(ran.reported)
 
 
 def test_custom_python_is_locked_by_its_file_without_import(folder: Folder) -> None:

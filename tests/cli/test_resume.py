@@ -18,6 +18,7 @@ from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.stored_runs.run_store import list_runs
 from tests.cli.strands import SECONDS, Folder, Ran
 from tests.fakes.model_server import ModelServer, Turn
+from tests.wordings import Wording
 
 LIVE = {"provider": "openai", "model_id": "m"}
 GATE = {"type": "hitl", "prompt": "Publish?"}
@@ -122,7 +123,7 @@ def test_a_run_goes_on_from_another_directory_and_without_its_files(folder: Fold
 
 @pytest.mark.kills
 @posix
-def test_a_second_resume_at_the_same_time_is_turned_away(folder: Folder) -> None:
+def test_a_second_resume_at_the_same_time_is_turned_away(folder: Folder, wording: Wording) -> None:
     folder.workflow([*TWO_STEPS, {"agent": "writer", "input": "Three."}], runtime=LIVE)
     requests: list[str] = []
     server = killed_in_the_second_step(folder, requests)
@@ -147,11 +148,12 @@ def test_a_second_resume_at_the_same_time_is_turned_away(folder: Folder) -> None
         server.__exit__()
     assert (second.code, deleted.code) == (17, 17)
     assert run_id(folder) in second.err
+    wording([second.reported, deleted.reported])
     assert ended.code == 0
     assert len(requests) == 4
 
 
-def test_a_gate_left_waiting_is_approved_by_the_command_that_was_printed(folder: Folder) -> None:
+def test_a_gate_left_waiting_is_approved_by_the_command_that_was_printed(folder: Folder, wording: Wording) -> None:
     steps = [TWO_STEPS[0], GATE, {"agent": "writer", "input": "They said {{ hitl_response }}."}]
     folder.workflow(steps, runtime=LIVE)
     with ModelServer([Turn("A draft."), Turn("Published.")]) as server:
@@ -164,6 +166,7 @@ def test_a_gate_left_waiting_is_approved_by_the_command_that_was_printed(folder:
         assert [said(request) for request in server.model_requests] == ["One.", "They said approved."]
         again = folder.strands(*approve, **live(server))
     assert again.code == 2
+    wording(again.reported)
     assert re.search(r"steps\.1 .*\bapproved\b", again.err)
 
 
@@ -175,11 +178,12 @@ def test_the_printed_commands_name_a_directory_of_runs_that_is_not_the_usual_one
     assert folder.strands(*approve, cwd=folder.root).code == 0
 
 
-def test_a_rejected_gate_fails_the_run_with_the_reason_and_stays_rejected(folder: Folder) -> None:
+def test_a_rejected_gate_fails_the_run_with_the_reason_and_stays_rejected(folder: Folder, wording: Wording) -> None:
     folder.workflow([GATE])
     (reject,) = offered(folder.strands("run", "flow.yaml"), "reject")
     ran = folder.strands(*reject, "--reason", "old figures")
     assert ran.code == 10
+    wording(ran.reported)
     assert re.search(r"steps\.0 .*: old figures", ran.err)
     assert re.search(r"^steps\.0 .*: old figures$", folder.record()["reason"])
     assert f"strands rerun {run_id(folder)} --from steps.0" in ran.err
@@ -252,7 +256,7 @@ def test_several_questions_are_listed_and_the_run_goes_on_after_the_last(folder:
     assert folder.strands("run", "--resume", run_id(folder), "--hitl-response", "all right").out == "all right\n"
 
 
-def test_the_older_words_for_resume_do_the_same(folder: Folder) -> None:
+def test_the_older_words_for_resume_do_the_same(folder: Folder, wording: Wording) -> None:
     folder.workflow([GATE, {**GATE, "prompt": "{{ hitl_response }}?"}])
     assert folder.strands("run", "flow.yaml").code == 19
     named = run_id(folder)
@@ -272,6 +276,7 @@ def test_the_older_words_for_resume_do_the_same(folder: Folder) -> None:
         refused = folder.strands("run", *words)
         assert refused.code == code, refused.err
         assert problem in refused.err
+        wording(refused.reported)
 
 
 def test_a_gate_that_waited_too_long_takes_its_default_at_resume(folder: Folder) -> None:
@@ -324,7 +329,9 @@ def test_a_call_that_was_cut_off_is_done_again_only_when_told(folder: Folder) ->
     [('"by hand"', "by hand\n"), ('{"n": 1}', '{"n": 1}\n'),
      ('{"status": "success", "content": [{"text": "whole"}]}', "whole\n")],
 )  # fmt: skip
-def test_a_call_that_was_cut_off_is_skipped_with_a_result(folder: Folder, result: str, out: str) -> None:
+def test_a_call_that_was_cut_off_is_skipped_with_a_result(
+    folder: Folder, result: str, out: str, wording: Wording
+) -> None:
     key = killed_in_a_tool(folder)
     for words, problem in (
         (["--skip", key], "--result"),
@@ -333,6 +340,7 @@ def test_a_call_that_was_cut_off_is_skipped_with_a_result(folder: Folder, result
         refused = folder.strands("resume", run_id(folder), *words)
         assert refused.code == 2
         assert problem in refused.err
+        wording(refused.reported)
     ran = folder.strands("resume", run_id(folder), "--skip", key, "--result", result)
     assert (ran.code, ran.out) == (0, out)
     assert (folder.work / "made").read_text() == "once"
@@ -371,7 +379,7 @@ def test_a_raised_budget_lets_a_run_go_on_and_stays_raised(folder: Folder) -> No
     assert (ran.code, len(server.model_requests)) == (0, 3)
 
 
-def test_a_run_whose_tools_have_changed_does_not_go_on(folder: Folder) -> None:
+def test_a_run_whose_tools_have_changed_does_not_go_on(folder: Folder, wording: Wording) -> None:
     folder.tool("look", "return answer('seen')")
     folder.workflow([GATE], agents={"writer": {"prompt": "You write.", "tools": ["native:look"]}})
     folder.strands("run", "flow.yaml")
@@ -382,9 +390,10 @@ def test_a_run_whose_tools_have_changed_does_not_go_on(folder: Folder) -> None:
     assert ran.code == 17
     assert re.search(r"strands-tool-look 1\.0 .*strands-tool-look 2\.0", ran.err)
     assert f"strands rerun {run_id(folder)}" in ran.err
+    wording(ran.reported)
 
 
-def test_a_run_whose_inputs_are_not_what_they_were_does_not_go_on(folder: Folder) -> None:
+def test_a_run_whose_inputs_are_not_what_they_were_does_not_go_on(folder: Folder, wording: Wording) -> None:
     folder.workflow([GATE], inputs={"values": {"topic": "bees"}})
     folder.strands("run", "flow.yaml")
     journal = SqliteJournal.open(folder.runs / run_id(folder))
@@ -393,6 +402,7 @@ def test_a_run_whose_inputs_are_not_what_they_were_does_not_go_on(folder: Folder
     ran = folder.strands("resume", run_id(folder))
     assert ran.code == 17
     assert f"strands rerun {run_id(folder)}" in ran.err
+    wording(ran.reported)
 
 
 def spoil(folder: Folder, statement: str) -> None:
@@ -401,13 +411,14 @@ def spoil(folder: Folder, statement: str) -> None:
     database.close()
 
 
-def test_the_record_of_a_newer_version_is_refused(folder: Folder) -> None:
+def test_the_record_of_a_newer_version_is_refused(folder: Folder, wording: Wording) -> None:
     folder.workflow([GATE])
     folder.strands("run", "flow.yaml")
     spoil(folder, "PRAGMA user_version = 99")
     ran = folder.strands("resume", run_id(folder))
     assert ran.code == 17
     assert re.search(r"\b99\b.*\b1\b", ran.err)
+    wording(ran.reported)
 
 
 def test_a_truncated_record_is_refused_and_can_be_deleted(folder: Folder) -> None:
@@ -463,7 +474,7 @@ def test_a_rerun_takes_over_what_is_before_its_key(folder: Folder) -> None:
     assert folder.strands("runs", "show", old, "--json").document["status"] == "completed"
 
 
-def test_a_rerun_takes_the_workflow_as_it_is_now_and_says_so(folder: Folder) -> None:
+def test_a_rerun_takes_the_workflow_as_it_is_now_and_says_so(folder: Folder, wording: Wording) -> None:
     folder.workflow(TWO_STEPS, runtime=LIVE)
     with ModelServer([Turn("first"), Turn("second"), Turn("third")]) as server:
         folder.strands("run", "flow.yaml", **live(server))
@@ -471,10 +482,12 @@ def test_a_rerun_takes_the_workflow_as_it_is_now_and_says_so(folder: Folder) -> 
         ran = folder.strands("rerun", run_id(folder), "--from", "steps.1", **live(server))
         assert (ran.code, ran.out) == (0, "third\n")
         assert "flow.yaml" in ran.err
+        wording(re.findall(r"^.*flow\.yaml: .*$", ran.err, re.MULTILINE))
         folder.workflow([{"agent": "writer", "input": "Else."}, TWO_STEPS[1]], runtime=LIVE)
         changed = folder.strands("rerun", run_id(folder), "--from", "steps.1", **live(server))
     assert changed.code == 17
     assert "steps.0" in changed.err
+    wording(changed.reported)
 
 
 def test_a_rerun_from_inside_a_step_keeps_the_calls_before(folder: Folder) -> None:
@@ -487,9 +500,10 @@ def test_a_rerun_from_inside_a_step_keeps_the_calls_before(folder: Folder) -> No
     assert not (folder.work / "note.txt").exists()
 
 
-def test_a_rerun_from_a_key_that_is_not_there_names_those_that_are(folder: Folder) -> None:
+def test_a_rerun_from_a_key_that_is_not_there_names_those_that_are(folder: Folder, wording: Wording) -> None:
     folder.workflow([GATE])
     folder.strands("run", "flow.yaml")
     ran = folder.strands("rerun", run_id(folder), "--from", "nowhere")
     assert ran.code == 2
     assert "steps.0" in ran.err
+    wording(ran.reported)

@@ -12,6 +12,7 @@ import pytest
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.stored_runs.run_store import list_runs
 from tests.cli.strands import Folder, Started
+from tests.wordings import Wording
 
 GATE = {"type": "hitl", "prompt": "Publish?"}
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
@@ -30,10 +31,11 @@ def ids(folder: Folder) -> list[str]:
     return [run.id for run in reversed(list_runs(folder.runs)[0])]
 
 
-def test_no_runs_are_an_empty_list(folder: Folder) -> None:
+def test_no_runs_are_an_empty_list(folder: Folder, wording: Wording) -> None:
     assert folder.strands("runs", "list", "--json").document == {"runs": [], "problems": []}
     ran = folder.strands("runs", "list")
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (0, "", 1)
+    wording(ran.err)
 
 
 def test_the_list_has_the_shape_that_scripts_rely_on(folder: Folder) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 import threading
@@ -11,6 +12,7 @@ import pytest
 
 from tests.cli.strands import SECONDS, Folder
 from tests.fakes.model_server import ModelServer, Turn
+from tests.wordings import Wording
 
 if sys.platform == "win32":
     pytest.skip("signals as POSIX has them", allow_module_level=True)
@@ -27,7 +29,7 @@ def hanging_tool(folder: Folder, body: str = HANG) -> None:
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_during_a_hanging_sync_tool_ends_the_run_soon(
-    folder: Folder, number: signal.Signals, code: int
+    folder: Folder, number: signal.Signals, code: int, wording: Wording
 ) -> None:
     hanging_tool(folder)
     run = folder.start("run", "flow.yaml", "--json")
@@ -39,12 +41,13 @@ def test_a_signal_during_a_hanging_sync_tool_ends_the_run_soon(
     assert ran.document["error"]["exit_code"] == code
     _, _, since = ran.err.partition("| hanging\n")
     assert since.splitlines()[:1] == [""], "what the signal does is said on a line of its own"
-    assert since.splitlines()[1] != ""
+    wording([since.splitlines()[1], re.sub(r"[\d.]+ m?s\b", "TIME", since.splitlines()[-1])])
     assert "Traceback" not in ran.err
     assert folder.record()["status"] == "interrupted"
+    assert re.search(r"\binterrupted\b", ran.err), "the summary has the status"
 
 
-def test_ctrl_c_while_a_model_keeps_silent_ends_the_run_soon(folder: Folder) -> None:
+def test_ctrl_c_while_a_model_keeps_silent_ends_the_run_soon(folder: Folder, wording: Wording) -> None:
     folder.workflow(ONE_STEP, runtime={"provider": "openai", "model_id": "m"})
     asked = threading.Event()
 
@@ -59,6 +62,8 @@ def test_ctrl_c_while_a_model_keeps_silent_ends_the_run_soon(folder: Folder) -> 
         ran = run.end()
     assert (ran.code, ran.out) == (130, "")
     assert folder.record()["status"] == "interrupted"
+    assert re.search(r"\binterrupted\b", ran.err), "the summary has the status"
+    wording(re.sub(r"[\d.]+ m?s\b", "TIME", ran.err.splitlines()[-1]))
 
 
 def test_an_async_tool_that_will_not_be_cancelled_gives_way_to_a_second_signal_at_once(folder: Folder) -> None:

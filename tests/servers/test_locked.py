@@ -15,6 +15,7 @@ from strands_cli.errors import ExitCode
 from tests.cli.strands import Folder, Ran
 from tests.fakes.model_server import Turn
 from tests.servers.conftest import Site, tool
+from tests.wordings import Wording
 
 RunStrands = Callable[..., Ran]
 
@@ -100,6 +101,7 @@ def test_a_server_that_is_started_otherwise_is_refused(site: Site, folder: Path,
     refused = run(strands, folder)
     assert refused.code == ExitCode.DENIED
     assert "--more" in refused.err
+    assert re.search(r"^error\[lock-changed\]: .*\bmcp:docs\b", refused.err, re.MULTILINE)
     assert len(site.log()) == before
 
 
@@ -136,11 +138,14 @@ def test_renewing_a_server_means_starting_it(folder: Path, strands: RunStrands) 
     assert (refused.code, "add --mcp" in refused.err) == (ExitCode.USAGE, True)
 
 
-def test_two_workflows_of_a_folder_mean_one_server_by_one_name(site: Site, folder: Path, strands: RunStrands) -> None:
+def test_two_workflows_of_a_folder_mean_one_server_by_one_name(
+    site: Site, folder: Path, strands: RunStrands, wording: Wording
+) -> None:
     (folder / "two.yaml").write_text((folder / "flow.yaml").read_text().replace("docs.json", "other.json"))
     refused = strands("lock", str(folder), "--mcp")
     assert refused.code == ExitCode.INVALID
     assert "'docs'" in refused.err
+    wording(refused.err)
 
 
 def test_a_plan_shows_servers_and_starts_none(site: Site, folder: Path, strands: RunStrands) -> None:

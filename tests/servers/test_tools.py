@@ -14,6 +14,7 @@ from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
 from tests.covers.kit import Ran
 from tests.servers.conftest import OBJECT, Site, tool
+from tests.wordings import Wording
 
 
 def plan_of(site: Site, **options: Any) -> Plan:
@@ -86,11 +87,14 @@ def test_a_filter_that_names_no_tool_is_said(site: Site) -> None:
         ({"tool": "mcp:docs/read", "config": {"a": 1}}, "tool-config", ""),
     ],
 )
-def test_what_cannot_be_meant_is_found_before_anything_starts(site: Site, listed: Any, code: str, says: str) -> None:
+def test_what_cannot_be_meant_is_found_before_anything_starts(
+    site: Site, listed: Any, code: str, says: str, wording: Wording
+) -> None:
     site.add(settings={"tools": {"deny": ["write"]}})
     ran = site.run(more={"agents": {"a": {"prompt": "You help.", "tools": [listed]}}})
     assert ran.error is not None
     assert [(found.code, says in str(found.fix)) for found in ran.error.findings] == [(code, True)]
+    wording([found.fix for found in ran.error.findings])
     assert ran.error.findings[0].where is not None
     assert site.log() == []
 
