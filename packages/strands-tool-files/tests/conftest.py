@@ -24,6 +24,7 @@ from strands_tool_files import (
     search,
     tail,
 )
+from strands_tool_kit.testing import ToolAnswer, call_tool
 
 _TOOLS: dict[str, ModuleType] = {
     "read": file_read,
@@ -36,21 +37,6 @@ _TOOLS: dict[str, ModuleType] = {
 }
 
 
-@dataclass(frozen=True)
-class Answer:
-    """A tool result taken apart."""
-
-    status: str
-    text: str
-    value: dict[str, Any]
-
-    @property
-    def error(self) -> tuple[str, str]:
-        """Code and reason of an error result."""
-        assert self.status == "error", self
-        return self.value["error"]["code"], self.value["error"]["details"]["reason"]
-
-
 @dataclass
 class Room:
     """A workspace with one mount and one protected file, and the tools in it."""
@@ -60,31 +46,25 @@ class Room:
     config: dict[str, Any] = field(default_factory=dict)
     extra: dict[str, Any] = field(default_factory=dict)
 
-    def call(self, verb: str, **given: Any) -> Answer:
-        module = _TOOLS[verb]
-        name = module.TOOL_SPEC["name"]
+    def call(self, verb: str, **given: Any) -> ToolAnswer:
         workspace = {"root": str(self.path), "mounts": {"data": str(self.mount)}, "protected": ["flow.yaml"]}
-        state = {"workspace": workspace, "config": self.config, **self.extra}
-        result = getattr(module, name)(
-            {"toolUseId": "use-1", "name": name, "input": given}, strands_cli=state, agent=None
-        )
-        assert result["toolUseId"] == "use-1"
-        *texts, last = result["content"]
-        return Answer(result["status"], "".join(block["text"] for block in texts), last["json"])
+        module = _TOOLS[verb]
+        tool = getattr(module, module.TOOL_SPEC["name"])
+        return call_tool(tool, given, **{"workspace": workspace, "config": self.config, **self.extra})
 
-    def read(self, path: str, **given: Any) -> Answer:
+    def read(self, path: str, **given: Any) -> ToolAnswer:
         return self.call("read", path=path, **given)
 
-    def write(self, path: str, content: str = "new", **given: Any) -> Answer:
+    def write(self, path: str, content: str = "new", **given: Any) -> ToolAnswer:
         return self.call("write", path=path, content=content, **given)
 
-    def list(self, **given: Any) -> Answer:
+    def list(self, **given: Any) -> ToolAnswer:
         return self.call("list", **given)
 
-    def grep(self, pattern: str, path: str = ".", **given: Any) -> Answer:
+    def grep(self, pattern: str, path: str = ".", **given: Any) -> ToolAnswer:
         return self.call("grep", pattern=pattern, path=path, **given)
 
-    def search(self, query: str, **given: Any) -> Answer:
+    def search(self, query: str, **given: Any) -> ToolAnswer:
         return self.call("search", query=query, **given)
 
 

@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 import pytest
 
+from strands_tool_kit.loopback import moved, reply
+
 testing = pytest.importorskip("strands_cli.testing")
 
 models = pytest.importorskip("strands.models")
@@ -37,9 +39,9 @@ class OnLoopback(testing.ToolContract):  # type: ignore[name-defined, misc]
     def _server(cls, start_server: Any) -> None:
         server = start_server()
         server.answers |= {
-            "/a": server.reply("<h1>A</h1><p>first", content_type="text/html"),
-            "/b": server.reply("second", content_type="text/plain"),
-            "/c": server.moved("http://169.254.169.254/"),
+            "/a": reply("<h1>A</h1><p>first", content_type="text/html"),
+            "/b": reply("second", content_type="text/plain"),
+            "/c": moved("http://169.254.169.254/"),
         }
         cls.config = {"allow_private": [f"127.0.0.1:{server.port}"]}
         cls.examples = (
@@ -80,8 +82,8 @@ class TestHttpExecutor(testing.ToolContract):  # type: ignore[name-defined, misc
     def _server(cls, start_server: Any) -> None:
         server = start_server()
         server.answers |= {
-            "/v1/a": server.reply('{"a": 1}', content_type="application/json"),
-            "/v1/b": server.reply("second", content_type="text/plain"),
+            "/v1/a": reply('{"a": 1}', content_type="application/json"),
+            "/v1/b": reply("second", content_type="text/plain"),
         }
         cls.config = {"base_url": server.url("/v1")}
         cls.examples = (

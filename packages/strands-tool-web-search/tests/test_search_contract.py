@@ -43,7 +43,7 @@ class TestDuckDuckGoSearch(testing.ToolContract):  # type: ignore[name-defined, 
             content = ("<form id='challenge-form'>" if query == "robot" else page).encode()
             writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(content) + content)
 
-        server.answers[:] = [play]
+        server.in_turn[:] = [play]
         cls.config = {"base_url": server.url()}
         cls.examples = ({"query": "bees"}, {"query": "honey"}, testing.Example({"query": "robot"}, status="error"))
 

@@ -12,6 +12,7 @@ import zlib
 
 import pytest
 
+from strands_tool_kit.loopback import trickle
 from strands_tool_web_search import _page
 from strands_tool_web_search._page import read_page
 
@@ -43,26 +44,9 @@ def script(name: str, *results: tuple[str, str, str]) -> str:
 # -- too slow, too long, folded
 
 
-async def _slowly(asked, writer, part: bytes) -> None:
-    """Send a part every moment until the client hangs up, and for `PATIENCE` at most."""
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until and not await asked.hung_up_within(0.02):
-        writer.write(part)
-        await writer.drain()
-
-
-async def _drip(asked, writer) -> None:
-    writer.write(HEAD + b"content-length: 100000\r\n\r\n")
-    await _slowly(asked, writer, b"x")
-
-
-async def _drip_headers(asked, writer) -> None:
-    writer.write(b"HTTP/1.1 200 OK\r\n")
-    await _slowly(asked, writer, b"a: b\r\n")
-
-
-async def _continue_for_ever(asked, writer) -> None:
-    await _slowly(asked, writer, b"HTTP/1.1 100 Continue\r\n\r\n")
+_drip = trickle(HEAD + b"content-length: 100000\r\n\r\n", b"x")
+_drip_headers = trickle(b"HTTP/1.1 200 OK\r\n", b"a: b\r\n")
+_continue_for_ever = trickle(b"", b"HTTP/1.1 100 Continue\r\n\r\n")
 
 
 async def _silence(asked, writer) -> None:

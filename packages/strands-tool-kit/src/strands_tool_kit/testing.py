@@ -1,19 +1,63 @@
-"""Tests that every distribution of tools passes, as a class to derive from, without strands-cli and the SDK."""
+"""What the tests of a distribution of tools need, without strands-cli and the SDK: standard tests, calls, results."""
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import inspect
 import json
 import re
 import subprocess
 import sys
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
 import pytest
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswer:
+    """A tool result in its parts: the status, all of its text, and its last JSON block."""
+
+    status: str
+    text: str
+    value: dict[str, Any]
+
+    @property
+    def error(self) -> tuple[str, str]:
+        """The code and the reason of an error result."""
+        assert self.status == "error", self
+        return self.value["error"]["code"], self.value["error"]["details"]["reason"]
+
+    @property
+    def is_retryable(self) -> bool:
+        """Whether an error result says that the same call may succeed later."""
+        return bool(self.value["error"]["retryable"])
+
+
+def call_tool(tool: Callable[..., Any], values: Mapping[str, Any], **passed: Any) -> ToolAnswer:
+    """Call a module tool as a host does, and return its result.
+
+    Args:
+        tool: The function of the module that has the name of the tool; it may be a coroutine function.
+        values: The input.
+        **passed: What the host passes besides, as `CallContext` has it: `config`, `secrets`, `workspace`...
+    """
+    use = {"toolUseId": "use-1", "name": tool.__name__, "input": dict(values)}
+    result = tool(use, strands_cli=passed, agent=None)
+    if inspect.isawaitable(result):
+        result = asyncio.run(_awaited(result))
+    assert result["toolUseId"] == "use-1"
+    *texts, last = result["content"]
+    return ToolAnswer(result["status"], "".join(block["text"] for block in texts), last["json"])
+
+
+async def _awaited(result: Awaitable[Any]) -> Any:
+    return await result
 
 
 class PackageContract:
