@@ -573,4 +573,4 @@ def test_edges_back_into_a_loop_do_not_lead_onward() -> None:
             "edges": [{"from": "a", "to": ["b", "a"]}, {"from": "b", "to": ["c"]}, {"from": "c", "to": ["a", "d"]}],
         }
     )
-    assert reach_without_loops(config.followers()) == {"a": {"b", "c", "d"}, "b": {"c", "d"}, "c": {"d"}, "d": set()}
+    assert reach_without_loops(config.followers) == {"a": {"b", "c", "d"}, "b": {"c", "d"}, "c": {"d"}, "d": set()}

@@ -20,6 +20,7 @@ from strands_cli.hooks import Hooks
 from strands_cli.outputs import NotesFile, place_notes
 from strands_cli.planning.data_flow import require_unwritten, secrets_declared
 from strands_cli.planning.plan import AgentAsTool, Composite, Plan, PlannedTool, tools_in_step
+from strands_cli.planning.watch import mounts_of
 from strands_cli.planning.workflow_tools import all_workflows_in, definitions_in, with_parts, workflows_in
 from strands_cli.policy.rules import Rule
 from strands_cli.provider_table import PROVIDERS
@@ -106,7 +107,7 @@ class _Assembly:
         try:
             for own in workflows_in(plan.called()).values():
                 part = replace(own.plan, locked=plan.locked, pinned=plan.pinned)
-                inner[part.file] = await self.workers(part, _workspace_of(part, workspace), below=True)
+                inner[part.file] = await self.workers(part, {**workspace, "mounts": mounts_of(part)}, below=True)
             return await self._workers(plan, workspace, inner, below)
         except BaseException:
             for workers in inner.values():
@@ -169,12 +170,6 @@ def _joined(
         CheckedToolCaller(toolbox, check),
     )
     return Workers(runner, caller, toolbox, models, check.redactor, inner)
-
-
-def _workspace_of(plan: Plan, around: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the workspace of a workflow that is a tool: the run's directory, and the mounts of that workflow."""
-    mounts = {name: str((plan.base_dir / path).absolute()) for name, path in plan.spec.env.mounts.items()}
-    return {**around, "mounts": mounts}
 
 
 def context_of(plan: Plan, workspace: Mapping[str, Any]) -> Context:

@@ -47,7 +47,7 @@ class _Walk:
 
     async def to_the_end(self) -> dict[str, Any]:
         """Run the nodes wave after wave; return the names that artifacts may use."""
-        ahead = reach_without_loops(self._config.followers())
+        ahead = reach_without_loops(self._config.followers)
         pending = {next(iter(self._config.nodes))}
         while wave := self._waiting.free(ready(self._config.nodes, pending, ahead)):
             results = await self._run_wave(wave)

@@ -32,7 +32,7 @@ class WaitingNodes:
 
     def wait(self, node: str, reason: WaitingForPerson) -> None:
         """Add a node that waits for a person."""
-        self._reach = self._reach or reach_of(self._config.followers())
+        self._reach = self._reach or reach_of(self._config.followers)
         self._waiting[node] = reason
         self._open |= {node, *self._reach[node]}
 

@@ -7,4 +7,5 @@ from strands_cli.planning.watch.file_watch import states_of as states_of
 from strands_cli.planning.watch.file_watch import watch_plan as watch_plan
 from strands_cli.planning.watch.file_watch import watch_rules as watch_rules
 from strands_cli.planning.watch.file_watch import watch_tools as watch_tools
+from strands_cli.planning.watch.workspace import mounts_of as mounts_of
 from strands_cli.planning.watch.workspace import workspace_of as workspace_of

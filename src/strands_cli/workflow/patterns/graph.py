@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, Literal
@@ -102,6 +103,7 @@ class GraphConfig(FormatModel):
     edges: tuple[Edge, ...] = Field(default=(), description="The edges between nodes.")
     max_iterations: int = Field(default=10, ge=1, description="How often one node may run.")
 
+    @functools.cached_property
     def followers(self) -> dict[str, list[str]]:
         """Return the nodes that the edges of each node lead to; names that are not nodes are left out."""
         followers: dict[str, list[str]] = {node: [] for node in self.nodes}
@@ -212,7 +214,7 @@ def _check_choices(
 
 def _check_reachable(config: GraphConfig, locator: Locator) -> Iterator[Finding]:
     entry = next(iter(config.nodes))
-    seen = {entry, *reached(entry, config.followers())}
+    seen = {entry, *reached(entry, config.followers)}
     for name in config.nodes:
         if name not in seen:
             where = locator.where(f"{CONFIG}/nodes/{escape(name)}", key=True)
@@ -225,7 +227,7 @@ def _pairs(config: GraphConfig) -> Iterator[tuple[str, str, bool]]:
 
     Where choices or cycles leave the order to the run, these are nodes on paths that begin together.
     """
-    followers = config.followers()
+    followers = config.followers
     reach = reach_of(followers)
     if not any(edge.choose for edge in config.edges) and not any(node in reach[node] for node in reach):
         yield from ((one, two, True) for wave in waves_of(followers) for one, two in combinations(wave, 2))

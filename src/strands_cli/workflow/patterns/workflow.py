@@ -99,6 +99,7 @@ class DagConfig(FormatModel):
 
     tasks: tuple[Task, ...] = Field(min_length=1, description="The tasks, in any order.")
 
+    @functools.cached_property
     def dependencies(self) -> dict[str, list[str]]:
         """Return each task's dependencies that exist."""
         ids = {task.id for task in self.tasks}
@@ -143,7 +144,7 @@ class WorkflowPattern(PatternModel):
                     yield unknown(UNKNOWN_TASK, name, ids, where)
                 elif name in task.deps[:number]:
                     yield no_effect(f"the dependency {name!r} is named twice", where)
-        for cycle in cycles(self.config.dependencies()):
+        for cycle in cycles(self.config.dependencies):
             where = locator.where(f"{TASKS}/{ids.index(cycle[0])}/deps")
             path = " -> ".join((*cycle, cycle[0]))
             yield Finding(TASK_CYCLE, f"tasks wait for each other: {path}", where, "remove one of these dependencies")
@@ -151,7 +152,7 @@ class WorkflowPattern(PatternModel):
 
     def shared_agents(self, agents: Collection[str]) -> Iterator[SharedAgent]:
         """Yield agents of tasks that do not wait for each other."""
-        deps = self.config.dependencies()
+        deps = self.config.dependencies
         earlier: list[tuple[str, str]] = []
         for index, task in enumerate(self.config.tasks):
             if not isinstance(task, AgentStep) or task.agent not in agents:
@@ -169,7 +170,7 @@ def _check_reads(config: DagConfig, locator: Locator) -> Iterator[Finding]:
     Such a template fails whenever it is reached: an error where it is always reached, a warning where a branch of the
     template may skip it.
     """
-    deps = config.dependencies()
+    deps = config.dependencies
     before = functools.cache(lambda name: reached(name, deps))
     for reader, name, pointer, is_certain in _reads(config):
         if name not in deps or name in before(reader):
