@@ -76,34 +76,21 @@ def plan(
         InvalidInput: The file is not a valid workflow.
         Denied: A policy file is invalid.
     """
-    from strands_cli.errors import InvalidInput, has_errors
-    from strands_cli.planning import RunRequest, build_plan, with_findings
+    from strands_cli.planning import RunRequest, build_plan, installation_for, require_valid, with_findings
     from strands_cli.planning.machine import with_lock
     from strands_cli.workflow.yaml import stored_name
 
     loaded = load(source, text) if isinstance(source, (str, Path)) else source
-    if loaded.spec is None or has_errors(loaded.findings):
-        raise InvalidInput(f"{loaded.document.file} is not a valid workflow", findings=loaded.findings)
+    spec = require_valid(loaded)
     request = request or RunRequest()
-    machine = installation or _installation_for(loaded, request, catalog, settings)
-    built = build_plan(loaded.spec, loaded.document, machine, request, loaded.snapshot)
+    machine = installation or installation_for(loaded, request, catalog, settings)
+    built = build_plan(spec, loaded.document, machine, request, loaded.snapshot)
     named = {stored_name(document.file): document.text for document in loaded.files}
     built = dataclasses.replace(built, files={**built.files, **named})
     # `validate` can only warn about a variable that may be undeclared; planning knows, and reports it as an error.
     seen = [finding for finding in loaded.findings if finding.code != UNDECLARED_VARIABLE]
     built = with_findings(built, [*machine.hook_faults(), *seen])
     return with_lock(built, machine.catalog, machine.policy.lock_required_by(asked=request.locked))
-
-
-def _installation_for(
-    loaded: Loaded, request: RunRequest, catalog: Catalog | None, settings: Settings | None = None
-) -> Installation:
-    """Read this installation with the policy file of the workflow's folder."""
-    from strands_cli.planning import folder_of
-    from strands_cli.planning.machine import read_installation
-
-    folder = loaded.snapshot.folder or folder_of(loaded.document)
-    return read_installation(request, folder, file=loaded.document.file, catalog=catalog, settings=settings)
 
 
 # -- plan -> events -> files
@@ -242,12 +229,13 @@ def plan_rerun(
     """
     from strands_cli.engine.decisions import rows_before
     from strands_cli.engine.run_start import Rerun, current_source, require_python_tools, stored_request
+    from strands_cli.planning import installation_for
 
     rows = rows_before(journal, from_key)
     request = stored_request(journal, changes)
     source, text, snapshot, changed = current_source(journal)
     loaded = load(source, text, snapshot)
-    machine = _installation_for(loaded, request, catalog)
+    machine = installation_for(loaded, request, catalog)
     require_python_tools(journal, request.tools, installed=machine.catalog.by_name)
     planned = plan(loaded, request, machine)
     origin = {"run": journal.get("id"), "from": from_key}

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from tests.cli.strands import Folder
+from tests.cli.test_hook_plugins import hook_plugin, switch_on
 
 if sys.platform == "win32":
     pytest.skip("pseudo-terminals are POSIX", allow_module_level=True)
@@ -134,6 +135,20 @@ def test_ask_asks_for_each_missing_input_until_it_has_its_type(folder: Folder) -
         terminal.wait_for(r"'count' .*\s+count .*: $")
         terminal.type("2\n")
         assert terminal.end() == 0
+
+
+def test_ask_reads_what_is_installed_once(folder: Folder) -> None:
+    registering = (
+        "@hookimpl\ndef strands_register_tools(context):\n"
+        "    with open('asked.txt', 'a') as file:\n        file.write('once,')\n    return []\n"
+    )
+    switch_on(folder, hook_plugin(folder, "strands-hooks-asked", registering))
+    folder.workflow(ONE_STEP, {"steps.0": [{"text": "ok"}]}, inputs={"required": {"topic": "string"}})
+    with folder.terminal("run", "flow.yaml", "--ask") as terminal:
+        terminal.wait_for(r"topic \(string\): $")
+        terminal.type("bees\n")
+        assert terminal.end() == 0
+    assert (folder.work / "asked.txt").read_text() == "once,"
 
 
 def test_ask_without_an_answer_names_the_option(folder: Folder) -> None:

@@ -1,7 +1,8 @@
 from strands_cli.planning.plan_builder import MISSING_MOUNT as MISSING_MOUNT
 from strands_cli.planning.plan_builder import build_plan as build_plan
-from strands_cli.planning.plan_builder import folder_of as folder_of
+from strands_cli.planning.plan_builder import installation_for as installation_for
 from strands_cli.planning.plan_builder import require_runnable as require_runnable
+from strands_cli.planning.plan_builder import require_valid as require_valid
 from strands_cli.planning.plan_builder import with_findings as with_findings
 from strands_cli.planning.planned_steps import AGENT_PART as AGENT_PART
 from strands_cli.planning.planned_steps import agents_by_key as agents_by_key

@@ -33,7 +33,7 @@ from strands_cli.planning.checks import (
     summarizer_of,
 )
 from strands_cli.planning.data_flow import check_declared_secrets, check_exposure, check_secrets, check_telemetry
-from strands_cli.planning.machine import Installation, check_patterns, check_rules, rules_of
+from strands_cli.planning.machine import Installation, check_patterns, check_rules, read_installation, rules_of
 from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, Skills, WorkflowTool, entry_key
 from strands_cli.planning.planned_steps import bounds_of, planned_steps
 from strands_cli.planning.resolve import ResolveContext, Surroundings, ToolResolver, skill_files
@@ -48,7 +48,10 @@ from strands_cli.workflow.steps import AgentStep, CallStep
 from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot, escape
 
 if TYPE_CHECKING:
+    from strands_cli.catalog import Catalog
+    from strands_cli.config import Settings
     from strands_cli.hooks import Hooks
+    from strands_cli.workflow import Loaded
 
 MISSING_MOUNT = Code(
     "missing-mount",
@@ -112,6 +115,7 @@ def build_plan(
         files={**recorded_texts(agents, snapshot), **skill_files(resolver.workflow_tools)},
         policy=policy,
         hooks=hooks,
+        runs_dir=machine.settings.runs_dir,
     )
     plan, unpriced = _priced(_with_what_tools_hold(plan), document, environ)
     findings += [*check_models(agents, document, environ, hooks), *context.findings, *policy.findings, *unpriced]
@@ -173,6 +177,31 @@ def _check_plan(
 def folder_of(document: Document) -> Path:
     """Return what relative paths of a workflow start from: its file's folder, else the working directory."""
     return Path.cwd() if document.file.startswith("<") else Path(document.file).absolute().parent
+
+
+def require_valid(loaded: Loaded) -> WorkflowSpec:
+    """Return a workflow that was read without errors.
+
+    Raises:
+        InvalidInput: The file is not a valid workflow.
+    """
+    if loaded.spec is None or has_errors(loaded.findings):
+        raise InvalidInput(f"{loaded.document.file} is not a valid workflow", findings=loaded.findings)
+    return loaded.spec
+
+
+def installation_for(
+    loaded: Loaded, request: RunRequest, catalog: Catalog | None = None, settings: Settings | None = None
+) -> Installation:
+    """Read this machine for a valid workflow, with the policy file of its folder.
+
+    Raises:
+        InvalidInput: The file is not a valid workflow.
+        Denied: A policy file is invalid.
+    """
+    require_valid(loaded)
+    folder = loaded.snapshot.folder or folder_of(loaded.document)
+    return read_installation(request, folder, file=loaded.document.file, catalog=catalog, settings=settings)
 
 
 def require_runnable(plan: Plan) -> None:

@@ -52,6 +52,7 @@ def run(
     from strands_cli import app
     from strands_cli.cli.commands.input_options import ask_for_missing
     from strands_cli.cli.commands.watch import is_to_watch, watch_run
+    from strands_cli.planning import installation_for
 
     if older.resume is not None and not watch:
         from strands_cli.cli.commands.resume_command import resume_as_before
@@ -71,10 +72,11 @@ def run(
         if watches:
             return watch_run(spec, request, chosen.typed["values"])
         loaded = app.load(spec)
-        planned = app.plan(loaded, request)
+        machine = installation_for(loaded, request)
+        planned = app.plan(loaded, request, machine)
         if ask:
             request = ask_for_missing(planned, request)
-            planned = app.plan(loaded, request)
+            planned = app.plan(loaded, request, machine)
         result = execute(planned, request, known, flags, lambda human, emit: app.run(planned, request, human, emit))
         print_outcome(planned, result, flags)
     return ExitCode.OK

@@ -11,6 +11,8 @@ from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import StrandsCliError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from strands_cli.cli.commands.command_options import RunFlags
     from strands_cli.cli.terminal import TerminalHuman, View
     from strands_cli.engine import RunResult
@@ -71,7 +73,7 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
         try:
             return run_to_end(lambda: go(human, emit), verbose=flags.verbose)
         except StrandsCliError as error:
-            known |= explain_stop(error, view, request)
+            known |= explain_stop(error, view, planned.runs_dir)
             raise
         finally:
             known |= {"run": view.run_id or known["run"], "status": view.ended or "failed"}
@@ -95,14 +97,12 @@ def leave_trace(trace: RunTrace, request: RunRequest, flags: RunFlags) -> None:
         say(one_line(f"trace {request.out_dir / path.name}"))
 
 
-def explain_stop(error: StrandsCliError, view: View, request: RunRequest) -> dict[str, Any]:
+def explain_stop(error: StrandsCliError, view: View, runs_dir: Path) -> dict[str, Any]:
     """Print where the journal of an unfinished run is and how the run continues; return its open questions."""
     if view.run_id is None:
         return {}
     from strands_cli.cli.commands.next_commands import explain_ending, how_to_continue
-    from strands_cli.config import load_settings
 
-    runs_dir = load_settings(runs_dir=request.runs_dir).runs_dir
     view.line(f"journal {runs_dir / view.run_id}")
     if view.ended in ("failed", "interrupted"):
         view.line(how_to_continue(view.run_id, runs_dir))

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from strands_cli.config import load_settings
 from strands_cli.engine.journal import Journal, Row, SqliteJournal
 from strands_cli.engine.ports import SystemClock
 from strands_cli.engine.run_start.run_facts import new_run_id, recorded_calls, run_facts
@@ -69,7 +68,7 @@ def create_journal(
         facts["given"] = {name: python_tools[name] for name in names}
     if origin is not None:
         facts["rerun_of"] = dict(origin)
-    journal = SqliteJournal.create(load_settings(runs_dir=request.runs_dir).runs_dir / run_id)
+    journal = SqliteJournal.create(planned.runs_dir / run_id)
     journal.put(**facts)
     for row in rows:
         journal.note(row)

@@ -178,7 +178,7 @@ class Plan:
     `files` are the texts of the other files it was made from (agents, schemas, recordings), by `stored_name`.
     `locked` are the distributions and custom references that a lock vouches for, `pinned` what it has of MCP servers by
     id, which is held against them when they have started. `hooks` are the hook plugins that were asked, and will be;
-    without them policy alone answers.
+    without them policy alone answers. `runs_dir` is the directory of journals.
     """
 
     spec: WorkflowSpec
@@ -200,6 +200,7 @@ class Plan:
     pinned: Mapping[str, LockedServer] = field(default_factory=dict)
     policy: Policy = field(default_factory=Policy)
     hooks: Hooks | None = field(default=None, compare=False, repr=False)
+    runs_dir: Path = field(default=Path(), compare=False)
 
     def called(self) -> tuple[PlannedTool, ...]:
         """Return every tool that an agent or a step may call."""
