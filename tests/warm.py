@@ -34,8 +34,8 @@ _AT_START = ("LANG", "LC_", "PYTHON", "TZ")
 _TAKEN_OVER = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
 # What commands import besides the modules of strands_cli.
 _FOREIGN = ("filelock", "jinja2", "jsonschema", "sqlite3", "strands.agent.agent", "strands.models.openai")
-# Programs for processes of their own, and what is for authors of tests.
-_APART = ("strands_cli.__main__", "strands_cli.testing", "strands_cli.tools.describe_plugin")
+# The program itself, and what is for authors of tests.
+_APART = ("strands_cli.__main__", "strands_cli.testing")
 
 
 def can_be_warm(command: Sequence[str], environment: Mapping[str, str]) -> bool:

@@ -28,8 +28,9 @@ from strands_cli.errors import (
 from strands_cli.events import RunStarted, StepStarted
 from strands_cli.metadata import tool_metadata
 from strands_cli.workflow.builder import agent, call, chain, gate, step
-from tests.cli.strands import STRANDS
+from tests.cli.strands import SECONDS
 from tests.distributions import sound
+from tests.warm import run_warm
 from tests.wordings import Wording
 
 CALLS: list[str] = []
@@ -85,7 +86,7 @@ def waiting(**choices: Any) -> str:
 
 
 def strands(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([STRANDS, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    return run_warm(words, Path.cwd(), os.environ, "", SECONDS)
 
 
 def test_a_program_goes_on_with_the_run_it_began_and_gives_its_tools_again() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import warnings
-from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
@@ -44,12 +43,10 @@ FAILING = {
 
 
 @pytest.fixture(scope="module", autouse=True)
-def collections_are_quick() -> Iterator[None]:
+def collections_are_quick() -> None:
     """Let each collection look at what a call has left, and not at everything that was imported before."""
     gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)
