@@ -57,6 +57,7 @@ def prepare(lock: str) -> None:
     pip("--require-hashes", "-r", str(CLONE / "constraints" / f"{lock}.txt"))
     say("installing strands-cli and the first-party tools from this clone")
     pip("--no-deps", "--no-build-isolation", *editables())
+    compile_sources()
     stamp(lock).write_text(fingerprint(lock), encoding="utf-8")
 
 
@@ -64,6 +65,15 @@ def pip(*arguments: str) -> None:
     """Run the environment's own pip; its output is kept to warnings and errors."""
     command = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments]
     subprocess.run(command, check=True, cwd=CLONE)
+
+
+def compile_sources() -> None:
+    """Compile what is installed in place, as pip does with everything else.
+
+    Where PYTHONDONTWRITEBYTECODE is set, each process would otherwise compile all that it imports.
+    """
+    sources = [str(place / "src") for place in distributions()]
+    subprocess.run([str(PYTHON), "-m", "compileall", "-q", *sources], check=True)
 
 
 def distributions() -> list[Path]:
