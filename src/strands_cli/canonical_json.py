@@ -1,11 +1,11 @@
-"""Canonical JSON and its digest, for comparing inputs, plans and definitions."""
+"""JSON by its standard: canonical, with its digest, for comparing values; and read without what Python adds to it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 
 def canonical_json(value: Any) -> str:
@@ -22,6 +22,20 @@ def digest_of(value: Any) -> str:
     return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def strict_json(text: str) -> Any:
+    """Return the value of a JSON text.
+
+    Raises:
+        ValueError: It is not JSON; `NaN` and `Infinity`, which Python accepts, are not.
+        RecursionError: It is nested too deeply.
+    """
+    return _DECODER.decode(text)
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not JSON")
+
+
 def _as_json(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
@@ -32,5 +46,6 @@ def _as_json(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no canonical JSON")
 
 
-# Made once: `json.dumps` makes one for each value that is not written in its default form.
+# Made once: `json` makes one for each value that is not read or written in its default form.
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=_as_json)

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from strands_cli.engine.journal import Answer, Question
+from strands_cli.engine.journal import Answer, Question, unanswered
 from strands_cli.errors import UsageError
 
 # What a program may answer: the text; yes or no; None for "not now"; or an `Answer`.
@@ -32,7 +32,7 @@ class ProgramHuman:
             UsageError: The function raises, returns an unknown type, or repeatedly returns answers that do not fit.
         """
         if self._answer is None:
-            return _unanswered(question)
+            return unanswered(question)
         if question.problem is not None:
             self._require_progress(question)
         try:
@@ -43,7 +43,7 @@ class ProgramHuman:
             if question.timeout_s is None:
                 raise _failed(question, error) from error
             default = question.default
-            return Answer("answered", default, by="default") if default is not None else _unanswered(question)
+            return Answer("answered", default, by="default") if default is not None else unanswered(question)
         except Exception as error:
             raise _failed(question, error) from error
         return _answer_of(question, reply)
@@ -60,7 +60,7 @@ class ProgramHuman:
 def _answer_of(question: Question, reply: Any) -> Answer:
     """Convert a program's reply to an answer."""
     if reply is None:
-        return _unanswered(question)
+        return unanswered(question)
     if isinstance(reply, Answer):
         return reply
     if isinstance(reply, bool):
@@ -71,11 +71,6 @@ def _answer_of(question: Question, reply: Any) -> Answer:
         )
     text = _YES_OR_NO.get(reply.strip().lower(), reply) if question.kind == "approval" else reply
     return Answer("answered", text, by="program")
-
-
-def _unanswered(question: Question) -> Answer:
-    # A question of a step can wait for its answer; an approval is decided at once when there is no answer.
-    return Answer("nobody" if question.kind == "approval" else "waiting")
 
 
 def _failed(question: Question, error: Exception) -> UsageError:

@@ -16,7 +16,7 @@ CACHE = "__pycache__"
 # Installers write these; they differ between two installations of one wheel.
 _OF_INSTALLER = {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json", "uv_build.json"}
 _CHUNK = 262_144
-_INITS = ("__init__.py", "__init__.pyc")
+INITS = ("__init__.py", "__init__.pyc")
 
 
 def files_of(site: str, dist_info: str, locations: Iterable[str]) -> tuple[dict[str, str], bool]:
@@ -90,7 +90,7 @@ def is_locked(name: str, dist_info: str) -> bool:
 def _unrecorded(site: str, top: str, recorded: dict[str, str]) -> dict[str, str]:
     """Return every file of a regular package; of a namespace package, the files of the parts that RECORD lists."""
     folder = os.path.join(site, *top.split("/"))
-    if any(os.path.lexists(os.path.join(folder, init)) for init in _INITS):
+    if any(os.path.lexists(os.path.join(folder, init)) for init in INITS):
         return dict(_walk(folder, top))
     found: dict[str, str] = {}
     depth = top.count("/") + 1
@@ -104,7 +104,7 @@ def _package(location: str) -> Iterator[tuple[str, str]]:
     name = os.path.basename(location)
     if not os.path.isdir(location):
         yield name, location
-    elif any(os.path.lexists(os.path.join(location, init)) for init in _INITS):
+    elif any(os.path.lexists(os.path.join(location, init)) for init in INITS):
         yield from _walk(location, name)
 
 

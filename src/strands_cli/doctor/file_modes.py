@@ -63,9 +63,9 @@ def _workflows(folder: Path) -> Iterator[tuple[Path, list[tuple[str, Path]]]]:
 
     Only the first 200 files by name are read, and none larger than 1 MB.
     """
-    from strands_cli.planning.folders import SUFFIXES, is_workflow
+    from strands_cli.planning.folders import is_workflow
     from strands_cli.workflow import load_spec
-    from strands_cli.workflow.yaml import read_document
+    from strands_cli.workflow.yaml import SUFFIXES, read_document
 
     try:
         named = sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES)

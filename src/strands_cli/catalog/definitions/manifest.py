@@ -6,8 +6,9 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
+from strands_cli.canonical_json import strict_json
 from strands_cli.catalog.distributions import normalise
 from strands_cli.errors import Code, Finding, Where, suggest
 
@@ -140,14 +141,14 @@ def _load(raw: bytes) -> Any:
     if raw.startswith(b"\xef\xbb\xbf"):
         raise _Unreadable("begins with a byte order mark; save it as UTF-8 without one", 1, 1)
     try:
-        document = _DECODER.decode(raw.decode("utf-8"))
+        document = strict_json(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise _Unreadable("is not UTF-8", raw.count(b"\n", 0, error.start) + 1) from None
     except json.JSONDecodeError as error:
         raise _Unreadable(f"is not JSON: {error.msg}", error.lineno, error.colno) from None
     except RecursionError:
         raise _Unreadable(f"nests deeper than {MAX_DEPTH} levels") from None
-    except ValueError as error:  # a number with thousands of digits
+    except ValueError as error:  # NaN, or a number with thousands of digits
         raise _Unreadable(f"cannot be read: {error}") from None
     if b"\\u" in raw and _has_half_characters(document):
         raise _Unreadable("escapes half a character (a lone surrogate), which is not text")
@@ -155,14 +156,6 @@ def _load(raw: bytes) -> Any:
     if raw.count(b"{") + raw.count(b"[") > MAX_DEPTH and _too_deep(document):
         raise _Unreadable(f"nests deeper than {MAX_DEPTH} levels")
     return document
-
-
-def _refuse_constant(word: str) -> NoReturn:
-    raise _Unreadable(f"contains {word}, which is not JSON")
-
-
-# One decoder for all manifests: making one costs as much as reading a small manifest.
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def _has_half_characters(document: Any) -> bool:

@@ -10,13 +10,19 @@ from typing import Any
 
 from strands_cli.catalog.source.docstrings import description_of, docstring_of
 from strands_cli.catalog.source.fixed_names import is_fixed, is_plain_suite
-from strands_cli.catalog.source.static_values import UNKNOWN, Bindings, Foreign, Unknown, exported_names, is_from_python
+from strands_cli.catalog.source.static_values import (
+    UNKNOWN,
+    Bindings,
+    Foreign,
+    Function,
+    Unknown,
+    exported_names,
+    is_from_python,
+)
 from strands_cli.metadata import HINTS
 
 MAX_SOURCE_BYTES = 2_000_000
 MAX_HOPS = 5
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class SourceError(Exception):

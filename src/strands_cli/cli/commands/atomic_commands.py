@@ -19,6 +19,7 @@ from strands_cli.cli.commands.runs_commands import JSON
 from strands_cli.cli.output import print_json, print_result, say, say_findings
 from strands_cli.cli.text_layout import aligned, one_line
 from strands_cli.errors import ExitCode, Finding, StrandsCliError, UsageError, has_errors
+from strands_cli.workflow.yaml import SUFFIXES
 
 if TYPE_CHECKING:
     from strands_cli.workflow.parts import Atomic
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 FILE = Annotated[Path, typer.Argument(metavar="FILE", help="File with one agent.")]
 # Folders that hold no agents and take long to walk.
 _LEFT_OUT = frozenset({"node_modules", "__pycache__", "site-packages"})
-_SUFFIXES = (".yaml", ".yml", ".json")
 _LARGEST = 1_000_000
 _MAX_INPUT = 10 * 1024 * 1024
 
@@ -96,7 +96,7 @@ def _files_below(directory: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _LEFT_OUT)
         for name in sorted(names):
             path = Path(folder) / name
-            if path.suffix in _SUFFIXES and path.is_file() and path.stat().st_size <= _LARGEST:
+            if path.suffix in SUFFIXES and path.is_file() and path.stat().st_size <= _LARGEST:
                 yield path
 
 

@@ -13,12 +13,12 @@ from strands_cli.cli.terminal import about_document
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import StrandsCliError, has_errors
 from strands_cli.phrases import shortened
+from strands_cli.workflow.yaml import SUFFIXES
 
 if TYPE_CHECKING:
     from strands_cli.planning.data_flow import Outgoing
     from strands_cli.planning.plan import Plan, PlannedAgent, PlannedStep, PlannedTool
 
-SUFFIXES = (".yaml", ".yml", ".json")
 _BUDGETS = {
     "max_tokens": "at most {:,} tokens",
     "max_cost_usd": "at most {:g} US dollars",

@@ -43,19 +43,13 @@ def _larger(error: BudgetExceeded, run_id: str, runs_dir: Path) -> str:
 
 def _done(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:
     """Return which steps of a stopped run are done, and the command that shows their responses."""
-    rows = [row for row in journal.rows() if is_step(row) and row.status == "done"]
+    rows = [row for row in journal.rows() if row.is_step and row.status == "done"]
     # An effect inside a step belongs to the step.
     steps = [row.key for row in rows if "/" not in row.key]
     if not steps:
         return ["no step was finished"]
     show = command("runs", "show", run_id, "--json", runs_dir=runs_dir)
     return [f"done: {first_of(steps, MANY)}", f"their responses: {show}"]
-
-
-def is_step(row: Row) -> bool:
-    """Return whether an effect is a whole step: a gate's answer is one, the answer to an approval is not."""
-    name = row.key.rpartition("/")[2]
-    return row.kind == "step" or (row.kind == "human" and name != "approval" and not name.startswith("interrupt."))
 
 
 def how_to_continue(run_id: str, runs_dir: Path) -> str:

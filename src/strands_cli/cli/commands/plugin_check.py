@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from strands_cli.cli.output import print_json, print_result, say_findings
-from strands_cli.errors import InvalidInput
+from strands_cli.errors import ExitCode, InvalidInput
 from strands_cli.phrases import counted
 
 if TYPE_CHECKING:
     from strands_cli.plugins.check import PluginCheck, PluginProject
-
-EXIT_FINDINGS = 3
 
 
 def register(plugin_app: typer.Typer) -> None:
@@ -53,7 +51,7 @@ def check(
         say_findings(done.findings)
         if not errors:
             print_result(_verdict(done))
-    return EXIT_FINDINGS if errors or (strict and done.findings) else 0
+    return ExitCode.INVALID if errors or (strict and done.findings) else ExitCode.OK
 
 
 def find_plugin(plugin: str) -> PluginProject:

@@ -9,7 +9,7 @@ import typer
 
 from strands_cli.cli.commands import plugin_check, plugin_install, plugin_list, plugin_new, plugin_verify
 from strands_cli.cli.output import print_result, say_findings
-from strands_cli.errors import UsageError
+from strands_cli.errors import ExitCode, UsageError
 
 plugin_app = typer.Typer(
     name="plugin",
@@ -17,8 +17,6 @@ plugin_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-
-EXIT_FINDINGS = 3
 
 
 def register(program: typer.Typer) -> None:
@@ -56,7 +54,7 @@ def manifest(
         findings = check_manifests(project)
         say_findings(findings)
         if findings:
-            raise typer.Exit(EXIT_FINDINGS)
+            raise typer.Exit(ExitCode.INVALID)
         print_result(f"{project.name}: the manifest matches the code")
     else:
         print_result("".join(render(document) for document in make_manifests(project).values()))

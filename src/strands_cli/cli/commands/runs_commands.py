@@ -84,7 +84,7 @@ def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None
 
     Example: strands runs show 20261121-033012-a1b2c3
     """
-    from strands_cli.cli.commands.next_commands import answer_commands, command, is_step, questions_of
+    from strands_cli.cli.commands.next_commands import answer_commands, command, questions_of
     from strands_cli.engine.journal import SqliteJournal, in_order_of_request
     from strands_cli.engine.stored_runs import find_run, run_in
 
@@ -127,7 +127,7 @@ def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None
     lines += ["", *aligned([("KEY", "KIND", "STATUS", "ATTEMPT", "SECONDS", "TOKENS"), *cells])] if cells else []
     for question in questions:
         lines += ["", f"waits: {question['key']}", *(f"  {line}" for line in question["prompt"].splitlines())]
-    if stored.status != "completed" and any(is_step(row) and row.status == "done" for row in rows):
+    if stored.status != "completed" and any(row.is_step and row.status == "done" for row in rows):
         lines += ["", f"responses of the steps that are done: {command('runs', 'show', run, '--json', runs_dir=place)}"]
     print_result("\n".join([*lines, *([""] if ways else []), *ways]))
 
@@ -241,11 +241,10 @@ def document_of(run: StoredRun) -> dict[str, Any]:
 
 def effect_of(row: Row) -> dict[str, Any]:
     """Return one effect as JSON; only a finished step has its response."""
-    from strands_cli.cli.commands.next_commands import is_step
     from strands_cli.engine.effects import REUSED
 
     response = {}
-    if row.status == "done" and is_step(row) and isinstance(row.output, dict):
+    if row.status == "done" and row.is_step and isinstance(row.output, dict):
         response = {"response": row.output.get("response", row.output.get("text")), "output": row.output.get("output")}
     decided = {name: row.detail[name] for name in ("decision", "rule") if name in row.detail}
     return {

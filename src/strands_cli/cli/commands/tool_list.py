@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.output import print_json, print_result, say, say_findings
 from strands_cli.cli.text_layout import aligned
-from strands_cli.errors import StrandsCliError
+from strands_cli.errors import ExitCode, StrandsCliError
 
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog, ToolRecord
     from strands_cli.planning.machine import Installation
 
-EXIT_FINDINGS = 3
 MAX_LINE = 100
 # The options without a value, with the parameter that each sets. A command line of only these needs no parser, whose
 # import takes as long as the listing itself.
@@ -39,7 +38,7 @@ def list_installed(
     Args:
         as_json: Print one JSON document.
         source: Include where each tool comes from.
-        check: Return `EXIT_FINDINGS` if there are findings.
+        check: Return `ExitCode.INVALID` if there are findings.
         only: The `family` and the `category` that a tool must have; None means any.
         hooks: `no_plugins` and `trace_hooks` of the request.
     """
@@ -56,7 +55,7 @@ def list_installed(
         say_findings(catalog.findings)
         if not chosen:
             _explain_empty_list(catalog, wanted)
-    return EXIT_FINDINGS if check and catalog.findings else 0
+    return ExitCode.INVALID if check and catalog.findings else ExitCode.OK
 
 
 def read_this_installation(*, no_plugins: bool = False, trace_hooks: bool = False) -> Installation:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from strands_cli.canonical_json import strict_json
 from strands_cli.cli.commands.command_options import Chosen, with_run_options
 from strands_cli.cli.output import json_text, print_json, print_response, say, say_findings
 from strands_cli.errors import ExitCode, StrandsCliError, UsageError
@@ -86,16 +86,12 @@ def read_arguments(text: str) -> Any:
         UsageError: It is not a JSON object.
     """
     try:
-        arguments = json.loads(text, parse_constant=_refuse_constant)
+        arguments = strict_json(text)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"--input is not JSON: {error}", fix=_EXAMPLE) from error
     if not isinstance(arguments, dict):
         raise UsageError("--input is not a JSON object", fix=_EXAMPLE)
     return arguments
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
 
 
 def shown(result: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from strands_cli.cli.output import say
 from strands_cli.cli.terminal.keyboard import Keyboard
-from strands_cli.engine.journal import Answer, Question
+from strands_cli.engine.journal import Answer, Question, unanswered
 
 if TYPE_CHECKING:
     from strands_cli.cli.terminal.run_view import View
@@ -46,7 +46,7 @@ class TerminalHuman:
         if self.mode == "later":
             return Answer("waiting")
         if self.mode == "nobody":
-            return _unanswered(question)
+            return unanswered(question)
         async with self._one_at_a_time:
             if self.view is not None:
                 self.view.pause()
@@ -71,7 +71,7 @@ class TerminalHuman:
                 return _after_timeout(question)
             if typed is None:
                 say("")
-                return _unanswered(question)
+                return unanswered(question)
             answer = accepted(question, typed)
             if answer is not None:
                 return Answer("answered", answer)
@@ -87,11 +87,6 @@ class TerminalHuman:
             give_up.set()
             await reading  # until it ends, it could consume the answer to the next question
             raise
-
-
-def _unanswered(question: Question) -> Answer:
-    # A question of a step can wait for its answer; an approval is decided at once when no person is present.
-    return Answer("nobody" if question.kind == "approval" else "waiting")
 
 
 def _after_timeout(question: Question) -> Answer:

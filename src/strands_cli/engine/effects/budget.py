@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from strands_cli.engine.journal import Clock, Journal, Row, RowKind
+from strands_cli.engine.journal import Clock, Journal, RowKind
 from strands_cli.errors import BudgetExceeded
 from strands_cli.events import Usage
 from strands_cli.prices import PriceTable
@@ -178,7 +178,7 @@ class Budget:
                 budget.count_model_call(row.usage, row.cost)
             elif row.kind == "tool":
                 budget.count_tool_call()
-            elif _is_step(row) and (agent is None or is_own):
+            elif row.is_step and (agent is None or is_own):
                 budget.count_step()
         is_run = agent is None and spender.workflow is None
         budget.earlier_s = worked_before(journal, budget.latest) if is_run else worked
@@ -294,12 +294,6 @@ class Budget:
         """Count a tool call that has ended."""
         self.release_call("tool")
         self.tool_calls += 1
-
-
-def _is_step(row: Row) -> bool:
-    """Return whether a row is that of a step; of the questions to people only gates are steps."""
-    name = row.key.rpartition("/")[2]
-    return row.kind == "step" or (row.kind == "human" and name != "approval" and not name.startswith("interrupt."))
 
 
 def worked_before(journal: Journal, latest: float | None = None) -> float:

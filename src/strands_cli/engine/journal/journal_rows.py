@@ -41,6 +41,14 @@ class Row:
     ended_at: float | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def is_step(self) -> bool:
+        """Whether it is a whole step: a gate's answer is one, the answer to an approval or an interrupt is not."""
+        name = self.key.rpartition("/")[2]
+        return self.kind == "step" or (
+            self.kind == "human" and name != "approval" and not name.startswith("interrupt.")
+        )
+
 
 class StoredRow(Row):
     """A row whose output is decoded when it is first read: most readers of many rows only count them."""
@@ -163,6 +171,11 @@ class Answer:
     text: str = ""
     by: str = "person"
     reason: str | None = None
+
+
+def unanswered(question: Question) -> Answer:
+    """Return the answer where no person is present: a step's question can wait, an approval is decided at once."""
+    return Answer("nobody" if question.kind == "approval" else "waiting")
 
 
 class Human(Protocol):

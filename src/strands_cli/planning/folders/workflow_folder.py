@@ -18,9 +18,8 @@ from strands_cli.toolref import ToolRef, ToolRefError
 from strands_cli.workflow import WorkflowSpec, load_spec
 from strands_cli.workflow.parts import is_agent_file, read_atomic
 from strands_cli.workflow.steps import AgentStep, CallStep
-from strands_cli.workflow.yaml import Document, read_document
+from strands_cli.workflow.yaml import SUFFIXES, Document, read_document
 
-SUFFIXES = (".yaml", ".yml", ".json")
 # What keeps a tool that a workflow names from being known. Other findings of a plan are about running it.
 _OF_TOOLS = (BAD_TOOL_REF, UNKNOWN_TOOL, TOOL_CONFLICT, TOOL_VERSION, TOOL_BROKEN, TOOL_UNMET)
 

@@ -7,6 +7,7 @@ from strands_cli.planning.planned_tools.planned_tool import reached_by as reache
 from strands_cli.planning.planned_tools.policy_requests import request_of as request_of
 from strands_cli.planning.planned_tools.tool_config import EVERY as EVERY
 from strands_cli.planning.planned_tools.tool_config import HOSTS as HOSTS
+from strands_cli.planning.planned_tools.tool_config import SECRET_REFERENCE as SECRET_REFERENCE
 from strands_cli.planning.planned_tools.tool_config import config_problems as config_problems
 from strands_cli.planning.planned_tools.tool_config import configured_claims as configured_claims
 from strands_cli.planning.planned_tools.tool_config import listed as listed

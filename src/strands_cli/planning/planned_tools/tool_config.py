@@ -12,7 +12,7 @@ NAME_FORMAT = "secret-name"
 HOSTS = "allow_hosts"
 # In a capability: every host, every file.
 EVERY = "*"
-_REFERENCE = re.compile(r"\$\{secrets\.([^{}]+)\}")
+SECRET_REFERENCE = re.compile(r"\$\{secrets\.([^{}]+)\}")
 
 
 def secrets_in(config: Any, schema: Mapping[str, Any] | None = None) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ def config_problems(schema: Mapping[str, Any], config: Mapping[str, Any]) -> lis
 
 def _named(value: Any, schema: Mapping[str, Any]) -> Iterator[str]:
     if isinstance(value, str):
-        yield from [value] if schema.get("format") == NAME_FORMAT else _REFERENCE.findall(value)
+        yield from [value] if schema.get("format") == NAME_FORMAT else SECRET_REFERENCE.findall(value)
     elif isinstance(value, Mapping):
         for name, item in value.items():
             yield from _named(item, _below(_below(schema, "properties"), name))

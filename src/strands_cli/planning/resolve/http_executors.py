@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.canonical_json import canonical_json
 from strands_cli.catalog import TOOL_UNMET, UNKNOWN_TOOL, ToolRecord
+from strands_cli.catalog.definitions import MEMBER_NAME
 from strands_cli.errors import Finding, has_errors
 from strands_cli.planning.planned_tools import InstalledTool, secrets_in
 from strands_cli.planning.resolve.headers import check_headers
@@ -23,7 +24,6 @@ TOOL = "http_executor"
 _INSTALL = "pip install --upgrade 'strands-cli[tools]'"
 _SECTION = "/tools/http_executors"
 _BASE_URL = re.compile(r"(https?)://(\[[^\]\s]+\]|[^\s/?#@:\[\]\\]+)(:\d{1,5})?(/[^\s?#\\]*)?")
-_MODEL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 # What a call has beyond the time of its requests, so that the tool itself can say what was slow.
 _GRACE_S = 5
 
@@ -98,7 +98,7 @@ def _parts(executor: HttpExecutor) -> tuple[str, str, str, str]:
 def _faults(executor: HttpExecutor, pointer: str, context: ResolveContext) -> Iterator[Finding]:
     """Yield what is wrong with an executor as it is written."""
     where = context.document.where
-    if not _MODEL_NAME.fullmatch(executor.id):
+    if not MEMBER_NAME.fullmatch(executor.id):
         message = f"the executor '{executor.id}' has a name that models cannot call"
         fix = f"write {re.sub(r'[^a-zA-Z0-9_-]', '_', executor.id)[:64]}"
         yield Finding(BAD_IDENTIFIER, message, where(f"{pointer}/id"), fix)

@@ -68,7 +68,7 @@ def check_manifests(project: PluginProject) -> list[Finding]:
     findings: list[Finding] = []
     for file, wanted in make_manifests(project).items():
         if not file.is_file():
-            findings.append(_drift("there is no manifest yet", file, ""))
+            findings.append(drift("there is no manifest yet", file, ""))
             continue
         findings += parse_manifest(file.read_bytes(), str(file), normalise(project.name))[1]
         findings += [drifted(file, *difference) for difference in manifest_differences(read_manifest(file), wanted)]
@@ -77,7 +77,7 @@ def check_manifests(project: PluginProject) -> list[Finding]:
 
 def drifted(file: Path, pointer: str, old: Any, new: Any) -> Finding:
     """Return the finding for one field in which a committed manifest differs from the code."""
-    return _drift(f"the manifest has {json_line(old)}, the code has {json_line(new)}", file, pointer)
+    return drift(f"the manifest has {json_line(old)}, the code has {json_line(new)}", file, pointer)
 
 
 def write_manifests(project: PluginProject) -> list[Path]:
@@ -197,6 +197,7 @@ def _document(project: PluginProject, tools: list[dict[str, Any]], committed: Ma
     return dict(json.loads(json.dumps(document)))
 
 
-def _drift(message: str, file: Path, pointer: str) -> Finding:
+def drift(message: str, file: Path, pointer: str) -> Finding:
+    """Report a difference between a committed manifest and the code."""
     where = Where(str(file), pointer=pointer)
     return Finding(MANIFEST_DRIFT, message, where, "strands plugin manifest --write")

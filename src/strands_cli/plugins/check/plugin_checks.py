@@ -30,7 +30,7 @@ from strands_cli.plugins.check.check_packaging import check_metadata, check_pack
 from strands_cli.plugins.check.check_tool import check_tool
 from strands_cli.plugins.check.manifest_writer import (
     AUTHORED,
-    MANIFEST_DRIFT,
+    drift,
     manifest_entries,
     manifest_file,
     read_entry,
@@ -169,19 +169,19 @@ def _check_fresh(check: PluginCheck, file: Path, entry_point: tuple[str, str], f
     if manifest is None:
         return
     if not mine and known is None:
-        yield _drift(file, "/tools", f"the manifest does not describe '{name}' ({entry})")
+        yield drift(f"the manifest does not describe '{name}' ({entry})", file, "/tools")
     for identity, tool in (known or {}).items():
         if identity not in mine:
-            yield _drift(file, "/tools", f"the manifest does not describe '{tool['name']}' ({entry})")
+            yield drift(f"the manifest does not describe '{tool['name']}' ({entry})", file, "/tools")
             continue
         index, old_tool = mine[identity]
         compared = {key: old_tool[key] for key in old_tool if key not in AUTHORED and (found.complete or key in tool)}
         for pointer, old, new in differences(_filled(compared), _filled(tool), f"/tools/{index}"):
-            yield _drift(file, pointer, f"the manifest has {json_line(old)}, the code has {json_line(new)}")
+            yield drift(f"the manifest has {json_line(old)}, the code has {json_line(new)}", file, pointer)
     if found.complete:
         for identity, (index, tool) in mine.items():
             if identity not in (known or {}):
-                yield _drift(file, f"/tools/{index}", f"the code has no tool '{tool['name']}'")
+                yield drift(f"the code has no tool '{tool['name']}'", file, f"/tools/{index}")
 
 
 def _filled(tool: Mapping[str, Any]) -> dict[str, Any]:
@@ -212,10 +212,6 @@ def _check_leftovers(project: PluginProject, file: Path, manifest: Manifest | No
 
 def _plain(value: str) -> str:
     return "".join(value.split()).partition("[")[0]
-
-
-def _drift(file: Path, pointer: str, message: str) -> Finding:
-    return Finding(MANIFEST_DRIFT, message, Where(str(file), pointer=pointer), "strands plugin manifest --write")
 
 
 def check_twins(project: PluginProject) -> Iterator[Finding]:

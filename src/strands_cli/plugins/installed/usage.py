@@ -8,12 +8,12 @@ from strands_cli.catalog import Catalog
 from strands_cli.config import Settings
 from strands_cli.errors import StrandsCliError
 from strands_cli.planning import RunRequest, build_plan
-from strands_cli.planning.folders import SUFFIXES, is_workflow
+from strands_cli.planning.folders import is_workflow
 from strands_cli.planning.machine import without_policy
 from strands_cli.planning.planned_tools import InstalledTool
 from strands_cli.planning.workflow_tools import with_parts
 from strands_cli.workflow import load_spec
-from strands_cli.workflow.yaml import read_document
+from strands_cli.workflow.yaml import SUFFIXES, read_document
 
 
 def workflows_naming(name: str, folder: Path, catalog: Catalog, settings: Settings) -> dict[Path, list[str]]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.catalog.definitions import MEMBER_NAME
 from strands_cli.errors import Denied, NotEquipped, RunFailed, did_you_mean
 from strands_cli.planning.plan import PlannedTool, WorkflowTool
 from strands_cli.planning.planned_tools import InstalledTool, PythonTool, configured_claims
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from strands_cli.hooks import Wrapper
 
 # The SDK's rule, which it applies only when the model calls (strands.tools.tools.validate_tool_use_name).
-_MODEL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _MISMATCH_FIX = "do not use it until its author has corrected it (for authors: strands plugin manifest --write)"
 
 
@@ -106,7 +105,7 @@ def loaded_tool(planned: PlannedTool, raw: RawTool, spec: Mapping[str, Any]) -> 
     Raises:
         NotEquipped: no provider would accept its name, or nothing could be validated against its schemas.
     """
-    if not _MODEL_NAME.fullmatch(planned.name):
+    if not MEMBER_NAME.fullmatch(planned.name):
         raise NotEquipped(
             f"the tool {planned.ref} of {planned.distribution} calls itself {planned.name!r}, which models cannot call",
             fix="give it another name with `as:` (letters, digits, '_' and '-', at most 64)",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -18,6 +17,7 @@ from strands.types import PaginatedList
 from strands_cli.canonical_json import canonical_json
 from strands_cli.daemon_threads import DaemonThreads
 from strands_cli.errors import NotEquipped, RunFailed, StrandsCliError
+from strands_cli.planning.planned_tools import SECRET_REFERENCE
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools.invocation import Progress
 from strands_cli.tools.mcp.connection import Link
@@ -35,7 +35,6 @@ METHOD_NOT_FOUND = -32601
 _THREADS = DaemonThreads()
 # How often a server that has died is started again in one run.
 MAX_RESTARTS = 3
-_SECRET = re.compile(r"\$\{secrets\.([^{}]+)\}")
 
 
 class Flood(NotEquipped):
@@ -169,7 +168,7 @@ class Server:
 
     def _filled(self, texts: Mapping[str, str]) -> dict[str, str]:
         """Return texts with the secrets that they name."""
-        return {name: _SECRET.sub(lambda found: self._values[found[1]], text) for name, text in texts.items()}
+        return {name: SECRET_REFERENCE.sub(lambda found: self._values[found[1]], text) for name, text in texts.items()}
 
     async def _give_up(self, beginning: asyncio.Future[Any]) -> None:
         """Break the connection off and see that nothing of it is left."""

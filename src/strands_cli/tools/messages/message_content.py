@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from strands_cli.canonical_json import strict_json
 from strands_cli.events import Usage
 
 
@@ -88,14 +88,10 @@ def broken_inputs(events: list[Any]) -> dict[str, str]:
 
 def _is_json(text: str) -> bool:
     try:
-        json.loads(text, parse_constant=_refuse)
+        strict_json(text)
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is not JSON")
 
 
 class ToolUseIds:

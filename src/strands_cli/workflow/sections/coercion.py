@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
+
+from strands_cli.canonical_json import strict_json
 
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
@@ -50,7 +51,7 @@ def _from_text(word: str, text: str) -> Any:
             return text.strip().lower() in _TRUE
         raise ValueError(f"{text!r} is not a boolean (true or false)")
     try:
-        value = json.loads(text, parse_constant=_refuse_constant)
+        value = strict_json(text)
     except (ValueError, RecursionError):
         value = None
     if (
@@ -61,7 +62,3 @@ def _from_text(word: str, text: str) -> Any:
         how = " in JSON" if word in ("array", "object") else ""
         raise ValueError(f"{text!r} is not {'an' if word[0] in 'aeiou' else 'a'} {word}{how}")
     return value
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")

@@ -1,6 +1,7 @@
 from strands_cli.workflow.yaml.document import Document as Document
 from strands_cli.workflow.yaml.document import escape as escape
 from strands_cli.workflow.yaml.document_reader import FILE_UNREADABLE as FILE_UNREADABLE
+from strands_cli.workflow.yaml.document_reader import SUFFIXES as SUFFIXES
 from strands_cli.workflow.yaml.document_reader import read_document as read_document
 from strands_cli.workflow.yaml.file_source import FILE_NOT_READ as FILE_NOT_READ
 from strands_cli.workflow.yaml.file_source import NO_SNAPSHOT as NO_SNAPSHOT

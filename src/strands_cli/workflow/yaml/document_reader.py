@@ -12,6 +12,8 @@ FILE_UNREADABLE = Code("file-unreadable", "A file cannot be opened or read.", "C
 DOCUMENT_TOO_LARGE = Code("document-too-large", "The text is larger than 10 MB.", "Split it.")
 NOT_UTF8 = Code("not-utf8", "The bytes are not UTF-8 text.", "Save the file as UTF-8.")
 
+# Of the files that may be workflows or agents.
+SUFFIXES = (".yaml", ".yml", ".json")
 MAX_BYTES = 10 * 1024 * 1024
 STDIN = "-"
 
