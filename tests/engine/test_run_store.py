@@ -13,6 +13,7 @@ from pathlib import Path
 import filelock
 import pytest
 
+from strands_cli.engine.decisions import cut_off_calls
 from strands_cli.engine.decisions import questions as decisions
 from strands_cli.engine.effects.effect import UNDECIDED
 from strands_cli.engine.journal.journal_rows import Row
@@ -164,11 +165,11 @@ def test_an_answer_hours_after_a_kill_does_not_count_as_work(wording: Wording) -
 
 def test_only_a_call_that_was_cut_off_can_be_decided() -> None:
     journal = journal_of(CALL, GATE, replace(CALL, key="steps.0/tool.1.send", status="done"))
-    assert decisions.open_decisions(journal) == [CALL]
-    assert decisions.cut_off_call(journal, CALL.key) == CALL
+    assert cut_off_calls.open_decisions(journal) == [CALL]
+    assert cut_off_calls.cut_off_call(journal, CALL.key) == CALL
     for key in ("steps.0/tool.1.send", "steps.1", "steps.9"):
         with pytest.raises(UsageError):
-            decisions.cut_off_call(journal, key)
+            cut_off_calls.cut_off_call(journal, key)
 
 
 def test_a_new_run_takes_over_what_was_done_before_its_key_but_not_the_steps_around_it() -> None:
@@ -177,7 +178,7 @@ def test_a_new_run_takes_over_what_was_done_before_its_key_but_not_the_steps_aro
     journal = journal_of(*rows, replace(rows[0], key="steps.2", status="failed"))
 
     def taken(key: str) -> list[str]:
-        return [row.key for row in decisions.rows_before(journal, key)]
+        return [row.key for row in cut_off_calls.rows_before(journal, key)]
 
     assert taken("steps.0") == []
     assert taken("steps.0/model.1") == ["steps.0/model.0", "steps.0/tool.0.x"]
