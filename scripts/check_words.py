@@ -2,9 +2,8 @@
 
 Usage: python scripts/check_words.py [WORD...]
 
-The prose is comments, docstrings and other strings of programs, the pages, the examples and the changelog; the names
-of modules, classes and functions are read as prose too, and compared with a list of their own. With words, look for
-these in prose and names instead.
+The prose is comments, docstrings and other strings of programs, comments and docstrings of tests, the pages, the
+examples and the changelog; the names X With words, look for these in prose and names instead.
 """
 
 from __future__ import annotations
@@ -15,11 +14,13 @@ import sys
 import tokenize
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 CLONE = Path(__file__).resolve().parent.parent
 SOURCES = ("*.py", *(f"{folder}/**/*.py" for folder in ("src", "packages/*/src", "bench", "scripts", "examples")))
+TESTS = ("tests/**/*.py", "packages/*/tests/**/*.py")
 PAGES = ("*.md", "docs/**/*.md", "packages/*/README.md", "changelog.d/*.md", "examples/**/*.md", "examples/**/*.yaml")
 DEFINED = re.compile(r"^[ \t]*(?:async def|def|class) +(\w+)", re.M)
 PROSE = {tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
@@ -51,22 +52,33 @@ def in_names(path: Path, text: str, prose: re.Pattern[str], names: re.Pattern[st
             yield line, name
 
 
-def in_source(path: Path, prose: re.Pattern[str], names: re.Pattern[str]) -> Iterator[Use]:
-    """Yield each word in the names, comments and strings of a module."""
+def in_source(path: Path, prose: re.Pattern[str], names: re.Pattern[str], *, is_test: bool) -> Iterator[Use]:
+    """Yield each word in the names, comments and strings of a module; of a test's strings only docstrings count."""
     text = path.read_text("utf-8")
     yield from in_names(path, text, prose, names)
     if prose.search(text):  # else the tokens need no look: reading those of every module takes seconds
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type in PROSE:
+        tokens = [token for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type != tokenize.NL]
+        for token, following in pairwise(tokens):
+            is_data = is_test and token.type != tokenize.COMMENT and not _is_statement(token, following)
+            if token.type in PROSE and not is_data:
                 yield from in_prose(token.string, token.start[0], prose)
+
+
+def _is_statement(token: tokenize.TokenInfo, following: tokenize.TokenInfo) -> bool:
+    """Return whether a string is a whole statement, as a docstring is."""
+    return not token.line[: token.start[1]].strip() and following.type == tokenize.NEWLINE
 
 
 def uses(root: Path, banned: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, int, str]]:
     """Yield file, line and word of each use, in order."""
     prose, names = pattern_of(banned["prose"], banned.get("phrases", ())), pattern_of(banned["names"])
-    for path in sorted({path for pattern in (*SOURCES, *PAGES) for path in root.glob(pattern)}):
+    tests = {path for pattern in TESTS for path in root.glob(pattern)}
+    for path in sorted(tests.union(path for pattern in (*SOURCES, *PAGES) for path in root.glob(pattern))):
         name = path.relative_to(root).as_posix()
-        found = in_source(path, prose, names) if path.suffix == ".py" else in_prose(path.read_text("utf-8"), 1, prose)
+        if path.suffix == ".py":
+            found = in_source(path, prose, pattern_of(()) if path in tests else names, is_test=path in tests)
+        else:
+            found = in_prose(path.read_text("utf-8"), 1, prose)
         yield from ((name, line, word) for line, word in sorted(set(found)))
 
 

@@ -140,7 +140,7 @@ def test_a_record_that_cannot_be_made_ends_before_the_first_call(folder: Path, w
     wording(raised.value)
 
 
-def test_a_file_that_is_no_workflow_has_nothing_to_plan(folder: Path) -> None:
+def test_a_file_that_is_not_a_workflow_has_nothing_to_plan(folder: Path) -> None:
     (folder / "flow.yaml").write_text("version: 1\nnme: x\n")
     with pytest.raises(InvalidInput) as raised:
         app.plan(folder / "flow.yaml")

@@ -28,7 +28,7 @@ def test_a_dear_command_costs_a_multiple_of_a_cheap_one(tmp_path: Path) -> None:
     assert figure.mb > 55
 
 
-def test_a_command_that_fails_is_not_measured_but_told(tmp_path: Path) -> None:
+def test_a_command_that_fails_is_reported_and_not_measured(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=r"exit 3 of .*\nno such thing"):
         spend(command("import sys; print('no such thing'); sys.exit(3)", tmp_path))
 

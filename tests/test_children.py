@@ -25,7 +25,7 @@ def ran(seconds: float, program: str) -> tuple[int | None, str]:
 
 
 def gone(process: int) -> bool:
-    """Return whether a process ends; the signal is sent already. One that nobody waits for has ended too."""
+    """Return whether a process ends; the signal is sent already. One without a waiting parent has ended too."""
     status = Path(f"/proc/{process}/stat")
     until = time.monotonic() + 60
     while time.monotonic() < until:

@@ -77,7 +77,7 @@ def test_the_allowlist_is_read_word_by_word() -> None:
         ("win32", "C:\\ProgramData/strands/policy.yaml", "/roaming/strands-cli/policy.yaml"),
     ],
 )
-def test_policy_stands_where_the_platform_keeps_such_files_and_the_managed_one_cannot_be_moved(
+def test_policy_is_where_the_platform_keeps_such_files_and_the_managed_one_cannot_be_moved(
     platform: str, managed: str, user: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "platform", platform)

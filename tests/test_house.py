@@ -101,7 +101,7 @@ def test_no_module_needs_a_unix_only_module_to_be_imported() -> None:
     unguarded = [
         f"{name_of(path)}:{node.lineno}"
         for path in MODULES
-        for node in tree_of(path).body  # a guard is a `try` or an `if`, so what stands bare at the top has none
+        for node in tree_of(path).body  # a guard is a `try` or an `if`, so what is bare at the top has none
         if isinstance(node, ast.Import | ast.ImportFrom) and UNIX_ONLY & imported_roots(node)
     ]
     assert unguarded == []
@@ -242,7 +242,7 @@ def test_what_a_run_needs_is_part_of_the_development_environment() -> None:
     assert locked("run.txt").items() <= locked("dev.txt").items()
 
 
-def test_an_old_interpreter_can_read_dev_py_far_enough_to_be_told_so() -> None:
+def test_an_old_interpreter_can_read_dev_py_far_enough_to_print_its_error() -> None:
     ast.parse((CLONE / "dev.py").read_text(encoding="utf-8"), feature_version=(3, 7))
 
 

@@ -137,7 +137,7 @@ def gate_of(rules: Sequence[Rule] = (YES,), secrets: Iterable[str] = ()) -> Perm
 
 
 class RunContext:
-    """Stands in for a run: real effects in a journal that can be looked at, events in a list."""
+    """Replaces a run: real effects in a journal that tests can read, events in a list."""
 
     def __init__(
         self,

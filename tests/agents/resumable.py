@@ -74,8 +74,8 @@ def rows() -> dict[str, Row]:
         journal.close()
 
 
-def said(request: dict[str, Any]) -> list[str]:
-    """Return the conversation of a request, one line a message: `user: hi`, `assistant calls echo`, `tool: said hi`."""
+def lines_of(request: dict[str, Any]) -> list[str]:
+    """Return the conversation of a request, one line a message: `user: hi`, `assistant calls echo`, `tool: hi`."""
     return [_line(message) for message in request["messages"] if message["role"] != "system"]
 
 

@@ -244,7 +244,7 @@ def test_a_mistake_of_ours_inside_a_call_ends_the_agent(planned: Any, wording: W
 # -- going on from a record
 
 
-def test_a_second_process_answers_from_the_record_and_asks_nobody(planned: Any) -> None:
+def test_a_second_process_answers_from_the_record_and_asks_no_one(planned: Any) -> None:
     host = RunContext()
     first = asking(Script([("echo", {"text": "a"}), ("echo", {"text": "b"})], "done"), *planned, host=host)
     model = Script()
@@ -268,7 +268,7 @@ def test_a_process_that_died_between_two_calls_makes_only_the_second(planned: An
     assert [text(result) for result in model.results] == ["said a", "said b"]
 
 
-def test_text_is_told_as_it_streams() -> None:
+def test_text_is_reported_as_it_streams() -> None:
     def pieces(_request: Any) -> Any:
         events = turn_events("", 1)
         events[1:2] = [{"contentBlockDelta": {"delta": {"text": piece}}} for piece in ("one ", "two")]

@@ -126,7 +126,7 @@ class Unclosable:
             raise OSError("gone")
 
 
-def test_what_goes_wrong_at_the_end_is_told_and_everything_else_is_let_go(site: Site) -> None:
+def test_what_goes_wrong_at_the_end_is_reported_and_everything_else_is_let_go(site: Site) -> None:
     site.install(BOX, name="box", entry=":Box", manifest=False)
 
     async def work() -> list[str]:
@@ -150,7 +150,7 @@ def test_custom_python_of_the_workflow_runs_where_the_allowlist_names_it(site: S
     assert result.response == "said hi"
 
 
-def test_custom_python_that_nobody_allowed_is_never_imported(site: Site, tmp_path: Path) -> None:
+def test_custom_python_that_is_not_allowed_is_never_imported(site: Site, tmp_path: Path) -> None:
     plan = planned(site, "[]", "[{tool: 'custom_words:echo', input: {text: hi}}]", yes=True)
     Path("lib/custom_words.py").write_text(f"open({str(tmp_path / 'sentinel')!r}, 'w').close()\n")
     with pytest.raises(Denied):

@@ -18,7 +18,7 @@ from strands_cli.events import Event, ModelCallFinished, ModelText
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow.agent_sections import Compaction
 from tests.agents.kit import Site
-from tests.agents.resumable import ECHO, RECORD, going, rows, said, system, workflow
+from tests.agents.resumable import ECHO, RECORD, going, lines_of, rows, system, workflow
 from tests.fakes.model_server import ModelServer, Turn
 from tests.wordings import Wording
 
@@ -83,23 +83,23 @@ def test_the_requests_that_the_server_receives_get_shorter_and_calls_keep_their_
     assert result.response == "counted"
     assert len(main) == 7
     assert summaries
-    assert max(len(said(request)) for request in main) < 8
+    assert max(len(lines_of(request)) for request in main) < 8
     assert all(paired(request) for request in main)
-    assert said(main[0]) == ["user: count to six"]
-    assert said(main[-1])[0] == f"user: {SUMMARY}the digest"
-    assert said(main[-1])[-1].startswith("tool: said number 5")
+    assert lines_of(main[0]) == ["user: count to six"]
+    assert lines_of(main[-1])[0] == f"user: {SUMMARY}the digest"
+    assert lines_of(main[-1])[-1].startswith("tool: said number 5")
 
 
 def test_without_the_policy_nothing_is_cut(site: Site) -> None:
     with ModelServer(counting(6)) as server:
         going(site, workflow(server.url, ONE, agents=AGENT))
-        assert [len(said(request)) for request in asked(server, "m")] == [1, 3, 5, 7, 9, 11, 13]
+        assert [len(lines_of(request)) for request in asked(server, "m")] == [1, 3, 5, 7, 9, 11, 13]
 
 
 def test_a_policy_that_is_switched_off_does_nothing(site: Site) -> None:
     with ModelServer(counting(6)) as server:
         going(site, workflow(server.url, ONE, agents=AGENT, rest=compaction(enabled=False)))
-        assert len(said(asked(server, "m")[-1])) == 13
+        assert len(lines_of(asked(server, "m")[-1])) == 13
 
 
 def test_what_is_summed_up_is_what_then_is_missing(site: Site) -> None:
@@ -107,7 +107,7 @@ def test_what_is_summed_up_is_what_then_is_missing(site: Site) -> None:
         going(site, workflow(server.url, ONE, agents=AGENT, rest=compaction()))
         (summary,) = asked(server, "small")
         last = json.dumps(asked(server, "m")[-1])
-    (line,) = said(summary)
+    (line,) = lines_of(summary)
     assert "user: count to six" in line
     assert 'assistant calls echo: {"text": "number 0' in line
     assert "tool answers (success): said number 0" in line
@@ -135,7 +135,7 @@ def test_without_a_model_for_it_the_agents_own_sums_up(site: Site) -> None:
     turns = [*(Turn(calls=[("echo", {"text": "x" * 100})]) for _ in range(3)), Turn("own digest"), Turn("done")]
     with ModelServer(turns) as server:
         going(site, workflow(server.url, text, agents=AGENT, rest=compaction(summarization_model=None)))
-        assert said(server.model_requests[-1])[0] == f"user: {SUMMARY}own digest"
+        assert lines_of(server.model_requests[-1])[0] == f"user: {SUMMARY}own digest"
     assert rows()["steps.0/summary.3"].detail["model"] == "openai/m"
 
 
@@ -156,7 +156,7 @@ def test_a_resumed_run_takes_the_summary_from_its_record(site: Site) -> None:
             going(site, text)
         assert going(site, text).response == "counted"
         assert len(asked(server, "small")) == 1
-        assert said(asked(server, "m")[-1]) == said(asked(server, "m")[-2])
+        assert lines_of(asked(server, "m")[-1]) == lines_of(asked(server, "m")[-2])
 
 
 def test_a_summary_counts_for_the_budget_before_it_is_made(site: Site) -> None:
@@ -213,12 +213,12 @@ def test_the_conversation_of_an_agent_that_keeps_it_stays_summed_up_in_the_next_
     answers = counting(3)
 
     def answer(request: dict[str, Any]) -> Turn:
-        return Turn("now") if said(request)[-1] == "user: and now" else answers(request)
+        return Turn("now") if lines_of(request)[-1] == "user: and now" else answers(request)
 
     with ModelServer(answer) as server:
         text = workflow(server.url, steps, agents=agents, rest=compaction(when_tokens_over=200))
         assert going(site, text).response == "now"
-        before, last = [said(request) for request in asked(server, "m")[-2:]]
+        before, last = [lines_of(request) for request in asked(server, "m")[-2:]]
         assert len(asked(server, "small")) == 1
     assert before[0] == last[0] == f"user: {SUMMARY}the digest"
     assert last == [*before, "assistant: counted", "user: and now"]
@@ -233,7 +233,7 @@ def test_a_summary_made_in_a_later_step_takes_the_place_of_the_earlier_steps_mes
     broken: list[int] = []
 
     def answer(request: dict[str, Any]) -> Turn:
-        last = said(request)[-1]
+        last = lines_of(request)[-1]
         if last == "user: the end" and not broken:
             broken.append(1)
             return Turn(status=400)
@@ -245,7 +245,7 @@ def test_a_summary_made_in_a_later_step_takes_the_place_of_the_earlier_steps_mes
         with pytest.raises(RunFailed):
             going(site, text)
         assert going(site, text).response == "the end"
-        second, *third = [said(request) for request in asked(server, "m")[-3:]]
+        second, *third = [lines_of(request) for request in asked(server, "m")[-3:]]
         assert len(asked(server, "small")) == 1
     assert [key for key, row in rows().items() if row.kind == "step" and "restated" in row.output] == ["steps.1"]
     assert second[0] == f"user: {SUMMARY}the digest"
@@ -259,12 +259,12 @@ def test_a_request_that_was_too_long_is_tried_once_more_after_a_summary(site: Si
     answers = counting(3)
 
     def answer(request: dict[str, Any]) -> Turn:
-        return OVERFLOW if request["model"] == "m" and len(said(request)) > 5 else answers(request)
+        return OVERFLOW if request["model"] == "m" and len(lines_of(request)) > 5 else answers(request)
 
     with ModelServer(answer) as server:
         text = workflow(server.url, ONE, agents=AGENT, rest=compaction(when_tokens_over=None))
         assert going(site, text).response == "counted"
-        assert [len(said(request)) for request in asked(server, "m")] == [1, 3, 5, 7, 5]
+        assert [len(lines_of(request)) for request in asked(server, "m")] == [1, 3, 5, 7, 5]
     assert [key for key, row in rows().items() if row.kind == "model" and row.status == "failed"] == ["steps.0/model.3"]
 
 
@@ -358,7 +358,7 @@ def test_after_a_summary_of_all_that_may_be_summed_up_nothing_is_left_to(
         assert split_point(with_summary(messages, point, "s"), policy, None) == 0
 
 
-def test_a_summary_before_the_users_words_stands_in_their_message() -> None:
+def test_a_summary_before_the_users_words_is_in_their_message() -> None:
     messages = [*words("user", "a"), *words("assistant", "b"), *words("user", "c")]
     assert with_summary(messages, 2, "s") == [{"role": "user", "content": [{"text": SUMMARY + "s"}, {"text": "c"}]}]
 
@@ -419,7 +419,7 @@ def test_json_notes_are_one_object_a_line(site: Site) -> None:
 
 
 @pytest.mark.parametrize("form", ["markdown", "json"])
-def test_what_stands_in_the_file_already_is_kept_and_seen(site: Site, form: str) -> None:
+def test_what_is_in_the_file_already_is_kept_and_seen(site: Site, form: str) -> None:
     Path("notes.md").write_text("By hand: mind the gap", encoding="utf-8")
     with ModelServer(SAID) as server:
         going(site, workflow(server.url, "{agent: one, input: a}", agents=AGENT, rest=notes(format=form)))
@@ -456,7 +456,7 @@ def test_a_note_that_was_written_just_before_the_process_died_is_not_written_aga
     from strands_cli.outputs.notes import NotesFile
 
     class Died(BaseException):
-        """Stands for a process that is killed."""
+        """Simulates a process that is killed."""
 
     append = NotesFile.append
 

@@ -201,7 +201,7 @@ def test_other_blocks_stay_behind_the_results() -> None:
     ]
 
 
-def test_a_request_is_told_by_its_last_message() -> None:
+def test_a_request_is_described_by_its_last_message() -> None:
     assert request_text([]) == ""
     assert request_text([uses("a"), results("a")]) == "na: success"
 

@@ -113,7 +113,7 @@ def test_a_recorded_live_run_plays_back_to_the_same_result_without_the_server(si
     assert KEY not in Path("recording.yaml").read_text()
 
 
-def test_a_recording_of_a_failed_run_has_what_was_said_until_then(site: Site) -> None:
+def test_a_recording_of_a_failed_run_has_the_turns_until_then(site: Site) -> None:
     with ModelServer([*TURNS[:2], Turn(status=500)]) as server, pytest.raises(RunFailed):
         start(site, server.url, record=Path("recording.yaml"))
     assert "the tool said hi" in Path("recording.yaml").read_text()
@@ -160,7 +160,7 @@ def test_a_server_that_is_not_there_is_named(site: Site, wording: Wording) -> No
 
 
 @pytest.mark.parametrize("calls", [[("echo", '{"text": "hi')], [("ecko", {"text": "hi"})], [("my tool!", {})]])
-def test_a_model_that_asks_for_nonsense_is_told_and_may_go_on(site: Site, calls: Any) -> None:
+def test_a_model_that_asks_for_nonsense_gets_an_error_and_may_go_on(site: Site, calls: Any) -> None:
     with ModelServer([Turn(calls=calls), Turn("sorry"), Turn("done")]) as server:
         assert start(site, server.url).response == "done"
         answer = server.model_requests[1]["messages"][-1]

@@ -13,7 +13,7 @@ from strands_cli.agents.memory import journal_messages, restored
 from strands_cli.errors import InvalidInput, RunFailed, RunRecordError
 from strands_cli.planning.run_request import RunRequest
 from tests.agents.kit import Site
-from tests.agents.resumable import ECHO, going, rows, said, workflow
+from tests.agents.resumable import ECHO, going, lines_of, rows, workflow
 from tests.fakes.model_server import ModelServer, Turn
 from tests.wordings import Wording
 
@@ -42,16 +42,16 @@ def test_the_next_step_of_the_agent_goes_on_with_its_conversation_and_others_see
         result = going(site, workflow(server.url, STEPS, agents=KEEPING))
         first, again, between, second = server.model_requests
     assert result.response == "one again"
-    assert said(first) == ["user: first"]
-    assert said(again) == SECOND[:3]
-    assert said(between) == ["user: between"]
-    assert said(second) == SECOND
+    assert lines_of(first) == ["user: first"]
+    assert lines_of(again) == SECOND[:3]
+    assert lines_of(between) == ["user: between"]
+    assert lines_of(second) == SECOND
 
 
 def test_without_it_each_step_starts_afresh_and_its_row_keeps_no_messages(site: Site) -> None:
     with ModelServer(TURNS) as server:
         going(site, workflow(server.url, STEPS, agents=KEEPING.replace("memory: run", "memory: step")))
-        assert said(server.model_requests[-1]) == ["user: second"]
+        assert lines_of(server.model_requests[-1]) == ["user: second"]
     assert "messages" not in rows()["steps.0"].output
 
 
@@ -70,7 +70,7 @@ def test_a_resumed_run_goes_on_with_the_conversation_of_the_finished_steps(site:
         with pytest.raises(RunFailed):
             going(site, text)
         result = going(site, text)
-        assert [said(request) for request in server.model_requests[3:]] == [SECOND, SECOND]
+        assert [lines_of(request) for request in server.model_requests[3:]] == [SECOND, SECOND]
     assert result.response == "one again"
     assert rows()["steps.2/model.0"].attempt == 2
 
@@ -148,15 +148,15 @@ def test_an_agent_that_two_paths_reach_at_once_is_refused_before_the_run_or_when
         with pytest.raises(RunFailed) as raised:
             going(site, graph(server.url, nodes, open_ended))
         wording(raised.value)
-        assert all("user: b" not in said(request) for request in server.model_requests)
+        assert all("user: b" not in lines_of(request) for request in server.model_requests)
 
 
-def test_a_structured_answer_stands_in_the_conversation_as_text(site: Site) -> None:
+def test_a_structured_answer_is_in_the_conversation_as_text(site: Site) -> None:
     routing = "{type: routing, config: {router: {agent: one, input: which}, routes: {x: {then: [%s]}}}}"
     with ModelServer([Turn(calls=[("final_answer", {"route": "x"})]), Turn("gone")]) as server:
         text = workflow(server.url, "{agent: two, input: x}", agents=KEEPING).partition("pattern:")[0]
         result = going(site, f"{text}pattern: {routing % '{agent: one, input: go on}'}\n")
-        last = said(server.model_requests[-1])
+        last = lines_of(server.model_requests[-1])
     assert result.response == "gone"
     assert last[0].startswith("user: which")
     assert last[1:] == ['assistant: {"route": "x"}', "user: go on"]

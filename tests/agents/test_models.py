@@ -308,7 +308,7 @@ def test_a_client_argument_with_a_typing_mistake_is_found_when_building(wording:
     wording(caught.value.fix)
 
 
-def test_what_the_class_refuses_is_the_authors_to_mend(wording: Wording) -> None:
+def test_what_the_class_refuses_is_for_the_author_to_correct(wording: Wording) -> None:
     options = {"boto_client_config": {"no_such_setting": 1}}
     with pytest.raises(InvalidInput) as raised:
         build_model(ModelSettings("bedrock", "m", "us-east-1", options=options))
@@ -332,7 +332,7 @@ def test_a_missing_client_names_the_line_that_installs_it(monkeypatch: pytest.Mo
     assert [finding.code for finding in caught.value.findings] == ["missing-extra"]
 
 
-def test_a_client_that_cannot_be_imported_is_told_apart(tmp_path: Path, wording: Wording) -> None:
+def test_a_client_that_cannot_be_imported_is_distinguished(tmp_path: Path, wording: Wording) -> None:
     (tmp_path / "ollama.py").write_text("raise RuntimeError('half installed')\n")
     code = (
         "from strands_cli.agents.model.models import *\n"

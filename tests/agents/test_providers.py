@@ -221,7 +221,7 @@ def test_aws_credentials_are_only_hinted_at(tmp_path: Path) -> None:
     assert checked(given, {"AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://x"}) == []
 
 
-def test_what_the_sdk_would_choose_for_bedrock_is_said() -> None:
+def test_what_the_sdk_would_choose_for_bedrock_is_reported() -> None:
     environ = {"AWS_PROFILE": "p", "HOME": ""}
     assert checked(settings("bedrock", None), environ) == [("warning", "provider-needs"), ("warning", "provider-needs")]
     assert checked(settings("bedrock", None, region="us-east-1"), environ) == [("warning", "provider-needs")]
@@ -325,7 +325,7 @@ def test_everything_is_found_at_once() -> None:
     assert codes == {"provider-needs", "field-without-effect", "bad-host", "unknown-option", "option-type"}
 
 
-def test_what_this_machine_lacks_is_told_apart_from_what_the_file_has_wrong() -> None:
+def test_what_this_machine_lacks_is_distinguished_from_what_the_file_has_wrong() -> None:
     found = check_provider(settings("openai"), {})
     assert has_errors(found)
     assert {f.code.exit_code for f in found} == {ExitCode.NOT_EQUIPPED}

@@ -152,7 +152,7 @@ def test_the_region_comes_from_the_name_else_from_the_environment_else_from_the_
         ((400, "InternalThing"), "InternalThing", None),
     ],
 )
-def test_a_secret_that_is_not_given_says_why_and_nothing_of_what_the_service_said(
+def test_a_missing_secret_says_why_and_nothing_of_the_answer_of_the_service(
     cloud: Cloud, refuses: tuple[int, str] | None, said: str, fix: str | None, wording: Wording
 ) -> None:
     source = "ssm" if refuses is None else "secrets_manager"

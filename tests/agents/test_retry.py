@@ -136,7 +136,7 @@ def test_what_passes_by_itself_is_tried_again_and_both_attempts_are_seen(failing
     assert (call.host.budget.model_calls, call.host.budget.usage) == (1, Usage(3, 1))
 
 
-def test_after_the_last_attempt_the_error_stands_and_the_row_says_how_often() -> None:
+def test_after_the_last_attempt_the_error_counts_and_the_row_says_how_often() -> None:
     call = Asked()
     with ModelServer([Turn(status=503)], repeat=True) as server, pytest.raises(openai.InternalServerError):
         call.call(server.url)

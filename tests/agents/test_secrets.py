@@ -7,7 +7,7 @@ from strands_cli.secrets.redactor import MARK
 from tests.agents.kit import RunContext, Script, Site, asking
 
 
-def test_a_turn_is_kept_and_handed_on_without_a_secret_that_was_said_in_pieces(site: Site) -> None:
+def test_a_turn_is_stored_and_passed_on_without_a_secret_that_came_in_pieces(site: Site) -> None:
     secret = "sk-0123456789abcdef"
     half, rest = secret[:7], secret[7:]
 

@@ -27,7 +27,7 @@ PATTERNS = {
     "orchestrator": "{type: orchestrator_workers, config: {orchestrator: {agent: judge, input: go,"
     " limits: {max_rounds: 1}}, worker_template: {agent: worker}}}",
 }
-# As text, and as the tool takes it: what is no object stands under `answer`.
+# As text, and as the tool takes it: a value that is not an object is under `answer`.
 FITS: dict[str, Any] = {
     "output_schema": {"n": 1},
     "router": {"route": "a"},
@@ -105,7 +105,7 @@ def test_prose_gets_the_turn_in_which_the_tool_must_be_called(site: Site, name: 
 
 
 @pytest.mark.parametrize("name", PATTERNS)
-def test_a_wrong_answer_in_that_turn_gets_one_turn_to_mend_it(site: Site, name: str) -> None:
+def test_a_wrong_answer_in_that_turn_gets_one_turn_to_correct_it(site: Site, name: str) -> None:
     wrong, right = Turn(calls=[(TOOL, WRONG[name])]), Turn(calls=[(TOOL, taken(name))])
     judged = Judged(site, name, Turn("Well."), wrong, right)
     assert judged.result is not None

@@ -101,7 +101,7 @@ def test_an_agent_that_only_talks_fails_clearly(wording: Wording) -> None:
 @pytest.mark.parametrize(
     "said", ['[{"task": "x"}]', '{"answer": [{"task": "x"}]}', [(TOOL, {ANSWER: [{"task": "x"}]})]]
 )
-def test_a_form_that_is_no_object_comes_back_as_it_was_asked_for(said: Any) -> None:
+def test_a_form_that_is_not_an_object_comes_back_as_it_was_asked_for(said: Any) -> None:
     assert answering(Script(said), LIST).output == [{"task": "x"}]
 
 

@@ -108,7 +108,7 @@ def test_a_step_that_fails_says_so_and_so_does_the_run(collector: Collector) -> 
         assert (span.attributes["strands_cli.status"], span.status) == ("failed", 2)
 
 
-def test_a_tool_of_a_step_without_an_agent_stands_under_its_step(collector: Collector) -> None:
+def test_a_tool_of_a_step_without_an_agent_is_under_its_step(collector: Collector) -> None:
     pattern = {"type": "chain", "config": {"steps": [{"tool": "current_time", "input": {}}]}}
     run([], {"endpoint": collector.endpoint}, pattern=pattern, tools={"python": ["current_time"]})
     assert collector.parents(collector.one("tool:current_time")) == ["step steps.0", "run"]
@@ -335,7 +335,7 @@ def test_an_endpoint_that_is_none_is_found_before_the_run(endpoint: str) -> None
     assert (finding.code, finding.where and finding.where.pointer) == ("bad-value", "/telemetry/otel/endpoint")
 
 
-def test_a_step_that_waits_is_no_error_and_one_that_the_record_answers_has_no_span(collector: Collector) -> None:
+def test_a_step_that_waits_is_not_an_error_and_one_that_the_record_answers_has_no_span(collector: Collector) -> None:
     gate = {"type": "hitl", "prompt": "Go on?"}
     pattern = {"type": "chain", "config": {"steps": [{"agent": "a", "input": "x"}, gate, gate]}}
     with pytest.raises(WaitingForPerson):

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from strands_cli.agents.window import LEAST, holds, windowed
 from strands_cli.errors import InvalidInput, RunFailed
 from tests.agents.kit import SCHEMA, Site
-from tests.agents.resumable import ECHO, RECORD, going, rows, said, workflow
+from tests.agents.resumable import ECHO, RECORD, going, lines_of, rows, workflow
 from tests.agents.test_compaction import AGENT, CONVERSATIONS, ONE, OVERFLOW, call, counting, paired, words
 from tests.fakes.model_server import ModelServer, Turn
 from tests.wordings import Wording
@@ -44,10 +44,10 @@ def test_the_server_receives_the_steps_words_and_the_latest_whole_calls(site: Si
     with ModelServer(counting(6)) as server:
         assert going(site, workflow(server.url, ONE, agents=AGENT, rest=window(6))).response == "counted"
         requests = server.model_requests
-    assert [len(said(request)) for request in requests] == [1, 3, 5, 5, 5, 5, 5]
+    assert [len(lines_of(request)) for request in requests] == [1, 3, 5, 5, 5, 5, 5]
     assert all(paired(request) for request in requests)
-    assert {said(request)[0] for request in requests} == {"user: count to six"}
-    last = said(requests[-1])
+    assert {lines_of(request)[0] for request in requests} == {"user: count to six"}
+    last = lines_of(requests[-1])
     assert last[1] == "assistant calls echo"
     assert last[2].startswith("tool: said number 4")
     assert last[-1].startswith("tool: said number 5")
@@ -56,7 +56,7 @@ def test_the_server_receives_the_steps_words_and_the_latest_whole_calls(site: Si
 def test_a_window_that_is_wide_enough_changes_nothing(site: Site) -> None:
     with ModelServer(counting(3)) as server:
         going(site, workflow(server.url, ONE, agents=AGENT, rest=window(7)))
-        assert [len(said(request)) for request in server.model_requests] == [1, 3, 5, 7]
+        assert [len(lines_of(request)) for request in server.model_requests] == [1, 3, 5, 7]
 
 
 def test_calls_that_were_made_at_once_stay_with_all_their_results(site: Site) -> None:
@@ -65,7 +65,7 @@ def test_calls_that_were_made_at_once_stay_with_all_their_results(site: Site) ->
         going(site, workflow(server.url, ONE, agents=AGENT, rest=window(3)))
         requests = server.model_requests
     assert all(paired(request) for request in requests)
-    assert [len(said(request)) for request in requests] == [1, 4, 4, 4], "a result each, as this interface has it"
+    assert [len(lines_of(request)) for request in requests] == [1, 4, 4, 4], "a result each, as this interface has it"
 
 
 def test_the_conversation_of_an_agent_that_keeps_it_stays_cut_and_begins_with_the_user(site: Site) -> None:
@@ -73,7 +73,7 @@ def test_the_conversation_of_an_agent_that_keeps_it_stays_cut_and_begins_with_th
     agents = AGENT.replace("tools:", "memory: run, tools:")
     with ModelServer([Turn(f"answer {n}") for n in range(4)]) as server:
         going(site, workflow(server.url, steps, agents=agents, rest=window(4)))
-        requests = [said(request) for request in server.model_requests]
+        requests = [lines_of(request) for request in server.model_requests]
     assert requests[-1] == ["user: question 2", "assistant: answer 2", "user: question 3"]
     assert all(len(request) <= 4 and request[0].startswith("user: ") for request in requests)
     assert [key for key, row in rows().items() if row.output.get("restated")] == ["steps.2", "steps.3"]
@@ -91,8 +91,8 @@ def test_an_answer_in_form_still_sees_what_was_asked_when_it_is_asked_for_again(
             "n": 6
         }
         requests = server.model_requests
-    assert all(said(request)[0] == "user: count to six" and paired(request) for request in requests)
-    assert all(len(said(request)) <= 3 for request in requests)
+    assert all(lines_of(request)[0] == "user: count to six" and paired(request) for request in requests)
+    assert all(len(lines_of(request)) <= 3 for request in requests)
 
 
 # -- what a provider says is too long
@@ -102,12 +102,12 @@ def test_a_request_that_was_too_long_is_tried_again_with_half_the_messages(site:
     answers = counting(6)
 
     def answer(request: dict[str, Any]) -> Turn:
-        return OVERFLOW if len(said(request)) > 6 else answers(request)
+        return OVERFLOW if len(lines_of(request)) > 6 else answers(request)
 
     with ModelServer(answer) as server:
         assert going(site, workflow(server.url, ONE, agents=AGENT, rest=window(40))).response == "counted"
         requests = server.model_requests
-    assert [len(said(request)) for request in requests] == [1, 3, 5, 7, 3, 3, 3, 3]
+    assert [len(lines_of(request)) for request in requests] == [1, 3, 5, 7, 3, 3, 3, 3]
     assert all(paired(request) for request in requests)
     assert [key for key, row in rows().items() if row.kind == "model" and row.status == "failed"] == ["steps.0/model.3"]
 
@@ -121,7 +121,7 @@ def test_what_is_still_too_long_fails_with_advice_and_not_in_a_circle(site: Site
     with ModelServer(answer) as server:
         with pytest.raises(RunFailed) as caught:
             going(site, workflow(server.url, ONE, agents=AGENT, rest=window(40)))
-        assert [len(said(request)) for request in server.model_requests] == [1, 3, 5, 7, 9, 11, 5, 3]
+        assert [len(lines_of(request)) for request in server.model_requests] == [1, 3, 5, 7, 9, 11, 5, 3]
     wording([caught.value, caught.value.fix])
 
 
@@ -176,7 +176,7 @@ def test_a_run_that_was_killed_between_two_calls_goes_on_with_the_same_window(
         assert len(server.model_requests) == 5
         assert going(site, text).response == "counted"
         sent, killed = server.model_requests, digests()
-    assert [len(said(request)) for request in sent] == [1, 3, 5, 5, 5, 5, 5], "no request was made twice"
+    assert [len(lines_of(request)) for request in sent] == [1, 3, 5, 5, 5, 5, 5], "no request was made twice"
     RECORD.rename("killed")
     with ModelServer([*turns, Turn("counted")], port=int(server.host.rpartition(":")[2])) as server:
         assert going(site, text).response == "counted"

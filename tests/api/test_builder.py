@@ -258,11 +258,11 @@ def test_a_mistake_gets_the_same_finding_as_in_a_file() -> None:
         """
     )
 
-    def told(workflow: Workflow) -> set[tuple[Any, ...]]:
+    def found_in(workflow: Workflow) -> set[tuple[Any, ...]]:
         found = workflow.validate()
         return {(f.code, f.message, f.fix, f.severity, f.where and f.where.pointer) for f in found}
 
-    assert told(built) == told(read)
+    assert found_in(built) == found_in(read)
     assert {"unknown-key", "unknown-agent"} <= {finding.code for finding in built.validate()}
 
 

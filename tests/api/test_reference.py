@@ -20,18 +20,18 @@ CODE = " ".join(re.findall(r"`([^`]+)`", PAGE))
 PINNED = (CLONE / "tests" / "golden" / "public-names.txt").read_text(encoding="utf-8").split()
 
 
-def said(name: str) -> bool:
+def is_on_the_page(name: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", CODE) is not None
 
 
 @pytest.mark.parametrize("name", [name.rpartition(".")[2] for name in PINNED])
 def test_every_public_name_is_on_the_page(name: str) -> None:
-    assert said(name)
+    assert is_on_the_page(name)
 
 
 def test_every_method_and_choice_is_on_the_page() -> None:
     methods = [name for name in vars(Workflow) if not name.startswith("_")]
-    assert [name for name in [*methods, *RunChoices.__annotations__] if not said(name)] == []
+    assert [name for name in [*methods, *RunChoices.__annotations__] if not is_on_the_page(name)] == []
 
 
 @pytest.mark.parametrize("name", [name for name in builder.__all__ if name.islower()])

@@ -63,7 +63,7 @@ def unused() -> str:
 
 
 def counting(*more: Any, agents: Any = None, **sections: Any) -> Workflow:
-    """Return a workflow that doubles 4, asks, and doubles what it is told."""
+    """Return a workflow that doubles 4, asks, and doubles the answer."""
     Path("turns.yaml").write_text("recording: 1\nsteps: {}\n")
     return Workflow.build(
         "counting",
@@ -121,7 +121,7 @@ def rerun(run: str) -> RunResult:
 
 
 @pytest.mark.parametrize("go_on", [resume, rerun])
-def test_a_program_that_forgets_the_tools_is_told_which_and_from_where(
+def test_a_program_that_forgets_the_tools_learns_which_and_from_where(
     go_on: Callable[[str], RunResult], wording: Wording
 ) -> None:
     run = waiting()
@@ -205,7 +205,7 @@ def test_a_budget_is_raised_by_name_and_number(wording: Wording) -> None:
     assert Workflow.resume(run.name, tools=[double], budgets={"max_tool_calls": 2}).response == "2"
 
 
-def test_a_program_elsewhere_is_told_where_the_run_began(
+def test_a_program_elsewhere_learns_where_the_run_began(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: Wording
 ) -> None:
     run = waiting()

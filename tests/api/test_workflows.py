@@ -123,7 +123,7 @@ def test_inputs_choices_and_the_result_are_those_of_the_command(tmp_path: Path, 
     assert workflow.run(out_dir=tmp_path / "out", force=True).status == "completed"
 
 
-def test_a_workflow_that_is_wrong_is_told_and_not_run(wording: Wording) -> None:
+def test_a_workflow_that_is_wrong_is_reported_and_not_run(wording: Wording) -> None:
     workflow = Workflow.from_text("version: 1\nname: w\n", name="mine")
     assert {finding.code for finding in workflow.validate()} == {"missing-key"}
     for use in (workflow.run, workflow.plan, lambda: workflow.spec):
@@ -136,7 +136,7 @@ def test_a_workflow_that_is_wrong_is_told_and_not_run(wording: Wording) -> None:
     wording(refused.value)
 
 
-def test_the_traceback_of_an_error_says_what_is_wrong_and_how_to_mend_it() -> None:
+def test_the_traceback_of_an_error_says_what_is_wrong_and_how_to_correct_it() -> None:
     with pytest.raises(StrandsCliError) as raised:
         calling(call("unheard_of")).run()
     notes = raised.value.__notes__
@@ -346,7 +346,7 @@ def test_a_gate_is_answered_by_the_program(is_async: bool) -> None:
 
 
 @pytest.mark.parametrize("answer", [None, lambda question: None])
-def test_a_gate_that_nobody_answers_waits(answer: Any) -> None:
+def test_an_unanswered_gate_waits(answer: Any) -> None:
     with pytest.raises(WaitingForPerson, match="Go on"):
         calling(gate("Go on?")).run(answer=answer)
     assert run_of().get("status") == "waiting"
@@ -443,7 +443,7 @@ def test_a_given_tool_may_have_another_name_in_the_workflow() -> None:
     assert "tool-config" in {finding.code for finding in planned.findings}
 
 
-def test_a_given_tool_that_hides_an_installed_one_is_told(tmp_path: Path) -> None:
+def test_a_given_tool_that_hides_an_installed_one_is_reported(tmp_path: Path) -> None:
     sound(tmp_path / "site", "double")
     catalog = discover_catalog([str(tmp_path / "site")])
     workflow = calling(call("double", {"number": 3}))
@@ -509,7 +509,7 @@ def test_a_module_and_an_object_with_methods_are_tools_and_what_is_made_is_close
     assert closed == ["tally"], "an object of the program is the program's"
 
 
-def test_what_is_no_tool_is_refused_and_not_called(wording: Wording) -> None:
+def test_what_is_not_a_tool_is_refused_and_not_called(wording: Wording) -> None:
     called: list[str] = []
 
     def plain() -> list[Any]:

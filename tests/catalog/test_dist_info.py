@@ -90,7 +90,7 @@ def test_a_field_beyond_the_limit_of_csv_is_read_as_it_is_written(site: Path) ->
     assert rows[0] == RecordedFile("a.py", "sha256=x", "1")
 
 
-def test_a_comma_that_nobody_quoted_belongs_to_the_path(site: Path) -> None:
+def test_an_unquoted_comma_belongs_to_the_path(site: Path) -> None:
     folder = site / "x-1.0.dist-info"
     (folder / "RECORD").write_text('with,comma.py,sha256=x,1\n"a.py",,\n')
     assert read_record(str(folder)) == [RecordedFile("with,comma.py", "sha256=x", "1"), RecordedFile("a.py")]
@@ -185,7 +185,7 @@ def test_a_line_without_an_equals_sign_costs_that_line_only(tmp_path: Path) -> N
     assert [point.name for point in open_distribution(str(tmp_path)).entry_points] == ["shout"]
 
 
-def test_missing_metadata_is_no_requirement(tmp_path: Path) -> None:
+def test_missing_metadata_is_not_a_requirement(tmp_path: Path) -> None:
     assert not open_distribution(str(tmp_path / "absent.dist-info")).requires
     assert open_distribution(str(tmp_path / "absent.dist-info")).metadata.get("Name") is None
 

@@ -44,7 +44,7 @@ def test_comparing_by_hand_equals_packaging(version: str, specifier: str) -> Non
         ("1.0.post1", ">1.0", False),
     ],
 )
-def test_what_is_no_plain_release_goes_to_packaging(version: str, specifier: str, expected: bool) -> None:
+def test_what_is_not_a_plain_release_goes_to_packaging(version: str, specifier: str, expected: bool) -> None:
     assert satisfies(version, specifier) is expected
 
 

@@ -39,7 +39,7 @@ def installed(tmp_path: Path) -> Catalog:
         ("native:later.any_member", "strands-tool-later", "any_member"),
     ],
 )
-def test_a_reference_stands_for_one_record(installed: Catalog, ref: str, distribution: str, name: str) -> None:
+def test_a_reference_means_one_record(installed: Catalog, ref: str, distribution: str, name: str) -> None:
     for form in (ref, ToolRef.parse(ref)):
         record = installed.resolve(form)
         assert (record.distribution, record.name) == (distribution, name)
@@ -73,7 +73,7 @@ def test_a_reference_stands_for_one_record(installed: Catalog, ref: str, distrib
         ("two words", "bad-tool-ref"),
     ],
 )
-def test_a_reference_that_stands_for_nothing_says_why_and_what_to_do(
+def test_a_reference_that_means_nothing_says_why_and_what_to_do(
     installed: Catalog, ref: str, code: str, wording: Wording
 ) -> None:
     found = installed.lookup(ref)

@@ -132,7 +132,7 @@ def test_two_versions_of_a_stranger_are_nobodys_business(tmp_path: Path) -> None
     ],
     ids=["bom", "bad-utf8", "utf16", "malformed", "malformed-elsewhere", "huge"],
 )
-def test_a_damaged_entry_points_file_is_reported_and_hides_nobody(
+def test_a_damaged_entry_points_file_is_reported_and_hides_no_one(
     tmp_path: Path, contents: bytes, line: int | None
 ) -> None:
     make_distribution(tmp_path, "strands-tool-foo", entry_points=contents)
@@ -221,7 +221,7 @@ def test_a_path_that_is_given_is_taken_as_it_is(tmp_path: Path, monkeypatch: pyt
     assert search_path(["", str(tmp_path)]) == [str(tmp_path)]
 
 
-def test_a_current_directory_that_was_deleted_is_no_reason_to_fail(
+def test_a_current_directory_that_was_deleted_is_not_a_reason_to_fail(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone = tmp_path / "gone"

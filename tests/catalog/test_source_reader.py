@@ -99,7 +99,7 @@ def test_computed_words_of_the_decorator_are_unknown() -> None:
     assert (told.name, told.description) == (None, None)
 
 
-def test_tool_metadata_is_read_wherever_it_stands() -> None:
+def test_tool_metadata_is_read_wherever_it_is() -> None:
     told = read(
         "@tool_metadata(read_only=True, timeout_s=3)\n@tool\n@m.tool_metadata(read_only=False, idempotent=True)\n"
         "def foo(): ...\n",
@@ -171,7 +171,7 @@ def test_two_modules_that_import_from_each_other_end() -> None:
 
 
 @pytest.mark.parametrize("value", ["b'bytes'", "{1, 2}", "1e999", "'\\ud800'", "{(1, 2): 3}"])
-def test_a_literal_that_is_no_data_is_unknown(value: str) -> None:
+def test_a_literal_that_is_not_data_is_unknown(value: str) -> None:
     told = read(f"TOOL_SPEC = {{'name': 'foo', 'description': 'D.', 'inputSchema': {{'x': {value}}}}}")
     assert (told.kind, told.name, told.complete) == ("module", None, False)
 

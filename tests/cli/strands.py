@@ -79,7 +79,7 @@ class Folder:
     def environment(self, **more: str) -> dict[str, str]:
         """Return an environment without keys, colours or settings of the machine that runs the tests."""
         kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "LANG") if name in os.environ}
-        # The path of whoever runs the tests goes on: it may say where the package under test is.
+        # The path of the test run is kept in the environment: it may say where the package under test is.
         path = os.pathsep.join(filter(None, [str(self.site), os.environ.get("PYTHONPATH")]))
         ours = {"HOME": str(self.root / "home"), "STRANDS_RUNS_DIR": str(self.runs), "PYTHONPATH": path}
         return {**kept, **ours, "PYTHONDONTWRITEBYTECODE": "1", **self.environ, **more}

@@ -50,7 +50,7 @@ class Terminal:
         os.close(self._main)
 
     def wait_for(self, pattern: str) -> re.Match[str]:
-        """Read until the pattern stands in what has come since the last match."""
+        """Read until the pattern is in the output since the last match."""
         deadline = time.monotonic() + SECONDS
         while (found := re.search(pattern, self.text[self._read_to :])) is None:
             assert self._read(deadline), f"{pattern!r} never came:\n{self.text}"

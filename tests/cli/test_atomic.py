@@ -85,7 +85,7 @@ def test_a_failed_run_of_an_agent_goes_on_without_its_file(folder: Folder) -> No
 
 
 @pytest.mark.parametrize("given", ["@in.txt", "@-"])
-def test_the_input_may_stand_in_a_file_and_is_no_template(folder: Folder, given: str) -> None:
+def test_the_input_may_be_in_a_file_and_is_not_a_template(folder: Folder, given: str) -> None:
     folder.write("in.txt", "what is {{ 6 * 7 }}")
     folder.write("echo.yaml", {"prompt": "You repeat {{ what }}.", "provider": "openai", "model_id": "m"})
     with serve(folder, "done") as server:
@@ -126,7 +126,7 @@ def test_an_object_is_wanted_where_the_schema_says_so(folder: Folder, live: Mode
     assert "mood.yaml:" in ran.err
 
 
-def test_an_answer_that_does_not_fit_is_no_result(folder: Folder) -> None:
+def test_an_answer_that_does_not_fit_is_not_a_result(folder: Folder) -> None:
     folder.write("mood.yaml", mood(provider="openai", model_id="m"))
     with serve(folder, *['{"mood": "blue"}'] * 4) as server:
         ran = folder.strands("atomic", "run", "mood.yaml", "--input", "lovely", "--json", OPENAI_BASE_URL=server.url)
@@ -318,7 +318,7 @@ def test_looking_at_agents_loads_no_sdk(folder: Folder) -> None:
     assert not {"strands", "mcp", "boto3", "openai"} & modules
 
 
-def test_a_folder_that_is_none_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_folder_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_program(["atomic", "list", "/no/such/folder"]) == 2
     assert "/no/such/folder" in capsys.readouterr().err
 
@@ -341,7 +341,7 @@ def test_a_lock_covers_the_tools_of_an_agent_by_itself(folder: Folder) -> None:
     assert "of_the_workflow" in unknown.err
 
 
-def test_what_hinders_an_agent_is_told_in_its_own_file(folder: Folder) -> None:
+def test_what_hinders_an_agent_is_reported_in_its_own_file(folder: Folder) -> None:
     folder.write("mood.yaml", "prompt: You say.\nprovider: openai\nmodel_id: m\ntools: [native:lok]\n")
     ran = folder.strands("atomic", "run", "mood.yaml", "--input", "x")
     assert ran.code == 3

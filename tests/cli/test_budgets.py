@@ -71,7 +71,7 @@ def test_a_server_that_fails_once_is_asked_again_and_a_person_sees_it(folder: Fo
     assert [event["attempt"] for event in events if event["event"] == "ModelRetried"] == [1, 1]
 
 
-def test_a_price_that_nobody_knows_is_exit_18_before_anything_is_asked(folder: Folder) -> None:
+def test_an_unknown_price_is_exit_18_before_anything_is_asked(folder: Folder) -> None:
     model = {"provider": "openai", "model_id": "unheard-of", "budgets": {"max_cost_usd": 1}}
     folder.workflow(STEPS, runtime=model)
     folder.write("prices.json", {"models": {"openai/unheard-of": {"input": 1, "output": 1}}})

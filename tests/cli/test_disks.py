@@ -1,4 +1,4 @@
-"""Runs that go on where the disk is full or may not be written: said clearly, nothing lost, nothing done twice."""
+"""Runs on a disk that is full or may not be written: reported clearly, nothing lost, nothing done twice."""
 
 from __future__ import annotations
 

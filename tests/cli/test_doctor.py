@@ -1,4 +1,4 @@
-"""`strands doctor` finds what would go wrong, says how to mend it, and shows no secret."""
+"""`strands doctor` finds what would go wrong, says how to correct it, and shows no secret."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_where_all_is_well_every_line_is_ok_but_for_the_missing_key(sane: Folder
     assert "fix: docs/how-to/live-model.md" in text
 
 
-def test_a_key_is_told_to_be_there_and_never_shown(sane: Folder) -> None:
+def test_a_key_is_reported_as_present_and_never_shown(sane: Folder) -> None:
     done = sane.strands("doctor", "--no-engines", OPENAI_API_KEY="sk-very-secret", ANTHROPIC_API_KEY="sk-other-secret")
     lines = [line for line in done.out.splitlines() if re.search(r" (openai|anthropic) ", line)]
     assert [(line.startswith("ok"), "_API_KEY" in line) for line in lines] == [(True, False)] * 2
@@ -101,7 +101,9 @@ def test_another_program_of_that_name_on_path_is_a_warning(sane: Folder, tmp_pat
          "strands_agents_builder"),
     ],
 )  # fmt: skip
-def test_whose_program_is_in_the_way_is_said(sane: Folder, tmp_path: Path, place: str, text: str, whose: str) -> None:
+def test_whose_program_is_in_the_way_is_reported(
+    sane: Folder, tmp_path: Path, place: str, text: str, whose: str
+) -> None:
     (other := tmp_path / "other" / place).parent.mkdir(parents=True)
     other.write_text(text)
     other.chmod(0o755)
@@ -125,7 +127,7 @@ def test_a_program_that_took_the_place_of_this_one_is_a_warning(
     assert (line.status, str(taken) in line.message) == ("warning", True)
 
 
-def test_what_usable_tools_require_is_said_to_be_there(sane: Folder) -> None:
+def test_what_usable_tools_require_is_reported_as_present(sane: Folder) -> None:
     needs = {"env": ["LANG"], "modules": ["json"], "os": ["linux", "macos", "windows"], "python": ">=3"}
     sound(sane.site, "needy", requires=needs)
     (line,) = (line for line in lines_of(sane, LANG="C.UTF-8")["tools"] if ">=3" in line["message"])
@@ -151,7 +153,7 @@ def install_engines(folder: Folder, ran: Path) -> None:
     )  # fmt: skip
 
 
-def test_engines_and_walls_are_told_as_tables(sane: Folder, tmp_path: Path) -> None:
+def test_engines_and_walls_are_reported_as_tables(sane: Folder, tmp_path: Path) -> None:
     install_engines(sane, tmp_path / "ran")
     done = sane.strands("doctor", "--json")
     (mine,) = (line for line in done.document["checks"] if line["name"] == "engines of box")

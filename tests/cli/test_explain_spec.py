@@ -21,7 +21,7 @@ TURNS = {"steps.0": [{"text": "hi"}]}
 
 @pytest.fixture
 def in_folder(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> Folder:
-    """Work in the folder, without keys and hosts of whoever runs the tests."""
+    """Work in the folder, without keys and hosts of the test run."""
     monkeypatch.chdir(folder.work)
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST"):
         monkeypatch.delenv(name, raising=False)
@@ -46,12 +46,12 @@ def sentences(sections: dict[str, list[str]]) -> list[str]:
 
 
 def check_sentences(name: str, sections: dict[str, list[str]]) -> None:
-    """Compare what is said of a workflow with the pinned sentences."""
+    """Compare the explanation of a workflow with the pinned sentences."""
     lines = [line for title, section in sections.items() for line in [title, *(f"  {text}" for text in section), ""]]
     check_golden(f"explain-{name}.txt", "\n".join(lines))
 
 
-def test_purpose_inputs_order_and_questions_are_said_in_sentences(in_folder: Folder, capsys: Output) -> None:
+def test_purpose_inputs_order_and_questions_are_reported_in_sentences(in_folder: Folder, capsys: Output) -> None:
     in_folder.examples()
     check_sentences("approve-and-write", explained(capsys, "examples/approve-and-write.yaml"))
 
@@ -111,7 +111,7 @@ def test_the_tools_that_a_tool_is_made_of_stand_below_it(in_folder: Folder, caps
         ({"provider": "bedrock", "model_id": "m", "region": "eu-west-1"}, r"\bwriter\b.*\bbedrock\b(?!.*\bm\b)"),
     ],
 )
-def test_what_goes_to_a_model_is_said_with_its_host(
+def test_what_goes_to_a_model_is_reported_with_its_host(
     runtime: dict[str, str], said: str, in_folder: Folder, capsys: Output
 ) -> None:
     in_folder.workflow([STEP], runtime=runtime)
@@ -132,7 +132,7 @@ def test_ways_out_of_tools_servers_traces_and_secrets_are_named(folder: Folder) 
     check_sentences("ways-out", explained_apart(folder))
 
 
-def test_limits_of_the_run_and_of_agents_are_said(in_folder: Folder, capsys: Output) -> None:
+def test_limits_of_the_run_and_of_agents_are_reported(in_folder: Folder, capsys: Output) -> None:
     agents = {"writer": {"prompt": "p", "limits": {"turns": 3}, "budgets": {"max_tokens": 9000}}}
     runtime = {
         "provider": "replay", "recording": "flow.recording.yaml", "failure_policy": {"retries": 0},
@@ -152,7 +152,7 @@ def test_what_cannot_be_planned_is_not_passed_over_in_silence(in_folder: Folder,
     check_sentences("not-planned", explained(capsys))
 
 
-def test_a_denied_tool_is_said_to_be_denied_and_leads_nowhere(folder: Folder) -> None:
+def test_a_denied_tool_is_reported_as_denied_and_leads_nowhere(folder: Folder) -> None:
     folder.tool("silent", "return answer('x')")
     folder.write("policy.yaml", {"version": 1, "rules": [{"deny": "silent"}]})
     folder.workflow([STEP], TURNS, tools={"python": ["native:silent"]})

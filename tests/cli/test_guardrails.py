@@ -1,4 +1,4 @@
-"""The guardrails of a workflow at the command line: no network, only some tools, no personal data; and who is told."""
+"""The guardrails of a workflow at the command line: no network, only some tools, no personal data, with reports."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_personal_data_reaches_neither_model_nor_any_sink(on: bool, folder: Fold
     assert '"phone": "[phone number]"' in json.dumps([json.loads(body) for body in requests]).replace(
         '\\"', '"'
     ).replace("\\\\", "")
-    # What was given stands in the record as it was given: the run could not go on without it.
+    # Inputs are unchanged in the journal: the run could not continue without them.
     assert [
         where for where, held in sinks(folder, ran, shown) if GUEST.encode() in held and "flow.yaml" not in where
     ] == [where for where, held in sinks(folder) if GUEST.encode() in held and "flow.yaml" not in where]

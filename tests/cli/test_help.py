@@ -157,7 +157,7 @@ def test_our_own_fault_is_called_so_without_a_traceback(
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_ctrl_c_before_a_command_begins_is_no_traceback(folder: Folder) -> None:
+def test_ctrl_c_before_a_command_begins_prints_no_traceback(folder: Folder) -> None:
     script = (
         "import sys, signal\n"
         # A shell starts its background jobs with the signal ignored.

@@ -378,7 +378,7 @@ def test_a_workflow_runs_with_a_provider_of_a_plugin(folder: Folder) -> None:
         ({"provider": "none"}, 18, "NoneType"),
     ],
 )
-def test_what_is_wrong_with_a_provider_of_a_plugin_is_said(
+def test_what_is_wrong_with_a_provider_of_a_plugin_is_reported(
     folder: Folder, runtime: dict[str, Any], code: int, said: str
 ) -> None:
     parrot(folder, **runtime)
@@ -426,7 +426,7 @@ def test_a_command_of_a_plugin_runs_where_none_of_ours_has_its_name(folder: Fold
     assert folder.strands("greet").code == 21
 
 
-def test_a_file_of_the_folder_one_stands_in_is_never_taken_for_a_plugin(folder: Folder) -> None:
+def test_a_file_of_the_current_directory_is_never_taken_for_a_plugin(folder: Folder) -> None:
     hook_plugin(folder, "strands-hooks-greet", COMMANDS)
     (folder.site / "greetings.py").write_text(GREETINGS)
     switch_on(folder, "strands-hooks-greet")

@@ -49,7 +49,7 @@ def entered(folder: Folder) -> int:
 
 
 def recorded(folder: Folder) -> str:
-    """Return what the run has recorded as the tool's answer, which is what its model was told."""
+    """Return the tool's answer in the journal, which is what its model got."""
     with contextlib.closing(SqliteJournal.open(folder.runs / run_id(folder), hold=False)) as journal:
         row = journal.row(KEY)
         assert row is not None
@@ -78,7 +78,7 @@ def test_in_a_pipe_the_run_waits_and_the_printed_commands_give_the_answers(flow:
     assert "booked Monday 12A" in recorded(flow)
 
 
-def test_a_refused_question_is_told_to_the_model_and_the_run_goes_on(flow: Folder) -> None:
+def test_a_refused_question_is_reported_to_the_model_and_the_run_goes_on(flow: Folder) -> None:
     flow.strands("run", "flow.yaml", "--allow", "book")
     ran = flow.strands("reject", run_id(flow), "--reason", "too dear")
     assert (ran.code, ran.out, entered(flow)) == (0, "done\n", 1)

@@ -63,7 +63,7 @@ def test_verbose_streams_what_the_model_says(folder: Folder) -> None:
     assert "\n  > a rather long answer\n  > of two lines\n  done  steps.0" in ran.err
 
 
-def test_the_error_of_a_model_is_said_with_what_helps(folder: Folder) -> None:
+def test_the_error_of_a_model_is_reported_with_what_helps(folder: Folder) -> None:
     folder.workflow(ONE_STEP, **LIVE)
     for turn, said in (
         (Turn(status=401), r"^  fix: .*\bAPI key\b"),
@@ -78,7 +78,7 @@ def test_the_error_of_a_model_is_said_with_what_helps(folder: Folder) -> None:
         assert "Traceback" not in ran.err
 
 
-def test_a_model_that_cannot_be_reached_is_said_with_its_host(folder: Folder) -> None:
+def test_a_model_that_cannot_be_reached_is_reported_with_its_host(folder: Folder) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound and not listening: connections are refused
         host = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"

@@ -41,7 +41,7 @@ def edit(site: Path, name: str, old: str, new: str) -> None:
 
 
 def describe(site: Path, description: str) -> None:
-    """Write the manifest anew, and a RECORD that is true of it: what an upgrade without a new version would leave."""
+    """Write another manifest and a RECORD that fits it: what an upgrade without a new version would leave."""
     edit(site, MANIFEST, '"description": "Does shout."', f'"description": {json.dumps(description)}')
     write_record(site / DIST_INFO, site / PACKAGE)
 
@@ -91,8 +91,7 @@ def test_validate_reads_no_lock(locked: Folder) -> None:
 
 
 def test_a_lock_that_cannot_be_trusted_lets_nothing_run(locked: Folder) -> None:
-    locked.write("strands.lock", "<<<<<<< HEAD\n")
-    for command in (["run", "flow.yaml"], ["lock", "--check"], ["lock", "--diff"], ["lock", "--update", DIST]):
+    locked.write("strands.lock", "    for command in (["run", "flow.yaml"], ["lock", "--check"], ["lock", "--diff"], ["lock", "--update", DIST]):
         ran = locked.strands(*command)
         assert ran.code == 21
         assert "lock-broken" in ran.err
@@ -100,7 +99,7 @@ def test_a_lock_that_cannot_be_trusted_lets_nothing_run(locked: Folder) -> None:
     assert locked.strands("run", "flow.yaml").code == 0
 
 
-def test_a_lock_counts_for_its_own_folder_wherever_one_stands(locked: Folder) -> None:
+def test_a_lock_counts_for_its_own_folder_from_any_directory(locked: Folder) -> None:
     edit(locked.site, f"{PACKAGE}/shout.py", "success", "succeed")
     ran = locked.strands("plan", locked.work / "flow.yaml", cwd=locked.root)
     assert ran.code == 21
@@ -125,7 +124,7 @@ def test_check_without_a_lock_says_that_there_is_none(folder: Folder) -> None:
     assert "lock-missing" in ran.err
 
 
-def test_every_difference_is_said_at_once(locked: Folder) -> None:
+def test_every_difference_is_reported_at_once(locked: Folder) -> None:
     install(locked.site, "whisper")
     upgrade(locked.site)
     edit(locked.site, MANIFEST, "Does shout.", "Does more.")
@@ -264,7 +263,8 @@ def test_a_lock_command_that_makes_no_sense_is_refused(folder: Folder, arguments
     assert folder.strands("lock", *arguments).code == 2
 
 
-def test_a_folder_without_a_workflow_is_said_to_be_one(folder: Folder, wording: Wording) -> None:
+<<<<<<< HEAD
+def test_a_folder_without_a_workflow_is_reported(folder: Folder, wording: Wording) -> None:
     ran = folder.strands("lock")
     assert ran.code == 2
     assert "strands lock " in ran.err

@@ -1,4 +1,4 @@
-"""`--log json` and `--trace`: stderr is one JSON object a line whoever writes there, and the trace is a file."""
+"""`--log json` and `--trace`: stderr is one JSON object a line from every writer, and the trace is a file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def flow(folder: Folder) -> Folder:
     return folder
 
 
-def test_stderr_is_json_whoever_writes_there(flow: Folder) -> None:
+def test_stderr_is_json_from_every_writer(flow: Folder) -> None:
     ran = flow.strands("run", "flow.yaml", "--yes", "--log", "json")
     assert (ran.code, ran.out) == (0, "the answer\n")
     lines = logged(ran)
@@ -65,13 +65,13 @@ def test_questions_and_the_log_do_not_share_stderr(flow: Folder) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are POSIX")
-def test_nobody_is_asked_at_a_terminal_whose_lines_are_a_log(folder: Folder) -> None:
+def test_no_one_is_asked_at_a_terminal_whose_lines_are_a_log(folder: Folder) -> None:
     folder.workflow([{"type": "hitl", "prompt": "Publish?"}])
     with folder.terminal("run", "flow.yaml", "--log", "json") as terminal:
         assert terminal.end() == 19
 
 
-def test_the_trace_stands_beside_the_artifacts(flow: Folder) -> None:
+def test_the_trace_is_beside_the_artifacts(flow: Folder) -> None:
     ran = flow.strands("run", "flow.yaml", "--yes", "--trace", "--out", "there")
     (path,) = (flow.work / "there").iterdir()
     assert f"trace there/{path.name}" in ran.err

@@ -77,7 +77,7 @@ def test_with_a_provider_there_is_no_recording(place: Path) -> None:
         (["file/first"], 12, "File exists"),
     ],
 )
-def test_what_cannot_be_meant_is_said_and_nothing_written(
+def test_what_cannot_be_meant_is_reported_and_nothing_written(
     command: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str], place: Path
 ) -> None:
     (place / "file").write_text("", encoding="utf-8")

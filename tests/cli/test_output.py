@@ -115,7 +115,7 @@ def test_every_exit_code_of_the_program_is_one_of_the_documented() -> None:
 
 
 @pytest.mark.parametrize("kind", [View, StatusView])
-def test_what_comes_while_a_question_stands_there_is_shown_after_its_answer(kind: type[View]) -> None:
+def test_what_comes_while_a_question_is_there_is_shown_after_its_answer(kind: type[View]) -> None:
     view, stderr = kind(), io.StringIO()
     with contextlib.redirect_stderr(stderr):
         view.line("before")

@@ -124,7 +124,7 @@ def test_plan_and_run_end_with_the_same_code_before_anything_happens(
         assert all(f"error[{finding['code']}]" in shown.err for finding in errors)
 
 
-def test_all_that_is_wrong_with_a_file_is_said_at_once(in_folder: Folder, capsys: Output) -> None:
+def test_all_that_is_wrong_with_a_file_is_reported_at_once(in_folder: Folder, capsys: Output) -> None:
     sections = {"inputs": {"required": {"topic": "string", "count": "integer"}}}
     in_folder.workflow(ONE_STEP, agents={"writer": {"prompt": "x", "tools": ["native:calculatr"]}}, **sections)
     code, _, err = plan(capsys, "flow.yaml", "--var", "count=many", "--provider", "openai", "--model", "m")

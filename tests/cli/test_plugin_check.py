@@ -74,7 +74,7 @@ def settings(old: str, new: str) -> Spoil:
 
 
 def code(old: str, new: str) -> Spoil:
-    """Change the code, and make the manifest anew."""
+    """Change the code, and make the manifest again."""
 
     def spoil(plugin: Path) -> None:
         edit(MODULE, old, new)(plugin)
@@ -227,7 +227,7 @@ def test_setuptools_with_its_package_data_is_sound(check: Check, plugin: Path) -
     assert check(plugin, "--strict").code == 0
 
 
-def test_a_build_hook_stands_for_a_committed_manifest(check: Check, plugin: Path) -> None:
+def test_a_build_hook_means_a_committed_manifest(check: Check, plugin: Path) -> None:
     remove(MANIFEST)(plugin)
     settings("[tool.hatch.version]", "[tool.hatch.build.hooks.strands-tools]\n[tool.hatch.version]")(plugin)
     assert check(plugin, "--strict").code == 0
@@ -282,7 +282,7 @@ def test_an_import_with_side_effects_fails_exactly_the_check_that_is_meant(
 
 
 def test_an_import_that_hangs_is_ended_with_all_it_started(check: Check, plugin: Path, tmp_path: Path) -> None:
-    # The grandchild holds stdout open: whoever waits for its end waits for ever.
+    # The grandchild holds stdout open: waiting for its end would never end.
     statement = (
         "import subprocess, sys, threading\n"
         f"child = subprocess.Popen([sys.executable, '-c', 'import threading; threading.Event().wait()'])\n"
@@ -354,7 +354,7 @@ def test_a_distribution_without_tools_says_so(check: Check) -> None:
     assert "pytest" in done.err
 
 
-def test_a_directory_that_is_no_project_is_refused(check: Check, tmp_path: Path) -> None:
+def test_a_directory_that_is_not_a_project_is_refused(check: Check, tmp_path: Path) -> None:
     refused = check(f"{tmp_path}/")
     assert (refused.code, "pyproject.toml" in refused.err) == (3, True)
 

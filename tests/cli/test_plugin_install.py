@@ -1,4 +1,4 @@
-"""`strands plugin install`, `upgrade`, `uninstall`: shown first, exactly what was shown, and nobody else's files."""
+"""`strands plugin install`, `upgrade`, `uninstall`: shown first, exactly what was shown, and no files of others."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_where_the_index_has_no_wheel_none_is_built_without_consent(person: Pers
     assert person.has("strands-tool-quiet")
 
 
-def test_without_a_person_nothing_happens_unless_yes_was_said(anyone: Person, tmp_path: Path) -> None:
+def test_without_a_person_nothing_happens_unless_yes_was_passed(anyone: Person, tmp_path: Path) -> None:
     asked = anyone.strands("plugin", "install", tool_wheel(tmp_path, "shout"))
     assert asked.code == 2
     assert "tool shout" in asked.err
@@ -275,7 +275,7 @@ def test_a_dependency_that_cannot_be_had_leaves_everything_as_it_was(person: Per
     assert not person.has("strands-tool-needy")
 
 
-def test_the_folder_one_stands_in_chooses_neither_pip_nor_index(person: Person, tmp_path: Path) -> None:
+def test_the_current_directory_chooses_neither_pip_nor_index(person: Person, tmp_path: Path) -> None:
     (person.work / "pip.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'w').close()\n")
     (shelf := tmp_path / "shelf").mkdir()
     tool_wheel(shelf, "shout")
@@ -346,7 +346,7 @@ def test_a_hook_plugin_is_announced_and_stays_off(anyone: Person, tmp_path: Path
     assert (listed["hooks"], listed["hooks_on"]) == (["audit"], None)
 
 
-def test_of_two_distributions_with_one_tool_one_is_told_before(anyone: Person, tmp_path: Path) -> None:
+def test_two_distributions_with_one_tool_are_reported_before(anyone: Person, tmp_path: Path) -> None:
     assert anyone.strands("plugin", "install", tool_wheel(tmp_path, "shout"), "-y").code == 0
     files = {"loud/__init__.py": ""}
     manifest = {"manifest_version": 1, "distribution": "loud", "tools": [tool("shout", "loud")]}

@@ -65,7 +65,7 @@ def test_the_list_says_version_source_tools_hooks_and_what_cannot_be_used(mine: 
     assert "policy.yaml:2" in audit["hooks_on"]
 
 
-def test_a_broken_policy_file_is_told_and_hides_no_plugin(mine: Folder) -> None:
+def test_a_broken_policy_file_is_reported_and_hides_no_plugin(mine: Folder) -> None:
     sound(mine.site, "shout")
     mine.write("strands-policy.yaml", "rules: 7\n")
     listed = mine.strands("plugin", "list")
@@ -74,7 +74,7 @@ def test_a_broken_policy_file_is_told_and_hides_no_plugin(mine: Folder) -> None:
     assert "bad-policy" in listed.err
 
 
-def test_what_was_installed_verifies_and_bytecode_is_no_change(mine: Folder, tmp_path: Path) -> None:
+def test_what_was_installed_verifies_and_bytecode_is_not_a_change(mine: Folder, tmp_path: Path) -> None:
     unpack(mine, tool_wheel(tmp_path, "shout"))
     (cache := mine.site / "strands_tool_shout" / "__pycache__").mkdir()
     (cache / "__init__.cpython-311.pyc").write_bytes(b"code")

@@ -141,7 +141,7 @@ def test_a_dangling_link_counts_as_existing(new: New, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("author", ["a\nb", "\x1b[31mred", "\u202eevil", " "])
-def test_an_author_that_is_no_line_of_text_is_refused(new: New, tmp_path: Path, author: str) -> None:
+def test_an_author_that_is_not_a_line_of_text_is_refused(new: New, tmp_path: Path, author: str) -> None:
     assert new("foo", "--author", author).code == 2
     assert list(tmp_path.iterdir()) == []
 

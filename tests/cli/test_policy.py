@@ -110,7 +110,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("kind", [*BROKEN, "directory"])
-def test_nothing_runs_under_a_broken_policy_and_its_place_is_said(kind: str, folder: Folder) -> None:
+def test_nothing_runs_under_a_broken_policy_and_its_place_is_reported(kind: str, folder: Folder) -> None:
     path = folder.work / "strands-policy.yaml"
     if kind == "directory":
         path.mkdir()

@@ -1,4 +1,4 @@
-"""Runs that stop and go on in other processes: killed, waiting, rejected, undecided, raised, started anew."""
+"""Runs that stop and go on in other processes: killed, waiting, rejected, undecided, raised, started again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TWO_STEPS = [{"agent": "writer", "input": "One."}, {"agent": "writer", "input": 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 
 
-def said(request: dict[str, Any]) -> str:
+def last_message(request: dict[str, Any]) -> str:
     """Return what the last message of a request says."""
     content = request["messages"][-1]["content"]
     return content if isinstance(content, str) else " ".join(part["text"] for part in content)
@@ -66,7 +66,7 @@ def killed_in_the_second_step(folder: Folder, server_answers: list[str]) -> Mode
     asked = threading.Event()
 
     def answer(request: dict[str, Any]) -> Turn:
-        server_answers.append(said(request))
+        server_answers.append(last_message(request))
         if len(server_answers) == 2:
             asked.set()
             return Turn("too late", delay_s=3600)
@@ -131,7 +131,7 @@ def test_a_second_resume_at_the_same_time_is_turned_away(folder: Folder, wording
         waiting, go = threading.Event(), threading.Event()
 
         def hold(request: dict[str, Any]) -> Turn:
-            requests.append(said(request))
+            requests.append(last_message(request))
             waiting.set()
             go.wait(SECONDS)
             return Turn("done")
@@ -163,7 +163,7 @@ def test_a_gate_left_waiting_is_approved_by_the_command_that_was_printed(folder:
         assert approve == ["approve", run_id(folder), "steps.1"]
         ran = folder.strands(*approve, **live(server))
         assert (ran.code, ran.out) == (0, "Published.\n")
-        assert [said(request) for request in server.model_requests] == ["One.", "They said approved."]
+        assert [last_message(request) for request in server.model_requests] == ["One.", "They said approved."]
         again = folder.strands(*approve, **live(server))
     assert again.code == 2
     wording(again.reported)
@@ -216,9 +216,9 @@ def test_a_tool_call_left_waiting_is_decided_later(folder: Folder, verb: str, wr
         ran = folder.strands(*words, *extra, **live(server))
         assert (ran.code, ran.out) == (0, "done\n")
         assert (folder.work / "note.txt").exists() is written
-        told = json.dumps(server.model_requests[-1]["messages"][-1])
+        last_request = json.dumps(server.model_requests[-1]["messages"][-1])
     assert len(server.model_requests) == 2
-    assert ("not now" in told) is not written
+    assert ("not now" in last_request) is not written
 
 
 def test_what_was_detached_waits_again_rather_than_being_denied(folder: Folder) -> None:
@@ -314,7 +314,7 @@ def killed_in_a_tool(folder: Folder) -> str:
 
 @pytest.mark.kills
 @posix
-def test_a_call_that_was_cut_off_is_done_again_only_when_told(folder: Folder) -> None:
+def test_a_call_that_was_cut_off_is_done_again_only_on_request(folder: Folder) -> None:
     key = killed_in_a_tool(folder)
     assert (folder.work / "made").read_text() == "once"
     ran = folder.strands("resume", run_id(folder), "--redo", key)
@@ -468,7 +468,7 @@ def test_a_rerun_takes_over_what_is_before_its_key(folder: Folder) -> None:
     assert (again.code, again.document["response"]) == (0, "formal")
     new = again.document["run"]
     assert new != old
-    assert [said(request) for request in server.model_requests] == ["One.", "first in plain", "first in formal"]
+    assert [last_message(request) for request in server.model_requests] == ["One.", "first in plain", "first in formal"]
     shown = folder.strands("runs", "show", new, "--json").document
     assert shown["rerun_of"] == {"run": old, "from": "steps.1"}
     assert folder.strands("runs", "show", old, "--json").document["status"] == "completed"

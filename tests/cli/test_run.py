@@ -1,4 +1,4 @@
-"""`strands run` in a pipe: what stands on stdout, what on stderr, and with which exit code it ends."""
+"""`strands run` in a pipe: stdout, stderr and the exit code."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_a_workflow_is_read_from_standard_input(folder: Folder) -> None:
     assert "<stdin>" in empty.err
 
 
-def test_where_nobody_can_be_asked_a_call_is_announced_denied_and_repeated(folder: Folder) -> None:
+def test_where_no_person_can_be_asked_a_call_is_announced_denied_and_repeated(folder: Folder) -> None:
     folder.workflow(ONE_STEP, {"steps.0": [WRITE, {"text": "done"}]}, agents=WRITER)
     ran = folder.strands("run", "flow.yaml")
     assert (ran.code, ran.out) == (0, "done\n"), "the model was told, and the run went on"

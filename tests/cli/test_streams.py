@@ -44,7 +44,7 @@ def test_a_run_does_its_work_whichever_streams_are_closed(folder: Folder, closed
 @pytest.mark.parametrize(
     "command", ["list-tools", "--help", "run --help", "--version", "schema", "plan flow.yaml", "run flow.yaml -q"]
 )
-def test_a_reader_that_stops_early_is_no_error(folder: Folder, command: str) -> None:
+def test_a_reader_that_stops_early_is_not_an_error(folder: Folder, command: str) -> None:
     folder.workflow(ONE_STEP, {"steps.0": [{"text": "line\n" * 100_000}]})
     ran = shell(folder, f"$STRANDS {command} | true; exit ${{PIPESTATUS[0]}}")
     assert (ran.code, ran.err) == (0, "")
@@ -59,7 +59,7 @@ def test_a_run_goes_on_when_the_reader_of_its_events_stops(folder: Folder) -> No
     assert folder.record()["status"] == "completed"
 
 
-def test_a_run_goes_on_when_nobody_reads_stderr(folder: Folder) -> None:
+def test_a_run_goes_on_when_no_one_reads_stderr(folder: Folder) -> None:
     folder.examples()
     ran = shell(folder, "$STRANDS run examples/quickstart.yaml 2> >(true)")
     assert ran.code == 0

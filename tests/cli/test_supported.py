@@ -62,7 +62,7 @@ def test_an_exit_code_is_explained_with_the_findings_that_lead_to_it(capsys: pyt
     assert exit_code_meanings()[ExitCode.DENIED] in shown
 
 
-def test_a_number_that_is_no_exit_code_names_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_number_that_is_not_an_exit_code_names_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_program(["explain", "99"]) == 2
     said = capsys.readouterr().err
     assert "99" in said

@@ -21,7 +21,7 @@ ONE_STEP = [{"agent": "writer", "input": "Write."}]
 HELLO = {"steps.0": [{"text": "hello"}]}
 
 
-def test_a_home_that_cannot_be_written_is_no_matter_where_nothing_is_kept(folder: Folder) -> None:
+def test_a_home_that_cannot_be_written_does_not_matter_if_nothing_is_stored(folder: Folder) -> None:
     folder.workflow(ONE_STEP, HELLO)
     for arguments in (
         ["list-tools"],
@@ -40,7 +40,7 @@ def test_a_home_that_cannot_be_written_is_no_matter_where_nothing_is_kept(folder
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be deleted there")
-def test_a_current_directory_that_is_gone_is_said_and_no_traceback(folder: Folder) -> None:
+def test_a_current_directory_that_is_gone_is_reported_and_no_traceback(folder: Folder) -> None:
     spec = folder.workflow(ONE_STEP, HELLO)
     for words in ("list-tools", f"validate {spec}", f"run {spec}", "tools run calculator", "run flow.yaml"):
         for program in ("$STRANDS", "$PYTHON -m strands_cli"):
@@ -52,7 +52,7 @@ def test_a_current_directory_that_is_gone_is_said_and_no_traceback(folder: Folde
             assert ran.code == 0 or ran.err.startswith("error")
 
 
-def test_a_hostile_folder_is_no_source_of_modules_or_plugins(folder: Folder) -> None:
+def test_a_hostile_folder_is_not_a_source_of_modules_or_plugins(folder: Folder) -> None:
     spec = folder.workflow(ONE_STEP, HELLO, agents={"writer": {"prompt": "x", "tools": ["native:calculator"]}})
     sprung = folder.root / "sprung"
     trap = f"open({str(sprung)!r}, 'a').write(__name__)\n"
@@ -112,7 +112,7 @@ def test_broken_distributions_hinder_neither_listing_nor_running(folder: Folder)
         ("garbled", 18, "garbled"),
     ],
 )
-def test_a_workflow_that_names_a_broken_tool_is_told_why(folder: Folder, tool: str, code: int, said: str) -> None:
+def test_a_workflow_that_names_a_broken_tool_gets_the_reason(folder: Folder, tool: str, code: int, said: str) -> None:
     break_distributions(folder)
     folder.workflow(ONE_STEP, HELLO, agents={"writer": {"prompt": "x", "tools": [f"native:{tool}"]}})
     ran = folder.strands("run", "flow.yaml")
@@ -137,7 +137,7 @@ def test_custom_python_is_imported_only_when_the_allowlist_names_it(folder: Fold
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_must_not_be_read_is_said(folder: Folder) -> None:
+def test_a_file_that_must_not_be_read_is_reported(folder: Folder) -> None:
     spec = folder.workflow(ONE_STEP, HELLO)
     spec.chmod(0)
     ran = folder.strands("run", "flow.yaml")

@@ -38,7 +38,7 @@ def test_a_yes_lets_the_call_happen(folder: Folder, answer: str) -> None:
 
 
 @pytest.mark.parametrize("answer", ["n", "", "no"])
-def test_anything_that_is_no_yes_denies_and_nonsense_is_asked_again(folder: Folder, answer: str) -> None:
+def test_anything_that_is_not_a_yes_denies_and_nonsense_is_asked_again(folder: Folder, answer: str) -> None:
     folder.workflow(ONE_STEP, {"steps.0": [WRITE, {"text": "done"}]}, agents=WRITER)
     with folder.terminal("run", "flow.yaml") as terminal:
         terminal.wait_for(r"\[y/N\] $")

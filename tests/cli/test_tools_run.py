@@ -49,7 +49,7 @@ def test_an_input_that_does_not_fit_the_schema_is_an_error_result(folder: Folder
 
 
 @pytest.mark.parametrize("given", ["", "{", "[1]", "nonsense", '{"expression": NaN}', "[" * 100_000])
-def test_an_input_that_is_no_json_object_is_a_usage_error(folder: Folder, given: str) -> None:
+def test_an_input_that_is_not_a_json_object_is_a_usage_error(folder: Folder, given: str) -> None:
     ran = folder.strands("tools", "run", "calculator", "--input", "-", given=given)
     assert (ran.code, ran.out) == (2, "")
     assert re.search(r"""^  fix: .*--input '\{"name": "value"\}'""", ran.err, re.MULTILINE)
@@ -69,7 +69,7 @@ def test_the_input_may_come_from_standard_input(folder: Folder) -> None:
         ("mcp:server/tool", 3, "not-in-catalog", "MCP"),
     ],
 )
-def test_a_tool_that_cannot_be_called_is_said_in_both_ways(
+def test_a_tool_that_cannot_be_called_is_reported_in_both_ways(
     folder: Folder, name: str, code: int, finding: str, hint: str
 ) -> None:
     ran = folder.strands("tools", "run", name, "--json")

@@ -49,7 +49,7 @@ def test_warnings_do_not_fail(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_all_findings_of_all_files_are_said_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_findings_of_all_files_are_reported_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, "wrong.yaml", "sound.yaml", "broken.yaml")
     assert code == 3
     assert out == "sound.yaml: ok\n"

@@ -66,7 +66,7 @@ def test_a_changed_tool_is_called_again_and_ctrl_c_ends_it_well(folder: Folder) 
     assert "../site/strands_tool_odd/__init__.py" in err or str(source_of(folder)) in err
 
 
-def test_a_changed_definition_is_said_field_by_field(folder: Folder) -> None:
+def test_a_changed_definition_is_reported_field_by_field(folder: Folder) -> None:
     folder.tool("odd", "return answer('one')")
     started = folder.start("tools", "run", "odd", "--watch")
     started.wait_for(WATCHING)
@@ -132,7 +132,9 @@ def test_a_changed_tool_is_refused_where_a_lock_is_asked_for(folder: Folder) -> 
         (("run", "nothing.yaml", "--watch"), 2, "'nothing.yaml'"),
     ],
 )
-def test_what_cannot_be_watched_is_said_at_once(folder: Folder, words: tuple[str, ...], code: int, said: str) -> None:
+def test_what_cannot_be_watched_is_reported_at_once(
+    folder: Folder, words: tuple[str, ...], code: int, said: str
+) -> None:
     folder.tool("odd", "return answer('one')")
     folder.workflow(STEPS)
     ran = folder.strands(*words)

@@ -103,7 +103,7 @@ class World:
         """What the model server was asked, in order."""
         return self.server.model_requests
 
-    def said(self, number: int = -1) -> str:
+    def last_message(self, number: int = -1) -> str:
         """Return the last message of a request as text."""
         return text_of(self.requests[number]["messages"][-1])
 
@@ -163,7 +163,7 @@ def text_of(message: Mapping[str, Any]) -> str:
 
 
 def drop(node: Any, tokens: list[str]) -> bool:
-    """Remove what a pointer names, everywhere that `*` stands for; return whether it was there."""
+    """Remove what a pointer names, where `*` matches any key; return whether it was there."""
     token, *rest = tokens
     if token == "*":
         parts = list(node.values()) if isinstance(node, dict) else node if isinstance(node, list) else []

@@ -116,7 +116,7 @@ def test_an_answer_has_the_form_that_is_asked_for(world: World) -> None:
     )
     world.turns = ['{"n": 4}', '{"n": 5}']
     world.run(agent("output_schema: {type: object, required: [n]}", steps))
-    assert world.said() == "4"
+    assert world.last_message() == "4"
 
 
 @covers("/agents/*/limits/turns", "/agents/*/limits/tool_calls")

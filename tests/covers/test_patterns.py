@@ -23,7 +23,7 @@ def run(world: World, kind: str, config: str, *turns: str) -> Ran:
 
 
 def prompts(world: World) -> list[str]:
-    return [world.said(number) for number in range(len(world.requests))]
+    return [world.last_message(number) for number in range(len(world.requests))]
 
 
 @covers("/pattern/type")
@@ -111,7 +111,7 @@ def test_the_producer_writes(world: World) -> None:
 
 
 @covers("/pattern/config/producer_input")
-def test_the_producer_is_told_what_to_write(world: World) -> None:
+def test_the_producer_is_shown_what_to_write(world: World) -> None:
     config = f"{{producer: b, producer_input: A slogan., {JUDGED}, accept: {{min_score: 1}}}}"
     run(world, "evaluator_optimizer", config, "draft", scored(90))
     assert prompts(world)[0] == "A slogan."

@@ -120,7 +120,7 @@ def test_a_failing_call_is_tried_again(world: World) -> None:
 
 
 @covers("/runtime/failure_policy/backoff")
-def test_waits_grow_as_told(world: World) -> None:
+def test_waits_grow_as_configured(world: World) -> None:
     assert retried(world, "{retries: 3, backoff: constant, wait_min: 0.01, wait_max: 9}", 3)[1] == [0.01] * 3
 
 
@@ -136,19 +136,19 @@ INPUT = "pattern: {type: chain, config: {steps: [{agent: a, input: '{{ topic | t
 @covers("/inputs/required/*/type")
 def test_a_required_value_is_read_as_its_type(world: World) -> None:
     world.run(f"inputs: {{required: {{topic: {{type: integer}}}}}}\n{INPUT}", {"topic": "7"})
-    assert world.said() == "7"
+    assert world.last_message() == "7"
 
 
 @covers("/inputs/optional/*/type")
 def test_an_optional_value_is_read_as_its_type(world: World) -> None:
     world.run(f"inputs: {{optional: {{topic: {{type: integer}}}}}}\n{INPUT}", {"topic": "7"})
-    assert world.said() == "7"
+    assert world.last_message() == "7"
 
 
 @covers("/inputs/optional/*/default")
-def test_a_default_stands_in(world: World) -> None:
+def test_a_default_is_used(world: World) -> None:
     world.run(f"inputs: {{optional: {{topic: {{default: bees}}}}}}\n{INPUT}")
-    assert world.said() == '"bees"'
+    assert world.last_message() == '"bees"'
 
 
 @covers_each({kind: f"/inputs/{kind}/*/enum" for kind in ("required", "optional")})
@@ -162,7 +162,7 @@ def test_a_value_outside_the_enum_is_refused(world: World, case: str) -> None:
 @covers("/inputs/values")
 def test_fixed_values_are_inputs(world: World) -> None:
     world.run(f"inputs: {{values: {{topic: bees}}}}\n{INPUT}")
-    assert world.said() == '"bees"'
+    assert world.last_message() == '"bees"'
 
 
 @covers("/outputs/artifacts/*/path", "/outputs/artifacts/*/from")

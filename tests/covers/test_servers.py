@@ -53,7 +53,7 @@ def test_a_server_has_these_environment_variables(world: World) -> None:
 
 
 @covers(f"{SERVER}/prefix")
-def test_a_prefix_stands_before_the_names(world: World) -> None:
+def test_a_prefix_comes_before_the_names(world: World) -> None:
     run(world, {"prefix": "d"})
     assert world.tools(0) == ["d_read", "d_write"]
 

@@ -104,7 +104,7 @@ def test_a_request_ends_in_its_time(world: World, service: Service) -> None:
 
 
 @covers("/tools/http_executors/*/response_format")
-def test_an_answer_is_read_as_told(world: World, service: Service) -> None:
+def test_an_answer_is_read_as_configured(world: World, service: Service) -> None:
     run(world, service, {"response_format": "json"})
     assert json.loads(world.requests[1]["messages"][-1]["content"])["json"] == {"kg": 40}
 
@@ -118,7 +118,7 @@ TOLD = {
 
 
 @covers_each({name: f"/tools/http_executors/*/{name}" for name in TOLD})
-def test_the_model_is_told_what_the_service_does(world: World, service: Service, case: str) -> None:
+def test_the_model_is_shown_what_the_service_does(world: World, service: Service, case: str) -> None:
     written, told = TOLD[case]
     run(world, service, {case: written})
     assert told in offered(world)["description"]

@@ -23,7 +23,7 @@ def skill(world: World, fields: str, text: str = "# Tidy\nSweep first.") -> None
     world.run(f"skills: [{{{fields}}}]")
 
 
-def told(world: World) -> str:
+def offered_tool(world: World) -> str:
     (tool,) = world.requests[0]["tools"]
     return json.dumps(tool["function"])
 
@@ -32,20 +32,20 @@ def told(world: World) -> str:
 def test_a_skill_is_loaded_by_its_id_from_its_folder(world: World) -> None:
     skill(world, "id: tidy, path: kept")
     assert world.tools(0) == ["Skill"]
-    assert "Sweep first." in world.said(1)
+    assert "Sweep first." in world.last_message(1)
 
 
 @covers("/skills/*/description")
-def test_agents_are_told_when_to_use_a_skill(world: World) -> None:
+def test_agents_see_when_to_use_a_skill(world: World) -> None:
     skill(world, "id: tidy, path: kept, description: For untidy texts.")
-    assert "For untidy texts." in told(world)
+    assert "For untidy texts." in offered_tool(world)
 
 
 @covers("/skills/*/preload_metadata")
-def test_agents_are_told_no_more_than_the_id(world: World) -> None:
+def test_agents_see_no_more_than_the_id(world: World) -> None:
     skill(world, "id: tidy, path: kept, preload_metadata: false", "---\ndescription: For untidy texts.\n---\nSweep.")
-    assert "For untidy texts." not in told(world)
-    assert "tidy" in told(world)
+    assert "For untidy texts." not in offered_tool(world)
+    assert "tidy" in offered_tool(world)
 
 
 @covers("/context_policy/retrieval/jit_tools")

@@ -114,7 +114,7 @@ def twin(directory: Path, tool_name: str, distribution: str) -> Path:
 
 
 def booby_trapped(directory: Path, tool_name: str, sentinel: Path) -> Path:
-    """Install a tool whose import leaves a file and raises: whoever lists it must leave no file."""
+    """Install a tool whose import leaves a file and raises: listing it must leave no file."""
     record = sound(directory, tool_name)
     package = directory / _names(tool_name)[1]
     trap = f"open({str(sentinel)!r}, 'w').close()\nraise RuntimeError('this plugin was imported')\n"

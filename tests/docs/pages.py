@@ -16,7 +16,7 @@ WORDS = {"fragment", "not run", "command", "file", "exits", "beside", "recipe"}
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced block: where it stands, its language, its text, and what the comment lines above it say."""
+    """One fenced block: its place, its language, its text, and what the comment lines above it say."""
 
     page: Path
     line: int

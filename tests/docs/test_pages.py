@@ -69,7 +69,7 @@ def check_shell(block: Block, workspace: Path) -> None:
 
 
 def check_console(block: Block, workspace: Path) -> None:
-    """Run each `$ command`; the lines below it must be its output, where `...` stands for anything."""
+    """Run each `$ command`; the lines below it must be its output, where `...` matches anything."""
     for part in re.split(r"^\$ ", block.text, flags=re.M)[1:]:
         command, _, shown = part.partition("\n")
         printed = run(["bash", "-euo", "pipefail", "-c", command], workspace, block.marks.get("exits", "0"))

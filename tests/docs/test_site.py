@@ -35,7 +35,7 @@ def page(name: str) -> Any:
     return SimpleNamespace(file=SimpleNamespace(abs_src_path=str(DOCS / name), src_uri=name))
 
 
-def test_every_page_stands_once_on_a_shelf_of_the_site() -> None:
+def test_every_page_is_once_in_the_navigation_of_the_site() -> None:
     shelved = sorted(on_shelves(config()["nav"]))
     assert shelved == sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 
@@ -79,7 +79,7 @@ def test_a_page_that_fetches_from_elsewhere_is_refused(html: str) -> None:
         site_pages.on_post_page(f"<p>{html}</p>", page("index.md"))
 
 
-def test_a_link_that_a_person_follows_is_no_fetching() -> None:
+def test_a_link_that_a_person_follows_is_not_fetching() -> None:
     html = '<a href="https://example.com/">x</a><script src="assets/x.js"></script><link rel="canonical" href="https://x.y/">'
     assert site_pages.on_post_page(html, page("index.md")) == html
 

@@ -44,7 +44,7 @@ def look(folder: Path, **more: str) -> list[Check]:
     return list(check_modes(settings, folder, [str(folder.parent / "site"), "/nowhere"], **more))
 
 
-def test_where_nobody_else_can_change_anything_one_line_says_so(folder: Path, wording: Wording) -> None:
+def test_where_no_other_user_can_change_anything_one_line_says_so(folder: Path, wording: Wording) -> None:
     (line,) = look(folder)
     assert line.status == "ok"
     assert "7" in line.message

@@ -22,7 +22,7 @@ def test_every_layer_has_one_of_three_words_on_every_platform(platform: str) -> 
     assert {found.here for found in find_layers(platform)} <= WORDS
 
 
-def test_a_platform_that_cannot_be_asked_has_its_own_column_and_one_that_nobody_knows_has_nothing() -> None:
+def test_a_platform_that_cannot_be_asked_has_its_own_column_and_an_unknown_one_has_nothing() -> None:
     assert [found.here for found in find_layers("darwin")] == [layer.macos for layer in LAYERS]
     assert {found.here for found in find_layers("plan9")} == {"not available"}
 
@@ -55,7 +55,7 @@ def interpreter(folder: Path, monkeypatch: pytest.MonkeyPatch, program: str) -> 
 def test_layers_that_a_kernel_refuses_are_not_available_with_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The same program under a kernel that knows none of these calls: their numbers are ones that nobody has.
+    # The same program under a kernel that knows none of these calls: their numbers are unused.
     interpreter(
         tmp_path,
         monkeypatch,

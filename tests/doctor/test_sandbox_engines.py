@@ -37,7 +37,7 @@ def install(site: Path, body: str, named: str = "strands_tool_box.engines:engine
     return discover_catalog([str(site)])
 
 
-def test_engines_are_told_in_the_order_of_the_tool_and_the_first_that_holds_is_named(
+def test_engines_are_reported_in_the_order_of_the_tool_and_the_first_that_holds_is_named(
     site: Path, wording: Wording
 ) -> None:
     found, (line,) = find_engines(install(site, f"return [{AWAY!r}, {STRONG!r}]"))
@@ -119,7 +119,7 @@ def test_the_self_test_of_a_denied_tool_is_not_run(site: Path, wording: Wording)
     assert not (site / "ran").exists()
 
 
-def test_a_folder_one_stands_in_is_no_source_of_self_tests(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_current_directory_is_not_a_source_of_self_tests(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = install(site, f"return [{STRONG!r}]")
     (folder := site / "folder" / "strands_tool_box").mkdir(parents=True)
     (folder / "__init__.py").write_text("raise SystemExit('hostile')\n")

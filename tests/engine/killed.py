@@ -58,14 +58,14 @@ def run_in(directory: Path, journal: SqliteJournal, moment: Moment, repeatable: 
             file.write(f"{line}\n")
         return line
 
-    def told(name: str, key: str) -> None:
+    def reached(name: str, key: str) -> None:
         if name in ("inside model", "inside human"):
             made(key)
         moment(name, key)
 
     class Human(ScriptedHuman):
         async def ask(self, question: Any) -> Any:
-            told("inside human", question.key)
+            reached("inside human", question.key)
             return await super().ask(question)
 
     writer = ArtifactWriter(directory / "out", force=False)
@@ -82,7 +82,7 @@ def run_in(directory: Path, journal: SqliteJournal, moment: Moment, repeatable: 
         repeatable=repeatable,
         moment=moment,
     )
-    ports = Ports(journal, ScriptedAgents(TURNS, tools, told), tools, Human(["yes"]), FakeClock())
+    ports = Ports(journal, ScriptedAgents(TURNS, tools, reached), tools, Human(["yes"]), FakeClock())
     result = asyncio.run(execute(plan_in(directory), ports, "run-1", events.append, write))
     return result, events
 

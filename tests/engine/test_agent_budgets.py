@@ -90,7 +90,7 @@ def test_a_larger_limit_of_an_agent_lets_the_run_go_on() -> None:
         ("agents.writer.tokens", "many"),
     ],
 )
-def test_a_limit_that_is_none_or_not_raised_is_told_so(word: str, value: str, wording: Wording) -> None:
+def test_a_limit_that_is_unknown_or_not_raised_is_an_error(word: str, value: str, wording: Wording) -> None:
     with pytest.raises(UsageError) as raised:
         raised_budgets(chain("{max_model_calls: 3}"), MemoryJournal(), {word: value})
     wording(raised.value)

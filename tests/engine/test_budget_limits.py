@@ -159,7 +159,7 @@ def test_a_run_without_model_calls_costs_nothing() -> None:
     assert Budget(Budgets(), FakeClock()).cost == 0.0
 
 
-def test_a_model_that_reports_no_tokens_is_said_where_tokens_are_limited() -> None:
+def test_a_model_that_reports_no_tokens_is_reported_where_tokens_are_limited() -> None:
     _, events = run(chain(3, budgets="{max_tokens: 100}"), Slow(usage=Usage()))
     (warned,) = [event.message for event in events if isinstance(event, RunWarning)]
     assert "runtime.budgets.max_tokens" in warned

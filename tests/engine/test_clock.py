@@ -28,7 +28,7 @@ TURNS = {"steps.0": [Say("one")], "steps.2": [Say("two")]}
 
 
 class Died(BaseException):
-    """Stands for a process that ends without a word."""
+    """Simulates a process that ends without a word."""
 
 
 class Working(FakeClock):

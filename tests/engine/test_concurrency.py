@@ -14,7 +14,7 @@ from strands_cli.errors import BudgetExceeded, RunFailed, WaitingForPerson
 
 
 class Log:
-    """What happened to jobs, in order; a job lasts as many turns of the loop as it is told to."""
+    """What happened to jobs, in order; a job lasts as many turns of the loop as is set."""
 
     def __init__(self) -> None:
         self.events: list[tuple[str, str]] = []
@@ -123,7 +123,7 @@ def test_a_job_that_waits_for_a_person_lets_the_others_finish() -> None:
     assert set(log.outcomes) == {"long", "after_long"}
 
 
-def test_all_questions_are_told_and_a_decision_comes_first() -> None:
+def test_all_questions_are_reported_and_a_decision_comes_first() -> None:
     log = Log()
     jobs = {
         "a": log.job("a", turns=2, raises=WaitingForPerson("first")),

@@ -137,7 +137,7 @@ def test_a_run_that_died_between_its_files_and_its_record_finds_the_files_its_ow
         (ZeroDivisionError("oh"), "failed", "ZeroDivisionError: oh"),
     ],
 )
-def test_every_ending_is_recorded_and_told(
+def test_every_ending_is_recorded_and_reported(
     error: BaseException, status: str, named: str | None, wording: Wording
 ) -> None:
     class Ends(ScriptedAgents):
@@ -170,7 +170,7 @@ class FullDisk(MemoryJournal):
         raise RunRecordError("no facts either")
 
 
-def test_a_record_that_fails_ends_the_run_with_its_own_error_and_the_end_is_told() -> None:
+def test_a_record_that_fails_ends_the_run_with_its_own_error_and_the_end_is_reported() -> None:
     events: list[Event] = []
     with pytest.raises(RunRecordError, match="the disk is full"):
         asyncio.run(

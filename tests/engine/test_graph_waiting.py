@@ -1,4 +1,4 @@
-"""A graph in which a node waits for a person goes on elsewhere, and ends as if nobody had been waited for."""
+"""A graph in which a node waits for a person continues elsewhere, and ends as if it had not waited."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def graphs(draw: st.DrawFn) -> tuple[dict[str, str], str]:
 
 @settings(max_examples=100, deadline=None)
 @given(graphs())
-def test_whoever_answers_late_gets_what_an_answer_at_once_would_have_brought(drawn: tuple[dict[str, str], str]) -> None:
+def test_a_late_answer_brings_what_an_answer_at_once_would_have_brought(drawn: tuple[dict[str, str], str]) -> None:
     at_once, late = Graph(*drawn, limit=2), Graph(*drawn, limit=2)
     try:
         at_once.run(*["yes"] * 40)

@@ -193,7 +193,7 @@ def test_a_row_that_json_cannot_hold_fails_alone_and_at_once(journal: SqliteJour
     assert [row.key for row in journal.rows()] == ["good"]
 
 
-def test_a_failed_commit_reaches_whoever_waits_and_everyone_after(journal: SqliteJournal) -> None:
+def test_a_failed_commit_reaches_all_who_wait_and_everyone_after(journal: SqliteJournal) -> None:
     async def use() -> list[Any]:
         alter(journal.directory, "DROP TABLE effects")
         first = await asyncio.gather(*(journal.write(replace(ROW, key=k)) for k in "ab"), return_exceptions=True)
@@ -240,7 +240,7 @@ def test_a_damaged_record_is_named_and_not_held(damage: Any, says: str, hold: bo
     write(journal, *(replace(DONE, key=f"steps.{n}") for n in range(200)))
     journal.close()
     damage(directory / DATABASE)
-    # Kept, as whoever handles an error keeps it: the second try shows that the first one let the lock go.
+    # The exception is kept, as a handler keeps it: the second try shows that the first one released the lock.
     errors: list[RunRecordError] = []
     for _ in range(2):
         with pytest.raises(RunRecordError, match=says) as raised:

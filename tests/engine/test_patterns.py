@@ -103,7 +103,7 @@ class Playing:
 
     @property
     def prompts(self) -> dict[str, str]:
-        """What agents were told in the last run, by step key."""
+        """The inputs of agents in the last run, by step key."""
         keys = (key.rpartition("/")[0] for key in self.agents.asked)
         return {key: request.prompt for key, request in zip(keys, self.agents.requests, strict=True)}
 
@@ -441,7 +441,9 @@ ROUTES = "  routes: {a: {then: [{agent: writer, input: a}]}, b: {then: [{agent: 
 
 
 @pytest.mark.parametrize("prompt", ["", ', input: "{{ topic }}?"'])
-def test_a_router_that_invents_a_route_is_told_and_asked_again(prompt: str, tmp_path: Path, wording: Wording) -> None:
+def test_a_router_that_invents_a_route_gets_the_error_and_is_asked_again(
+    prompt: str, tmp_path: Path, wording: Wording
+) -> None:
     play = Playing(
         f"type: routing\nconfig:\n  router: {{agent: judge{prompt}}}\n{ROUTES}",
         tmp_path,
@@ -472,7 +474,7 @@ def test_a_review_may_name_another_route(answer: str, taken: str, tmp_path: Path
     assert Playing(config, tmp_path, {"router": say({"route": "a"})}, [answer]).run().response == taken
 
 
-def test_the_last_draft_stands_when_the_iterations_are_used_up(tmp_path: Path) -> None:
+def test_the_last_draft_counts_when_the_iterations_are_used_up(tmp_path: Path) -> None:
     config = """
 type: evaluator_optimizer
 config: {producer: writer, producer_input: go, evaluator: {agent: judge}, accept: {min_score: 90, max_iters: 2}}

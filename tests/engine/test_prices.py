@@ -111,7 +111,7 @@ def test_the_most_exact_key_wins() -> None:
         '{"models": {"a/b": {"input": 1, "output": 2, "cached": 1}}}',
     ],
 )
-def test_a_bad_table_is_said_with_its_file_and_fails_the_plan_with_18(
+def test_a_bad_table_is_reported_with_its_file_and_fails_the_plan_with_18(
     tmp_path: Path, text: str, wording: Wording
 ) -> None:
     environ = own(tmp_path, text)
@@ -126,7 +126,7 @@ def test_a_bad_table_is_said_with_its_file_and_fails_the_plan_with_18(
         require_runnable(plan)
 
 
-def test_a_table_that_is_not_there_is_said() -> None:
+def test_a_table_that_is_not_there_is_reported() -> None:
     with pytest.raises(NotEquipped, match="nowhere"):
         load_prices({"STRANDS_PRICES": "nowhere/prices.json"})
 

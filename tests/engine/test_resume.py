@@ -30,7 +30,7 @@ def graveyard(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the directory of a run that nobody interrupted."""
+    """Return the directory of an uninterrupted run."""
     directory = tmp_path_factory.mktemp("whole")
     journal = SqliteJournal.create(directory / "run")
     run_in(directory, journal, nothing, True)

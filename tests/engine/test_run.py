@@ -186,7 +186,7 @@ def test_a_call_step_renders_its_input_and_gives_its_text_and_json_to_later_step
     assert played.prompts == ["n is 3 by echo: 6"]
 
 
-def test_a_failing_call_step_fails_the_run_with_what_the_tool_said(site: Path) -> None:
+def test_a_failing_call_step_fails_the_run_with_what_the_tool_answered(site: Path) -> None:
     plan = chain_of("- {tool: echo, input: {text: x}}", catalog=discover_catalog([str(site)]))
 
     def broken(arguments: Any) -> str:
@@ -247,7 +247,7 @@ def test_an_answered_gate_is_recorded_and_not_asked_again() -> None:
 
 
 @pytest.mark.parametrize("outcome", ["waiting", "nobody"])
-def test_a_gate_that_nobody_answers_is_stored_and_the_run_waits(outcome: Any, wording: Wording) -> None:
+def test_an_unanswered_gate_is_stored_and_the_run_waits(outcome: Any, wording: Wording) -> None:
     plan = chain_of(GATE % ", validation: {pattern: 'y|n'}, default: y, timeout_seconds: 60")
     played = Played(plan, answers=[Answer(outcome)])
     error = played.fails_with(WaitingForPerson)
@@ -262,7 +262,7 @@ def test_a_gate_that_nobody_answers_is_stored_and_the_run_waits(outcome: Any, wo
     assert not any(isinstance(event, StepFailed) for event in played.events)
 
 
-def test_an_answer_must_match_the_pattern_whoever_gives_it() -> None:
+def test_every_answer_must_match_the_pattern() -> None:
     plan = chain_of(GATE % ", validation: {pattern: 'yes|no'}")
     played = Played(plan, {"steps.1": [Say("x")]}, ["yes please", "", "no"])
     played.run()
@@ -295,7 +295,7 @@ def test_a_gate_whose_question_changed_is_not_answered_by_the_old_answer() -> No
     assert "steps.0" in other.fails_with(RunRecordError).message
 
 
-def test_an_approval_that_nobody_can_give_is_not_recorded() -> None:
+def test_an_approval_that_no_one_can_give_is_not_recorded() -> None:
     plan = chain_of("- {agent: writer, input: go}")
     played = Played(plan, {"steps.0": [Use((("x", {}),)), Say("done")]}, [Answer("nobody")], {"x": str}, approve=True)
     played.run()

@@ -96,7 +96,7 @@ def test_a_run_that_is_held_is_running_and_cannot_be_deleted(held: Path, wording
     wording(refused.value)
 
 
-def test_a_run_that_says_running_and_is_held_by_nobody_was_interrupted(tmp_path: Path) -> None:
+def test_a_run_that_says_running_and_is_held_by_no_one_was_interrupted(tmp_path: Path) -> None:
     directory = make_run(tmp_path, "run", "running")
     assert store.read_run(directory).status == "interrupted"
     store.cancel_run(directory, FakeClock())

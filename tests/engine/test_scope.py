@@ -28,7 +28,7 @@ def test_a_tool_use_that_was_asked_for_and_never_made_keeps_its_number() -> None
     assert keys_of(scope, ("b", "x")) == ["call/tool.2.x"]
 
 
-def test_tool_uses_with_one_id_are_told_apart_in_one_turn_and_over_turns() -> None:
+def test_tool_uses_with_one_id_are_distinguished_in_one_turn_and_over_turns() -> None:
     scope = StandaloneRun().scope()
     for expected in (["call/tool.0.x", "call/tool.1.x"], ["call/tool.2.x", "call/tool.3.x"]):
         scope.expect_tools(["same", "same"])
@@ -40,7 +40,7 @@ def test_a_call_that_no_turn_announced_gets_the_next_number() -> None:
     assert keys_of(scope, ("steps.0.call", "x"), ("steps.0.call", "x")) == ["call/tool.0.x", "call/tool.1.x"]
 
 
-def test_the_first_reason_to_stop_stands_and_the_agent_is_told() -> None:
+def test_the_first_reason_to_stop_counts_and_the_agent_is_cancelled() -> None:
     scope, told = StandaloneRun().scope(), []
     scope.stop(RunFailed("before there was an agent"))
     scope.cancel = lambda: told.append("cancelled")
@@ -50,7 +50,7 @@ def test_the_first_reason_to_stop_stands_and_the_agent_is_told() -> None:
     assert told == ["cancelled"]
 
 
-def test_outside_a_run_nobody_is_asked_and_nothing_is_recorded() -> None:
+def test_outside_a_run_no_one_is_asked_and_nothing_is_recorded() -> None:
     run = StandaloneRun()
     answer = asyncio.run(run.scope().ask(Question("call/approval", "approval", "Allow?"), {}))
     assert answer.outcome == "nobody"

@@ -24,15 +24,15 @@ agents: {writer: {prompt: p}}
 
 
 class Busy:
-    """Agents that take time; `most` is how many did so at once, `told` whether the beginning of each was told."""
+    """Agents that take time; `most` is how many did so at once, `reported` whether an event did so for each."""
 
     def __init__(self, events: list[Event]) -> None:
         self.events = events
-        self.told: list[bool] = []
+        self.reported: list[bool] = []
         self.now = self.most = 0
 
     async def run_agent(self, request: AgentRequest, scope: StepScope) -> AgentAnswer:
-        self.told.append(any(isinstance(event, StepStarted) and event.key == scope.key for event in self.events))
+        self.reported.append(any(isinstance(event, StepStarted) and event.key == scope.key for event in self.events))
         self.now += 1
         self.most = max(self.most, self.now)
         for _ in range(10):
@@ -58,7 +58,7 @@ def branches(count: int, step: str = "agent: writer, input: go") -> str:
 def test_no_more_steps_have_begun_than_there_are_slots() -> None:
     agents, events, journal = run(branches(6), ScriptedHuman())
     assert agents.most == 2
-    assert agents.told == [True] * 6
+    assert agents.reported == [True] * 6
     under_way: set[str] = set()
     for event in events:
         if isinstance(event, StepStarted):

@@ -1,4 +1,4 @@
-"""Fakes at the engine's own ports: scripted agents, tools and people, and a clock that moves only when told to."""
+"""Fakes at the engine's own ports: scripted agents, tools and people, and a clock that moves only on request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def nothing(moment: str, key: str) -> None:
 
 @dataclass
 class FakeClock:
-    """Time that stands still until `advance`."""
+    """Time that does not move until `advance`."""
 
     epoch: float = 1_700_000_000.0
     elapsed: float = 0.0
@@ -65,7 +65,7 @@ Turn = Say | Use
 class ScriptedTools:
     """A `ToolCaller` whose tools are functions from their input to a text; an exception becomes an error result.
 
-    `moment` is told of "before tool", "inside tool" (it has acted, and the journal does not know) and "after tool";
+    `moment` is called with "before tool", "inside tool" (it has acted, and the journal does not know) and "after tool";
     `called` are the calls that were really made.
     """
 

@@ -65,11 +65,11 @@ def test_policy_is_the_cores_decision() -> None:
     assert hooks.allow_tool(record(), "shout", ALLOWED).effect == "allow"
 
 
-def test_without_a_request_nobody_has_allowed_it() -> None:
+def test_without_a_request_no_one_has_allowed_it() -> None:
     assert open_hooks().allow_tool(record(), "shout", HookContext()).effect == "deny"
 
 
-def test_a_hook_plugin_that_nobody_named_is_not_even_imported(site: Path) -> None:
+def test_a_hook_plugin_that_no_one_named_is_not_even_imported(site: Path) -> None:
     hook_plugin(site, "strands-hooks-trap", "raise RuntimeError('imported')\n")
     hooks = open_hooks(path=[str(site)])
     assert (hooks.plugins, hooks.findings) == ((), [])
@@ -121,7 +121,7 @@ def test_a_plugin_that_fails_to_decide_denies_and_is_named(site: Path, hook: str
     wording(decision.rule)
 
 
-def test_none_is_no_answer(site: Path, wording: Wording) -> None:
+def test_none_is_not_an_answer(site: Path, wording: Wording) -> None:
     hook_plugin(site, "strands-hooks-shy", "@hookimpl\ndef strands_decide_call(record):\n    return None\n")
     wording(opened(site, "strands-hooks-shy").decide_call(record(), CALL, ALLOWED).rule)
 
@@ -195,7 +195,7 @@ def test_a_plugin_that_is_switched_on_and_cannot_be_used_is_an_error(
     assert hooks.plugins == ()
 
 
-def test_a_notification_that_fails_is_told_and_stops_nothing(site: Path) -> None:
+def test_a_notification_that_fails_is_reported_and_stops_nothing(site: Path) -> None:
     body = "@hookimpl\ndef strands_after_call(result):\n    result['content'].clear()\n    raise OSError('full')\n"
     hook_plugin(site, "strands-hooks-audit", body)
     said: list[str] = []

@@ -113,7 +113,7 @@ class Watching:
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_what_one_plugin_does_to_its_copy_nobody_else_sees(site: Site, turned: bool) -> None:
+def test_what_one_plugin_does_to_its_copy_no_other_sees(site: Site, turned: bool) -> None:
     watching = Watching()
     plugins: list[Any] = [watching, Meddling()]
     result = call(site, hooks_with(*(reversed(plugins) if turned else plugins)))
@@ -178,7 +178,7 @@ def test_no_secret_that_a_plugin_says_reaches_an_event(site: Site) -> None:
 
 
 class Hanging:
-    """Stands around calls and never comes back."""
+    """Wraps calls and never returns."""
 
     @hookimpl
     def strands_wrap_tool(self) -> Any:

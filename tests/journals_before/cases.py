@@ -20,7 +20,7 @@ CUT = "steps.1/tool.0.send"
 
 @dataclass(frozen=True)
 class Stored:
-    """How one run was started, and the commands that continue copies of it; `RUN` stands for its id."""
+    """How one run was started, and the commands that continue copies of it; `RUN` is replaced by its id."""
 
     name: str
     begin: tuple[str, ...] = ()

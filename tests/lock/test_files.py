@@ -155,7 +155,7 @@ def test_a_file_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
         require_readable(NAME, files(tmp_path))
 
 
-def test_a_tool_known_only_after_loading_is_said_to_be(tmp_path: Path) -> None:
+def test_a_tool_known_only_after_loading_is_reported_as_such(tmp_path: Path) -> None:
     make_distribution(
         tmp_path, NAME, "1.0", {"shout": "strands_tool_shout:provide"},
         {"strands_tool_shout/__init__.py": "def provide():\n    return made()\n"},

@@ -68,11 +68,11 @@ def test_a_sound_lock_is_read(tmp_path: Path) -> None:
     assert lock.distributions["tool-a"].tools == {"shout": TOOL}
 
 
-def test_no_lock_is_no_error(tmp_path: Path) -> None:
+def test_no_lock_is_not_an_error(tmp_path: Path) -> None:
     assert read_lock(tmp_path / "strands.lock") is None
 
 
-def test_what_is_there_and_is_no_file_is_refused(tmp_path: Path, wording: Wording) -> None:
+def test_what_is_there_and_is_not_a_file_is_refused(tmp_path: Path, wording: Wording) -> None:
     (tmp_path / "strands.lock").mkdir()
     wording(refused(tmp_path / "strands.lock"))
 

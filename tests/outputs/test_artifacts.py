@@ -70,7 +70,7 @@ def test_a_file_that_is_a_link_is_taken_and_with_force_replaced_but_never_follow
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_what_is_written_is_told_by_path_digest_and_size(out: Path) -> None:
+def test_what_is_written_is_reported_by_path_digest_and_size(out: Path) -> None:
     written = write_artifact(out / "sub" / "a", "né\r\n", force=False)
     encoded = "né\r\n".encode()
     assert written == {
@@ -96,7 +96,7 @@ def test_a_file_that_exists_is_kept_unless_forced(out: Path, wording: Wording) -
     assert [path.name for path in out.iterdir()] == ["a"]
 
 
-def test_a_file_that_holds_the_very_text_is_no_obstacle(out: Path) -> None:
+def test_a_file_that_holds_the_very_text_is_not_an_obstacle(out: Path) -> None:
     (out / "a").write_text("same")
     os.utime(out / "a", (1, 1))
     assert write_artifact(out / "a", "same", force=False)["size"] == 4
@@ -193,7 +193,7 @@ def test_two_artifacts_cannot_have_one_place_not_even_with_force(pair: tuple[str
     assert found.code == "artifact-twice"
 
 
-def test_what_stands_in_the_way_of_a_directory_is_named(out: Path, tmp_path: Path, wording: Wording) -> None:
+def test_what_is_in_the_way_of_a_directory_is_named(out: Path, tmp_path: Path, wording: Wording) -> None:
     assert obstacle(out) is None
     assert obstacle(out / "new" / "newer") is None
     (tmp_path / "file").touch()

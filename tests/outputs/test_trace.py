@@ -51,7 +51,7 @@ def test_calls_stand_below_their_step_in_order(tmp_path: Path, monkeypatch: Any)
     assert "secretly" not in json.dumps(root), "what was said is in the record, not in the trace"
 
 
-def test_a_step_of_a_workflow_that_is_a_tool_stands_below_its_call() -> None:
+def test_a_step_of_a_workflow_that_is_a_tool_is_below_its_call() -> None:
     trace = RunTrace()
     for key in ("steps.0", "steps.0/tool.0.w/steps.0", "steps.1"):
         trace(StepStarted(1.0, key, "agent", "a"))

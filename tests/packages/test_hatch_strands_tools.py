@@ -220,14 +220,14 @@ def test_an_editable_build_is_checked_and_gets_nothing(project: Project) -> None
         ("[tool.hatch.build.hooks.strands-tools.tools.count_words]\nfamily = 3", "family"),
     ],
 )
-def test_a_wrong_option_is_told(options: str, words: str, project: Project) -> None:
+def test_a_wrong_option_is_reported(options: str, words: str, project: Project) -> None:
     project.write(options=options)
     said = project.build("wheel", code=1)
     assert words in said
     assert "Traceback" not in said
 
 
-def test_a_project_that_cannot_be_read_is_told(project: Project) -> None:
+def test_a_project_that_cannot_be_read_is_reported(project: Project) -> None:
     project.write(name="words")
     said = project.build("wheel", code=1)
     assert "error[bad-plugin]" in said

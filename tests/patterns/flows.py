@@ -138,7 +138,7 @@ def tasks(*words: str) -> Turn:
 
 
 def model() -> Minding:
-    """A model that knows what each of these workflows asks for; where the tool writes, it is told by its prompts."""
+    """A model that knows what each of these workflows asks for; its prompts say where the tool writes."""
     return Minding(
         USES_TOOL,
         (r"^which", Turn('{"route": "go"}')),

@@ -120,13 +120,13 @@ class Undertaker:
 
     def whole(self, directory: Path, name: str, url: str) -> int:
         """Run a workflow to its end; return how often it wrote to its journal."""
-        return int(self._told(directory, name, url, ("never", 0)))
+        return int(self._reply_to(directory, name, url, ("never", 0)))
 
     def bury(self, directory: Path, name: str, url: str, moment: Moment) -> None:
         """Run a workflow until it is killed at the moment."""
-        assert self._told(directory, name, url, moment) == "", moment
+        assert self._reply_to(directory, name, url, moment) == "", moment
 
-    def _told(self, directory: Path, name: str, url: str, moment: Moment) -> Any:
+    def _reply_to(self, directory: Path, name: str, url: str, moment: Moment) -> Any:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps([str(directory), name, url, *moment]) + "\n")

@@ -64,7 +64,7 @@ def install_counting_tool(site: Path, name: str = "mark") -> None:
 
 @dataclass
 class People:
-    """Whoever answers gates: the answer is a function of the question's key; no answer: the question waits."""
+    """A person who answers gates: the answer is a function of the question's key; no answer: the question waits."""
 
     answers: Mapping[str, str] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)

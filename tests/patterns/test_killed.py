@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.kills, pytest.mark.skipif(sys.platform == "win32", rea
 
 @pytest.fixture(scope="module")
 def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Let clients know one authority: nobody asks for any here, and to read all takes most of a run's time."""
+    """Let clients know one authority: none is needed here, and reading all takes most of a run's time."""
     whole = Path(certifi.where()).read_text(encoding="utf-8")
     first = whole[whole.index("-----BEGIN") :].partition("-----END CERTIFICATE-----")
     file = tmp_path_factory.mktemp("authorities") / "one.pem"

@@ -184,7 +184,7 @@ def test_an_evaluator_that_answers_prose_only_fails_clearly(tmp_path: Path, word
         assert len(server.model_requests) == 3, "the draft, the judgement, and once more in form"
 
 
-def test_an_evaluator_may_mend_a_wrong_answer_once(tmp_path: Path) -> None:
+def test_an_evaluator_may_correct_a_wrong_answer_once(tmp_path: Path) -> None:
     wrong, right = (Turn(calls=[("final_answer", {"score": score})]) for score in (500, 95))
     with ModelServer([Turn("a draft"), wrong, right]) as server:
         assert run_in(tmp_path, plan_in(tmp_path, EVALUATOR, server.url)).response == "a draft"
@@ -221,9 +221,7 @@ x-agents: &clerk
 
 
 @pytest.mark.parametrize("order", ['{"id": 7}', '{"number": 7}'])
-def test_an_agents_schemas_bind_what_it_is_told_and_what_it_answers(
-    order: str, tmp_path: Path, wording: Wording
-) -> None:
+def test_an_agents_schemas_bind_its_input_and_its_answer(order: str, tmp_path: Path, wording: Wording) -> None:
     answer = Turn('{"city": "Ghent", "items": ["a", "b"]}')
     with ModelServer(Minding((r'"id": 7', answer))) as server:
         plan = plan_in(tmp_path, OUTPUT, server.url, rest=CLERK, agents="clerk: *clerk", order=order)

@@ -91,7 +91,7 @@ def test_a_recording_is_looked_for_beside_the_workflow(tmp_path: Path) -> None:
     assert plan.agents["writer"].recording == tmp_path / "r.yaml"
 
 
-def test_replay_without_a_recording_is_said_before_the_run() -> None:
+def test_replay_without_a_recording_is_reported_before_the_run() -> None:
     plan = chain_of(TWO, runtime="{provider: replay}")
     assert [finding.message.split("'")[1] for finding in found(plan, "replay-needs-recording")] == ["writer", "editor"]
     assert found(chain_of(TWO, options=RunRequest(provider="replay")), "replay-needs-recording") != []
@@ -190,7 +190,7 @@ def plan_with(*codes: str) -> Plan:
         (("missing-api-key",), NotEquipped),
     ],
 )
-def test_the_exit_code_is_that_of_whoever_can_do_the_most_and_all_findings_come_along(
+def test_the_exit_code_names_who_can_do_the_most_and_all_findings_come_along(
     codes: tuple[str, ...], kind: type[StrandsCliError]
 ) -> None:
     for order in (codes, codes[::-1]):
@@ -205,7 +205,7 @@ def test_warnings_stop_nothing() -> None:
     require_runnable(with_findings(chain_of(ONE), [Finding(UNKNOWN_INPUT, "x", severity="warning")]))
 
 
-def test_one_finding_is_said_once() -> None:
+def test_one_finding_is_reported_once() -> None:
     finding = Finding(UNKNOWN_INPUT, "x", severity="warning")
     plan = with_findings(with_findings(chain_of(ONE), [finding]), [finding])
     assert plan.findings == (finding,)
@@ -224,7 +224,7 @@ def test_the_digest_changes_with_whatever_changes_the_run() -> None:
     assert chain_of(ONE).digest == chain_of(f"{ONE} # a note").digest
 
 
-def test_a_mount_that_is_no_directory_is_found(tmp_path: Path) -> None:
+def test_a_mount_that_is_not_a_directory_is_found(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "file").touch()
     rest = f"env:\n  mounts:\n    a: data\n    b: file\n    c: {tmp_path / 'nowhere'}"

@@ -98,7 +98,7 @@ def test_what_is_true_of_all_parts_is_true_of_the_whole(
     assert record.annotations == annotations
 
 
-def test_a_composite_may_call_another_wherever_it_stands_in_the_file(catalog: Catalog) -> None:
+def test_a_composite_may_call_another_wherever_it_is_in_the_file(catalog: Catalog) -> None:
     tools = section(composite("inner", "reads", name="outer"), composite("writes", name="inner"))
     plan = planned(catalog, "{writer: {prompt: w, tools: [outer]}}", tools=tools)
     assert plan.findings == ()
@@ -193,7 +193,7 @@ def test_wide_tools_of_wide_tools_do_not_take_long_to_plan(catalog: Catalog) -> 
     assert len(tuple(with_parts(plan.called()))) < 200
 
 
-def test_fields_that_cannot_take_effect_are_told(catalog: Catalog) -> None:
+def test_fields_that_cannot_take_effect_are_reported(catalog: Catalog) -> None:
     writer = "{prompt: w, tools: ['agent:h', {tool: both, config: {a: 1}}]}"
     agents = f"{{writer: {writer}, h: {{prompt: h, tools: [], memory: run}}}}"
     plan = planned(catalog, agents, tools=section(composite("reads")))
@@ -243,7 +243,7 @@ def test_the_digest_of_a_plan_covers_what_its_tools_are_made_of(catalog: Catalog
     assert with_sub(catalog, SUB.replace("native:reads", "native:also_reads")).digest != first.digest
 
 
-def test_everything_wrong_with_the_inner_workflow_is_said_at_its_place(catalog: Catalog) -> None:
+def test_everything_wrong_with_the_inner_workflow_is_reported_at_its_place(catalog: Catalog) -> None:
     plan = with_sub(catalog, SUB.replace("native:reads", "native:raeds").replace("{{ topic }}", "{{ topik }}"))
     assert {finding.code for finding in plan.findings} == {"unknown-tool", "undefined-variable"}
     for finding in plan.findings:

@@ -92,7 +92,7 @@ def test_an_agent_gets_the_executors_that_it_names_and_all_without_a_list(
     assert list(tools_of(plan)) == names
 
 
-def test_an_executor_comes_before_an_installed_tool_of_its_name_and_that_is_said(site: Path) -> None:
+def test_an_executor_comes_before_an_installed_tool_of_its_name_and_that_is_reported(site: Path) -> None:
     plan = plan_with(site, "{id: calculator, base_url: 'https://x.test'}", "[calculator]")
     (finding,) = plan.findings
     assert (finding.code, finding.severity) == ("shadowed-tool", "warning")
@@ -133,7 +133,7 @@ def test_the_model_reads_all_that_the_workflow_says_but_no_header(site: Path, wo
 
 
 @pytest.mark.parametrize(("said", "form"), [("json", "json"), ("JSON", "json"), ("text", "text"), ("a table", None)])
-def test_a_response_format_that_the_tool_knows_is_told_to_it(site: Path, said: str, form: str | None) -> None:
+def test_a_response_format_that_the_tool_knows_is_passed_to_it(site: Path, said: str, form: str | None) -> None:
     plan = plan_with(site, f"{{id: bees, base_url: 'https://x.test', response_format: {said}}}")
     assert tools_of(plan)["bees"].config.get("response_format") == form
 
@@ -171,7 +171,7 @@ def test_without_the_tool_a_run_is_not_equipped_and_says_what_to_install() -> No
         ("{id: a, base_url: 'https://x.test', headers: {a: '${secrets.TOKN}'}}", "unknown-secret", "", "'TOKN'"),
     ],
 )
-def test_what_is_wrong_with_an_executor_is_found_where_it_stands(
+def test_what_is_wrong_with_an_executor_is_found_where_it_is(
     site: Path, executor: str, code: str, pointer: str, named: str | None, wording: Wording
 ) -> None:
     (finding,) = plan_with(site, executor, rest="env: {secrets: [{key: TOKEN}]}").findings
@@ -202,7 +202,7 @@ def test_a_header_names_a_declared_secret_and_the_tool_gets_that_one(site: Path)
 
 
 @pytest.mark.parametrize("name", ["Authorization", "cookie", "X-API-Key"])
-def test_a_credential_that_stands_in_the_file_is_a_warning(site: Path, name: str) -> None:
+def test_a_credential_that_is_in_the_file_is_a_warning(site: Path, name: str) -> None:
     executor = f"{{id: bees, base_url: 'https://x.test', headers: {{{name}: abc, Accept: text/plain}}}}"
     (finding,) = plan_with(site, executor).findings
     assert (finding.code, finding.severity) == ("plain-credential", "warning")

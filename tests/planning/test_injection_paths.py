@@ -83,9 +83,7 @@ def test_two_of_the_three_are_none(catalog: Catalog, tools: str) -> None:
     assert plan_with(catalog, tools) == []
 
 
-def test_the_warning_names_each_tool_for_what_it_brings_and_what_nobody_knows(
-    catalog: Catalog, wording: Wording
-) -> None:
+def test_the_warning_names_each_tool_for_what_it_brings_and_what_is_unknown(catalog: Catalog, wording: Wording) -> None:
     (message,) = plan_with(catalog, "[native:fetch, native:dark, native:notes]")
     wording(message)
     (message,) = plan_with(catalog, "[native:fetch, native:dark]")

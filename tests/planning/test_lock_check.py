@@ -82,7 +82,7 @@ def edit(site: Path, name: str, old: str, new: str) -> None:
 
 
 def describe(site: Path, **fields: object) -> None:
-    """Write the manifest anew, and a RECORD that is true of it: what an upgrade without a new version would leave."""
+    """Write another manifest and a RECORD that fits it: what an upgrade without a new version would leave."""
     entry = f"{PACKAGE}.shout"
     described = {"annotations": {"readOnlyHint": True}, **fields}
     (site / MANIFEST).write_text(json.dumps(manifest_of(DIST, tool("shout", entry, **described))), encoding="utf-8")

@@ -58,7 +58,7 @@ def test_files_of_all_levels_are_joined_and_a_given_one_takes_the_projects_place
     assert [(made.level, made.tools) for made in rules] == [("managed", "a"), ("user", "b"), ("project", "d")]
 
 
-def test_faults_of_all_files_are_said_at_once(tmp_path: Path) -> None:
+def test_faults_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
     (tmp_path / "managed.yaml").write_text("version: 2")
     (tmp_path / "user.yaml").mkdir()
     with pytest.raises(Denied) as raised:
@@ -95,7 +95,7 @@ def test_what_the_workflow_denies_itself_is_refused_call_by_call(site: Path) -> 
     assert [finding.code for finding in plan.findings] == ["tool-denied"]
 
 
-def test_a_step_that_calls_a_denied_tool_is_said_once(site: Path) -> None:
+def test_a_step_that_calls_a_denied_tool_is_reported_once(site: Path) -> None:
     steps = "- {tool: shell, input: {text: x}}"
     plan = plan_with(site, "[]", rule("deny", "*"), steps=steps)
     assert [finding.code for finding in plan.findings] == ["tool-denied"]
@@ -120,7 +120,7 @@ def test_a_rule_on_arguments_is_shown_as_conditional(site: Path, wording: Wordin
     assert [made.pattern for made in tool.conditional] == ["shell(text=rm **)", "shell(text=x)"]
 
 
-def test_a_permission_that_is_no_pattern_is_found_at_its_place(site: Path) -> None:
+def test_a_permission_that_is_not_a_pattern_is_found_at_its_place(site: Path) -> None:
     plan = plan_with(site, "[shell]", rest="security: {permissions: {deny: [shell, 'shell(']}}")
     (finding,) = found(plan, "bad-value")
     assert finding.where is not None

@@ -80,7 +80,7 @@ def test_a_value_must_be_one_of_the_enum(kind: str, enum: str, good: str, bad: s
     assert (finding.message.count("green") == 2) == (bad == "gren")
 
 
-def test_a_default_stands_in_and_an_optional_input_without_one_is_none() -> None:
+def test_a_default_is_used_and_an_optional_input_without_one_is_none() -> None:
     plan = plan_with("optional: {a: {default: 3}, b: string, c: {type: array, default: [1]}}")
     assert plan.inputs == {"a": 3, "b": None, "c": [1]}
     assert plan_with("optional: {a: {default: 3}}", a="4").inputs == {"a": 4}
@@ -119,7 +119,7 @@ def test_nothing_is_not_a_value_for_a_required_input() -> None:
     assert plan.inputs == {}
 
 
-def test_a_value_for_an_input_that_nobody_declared_is_a_warning_and_usable(wording: Wording) -> None:
+def test_a_value_for_an_input_that_no_one_declared_is_a_warning_and_usable(wording: Wording) -> None:
     plan = plan_with("required: {topic: string}", topic="x", topik="bees")
     (finding,) = found(plan, "unknown-input")
     assert finding.severity == "warning"

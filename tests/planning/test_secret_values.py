@@ -35,7 +35,7 @@ def with_secret(secret: str, folder: Path | None = None, rest: str = "", **envir
         ("{key: t, source: keyring}", "keyring", "pip install keyring"),
     ],
 )
-def test_a_secret_without_a_value_is_found_where_it_stands(
+def test_a_secret_without_a_value_is_found_where_it_is(
     tmp_path: Path, secret: str, named: str | None, fix: str | None, wording: Wording
 ) -> None:
     plan = with_secret(secret, tmp_path)
@@ -55,7 +55,7 @@ def test_all_that_are_missing_are_found_at_once() -> None:
     assert len(found(with_secret("{key: A_TOKEN}, {key: B_TOKEN}"), "missing-secret")) == 2
 
 
-def test_an_empty_variable_is_no_value() -> None:
+def test_an_empty_variable_is_not_a_value() -> None:
     assert found(with_secret("{key: TOKEN}", TOKEN=""), "missing-secret")
 
 
@@ -84,7 +84,7 @@ def test_each_source_gives_its_value_under_the_name_that_tools_ask_for(tmp_path:
     }  # fmt: skip
 
 
-def test_what_cannot_be_read_is_named_without_what_the_program_said(tmp_path: Path, wording: Wording) -> None:
+def test_what_cannot_be_read_is_named_without_the_output_of_the_program(tmp_path: Path, wording: Wording) -> None:
     (tmp_path / "empty").write_text("\n")
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     secrets = (
@@ -135,7 +135,7 @@ def test_the_keyring_is_asked_by_service_and_key(tmp_path: Path, monkeypatch: py
     __import__("sys").modules.pop("keyring", None)
 
 
-def test_a_tool_that_asks_for_a_secret_nobody_names_is_a_warning(tmp_path: Path) -> None:
+def test_a_tool_that_asks_for_a_secret_no_one_names_is_a_warning(tmp_path: Path) -> None:
     sound(tmp_path, "search", strands_cli={"capabilities": {"secrets": ["SEARCH_KEY"]}})
     catalog = discover_catalog([str(tmp_path)])
     rest = "tools: {python: [native:search]}\nenv: {secrets: [{key: SERCH_KEY}]}"

@@ -231,9 +231,7 @@ def test_every_fault_of_a_tools_settings_is_found(site: Path) -> None:
     assert len(found(plan, "tool-config")) == 3
 
 
-def test_settings_for_a_tool_that_takes_none_are_an_error_but_not_where_nobody_knows(
-    site: Path, wording: Wording
-) -> None:
+def test_settings_for_a_tool_that_takes_none_are_an_error_unless_they_are_unknown(site: Path, wording: Wording) -> None:
     (finding,) = plan_with(site, "[{tool: file_read, config: {x: 1}}]").findings
     assert finding.code == "tool-config"
     wording(finding.message)

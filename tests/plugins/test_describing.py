@@ -152,10 +152,10 @@ def read(source: str, attribute: str) -> SourceTool:
     )
 
 
-def told(tool: SourceTool) -> dict[str, Any]:
+def manifest_fields(tool: SourceTool) -> dict[str, Any]:
     """Return what a manifest has of a tool."""
-    said = ("name", "description", "input_schema", "output_schema", "annotations", "strands_cli")
-    return {word: getattr(tool, word) for word in said}
+    fields = ("name", "description", "input_schema", "output_schema", "annotations", "strands_cli")
+    return {word: getattr(tool, word) for word in fields}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -178,8 +178,8 @@ def test_what_is_described_is_what_a_run_would_load(form: str) -> None:
         assert await close_all(closers) == []
         return tools
 
-    loaded = {tool.name: told(from_tool_spec(tool.spec, "")) for tool in asyncio.run(load())}
-    assert {tool.name: told(tool) for tool in described} == loaded
+    loaded = {tool.name: manifest_fields(from_tool_spec(tool.spec, "")) for tool in asyncio.run(load())}
+    assert {tool.name: manifest_fields(tool) for tool in described} == loaded
 
 
 @pytest.mark.parametrize("form", ["module with metadata", "derived class", "provider class"])
@@ -190,7 +190,9 @@ def test_the_process_that_imports_a_plugin_writes_what_the_reader_read(form: str
     single = kind in ("module", "function", "agent_tool")
     assert (found.kind, [tool.name for tool in ([found] if single else found.members or ())]) == (kind, names)
     _, described = imported(run(source), attribute)
-    assert [told(tool) for tool in ([found] if single else found.members or ())] == [told(tool) for tool in described]
+    assert [manifest_fields(tool) for tool in ([found] if single else found.members or ())] == [
+        manifest_fields(tool) for tool in described
+    ]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -206,7 +208,10 @@ def require_same(source: str, attribute: str, seen: SourceTool) -> None:
     kind, tools = imported(run(source), attribute)
     read_tools_ = list(seen.members or ()) if seen.kind in ("class", "suite", "provider") else [seen]
     assert seen.kind == kind
-    assert list(differences([told(tool) for tool in read_tools_], [told(tool) for tool in tools])) == []
+    assert (
+        list(differences([manifest_fields(tool) for tool in read_tools_], [manifest_fields(tool) for tool in tools]))
+        == []
+    )
 
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), min_size=1, max_size=12)
@@ -224,7 +229,7 @@ SPECS = st.fixed_dictionaries(
         "strands_cli": st.dictionaries(st.sampled_from(["timeout_s", "capabilities"]), JSON, max_size=2),
     },
 )
-# Statements of which some change what the module says; whoever reads source alone must see that or give way.
+# Statements of which some change what the module says; a reader of source must see that or leave it unknown.
 STATEMENTS = [
     "import os",
     "TOOL_SPEC['description'] = 'Other.'",

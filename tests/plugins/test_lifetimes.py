@@ -1,4 +1,4 @@
-"""What a class of tools makes lives as long as the run, whoever calls it, and is closed however the run ends."""
+"""What a class of tools makes lives as long as the run, for every caller, and is closed however the run ends."""
 
 from __future__ import annotations
 

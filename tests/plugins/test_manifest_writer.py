@@ -228,7 +228,7 @@ def test_drift_names_every_differing_field(tmp_path: Path) -> None:
     ]
 
 
-def test_the_order_of_tools_is_no_drift_and_a_missing_one_is(tmp_path: Path) -> None:
+def test_the_order_of_tools_is_not_drift_and_a_missing_one_is(tmp_path: Path) -> None:
     files = {"a.py": module_source("a"), "b.py": module_source("b")}
     directory = project(tmp_path, {"b": f"{PACKAGE}.b", "a": f"{PACKAGE}.a"}, files)
     write_manifests(read_project(directory))
@@ -287,7 +287,7 @@ def test_a_single_file_cannot_carry_a_manifest(tmp_path: Path, wording: Wording)
         "[project]\nname = 'x'\n",
     ],
 )
-def test_a_directory_that_is_no_plugin_says_so(tmp_path: Path, text: str | None, wording: Wording) -> None:
+def test_a_directory_that_is_not_a_plugin_says_so(tmp_path: Path, text: str | None, wording: Wording) -> None:
     if text is not None:
         (tmp_path / "pyproject.toml").write_text(text)
     with pytest.raises(InvalidInput) as caught:

@@ -59,7 +59,7 @@ def test_the_copy_that_counts_is_the_one_that_is_imported(tmp_path: Path, monkey
     assert (record.version, called(catalog, "native:twice")) == ("1.0", "1.0")
 
 
-def test_what_is_left_of_an_uninstalled_one_is_told_and_hides_nobody(tmp_path: Path) -> None:
+def test_what_is_left_of_an_uninstalled_one_is_reported_and_hides_no_one(tmp_path: Path) -> None:
     sound(tmp_path, "whole")
     record = sound(tmp_path, "half")
     for file in (tmp_path / "strands_tool_half").iterdir():

@@ -120,7 +120,7 @@ def test_a_dotted_path_goes_into_objects_lists_and_keys_with_dots() -> None:
 @pytest.mark.parametrize(
     ("value", "glob"), [(True, "true"), (7, "7"), (None, "null"), ({"b": 1, "a": 2}, '{"a":2,"b":1}')]
 )
-def test_what_is_no_text_is_compared_as_json(value: Any, glob: str) -> None:
+def test_what_is_not_text_is_compared_as_json(value: Any, glob: str) -> None:
     assert fits_any({"x": value}, "x", glob)
     assert fits_every({"x": value}, "x", glob)
     assert fits_any({"x": 7.0}, "x", "7")

@@ -1,4 +1,4 @@
-"""What nobody vouches for may ask for more care, and never for less, whatever rules there are."""
+"""A claim that is not vouched for may ask for more care, and never for less, whatever rules there are."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ claimed = st.builds(
 )  # fmt: skip
 
 
-def told(request: Request, said: Claims) -> Request:
+def with_claims(request: Request, said: Claims) -> Request:
     return replace(request, annotations=said.annotations, claims=said.claims)
 
 
 @settings(deadline=None, max_examples=300)
 @given(st.lists(rules, max_size=5), requests, claimed)
-def test_a_claim_of_somebody_nobody_vouches_for_only_tightens(some: list[Rule], request: Request, said: Claims) -> None:
+def test_a_claim_that_is_not_vouched_for_only_tightens(some: list[Rule], request: Request, said: Claims) -> None:
     known = Claims(request.annotations, request.claims)
-    assert strength(some, told(request, tightened(known, said))) >= strength(some, request)
+    assert strength(some, with_claims(request, tightened(known, said))) >= strength(some, request)
 
 
 @settings(deadline=None)
 @given(requests, claimed)
 def test_a_claim_alone_is_never_the_reason_for_a_yes(request: Request, said: Claims) -> None:
-    unknown = replace(told(request, tightened(NO_CLAIMS, said)), read_only_now=False)
+    unknown = replace(with_claims(request, tightened(NO_CLAIMS, said)), read_only_now=False)
     assert decide([], unknown).effect == "ask"
 
 

@@ -101,7 +101,7 @@ def test_a_name_that_the_workflow_chose_never_loosens_what_files_say(
 
 @settings(deadline=None)
 @given(st.lists(rules, max_size=5), requests)
-def test_an_ask_rule_is_answered_by_the_command_line_alone_and_a_managed_one_by_nobody(
+def test_an_ask_rule_is_answered_by_the_command_line_alone_and_a_managed_one_by_no_one(
     some: list[Rule], request: Request
 ) -> None:
     asking = [rule for rule in some if rule.effect == "ask" and rule.matches(request)]

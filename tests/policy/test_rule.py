@@ -138,7 +138,7 @@ def test_a_pattern_is_read_and_written(text: str, tools: str, arguments: Any) ->
 
 
 @pytest.mark.parametrize("text", ["", "a b", "f(", "f)", "f()", "f(x)", "f(=x)", "f(x=)", "f(x*=y)", "a,b", "x" * 1001])
-def test_what_is_no_pattern_is_refused(text: str) -> None:
+def test_what_is_not_a_pattern_is_refused(text: str) -> None:
     with pytest.raises(PatternError):
         parse_pattern(text)
 

@@ -1,4 +1,4 @@
-"""What a call touches, from what its tool declares: what is not said is everything."""
+"""What a call touches, from what its tool declares: what is not declared is everything."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def named(template: str, **arguments: Any) -> tuple[Resource, ...]:
         ({"resources": {"reads": [], "writes": ["{kind}:a"]}, "arguments": {"kind": "db"}}, Touched((), ALL)),
     ],
 )
-def test_what_is_not_said_is_everything(said: dict[str, Any], meant: Touched) -> None:
+def test_what_is_not_declared_is_everything(said: dict[str, Any], meant: Touched) -> None:
     assert of(**said) == meant
 
 
@@ -84,7 +84,7 @@ def test_a_name_is_the_same_however_it_is_spelled_and_all_of_its_kind_where_that
     assert named("file:{path}", path=path) == (Resource("file", parts),)
 
 
-def test_an_entry_may_hold_several_fields_and_a_list_stands_for_each_of_its_names() -> None:
+def test_an_entry_may_hold_several_fields_and_a_list_means_each_of_its_names() -> None:
     assert named("table:{db}/{table}", db="d", table="t") == (Resource("table", ("d", "t")),)
     assert named("file:{paths}", paths=["a", "b/c"]) == (Resource("file", ("a",)), Resource("file", ("b", "c")))
     assert named("file:{paths}", paths=[]) == ()
@@ -136,7 +136,7 @@ def test_no_arguments_and_no_entry_of_any_kind_break_it(arguments: dict[str, Any
     assert isinstance(of({"reads": [entry], "writes": ["file:{path}"]}, arguments=arguments), Touched)
 
 
-def test_the_fields_of_an_entry_are_told_and_what_is_no_entry_is_refused(wording: Wording) -> None:
+def test_the_fields_of_an_entry_are_reported_and_what_is_not_an_entry_is_refused(wording: Wording) -> None:
     assert [fields_of(entry) for entry in ("*", "db", "db:x", "file:{path}", "t:{a}/{b}.c")] == [
         (), (), (), ("path",), ("a", "b"),
     ]  # fmt: skip

@@ -54,7 +54,7 @@ EXCESS = {
     "floods the output": Code("while True: print('x' * 10_000)", "LimitExceeded", "output"),
 }
 
-# URLs that reach the listener where nobody checks them.
+# URLs that reach the listener without checks.
 LOOPBACK_URLS = (
     "http://127.0.0.1:<PORT>/",
     "http://localhost:<PORT>/",

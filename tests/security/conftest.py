@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Iterator[Folder]:
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Iterator[Outside]:
-    """Return what stands outside of the folder's workspace."""
+    """Return what is outside of the folder's workspace."""
     with standing(tmp_path) as found:
         yield found
 

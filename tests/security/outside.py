@@ -85,7 +85,7 @@ def standing(folder: Path) -> Iterator[Outside]:
 
 
 def _answer(listener: socket.socket, heard: list[bytes]) -> None:
-    """Answer whoever gets through, so that a request that should not have been made succeeds."""
+    """Answer every request, so that one that should not have been made succeeds."""
     body = SECRET.encode()
     with contextlib.suppress(OSError):
         while True:

@@ -78,7 +78,7 @@ def test_code_that_attacks_finds_every_wall_and_the_run_goes_on(folder: Folder, 
     assert outside.state() == before
 
 
-def test_a_call_of_python_exec_that_is_no_program_is_a_structured_error(folder: Folder, held: None) -> None:
+def test_a_call_of_python_exec_that_is_not_a_program_is_a_structured_error(folder: Folder, held: None) -> None:
     given: list[dict[str, Any]] = [{}, {"code": 7}, {"code": "1", "files": {"../x": "y"}}, {"code": "1", "more": 1}]
     calls = [("python_exec", one) for one in given]
     ran, answers = run_calls(folder, calls, ["native:python_exec"])
@@ -123,7 +123,7 @@ def test_paths_that_lead_out_are_refused_for_reading_and_for_writing(folder: Fol
 
 
 @posix
-def test_what_writes_asks_and_where_nobody_is_it_is_denied(folder: Folder, outside: Outside) -> None:
+def test_what_writes_asks_and_without_a_person_it_is_denied(folder: Folder, outside: Outside) -> None:
     calls = [
         ("file_write", {"path": "note.txt", "content": "x"}),
         ("http_request", {"url": "http://a/", "method": "POST"}),

@@ -86,7 +86,7 @@ def test_what_is_wrong_with_a_hostile_file_forges_no_line(folder: Folder) -> Non
     require_harmless(done.err)
 
 
-def test_a_run_and_its_record_escape_what_was_said(hostile: Folder) -> None:
+def test_a_run_and_its_journal_escape_what_was_answered(hostile: Folder) -> None:
     ran = hostile.strands("run", "flow.yaml", "--yes", "-v")
     assert ran.code == 19, ran.err
     require_harmless(ran.err)

@@ -61,7 +61,7 @@ class Site:
         return [(line["called"], line["arguments"]) for line in self.log(server) if "called" in line]
 
     def results(self) -> list[str]:
-        """Return what the model was told of its calls, in order."""
+        """Return what the model got from its calls, in order."""
         messages = self.world.requests[-1]["messages"]
         return [str(message["content"]) for message in messages if message["role"] == "tool"]
 

@@ -1,4 +1,4 @@
-"""Servers and what stands around them: imports, workflows as tools, tools that are loaded again, plugins that watch."""
+"""Servers together with imports, workflows as tools, tools that are loaded again, plugins that watch."""
 
 from __future__ import annotations
 

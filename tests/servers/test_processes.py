@@ -1,4 +1,4 @@
-"""Servers that are processes: started once, told what they need and no more, and gone when the run is over."""
+"""Servers that are processes: started once, with only what they need, and gone when the run is over."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_server_is_started_once_and_its_tools_are_called(site: Site) -> None:
     assert site.alive() == []
 
 
-def test_a_server_gets_only_what_it_is_told(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_gets_only_what_is_configured(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WIKI_KEY", "hush-hush-7")
     monkeypatch.setenv("UNRELATED", "x")
     site.add(settings={"env": {"TOKEN": "Bearer ${secrets.WIKI_KEY}", "PLAIN": "p"}}, calls={"read": {"text": "k"}})
@@ -47,7 +47,7 @@ def test_a_server_gets_only_what_it_is_told(site: Site, monkeypatch: pytest.Monk
     assert site.started()[0]["folder"] == str(site.world.folder)
 
 
-def test_a_secret_that_a_server_says_reaches_nobody(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_secret_that_a_server_sends_is_hidden(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WIKI_KEY", "hush-hush-7")
     site.add(settings={"env": {"TOKEN": "${secrets.WIKI_KEY}"}}, calls={"read": {"text": "it is hush-hush-7"}})
     site.run(("read", {}), more={"env": {"secrets": [{"key": "WIKI_KEY"}]}})
@@ -102,7 +102,7 @@ def test_every_server_that_does_not_start_is_named(site: Site) -> None:
     assert "no database" in ran.error.findings[0].message
 
 
-def test_a_server_that_dies_is_said_so_and_started_again(site: Site) -> None:
+def test_a_server_that_dies_is_reported_and_started_again(site: Site) -> None:
     site.add(calls={"write": {"die": 3}})
     ran = site.run(("write", {}), ("read", {"text": "b"}))
     assert ran.error is None, ran.error
@@ -124,7 +124,7 @@ def test_a_server_that_dies_again_and_again_is_left_alone(site: Site, monkeypatc
     assert re.search(r"unavailable.*\b2\b", site.results()[-1])
 
 
-def test_what_a_program_prints_beside_the_protocol_is_no_harm(site: Site) -> None:
+def test_what_a_program_prints_beside_the_protocol_does_no_harm(site: Site) -> None:
     site.add(stdout=["Welcome!", "{not json"])
     ran = site.run(("read", {}))
     assert ran.error is None, ran.error
@@ -182,7 +182,7 @@ def _begun(site: Site, strands: str, script: dict[str, object]) -> subprocess.Po
 
 
 def wait_until(holds: Callable[[], bool], seconds: float = SECONDS) -> None:
-    """Look until something holds; the world outside tells nobody when it does."""
+    """Look until something holds; there is no event to wait for."""
     end = time.monotonic() + seconds
     while not holds() and time.monotonic() < end:
         time.sleep(0.02)

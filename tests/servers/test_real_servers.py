@@ -156,7 +156,7 @@ def test_a_server_that_refuses_is_named(
     assert says in ran.error.message
 
 
-def test_nobody_at_the_address_is_said_so(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_without_a_server_is_reported(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     more = at(site, "http://127.0.0.1:9/mcp", monkeypatch)
     ran = site.run(more=more)
     assert ran.error is not None

@@ -72,7 +72,7 @@ def test_a_filter_keeps_tools_from_everybody(site: Site, filters: dict[str, Any]
     assert site.world.tools(0) == offered
 
 
-def test_a_filter_that_names_no_tool_is_said(site: Site) -> None:
+def test_a_filter_that_names_no_tool_is_reported(site: Site) -> None:
     site.add(settings={"tools": {"deny": ["reed"]}})
     (said,) = warnings(site.run())
     assert re.search(r"'docs' .*'reed', .*`tools\.deny` .*'read'", said)
@@ -257,7 +257,7 @@ def test_what_a_server_is_after_its_death_is_held_against_what_it_was(site: Site
     assert [name for name, _ in site.called()] == ["write"]
 
 
-def test_characters_that_nobody_can_see_are_said(site: Site) -> None:
+def test_invisible_characters_are_reported(site: Site) -> None:
     site.add(tools=[tool("read", description="Reads.\u202e")])
     assert "U+202E RIGHT-TO-LEFT OVERRIDE" in warnings(site.run())[0]
 
@@ -307,7 +307,7 @@ def test_settings_that_cannot_be_right_are_findings(
 
 
 @pytest.mark.parametrize("rule", ["mcp:dogs/read", "mcp:dogs", "native:reed"])
-def test_a_rule_that_speaks_of_no_server_is_said(site: Site, rule: str) -> None:
+def test_a_rule_that_speaks_of_no_server_is_reported(site: Site, rule: str) -> None:
     site.add()
     site.run()
     assert [found.code for found in plan_of(site, allow=(rule,)).findings] == ["unmatched-rule"]

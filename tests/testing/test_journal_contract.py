@@ -185,7 +185,7 @@ SPOILED = {
 
 
 class HoldsNotes(SqliteJournal):
-    """Shows what was noted, and commits it only when it is told to."""
+    """Shows what was noted, and commits it only on request."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)

@@ -48,7 +48,7 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plugin:
 
 
 def outcomes(tool_: Any, examples_: Any, *, imports: bool = True, **more: Any) -> dict[str, str]:
-    """Run the standard tests; return what each that did not pass said, a skipped one after `skipped: `."""
+    """Run the standard tests; return the message of each that did not pass, of a skipped one after `skipped: `."""
     contract = type("TestIt", (ToolContract,), {"tool": tool_, "examples": examples_, "__module__": __name__, **more})()
     said = {}
     # Importing the SDK in a process for each of them would take most of the time.
@@ -164,7 +164,7 @@ def test_an_exception_is_reported_with_its_reason(plugin: Plugin) -> None:
     assert not failed(said)
 
 
-def test_what_stands_in_the_place_of_a_test_counts(plugin: Plugin) -> None:
+def test_what_is_in_the_place_of_a_test_counts(plugin: Plugin) -> None:
     @contract_exception("it talks")
     def quiet(self: Any) -> None:
         pytest.fail("too loud")

@@ -222,7 +222,7 @@ MANIFEST: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Spoiled:
-    """A good plugin in which one text stands in place of another; `fails` are all tests that must notice."""
+    """A good plugin in which one text replaces another; `fails` are all tests that must notice."""
 
     form: str
     old: str

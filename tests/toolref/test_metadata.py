@@ -53,7 +53,7 @@ def test_the_decorator_gives_back_the_very_object() -> None:
     assert tool_metadata(read_only=True)(echo) is echo
 
 
-def test_what_is_not_said_is_absent() -> None:
+def test_what_is_not_declared_is_absent() -> None:
     @tool_metadata(destructive=True)
     def wipe() -> None: ...
 

@@ -88,7 +88,7 @@ FORMS: dict[str, tuple[str, str, bool]] = {
 }  # fmt: skip
 ASYNC = [form for form, (_, _, is_async) in FORMS.items() if is_async]
 STREAMING = [form for form, (source, _, _) in FORMS.items() if "half way" in source]
-# What the tool is told to do -> the error's code and what its message shows, or None for a success.
+# What the tool is asked to do -> the error's code and what its message shows, or None for a success.
 ENDS: dict[str, tuple[str, str | None] | None] = {
     "json": None,
     "text": None,
@@ -192,7 +192,7 @@ def test_a_cancelled_call_is_left_in_the_journal_as_begun(site: Site, form: str)
 
 
 @pytest.mark.parametrize("form", STREAMING)
-def test_what_a_stream_says_is_told_while_the_tool_works(site: Site, form: str) -> None:
+def test_what_a_stream_says_is_reported_while_the_tool_works(site: Site, form: str) -> None:
     planned = install(site, form)
     host = RunContext()
 
@@ -209,7 +209,7 @@ def test_what_a_stream_says_is_told_while_the_tool_works(site: Site, form: str) 
     assert [event.value for event in host.of(ToolProgress)] == ["half way"]
 
 
-def test_what_a_tool_says_by_the_sdks_own_events_is_told_before_its_result(site: Site) -> None:
+def test_what_a_tool_says_by_the_sdks_own_events_is_reported_before_its_result(site: Site) -> None:
     source = (
         "from strands.types.events import ToolResultEvent\n"
         "class Echo(AgentTool):\n"
@@ -242,7 +242,7 @@ def test_both_forms_of_an_output_schema_hold(site: Site, schema: Any, wording: W
 
 
 @pytest.mark.parametrize("before", ["", "." * 470], ids=["whole", "at the edge of the cut"])
-def test_the_place_of_a_misfit_is_told_and_no_secret(site: Site, before: str) -> None:
+def test_the_place_of_a_misfit_is_reported_and_no_secret(site: Site, before: str) -> None:
     secret = "sk-0123456789abcdef"
     schema = {"properties": {"rows": {"items": {"properties": {"n": {"type": "integer"}}}}}}
     answer = f"{{'status': 'success', 'content': [{{'json': {{'rows': [{{}}, {{'n': '{before}{secret}'}}]}}}}]}}"

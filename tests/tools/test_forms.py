@@ -251,9 +251,7 @@ CLOSING = SPEC + f"closed = []\ndef echo(tool, **kwargs):\n    return {OK}\n"
         ("from shutil import rmtree as close\n", []),
     ],
 )
-def test_a_module_tool_is_told_when_the_run_is_over_by_a_close_of_its_own(
-    site: Site, source: str, closed: list[int]
-) -> None:
+def test_the_close_of_a_module_tool_is_called_when_the_run_is_over(site: Site, source: str, closed: list[int]) -> None:
     site.install(CLOSING + source, manifest=False)
     host = RunContext()
     assert text(site.call("native:echo", {"text": "hi"}, host=host)) == "said hi"
@@ -271,7 +269,7 @@ def test_a_provider_that_can_be_closed_is_closed_and_let_go(site: Site) -> None:
     assert strands_tool_suite.log[-2:] == ["let go", "closed"]
 
 
-def test_what_cannot_be_closed_is_told_and_hides_nothing(site: Site) -> None:
+def test_what_cannot_be_closed_is_reported_and_hides_nothing(site: Site) -> None:
     bad = BOX.replace("self.closed = True", "raise SystemExit('no')")
     site.install(bad, *MEMBERS, name="db", entry=":Box")
     host = RunContext()
@@ -319,7 +317,7 @@ def test_what_only_loading_tells_is_offered_after_loading(site: Site, entry: str
     assert text(site.call("native:suite.shout")) == "HI"
 
 
-def test_a_provider_is_told_that_it_is_in_use_and_let_go(site: Site) -> None:
+def test_a_provider_is_notified_that_it_is_in_use_and_let_go(site: Site) -> None:
     site.install(PROVIDER, name="suite", entry=":Provider", manifest=False)
     site.call("native:suite.echo")
     import strands_tool_suite  # type: ignore[import-not-found]

@@ -20,7 +20,7 @@ from tests.agents.test_retry import Asked, collect
 from tests.fakes.model_server import ModelServer, Turn
 
 PATIENCE = 0.1
-# How each client is told not to wait long for an answer.
+# How each client is configured not to wait long for an answer.
 TIMEOUTS: dict[str, dict[str, Any]] = {
     "openai": {"client_args": {"timeout": PATIENCE}},
     "openai_responses": {"client_args": {"timeout": PATIENCE}},

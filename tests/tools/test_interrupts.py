@@ -111,7 +111,7 @@ def test_a_question_that_waits_stops_the_step_and_the_calls_behind_it(site: Site
     assert rows == {KEY: "waiting", f"{KEY}/interrupt.0": "waiting"}
 
 
-def test_where_nobody_is_there_the_question_waits_rather_than_fails(site: Site) -> None:
+def test_without_a_person_the_question_waits_rather_than_fails(site: Site) -> None:
     with pytest.raises(WaitingForPerson):
         calling(install(site), {"text": "a"}, host=RunContext())
 
@@ -157,7 +157,7 @@ def test_a_process_that_dies_at_the_question_leaves_nothing_to_decide(site: Site
     assert len(again.questions) == 2
 
 
-def test_a_refused_question_ends_the_call_and_the_model_is_told(site: Site, wording: Wording) -> None:
+def test_a_refused_question_ends_the_call_and_the_model_gets_the_refusal(site: Site, wording: Wording) -> None:
     model = Script([("echo", {"text": "a"})], "done")
     host = RunContext([Answer("answered", "", reason="too early")])
     asking(model, install(site), host=host)
@@ -246,7 +246,9 @@ def outside(planned: PlannedTool, person: RunContext | None) -> Any:
     return asyncio.run(work())
 
 
-def test_outside_a_run_whoever_is_there_is_asked_and_else_it_fails_plainly(site: Site, wording: Wording) -> None:
+def test_outside_a_run_a_person_is_asked_if_there_is_one_and_else_it_fails_plainly(
+    site: Site, wording: Wording
+) -> None:
     planned = install(site)
     assert text(outside(planned, RunContext(answers))) == "yes 2"
     for person in (None, RunContext(), RunContext([Answer("waiting")])):

@@ -197,7 +197,7 @@ def test_any_turn_gives_what_one_call_after_another_gives(
                 assert WORLD.log.index(("end", earlier)) < WORLD.log.index(("begin", later))
 
 
-def test_calls_that_the_sdk_answers_itself_hold_nobody_up(tools: tuple[PlannedTool, ...]) -> None:
+def test_calls_that_the_sdk_answers_itself_hold_no_one_up(tools: tuple[PlannedTool, ...]) -> None:
     calls = [("no_such_tool", {}), on("act"), ("my tool!", {}), ("look", '{"path": '), on("act")]
     model = asked(RunContext(), tools, *calls)
     assert [result["status"] for result in model.results] == ["error", "success", "error", "error", "success"]
@@ -264,7 +264,7 @@ def test_questions_are_put_one_at_a_time_in_request_order(tools: tuple[PlannedTo
     assert [event.key for event in host.of(HumanAsked)] == [f"steps.0/tool.{n}.note/approval" for n in (0, 2, 3)]
 
 
-def test_denied_and_invalid_calls_hold_nobody_up(tools: tuple[PlannedTool, ...]) -> None:
+def test_denied_and_invalid_calls_hold_no_one_up(tools: tuple[PlannedTool, ...]) -> None:
     rules = [YES, Rule("deny", "act", "project", "policy.yaml:1")]
     calls = numbered(on("act"), ("note", {"path": 7}), on("note", "a"), on("act"), on("peek"))
     model = asked(RunContext(), tools, *calls, rules=rules)
@@ -393,7 +393,7 @@ def test_the_place_of_a_call_that_never_began_is_given_back(tools: tuple[Planned
     assert places_held(host.budget) == 1, "the call that waits keeps its own"
 
 
-def test_the_first_reason_in_request_order_stands(tools: tuple[PlannedTool, ...]) -> None:
+def test_the_first_reason_in_request_order_counts(tools: tuple[PlannedTool, ...]) -> None:
     host = RunContext([Answer("waiting")], budgets=Budgets(max_tool_calls=3))
     calls = numbered(on("look", "x", ticks=20), on("note", "a", ticks=3), on("look", "b"), on("look", "c"))
     assert isinstance(stopping(host, tools, *calls, rules=ASKING), WaitingForPerson)
@@ -414,7 +414,7 @@ def begun_before(*calls: tuple[str, str]) -> MemoryJournal:
     return journal
 
 
-def test_all_calls_of_which_nobody_knows_the_end_are_named_and_none_is_made(tools: tuple[PlannedTool, ...]) -> None:
+def test_all_calls_of_which_no_one_knows_the_end_are_named_and_none_is_made(tools: tuple[PlannedTool, ...]) -> None:
     journal = begun_before(("note", "a"), ("note", "b"), ("note", "c"))
     calls = numbered(on("note", "a"), on("note", "b"), on("note", "c"), on("look", "d"), on("note", "e"))
     stopped = stopping(RunContext(journal=journal), tools, *calls)
@@ -437,7 +437,7 @@ async def echo(tool_context: ToolContext) -> str:
 """
 
 
-def test_a_call_at_work_is_not_told_to_give_up_because_an_earlier_one_waits_for_a_person(
+def test_a_call_at_work_continues_when_an_earlier_one_waits_for_a_person(
     site: Site, tools: tuple[PlannedTool, ...]
 ) -> None:
     entered = asyncio.Event()

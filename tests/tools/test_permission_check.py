@@ -1,4 +1,4 @@
-"""Before every call stands the permission check: input, permission, time, shape, size, one journal row."""
+"""The permission check comes before every call: input, permission, time, shape, size, one journal row."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_policy_decides_and_the_event_names_the_rule(
         {"strands_cli": {"read_only_when": {"$ref": "#/nowhere"}}},
     ],
 )
-def test_where_nobody_can_be_asked_the_answer_names_the_flag(
+def test_where_no_person_can_be_asked_the_answer_names_the_flag(
     site: Site, declared: dict[str, Any], wording: Wording
 ) -> None:
     host = RunContext()
@@ -249,7 +249,7 @@ def test_an_async_tool_that_will_not_end_is_left_behind(site: Site, monkeypatch:
     assert error(calling(planned, {"text": "hi"}))["code"] == "timeout"
 
 
-def test_a_sync_tool_that_hangs_holds_nothing_up_and_is_told(site: Site) -> None:
+def test_a_sync_tool_that_hangs_holds_nothing_up_and_is_notified(site: Site) -> None:
     code = (
         "import threading\nCALLS.append(threading.current_thread())\n"
         "CALLS.append(kwargs['strands_cli']['cancel'].wait(120))"
@@ -463,7 +463,9 @@ def test_the_budget_is_checked_before_the_call(site: Site) -> None:
     assert calls() == []
 
 
-def test_a_mistake_of_the_gate_ends_the_run_and_is_no_text_for_a_model(site: Site, wording: Wording) -> None:
+def test_an_error_in_the_permission_check_ends_the_run_and_is_not_text_for_a_model(
+    site: Site, wording: Wording
+) -> None:
     def broken(_question: Any) -> Answer:
         raise ZeroDivisionError("ours")
 

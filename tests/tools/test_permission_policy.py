@@ -179,7 +179,7 @@ def test_a_question_names_agent_tool_arguments_and_reason(wording: Wording) -> N
     wording(text)
 
 
-def test_the_reason_of_a_question_is_that_of_the_refusal_where_nobody_answers(wording: Wording) -> None:
+def test_the_reason_of_a_question_is_that_of_the_refusal_where_no_one_answers(wording: Wording) -> None:
     asked: list[PermissionQuestion] = []
     call = ("store", {"path": "a"})
     ask(PermissionPolicy(on_ask=asked.append, catalog=NOTHING), [store], call)
@@ -263,7 +263,7 @@ def test_what_another_handler_has_refused_is_not_asked_about() -> None:
     assert asked == []
 
 
-def test_one_policy_serves_several_agents_and_a_structured_answer_is_no_call() -> None:
+def test_one_policy_serves_several_agents_and_a_structured_answer_is_not_a_call() -> None:
     class Sum(BaseModel):
         """The answer."""
 

@@ -145,7 +145,7 @@ def test_a_schema_elsewhere_is_never_requested() -> None:
         {"minLength": -1},
     ],
 )
-def test_a_schema_that_is_none_is_said_to_be_none(schema: dict[str, Any]) -> None:
+def test_what_is_not_a_schema_is_reported(schema: dict[str, Any]) -> None:
     with pytest.raises(SchemaFaultError):
         require_schema(of(x=schema))
 

@@ -95,7 +95,7 @@ def test_an_agent_loads_the_text_and_then_files_of_the_folder(tmp_path: Path, wo
     assert (second, third, fourth) == ("Dust.", "Plain.", "Dust.")
 
 
-def test_a_model_is_told_the_ids_and_what_the_front_matter_says(tmp_path: Path) -> None:
+def test_a_model_is_shown_the_ids_and_what_the_front_matter_says(tmp_path: Path) -> None:
     write(tmp_path / "tidy")
     write(tmp_path / "quiet")
     skills = "{id: tidy, path: tidy}, {id: quiet, path: quiet, preload_metadata: false}, {id: own, path: tidy, "
@@ -217,7 +217,7 @@ def test_a_folder_that_cannot_be_used_is_found_where_it_is_written(
     assert (findings[0].where.line, findings[0].where.pointer) == (5, "/skills/0/path")
 
 
-def test_what_is_too_much_is_left_out_and_said(tmp_path: Path) -> None:
+def test_what_is_too_much_is_left_out_with_a_notice(tmp_path: Path) -> None:
     big = "x" * (MAX_FILE_BYTES + 1)
     write(tmp_path / "tidy", a_md=big, b_md="short")
     (finding,) = found(tmp_path)

@@ -1,4 +1,4 @@
-"""A text that stands for a value is held against a schema as what it is meant to be."""
+"""A text that represents a value is checked against a schema as that value."""
 
 from __future__ import annotations
 

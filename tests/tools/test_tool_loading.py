@@ -136,7 +136,7 @@ def test_an_import_cannot_move_the_process_or_its_search_path(site: Site, tmp_pa
     assert sys.path == path
 
 
-def test_the_current_directory_is_no_place_to_import_from(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_current_directory_is_not_a_place_to_import_from(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     site.install("import custom_bait\n" + spec() + ECHO)
     (Path.cwd() / "custom_bait.py").write_text("raise SystemExit('taken from the current directory')\n")
     for entry in ("", ".", str(Path.cwd())):
@@ -146,7 +146,7 @@ def test_the_current_directory_is_no_place_to_import_from(site: Site, monkeypatc
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a right there")
-def test_a_link_to_the_current_directory_is_no_place_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_to_the_current_directory_is_not_a_place_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "here")
     monkeypatch.chdir(tmp_path / "here")
@@ -156,7 +156,7 @@ def test_a_link_to_the_current_directory_is_no_place_either(tmp_path: Path, monk
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a current directory cannot be deleted there")
-def test_a_current_directory_that_was_deleted_is_no_obstacle(site: Site, tmp_path: Path) -> None:
+def test_a_current_directory_that_was_deleted_is_not_an_obstacle(site: Site, tmp_path: Path) -> None:
     site.install(spec() + ECHO)
     planned = site.plan("native:echo")
     gone = tmp_path / "gone"

@@ -72,7 +72,7 @@ CIRCLE.append(CIRCLE)
         ok({"image": "path"}),
     ],
 )
-def test_a_shape_that_is_no_result_becomes_an_error(answer: Any, wording: Wording) -> None:
+def test_a_shape_that_is_not_a_result_becomes_an_error(answer: Any, wording: Wording) -> None:
     result = well_formed(answer, "t1")
     assert result["toolUseId"] == "t1"
     assert error(result)["code"] == "invalid_output"

@@ -83,7 +83,7 @@ def test_a_step_without_a_model_has_a_span_of_ours(site: Site, spans: InMemorySp
     assert row.detail["engine"] == "locked-cpython"
 
 
-def test_what_a_tool_does_stands_under_its_span(site: Site, spans: InMemorySpanExporter) -> None:
+def test_what_a_tool_does_is_under_its_span(site: Site, spans: InMemorySpanExporter) -> None:
     inner = "(__import__('opentelemetry').trace.get_tracer('t').start_span('inner').end(), " + ANSWER + ")[1]"
     calling(install(site, inner), {"text": "a"})
     [outer], [below] = named(spans, "tool:echo"), named(spans, "inner")
@@ -141,7 +141,7 @@ def test_a_call_that_a_tool_makes_has_a_span_of_its_own_under_the_agents(
     ],
     ids=["input", "denied", "allowed", "timeout"],
 )
-def test_every_end_is_told_and_no_secret(
+def test_every_end_is_reported_and_no_secret(
     site: Site, spans: InMemorySpanExporter, declared: Any, arguments: Any, rules: Any, told: Any
 ) -> None:
     answer = "await __import__('asyncio').sleep(60)" if "strands_cli" in declared else ANSWER
@@ -155,7 +155,7 @@ def test_every_end_is_told_and_no_secret(
     assert SECRET not in f"{span.to_json()} {host.events} {host.rows()}"
 
 
-def test_an_answer_of_the_journal_is_told_apart(site: Site, spans: InMemorySpanExporter) -> None:
+def test_an_answer_of_the_journal_is_marked(site: Site, spans: InMemorySpanExporter) -> None:
     planned, host = install(site), RunContext()
     calling(planned, {"text": "a"}, host=host)
     calling(planned, {"text": "a"}, host=RunContext(journal=host.journal))

@@ -98,7 +98,7 @@ def test_a_tool_that_a_provider_makes_while_loading_is_unknown(site: Site, wordi
     wording(decide([], request_for(loaded, {})).rule)
 
 
-def test_what_a_holder_declares_is_said_of_none_of_the_tools_it_makes(site: Site) -> None:
+def test_what_a_holder_declares_is_not_declared_by_the_tools_it_makes(site: Site) -> None:
     site.install(PROVIDER, name="provided", entry=":provide", manifest=False)
     (loaded,) = site.load("native:provided").offered(site.plan("native:provided"))
     record = loaded.planned.record

@@ -154,13 +154,13 @@ def test_an_agent_with_schemas_takes_and_gives_json(site: Site) -> None:
     assert made() == ["n4"]
 
 
-def test_what_an_agent_is_told_by_a_call_is_no_template(site: Site) -> None:
+def test_what_an_agent_gets_by_a_call_is_not_a_template(site: Site) -> None:
     record({"steps.0/tool.0.helper/agent.helper": [{"when": "{{ 1 + 1 }}", "text": "ok"}]})
     step = "{tool: 'agent:helper', input: {input: '{% raw %}{{ 1 + 1 }}{% endraw %}'}}"
     assert go(site, flow(step, agents="{helper: {prompt: h, tools: []}}")).response == "ok"
 
 
-def test_an_agent_that_fails_is_an_error_to_whoever_called_it(site: Site) -> None:
+def test_an_agent_that_fails_is_an_error_to_its_caller(site: Site) -> None:
     record({"steps.0": [{"calls": [{"helper": {"input": "x"}}]}, {"when": "helper: error", "text": "I go on"}]})
     assert go(site, flow("{agent: lead, input: go}", agents=LEAD % "'agent:helper'")).response == "I go on"
     (error,) = [b["json"]["error"] for b in output("steps.0/tool.0.helper")["content"] if "json" in b]

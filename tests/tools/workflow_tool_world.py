@@ -17,7 +17,7 @@ from tests.agents.kit import SCHEMA, Site
 from tests.agents.resumable import going
 
 YES = RunRequest(out_dir=Path("out"), yes=True)
-# Leaves a line for each call that is really made; told to die, it takes the whole process with it, once.
+# Leaves a line for each call that is really made; on request it kills the whole process, once.
 MARK = f"""
 import os, pathlib, signal
 TOOL_SPEC = {{'name': 'mark', 'description': 'M.', 'inputSchema': {{'json': {SCHEMA!r}}}}}

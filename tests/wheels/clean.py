@@ -79,7 +79,7 @@ def make_clean(root: Path, wheels: Sequence[Path]) -> Clean:
     """Install wheels beside links to what they declare to need, and to nothing else that is installed here.
 
     The links stand for a download: a `.pth` to the whole of site-packages would bring the source tree back, and would
-    hide a dependency that nobody declares.
+    hide an undeclared dependency.
     """
     call([UV, "venv", "--quiet", "--python", sys.executable, str(root / "venv")])
     scripts = Path(sysconfig.get_path("scripts", "venv", vars=layout(root / "venv")))

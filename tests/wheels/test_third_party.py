@@ -138,7 +138,7 @@ def test_a_plugin_is_installed_allowed_locked_run_upgraded_and_uninstalled(
     strands(operator, "lock", "--update", "strands-tool-units")
     assert "620.2088 m" in strands(operator, "run", *named)
 
-    # Gone: who needed it was told before, and is told afterwards how to get it back.
+    # Gone: the command named before what needs it, and a run names afterwards how to get it back.
     said = strands(operator, "plugin", "uninstall", "strands-tool-units", "--yes")
     assert "trip.yaml uses convert, define_unit, list_units" in said
     assert "pip install" in strands(operator, "run", "trip.yaml", code=3)

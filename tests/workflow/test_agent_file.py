@@ -78,7 +78,7 @@ def workflow(folder: Path, ref: str) -> Any:
     return load_spec(read_document(file))
 
 
-def test_a_schema_stands_beside_the_agent_or_the_workflow(tmp_path: Path) -> None:
+def test_a_schema_is_beside_the_agent_or_the_workflow(tmp_path: Path) -> None:
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts/a.yaml").write_text("prompt: p\noutput_schema: out.json\n", "utf-8")
     (tmp_path / "out.json").write_text('{"title": "workflow"}', "utf-8")
@@ -94,7 +94,7 @@ def test_a_schema_outside_the_folder_is_refused_from_an_agent_too(tmp_path: Path
     assert [one.code for one in workflow(tmp_path / "flows", "parts/a.yaml").findings] == ["bad-path"]
 
 
-def test_mistakes_in_a_file_are_told_where_it_is_used(tmp_path: Path, wording: Wording) -> None:
+def test_mistakes_in_a_file_are_reported_where_it_is_used(tmp_path: Path, wording: Wording) -> None:
     (tmp_path / "a.yaml").write_text("name: a\nprompt: p\nversion: 1\ndescripton: x\n", "utf-8")
     (found,) = workflow(tmp_path, "a.yaml").findings
     assert (found.code, found.where.line) == ("unknown-key", 4)

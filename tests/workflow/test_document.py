@@ -203,7 +203,7 @@ def test_duplicate_keys_in_json_are_found() -> None:
     assert [finding.code for finding in read('{"a": 1, "a": 2}').findings] == ["duplicate-key"]
 
 
-def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_not_a_part_of_the_text(tmp_path: Path) -> None:
     path = tmp_path / "f.yaml"
     path.write_bytes(b"\xef\xbb\xbfa: 1\n")
     found = read_document(path)

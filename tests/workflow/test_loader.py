@@ -1,4 +1,4 @@
-"""A workflow in the format loads as it is; a spoiled one is told what is wrong, where, and what to do."""
+"""A workflow in the format loads as it is; a spoiled one is an error that says what is wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_workflow_of_the_corpus_loads_without_errors(path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "code", "line"), SPOILED.values(), ids=SPOILED)
-def test_a_spoiled_workflow_is_told_what_and_where(text: str, code: str, line: int) -> None:
+def test_a_spoiled_workflow_is_an_error_with_its_place(text: str, code: str, line: int) -> None:
     findings = load(text).findings
     found = [(finding.code, finding.where.line if finding.where else None) for finding in findings]
     assert (code, line) in found, [str(finding) for finding in findings]
@@ -70,7 +70,7 @@ def test_no_message_speaks_of_pydantic(text: str, code: str, line: int) -> None:
             assert word not in said
 
 
-def test_nothing_is_said_twice() -> None:
+def test_nothing_is_reported_twice() -> None:
     for text, _, _ in SPOILED.values():
         findings = load(text).findings
         assert len(set(findings)) == len(findings)

@@ -124,7 +124,7 @@ def test_a_file_without_rules_is_fine(text: str, tmp_path: Path) -> None:
         ("[" * 200, None, None, "document-too-deep"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_at_its_place(
+def test_what_is_wrong_is_reported_at_its_place(
     text: str | bytes, line: int | None, column: int | None, named: str | None, tmp_path: Path, wording: Wording
 ) -> None:
     found = faults(write(tmp_path, text))
@@ -133,7 +133,7 @@ def test_what_is_wrong_is_said_at_its_place(
     wording(there)
 
 
-def test_all_faults_are_said_at_once(tmp_path: Path) -> None:
+def test_all_faults_are_reported_at_once(tmp_path: Path) -> None:
     text = "version: 3\nrules:\n  - {deny: 'f('}\n  - {alow: x}\n  - {ask: x, source: nowhere}\nhoks: []\n"
     assert sorted({line for _, line, _ in faults(write(tmp_path, text))}, key=str) == [1, 3, 4, 5, 6]
 
@@ -154,7 +154,7 @@ def test_a_file_that_grows_beyond_use_is_refused(tmp_path: Path, wording: Wordin
     wording(faults(write(tmp_path, "#" * (MAX_BYTES + 1)))[0][0])
 
 
-def test_what_is_no_file_is_refused_without_waiting_for_it(tmp_path: Path, wording: Wording) -> None:
+def test_what_is_not_a_file_is_refused_without_waiting_for_it(tmp_path: Path, wording: Wording) -> None:
     wording(faults(tmp_path)[0][0])
     wording(faults(tmp_path / "none.yaml")[0][0])
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")

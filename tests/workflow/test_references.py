@@ -29,7 +29,7 @@ def load(folder: Path, agent: str, **files: str) -> Loaded:
     return load_spec(read_document(folder / "flow.yaml"))
 
 
-def said(loaded: Loaded) -> list[tuple[str, str, int | None]]:
+def places_of(loaded: Loaded) -> list[tuple[str, str, int | None]]:
     return [(f.code, Path(f.where.file).name, f.where.line) for f in loaded.findings if f.where]
 
 
@@ -69,11 +69,11 @@ def test_refs_can_follow_refs(tmp_path: Path) -> None:
 
 def test_mistakes_in_the_file_are_reported_in_the_file(tmp_path: Path) -> None:
     loaded = load(tmp_path, "{$ref: a.yaml}", a_yaml="prompt: '{{ x y }}'\nmemory: all\nmodelid: 5\n")
-    assert said(loaded) == [("bad-value", "a.yaml", 2), ("unknown-key", "a.yaml", 3)]
+    assert places_of(loaded) == [("bad-value", "a.yaml", 2), ("unknown-key", "a.yaml", 3)]
     loaded = load(tmp_path, "{$ref: a.yaml}", a_yaml="model_id: x\nprompt: |\n  one\n  {{ x y }}\n")
-    assert said(loaded) == [("bad-template", "a.yaml", 4)]
+    assert places_of(loaded) == [("bad-template", "a.yaml", 4)]
     loaded = load(tmp_path, "{$ref: a.yaml}", a_yaml="prompt: hi\noutput_schema: {type: 5}\n")
-    assert said(loaded) == [("bad-schema", "a.yaml", 2)]
+    assert places_of(loaded) == [("bad-schema", "a.yaml", 2)]
 
 
 @pytest.mark.parametrize(
@@ -90,8 +90,8 @@ def test_mistakes_in_the_file_are_reported_in_the_file(tmp_path: Path) -> None:
         ("model_id: x\n", "missing-key", "flow.yaml", 5),
     ],
 )
-def test_a_file_that_holds_no_agent_is_told_so(tmp_path: Path, text: str, code: str, file: str, line: int) -> None:
-    assert (code, file, line) in said(load(tmp_path, "{$ref: a.yaml}", a_yaml=text))
+def test_a_file_without_an_agent_is_reported(tmp_path: Path, text: str, code: str, file: str, line: int) -> None:
+    assert (code, file, line) in places_of(load(tmp_path, "{$ref: a.yaml}", a_yaml=text))
 
 
 def test_nothing_outside_the_folder_is_read(tmp_path: Path) -> None:
@@ -101,17 +101,17 @@ def test_nothing_outside_the_folder_is_read(tmp_path: Path) -> None:
     (folder / "link.yaml").symlink_to(tmp_path / "secret.yaml")
     for ref in ("../secret.yaml", str(tmp_path / "secret.yaml"), "link.yaml", "x/../../secret.yaml"):
         loaded = load(folder, f"{{$ref: '{ref}'}}")
-        assert said(loaded) == [("bad-path", "flow.yaml", 5)], ref
+        assert places_of(loaded) == [("bad-path", "flow.yaml", 5)], ref
         assert loaded.files == ()
 
 
-def test_a_missing_file_is_told_where_it_is_named(tmp_path: Path) -> None:
-    assert said(load(tmp_path, "{$ref: nowhere.yaml}")) == [("file-unreadable", "flow.yaml", 5)]
-    assert said(load(tmp_path, "{prompt: A, input_schema: nowhere.json}")) == [("file-unreadable", "flow.yaml", 5)]
-    assert said(load(tmp_path, '{prompt: A, output_schema: "a\\0b"}'))[0][0] in ("bad-path", "file-unreadable")
+def test_a_missing_file_is_reported_where_it_is_named(tmp_path: Path) -> None:
+    assert places_of(load(tmp_path, "{$ref: nowhere.yaml}")) == [("file-unreadable", "flow.yaml", 5)]
+    assert places_of(load(tmp_path, "{prompt: A, input_schema: nowhere.json}")) == [("file-unreadable", "flow.yaml", 5)]
+    assert places_of(load(tmp_path, '{prompt: A, output_schema: "a\\0b"}'))[0][0] in ("bad-path", "file-unreadable")
 
 
-def test_a_schema_file_stands_in_the_agent(tmp_path: Path) -> None:
+def test_a_schema_file_is_in_the_agent(tmp_path: Path) -> None:
     loaded = load(tmp_path, "{prompt: A, output_schema: s/out.json}", s__out_json='{"type": "object"}')
     assert loaded.findings == ()
     assert loaded.spec is not None
@@ -119,11 +119,13 @@ def test_a_schema_file_stands_in_the_agent(tmp_path: Path) -> None:
     assert loaded.where("/agents/main/output_schema").file.endswith("out.json")
 
 
-def test_a_schema_file_that_is_none_is_told_so(tmp_path: Path) -> None:
-    assert said(load(tmp_path, "{prompt: A, output_schema: s.json}", s_json='{\n"type": 5}')) == [
+def test_a_file_that_is_not_a_schema_is_reported(tmp_path: Path) -> None:
+    assert places_of(load(tmp_path, "{prompt: A, output_schema: s.json}", s_json='{\n"type": 5}')) == [
         ("bad-schema", "s.json", 1)
     ]
-    assert said(load(tmp_path, "{prompt: A, output_schema: s.json}", s_json="[1]")) == [("bad-schema", "s.json", 1)]
+    assert places_of(load(tmp_path, "{prompt: A, output_schema: s.json}", s_json="[1]")) == [
+        ("bad-schema", "s.json", 1)
+    ]
 
 
 def test_a_workflow_from_standard_input_reads_beside_the_working_directory(

@@ -286,7 +286,7 @@ def test_what_a_float_cannot_hold_is_refused_not_infinite(expression: str) -> No
 
 
 @pytest.mark.parametrize("expression", ["(1/3) ** 100000", "1e999999999", "1e-999999999", "0.1e9999999999999999999"])
-def test_a_huge_exponent_is_no_bomb_in_exact_mode(expression: str) -> None:
+def test_a_huge_exponent_is_not_a_bomb_in_exact_mode(expression: str) -> None:
     assert reason_of(expression, mode="exact") == "too-large"
 
 

@@ -48,7 +48,7 @@ def test_a_window_is_the_lines_asked_for(room, start, count, text, end, has_more
     assert bool(answer.value["notices"]) == (text == "")
 
 
-def test_an_empty_file_is_no_error_and_has_no_empty_text_block(room) -> None:
+def test_an_empty_file_is_not_an_error_and_has_no_empty_text_block(room) -> None:
     (room.path / "empty").touch()
     answer = room.read("empty")
     assert (answer.status, answer.text) == ("success", "")
@@ -116,7 +116,7 @@ def test_bytes_that_do_not_fit_are_counted_and_genuine_replacement_characters_ar
 
 
 @pytest.mark.parametrize("encoding", ["no-such", "base64", "rot13", "idna", "unicode_escape", "../evil", "a\0b"])
-def test_what_is_no_text_encoding_is_refused(room, encoding: str) -> None:
+def test_what_is_not_text_encoding_is_refused(room, encoding: str) -> None:
     assert room.read("docs/a.txt", encoding=encoding).error == ("invalid_input", "encoding")
 
 
@@ -127,7 +127,7 @@ def test_binary_content_is_refused(room, content: bytes) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-def test_a_pipe_nobody_writes_to_does_not_block(room, every_way: str) -> None:
+def test_a_pipe_without_a_writer_does_not_block(room, every_way: str) -> None:
     os.mkfifo(room.path / "pipe")
     assert room.read("pipe").error == ("invalid_input", "not-a-file")
 
@@ -193,7 +193,7 @@ def test_bad_input_is_refused_with_the_field_named(room, given: dict, reason: st
     assert answer.value["error"]["details"]["field"]
 
 
-def test_null_stands_for_an_absent_optional_value(room) -> None:
+def test_null_means_an_absent_optional_value(room) -> None:
     assert room.read("docs/a.txt", encoding=None, start_line=None, line_count=None).status == "success"
 
 

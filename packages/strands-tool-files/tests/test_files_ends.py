@@ -40,7 +40,7 @@ def test_ten_lines_are_the_default_and_a_short_file_comes_whole(room, verb: str)
 
 
 @pytest.mark.parametrize("verb", ENDS)
-def test_an_empty_file_is_no_error(room, verb: str) -> None:
+def test_an_empty_file_is_not_an_error(room, verb: str) -> None:
     (room.path / "empty").touch()
     answer = room.call(verb, path="empty")
     assert (answer.status, answer.text) == ("success", "")

@@ -229,7 +229,7 @@ def test_those_patterns_do_hang_a_plain_search() -> None:
 
 
 @pytest.mark.parametrize("pattern", ODD, ids=lambda pattern: ascii(pattern)[1:21])
-def test_what_is_no_pattern_is_refused_by_both(brief, pattern: str) -> None:
+def test_what_is_not_a_pattern_is_refused_by_both(brief, pattern: str) -> None:
     for answer in (brief.grep(pattern), brief.search(pattern, is_regex=True)):
         assert answer.error == ("invalid_input", "pattern")
         assert "memory" not in answer.value["error"]["message"], "the child ended instead of saying what is wrong"

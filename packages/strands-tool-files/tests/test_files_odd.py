@@ -22,7 +22,7 @@ KINDS = ["pipe", "socket", "null", "zero"]
 
 
 def make(kind: str, path: Path) -> None:
-    """Put something there that is no regular file."""
+    """Put something there that is not a regular file."""
     if kind == "pipe":
         os.mkfifo(path)
     elif kind == "socket":
@@ -37,7 +37,7 @@ def make(kind: str, path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("verb", READERS)
-def test_what_is_no_regular_file_is_not_read_and_nobody_waits(room, every_way: str, verb: str, kind: str) -> None:
+def test_what_is_not_a_regular_file_is_not_read_and_nothing_waits(room, every_way: str, verb: str, kind: str) -> None:
     make(kind, room.path / "odd")
     began = time.process_time()
     assert room.call(verb, path="odd", **READERS[verb]).error == ("invalid_input", "not-a-file")
@@ -46,7 +46,7 @@ def test_what_is_no_regular_file_is_not_read_and_nobody_waits(room, every_way: s
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("mode", ["create", "overwrite", "append"])
-def test_what_is_no_regular_file_is_not_written_and_stays(room, every_way: str, mode: str, kind: str) -> None:
+def test_what_is_not_a_regular_file_is_not_written_and_stays(room, every_way: str, mode: str, kind: str) -> None:
     make(kind, room.path / "odd")
     before = (room.path / "odd").lstat()
     assert room.write("odd", mode=mode).status == "error"

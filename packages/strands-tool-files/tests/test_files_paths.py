@@ -95,7 +95,7 @@ def test_the_root_itself_may_be_reached_through_links(room, tmp_path: Path) -> N
     assert room.read(str(tmp_path / "workspace" / "docs" / "a.txt")).status == "success"
 
 
-def test_a_missing_root_is_the_operators_problem_and_said_so(room) -> None:
+def test_a_missing_root_is_reported_as_the_operators_problem(room) -> None:
     room.path = room.path / "gone"
     assert room.read("a.txt").error == ("unavailable", "root")
 

@@ -260,7 +260,7 @@ def test_no_file_exchanged_for_a_link_is_written_through(file_arena: Path, way: 
         return call(file_write, file_arena, path="inner", content="x", mode=mode)["status"] == "success"
 
     with swapping(file_arena):
-        # What stands there is a file or a link at every moment, so that nothing is ever created; an overwriting that
+        # The path is a file or a link at every moment, so that nothing is ever created; an overwriting that
         # meets the link at its last step puts a file in its place, and the race is over.
         if mode == "create":
             assert not any(once() for _ in range(ROUNDS // 16))

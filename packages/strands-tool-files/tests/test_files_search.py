@@ -51,7 +51,7 @@ def test_links_in_a_tree_are_not_followed(tree, every_way: str) -> None:
     assert found(tree.grep("s.cret")) == []
 
 
-def test_a_pattern_a_plain_text_and_either_case_are_told_apart(tree) -> None:
+def test_a_pattern_a_plain_text_and_either_case_are_distinguished(tree) -> None:
     assert found(tree.search("t.do", is_regex=True, ignore_case=True)) == found(tree.grep("T.DO", ignore_case=True))
     assert len(found(tree.grep("T.DO", ignore_case=True))) == 3
     assert found(tree.search("T.DO")) == []
@@ -80,13 +80,13 @@ def test_context_is_shown_once_with_gaps_marked(tree) -> None:
     assert [line[0] for line in joined] == list("123456")
 
 
-def test_nothing_found_is_no_error(tree) -> None:
+def test_nothing_found_is_not_an_error(tree) -> None:
     answer = tree.grep("no such text", "src")
     assert (answer.status, answer.value["matches"]) == ("success", [])
     assert re.fullmatch(r"\(.+\)", answer.text)
 
 
-def test_the_number_of_matches_is_limited_and_exactly_so_many_is_no_cut(tree) -> None:
+def test_the_number_of_matches_is_limited_and_exactly_so_many_are_not_cut(tree) -> None:
     answer = tree.search("TODO", max_matches=1)
     assert (len(answer.value["matches"]), answer.value["truncated"]) == (1, True)
     assert all(f"[{notice}]" in answer.text for notice in answer.value["notices"])
@@ -116,7 +116,7 @@ def test_the_part_of_a_long_line_around_the_match_is_shown(room) -> None:
         assert len(text) < 410
 
 
-def test_a_line_without_end_is_searched_at_its_beginning_only_and_said_so(room) -> None:
+def test_a_line_without_end_is_searched_at_its_beginning_only_with_a_notice(room) -> None:
     (room.path / "x").write_text("needle" + "a" * 200_000 + "needle\nneedle\n")
     answer = room.search("needle")
     assert found(answer) == [("x", 1), ("x", 2)]

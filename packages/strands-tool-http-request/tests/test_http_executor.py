@@ -142,7 +142,7 @@ def test_no_path_leaves_the_service(service, path: str) -> None:
     assert (service.server.asked, service.other.asked) == ([], [])
 
 
-def test_the_same_paths_do_leave_it_where_nobody_looks(service) -> None:
+def test_the_same_paths_do_leave_it_without_the_check(service) -> None:
     """The control: a plain client that joins base URL and path, and a server that decodes as some do."""
     left = 0
     with httpx.Client(trust_env=False, timeout=120) as client:
@@ -263,7 +263,7 @@ def test_a_secret_is_put_into_its_header_and_shown_nowhere(service) -> None:
 
 
 @pytest.mark.parametrize("secrets", [{}, {"API_TOKEN": ""}, {"API_TOKEN": "a\r\nHost: x"}, {"API_TOKEN": "schlüssel"}])
-def test_a_secret_that_cannot_be_sent_is_said_without_its_value(service, secrets: dict) -> None:
+def test_a_secret_that_cannot_be_sent_is_reported_without_its_value(service, secrets: dict) -> None:
     service.config["headers"] = {"Authorization": "Bearer ${secrets.API_TOKEN}"}
     service.extra = {"secrets": secrets}
     answer = send(service)

@@ -60,7 +60,7 @@ def test_a_redirect_has_to_be_a_sound_url(room, location: str, error: tuple[str,
 
 
 @pytest.mark.parametrize("status", [300, 304, 305, 306])
-def test_what_is_no_redirect_is_not_followed(room, status: int) -> None:
+def test_what_is_not_a_redirect_is_not_followed(room, status: int) -> None:
     room.server.answers["/"] = room.moved(room.other.url(), f"{status} Other", refresh=f"0; url={room.other.url()}")
     assert room.request().value["status"] == status
     assert not room.other.asked
@@ -248,7 +248,7 @@ def test_two_encoding_headers_count_together(room) -> None:
     assert room.request().error == ("tool_failed", "encoding")
 
 
-def test_damaged_and_unfinished_compression_is_said(room) -> None:
+def test_damaged_and_unfinished_compression_is_reported(room) -> None:
     room.server.answers["/"] = room.reply(b"no gzip at all", content_encoding="gzip", content_type="text/plain")
     assert room.request().error == ("tool_failed", "encoding")
     part = gzip.compress(b"abc" * 10_000)[:-10]
@@ -276,7 +276,7 @@ def test_damaged_and_unfinished_compression_is_said(room) -> None:
         b"",
     ],
 )
-def test_what_is_no_http_is_unavailable(room, head: bytes) -> None:
+def test_what_is_not_http_is_unavailable(room, head: bytes) -> None:
     room.server.answers["/"] = head
     assert room.request().error == ("unavailable", "protocol")
 

@@ -28,7 +28,7 @@ def test_json_comes_parsed_and_only_once(room) -> None:
 
 
 @pytest.mark.parametrize("body", ["{", "NaN", "[" * 100_000, '"\\ud800"', "9" * 10_000])
-def test_what_is_no_sound_json_stays_text(room, body: str) -> None:
+def test_what_is_not_sound_json_stays_text(room, body: str) -> None:
     room.server.answers["/"] = room.reply(body, content_type="application/json")
     answer = room.request()
     assert answer.text == body
@@ -42,7 +42,7 @@ def test_an_error_status_is_an_answer(room) -> None:
     assert (answer.status, answer.value["status"], answer.text) == ("success", 500, "broken")
 
 
-def test_json_and_body_and_params_are_sent_as_said(room) -> None:
+def test_json_and_body_and_params_are_sent_unchanged(room) -> None:
     room.server.answers["/"] = room.reply()
     url = room.server.url("/?a=1")
     room.request(url, method="POST", json={"ü": 1}, params={"b": "x", "c": True, "d": 2}, headers={"X-Two": "2"})
@@ -90,7 +90,7 @@ def test_text_is_decoded_by_a_character_set_and_by_nothing_else(room, kind: str,
     assert room.request().text == text
 
 
-def test_binary_content_is_said_and_not_shown(room) -> None:
+def test_binary_content_is_reported_and_not_shown(room) -> None:
     room.server.answers["/"] = room.reply(b"\x89PNG\0", content_type="image/png")
     answer = room.request()
     assert (answer.text, answer.value["size"]) == ("", 5)
@@ -105,7 +105,7 @@ def test_a_name_is_resolved_once_and_connected_to_what_was_checked(room) -> None
     assert room.server.asked[0].headers["host"] == f"site.test:{room.server.port}"
 
 
-def test_redirects_are_followed_and_told(room) -> None:
+def test_redirects_are_followed_and_reported(room) -> None:
     room.server.answers |= {
         "/": room.moved("/b?secret=1"),
         "/b": room.moved("c"),

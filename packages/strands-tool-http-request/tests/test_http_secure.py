@@ -77,7 +77,7 @@ def test_a_secret_goes_to_its_own_host_over_https_only(secure, tls_server) -> No
     assert "s3cret" not in str(answer)
 
 
-def test_a_secret_that_is_not_declared_is_said(secure, tls_server) -> None:
+def test_a_secret_that_is_not_declared_is_reported(secure, tls_server) -> None:
     secure.config["secrets"] = [{"host": "own.test", "secret": "KEY"}]
     assert secure.request(f"https://own.test:{tls_server.port}/").error == ("unavailable", "secret")
     assert not tls_server.asked

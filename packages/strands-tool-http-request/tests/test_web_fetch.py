@@ -65,12 +65,12 @@ def test_a_page_becomes_plain_text() -> None:
         '<p title="X"></p>',
     ],
 )
-def test_what_nobody_sees_is_left_out(hidden: str) -> None:
+def test_what_is_invisible_is_left_out(hidden: str) -> None:
     assert "X" not in read(f"<p>before</p>{hidden}<p>after</p>").text
     assert "after" in read(f"<p>before</p>{hidden}<p>after</p>").text
 
 
-def test_characters_that_nobody_sees_are_left_out() -> None:
+def test_invisible_characters_are_left_out() -> None:
     assert read("<p>a\u200bb\u202ec\U000e0041d\ufeff&#x200b;</p>").text == "abcd"
 
 
@@ -136,7 +136,7 @@ def test_plain_text_is_left_as_it_is(room) -> None:
     assert room.fetch().text == "# a\n<b>x</b>\n"
 
 
-def test_what_is_no_text_is_refused(room) -> None:
+def test_what_is_not_text_is_refused(room) -> None:
     room.server.answers["/"] = room.reply(b"%PDF-1.7\0", content_type="application/pdf")
     assert room.fetch().error == ("invalid_input", "binary")
 

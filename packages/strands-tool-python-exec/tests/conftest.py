@@ -37,7 +37,7 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
         udp.bind(("127.0.0.1", 0))
         stream.bind(str(folder / "stream"))
         stream.listen(64)
-        abstract.bind("")  # the kernel chooses a name that is no path
+        abstract.bind("")  # the kernel chooses a name that is not a path
         abstract.listen(64)
         datagram.bind(str(folder / "datagram"))
         with subprocess.Popen([PYTHON, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE) as process:

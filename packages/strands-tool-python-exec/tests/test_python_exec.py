@@ -105,7 +105,7 @@ def test_an_answer_can_always_be_encoded(code: str) -> None:
 
 @held
 @pytest.mark.parametrize("value", ["NaN", "1e999", "[-Infinity]"])
-def test_a_forged_value_that_is_no_json_is_left_out(value: str) -> None:
+def test_a_forged_value_that_is_not_json_is_left_out(value: str) -> None:
     report = f"os.write(n, b'{{\"result\": {value}}}')"
     code = f"import os\nfor n in range(3, 64):\n    try: {report}\n    except OSError: pass\nos._exit(0)"
     answer = call(code)
@@ -163,7 +163,7 @@ def test_a_package_that_is_not_installed_is_named() -> None:
 
 @held
 @pytest.mark.parametrize("name", ["../a", "/etc/a", "a/b", "", ".", "..", "a\0b", "x" * 200, ".hidden"])
-def test_a_file_name_that_is_no_plain_name_is_refused(name: str) -> None:
+def test_a_file_name_that_is_not_a_plain_name_is_refused(name: str) -> None:
     assert refusal(code="1", files={name: "x"})["details"]["reason"] == "files"
 
 

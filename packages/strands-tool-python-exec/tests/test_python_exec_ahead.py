@@ -1,4 +1,4 @@
-"""Sandboxes that are started ahead: used once, as closed as a fresh one, and gone with whoever started them."""
+"""Sandboxes that are started ahead: used once, as closed as a fresh one, and gone with their parent."""
 
 from __future__ import annotations
 

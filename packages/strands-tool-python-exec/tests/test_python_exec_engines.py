@@ -1,4 +1,4 @@
-"""Which engine runs, what is said of each, and that none is trusted by its name."""
+"""Which engine runs, what is reported of each, and that none is trusted by its name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from strands_tool_python_exec.python_exec import close
 WORDS = {"enforced", "best effort", "not available"}
 
 
-def test_what_is_said_of_the_engines_is_data_of_the_agreed_shape() -> None:
+def test_the_report_on_the_engines_is_data_of_the_agreed_shape() -> None:
     said = json.loads(json.dumps(engines.engines()))
     assert [engine["engine"] for engine in said] == ["locked-cpython", "monty"]
     for engine in said:

@@ -50,7 +50,7 @@ def test_an_error_names_its_type_and_the_line_of_the_code(code: str, kind: str, 
 
 
 @pytest.mark.parametrize("code", ["def g():\n    yield 1", "x = 1\ndel x", "import numpy", "import os\nos.getpid()"])
-def test_what_it_cannot_do_is_said(code: str) -> None:
+def test_what_it_cannot_do_is_reported(code: str) -> None:
     assert "'monty'" in monty(code)["error"]["message"]
 
 
@@ -92,7 +92,7 @@ def test_there_is_an_end(name: str) -> None:
     assert len(answer["stdout"]) <= 65_536
 
 
-def test_a_sleep_ends_at_once_because_nobody_could_end_it() -> None:
+def test_a_sleep_ends_at_once_because_nothing_could_end_it() -> None:
     # The first of its naps alone would take longer than the limit.
     assert monty("import time\nfor _ in range(50): time.sleep(600)\nprint('slept')", timeout=120)["stdout"] == "slept\n"
 

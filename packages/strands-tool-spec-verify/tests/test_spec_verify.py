@@ -64,7 +64,7 @@ def test_every_mistake_comes_with_its_place_and_a_fix(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "a: [", "\x00", "- 1", "version: 1\n---\nversion: 2\n", "&a [*a]", "\ud800"])
-def test_what_is_no_workflow_is_an_answer_too(text: str, tmp_path: Path) -> None:
+def test_what_is_not_a_workflow_is_an_answer_too(text: str, tmp_path: Path) -> None:
     assert not verify(text, tmp_path)["valid"]
     assert not verify(text, tmp_path, check_capability=True)["valid"]
 
@@ -103,7 +103,7 @@ def test_no_file_that_the_text_names_is_read(kind: str, place: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("kind", READS_FILES)
-def test_whether_a_file_is_there_is_not_told(kind: str, tmp_path: Path) -> None:
+def test_whether_a_file_exists_is_not_revealed(kind: str, tmp_path: Path) -> None:
     (tmp_path / "there.yaml").write_text("prompt: x\n")
     there = verify(READS_FILES[kind].replace("PATH", "there.yaml"), tmp_path, check_capability=True)
     absent = verify(READS_FILES[kind].replace("PATH", "absen.yaml"), tmp_path, check_capability=True)
@@ -186,7 +186,7 @@ def test_a_flood_of_findings_is_cut_and_counted(tmp_path: Path) -> None:
     assert "more" in answer["text"].splitlines()[-1]
 
 
-def test_a_value_in_the_environment_is_never_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_in_the_environment_is_never_revealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-canary")
     live = SOUND.replace("{provider: replay, recording: said.yaml}", "{provider: openai, model_id: m}")
     text = f"{live}env: {{secrets: [{{key: OPENAI_API_KEY}}]}}\n"
@@ -203,7 +203,7 @@ pattern: {type: chain, config: {steps: [{agent: author, input: Write one.}]}}
 """
 
 
-def test_an_agent_checks_what_it_has_written_and_mends_it(tmp_path: Path) -> None:
+def test_an_agent_checks_what_it_has_written_and_corrects_it(tmp_path: Path) -> None:
     from strands_cli import Workflow
     from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 

@@ -98,7 +98,7 @@ def test_a_page_cannot_change_the_question(room) -> None:
     assert "cmd" not in form
 
 
-def test_nothing_found_is_no_error(room) -> None:
+def test_nothing_found_is_not_an_error(room) -> None:
     room.answers(room.recorded("empty.html"))
     answer = room.duck("qzxv")
     assert (answer.status, answer.text, answer.value["results"]) == ("success", "(no results)", [])
@@ -139,7 +139,7 @@ def test_words_about_challenges_in_a_result_are_words(room) -> None:
 
 
 @pytest.mark.parametrize("page", ["", "<html><body>Welcome!</body></html>", "It works", '{"results": []}', "\0\1\2"])
-def test_a_page_of_another_kind_is_said_and_not_taken_for_no_results(room, page: str) -> None:
+def test_a_page_of_another_kind_is_reported_and_not_taken_for_no_results(room, page: str) -> None:
     room.answers(page)
     answer = room.duck()
     assert answer.error == ("unavailable", "format")

@@ -163,7 +163,7 @@ def test_other_encodings_and_several_layers_are_refused(room, encoding: str) -> 
     assert room.duck().error == ("unavailable", "encoding")
 
 
-def test_damaged_compression_is_said(room) -> None:
+def test_damaged_compression_is_reported(room) -> None:
     room.answers(room.reply(b"no gzip at all", content_encoding="gzip"))
     assert room.duck().error == ("unavailable", "encoding")
 
@@ -197,7 +197,7 @@ def test_no_redirect_is_followed(room, name: str, status: int) -> None:
     ],
 )
 @pytest.mark.parametrize("name", TOOLS)
-def test_what_is_no_http_is_unavailable(room, name: str, head: bytes) -> None:
+def test_what_is_not_http_is_unavailable(room, name: str, head: bytes) -> None:
     room.answers(head)
     answer = room.both(name)
     assert (answer.error, answer.is_retryable) == (("unavailable", "protocol"), True)
@@ -217,7 +217,7 @@ def test_what_is_no_http_is_unavailable(room, name: str, head: bytes) -> None:
     ],
     ids=lambda body: repr(body[:12]),
 )
-def test_json_of_another_kind_is_said(room, body: str) -> None:
+def test_json_of_another_kind_is_reported(room, body: str) -> None:
     room.answers(body)
     assert room.tavily().error == ("unavailable", "format")
 
@@ -230,7 +230,7 @@ def test_json_of_another_kind_is_said(room, body: str) -> None:
     ],
     ids=lambda result: repr(result)[:20],
 )
-def test_a_result_of_another_kind_is_left_out_and_said(room, result) -> None:
+def test_a_result_of_another_kind_is_left_out_and_reported(room, result) -> None:
     room.answers(json.dumps({"results": [result, {"url": "https://a.test"}]}))
     answer = room.tavily()
     assert answer.value["results"] == [{"title": "https://a.test", "url": "https://a.test", "snippet": ""}]
@@ -275,7 +275,7 @@ def test_parts_of_another_kind_are_left_out(room) -> None:
     ],
 )
 @pytest.mark.parametrize("name", TOOLS)
-def test_an_address_that_is_no_web_page_is_left_out(room, name: str, address: str) -> None:
+def test_an_address_that_is_not_a_web_page_is_left_out(room, name: str, address: str) -> None:
     room.answers(script(name, ("Bad", address, "s"), ("Good", "https://a.test/", "s")))
     answer = room.both(name)
     assert [result["url"] for result in answer.value["results"]] == ["https://a.test/"]

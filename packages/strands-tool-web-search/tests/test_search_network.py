@@ -97,7 +97,7 @@ def test_an_unknown_authority_is_not(secure) -> None:
         ({"base_url": "https://127.0.0.1:1", "ca_file": "/nowhere/ca.pem"}, "ca_file"),
     ],
 )
-def test_a_wrong_configuration_is_the_operators_and_said(room, config: dict, words: str) -> None:
+def test_a_wrong_configuration_is_reported_as_the_operators(room, config: dict, words: str) -> None:
     room.config |= config
     answer = room.tavily()
     assert answer.error == ("unavailable", "config")

@@ -38,7 +38,7 @@ def test_the_key_goes_in_a_header_and_nowhere_else(found) -> None:
     assert found.key not in str(answer)
 
 
-def test_only_what_was_said_is_sent_besides_the_defaults(found) -> None:
+def test_only_what_was_set_is_sent_besides_the_defaults(found) -> None:
     found.tavily("x")
     assert found.server.asked[0].json == {
         "query": "x",
@@ -94,7 +94,7 @@ def test_the_number_of_results_is_kept_even_if_more_come(found) -> None:
     assert found.tavily(max_results=1).value["results"] == [FIRST]
 
 
-def test_nothing_found_is_no_error(room) -> None:
+def test_nothing_found_is_not_an_error(room) -> None:
     room.answers('{"query": "x", "results": []}')
     answer = room.tavily()
     assert (answer.status, answer.text) == ("success", "(no results)")
@@ -126,7 +126,7 @@ def test_a_model_cannot_give_a_key_or_another_place(found, name: str) -> None:
 
 
 @pytest.mark.parametrize("status", ["401 Unauthorized", "403 Forbidden"])
-def test_a_key_that_is_not_accepted_is_said_and_not_repeated(room, status: str) -> None:
+def test_a_key_that_is_not_accepted_is_reported_and_not_repeated(room, status: str) -> None:
     said = {"detail": {"error": f"Unauthorized: invalid API key {room.key}."}}
     room.answers(room.reply(json.dumps(said), status))
     answer = room.tavily()
@@ -210,6 +210,6 @@ def test_other_input_is_refused_with_its_reason(room, given: dict, reason: str) 
     assert not room.server.asked
 
 
-def test_a_null_stands_for_a_field_that_is_not_given(found) -> None:
+def test_a_null_means_a_field_that_is_not_given(found) -> None:
     assert found.tavily(include_answer=None, topic=None, days=None).status == "success"
     assert found.server.asked[0].json["include_answer"] is False
