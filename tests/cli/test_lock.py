@@ -91,7 +91,8 @@ def test_validate_reads_no_lock(locked: Folder) -> None:
 
 
 def test_a_lock_that_cannot_be_trusted_lets_nothing_run(locked: Folder) -> None:
-    locked.write("strands.lock", "    for command in (["run", "flow.yaml"], ["lock", "--check"], ["lock", "--diff"], ["lock", "--update", DIST]):
+    locked.write("strands.lock", "<<<<<<< HEAD\n")
+    for command in (["run", "flow.yaml"], ["lock", "--check"], ["lock", "--diff"], ["lock", "--update", DIST]):
         ran = locked.strands(*command)
         assert ran.code == 21
         assert "lock-broken" in ran.err
@@ -263,7 +264,6 @@ def test_a_lock_command_that_makes_no_sense_is_refused(folder: Folder, arguments
     assert folder.strands("lock", *arguments).code == 2
 
 
-<<<<<<< HEAD
 def test_a_folder_without_a_workflow_is_reported(folder: Folder, wording: Wording) -> None:
     ran = folder.strands("lock")
     assert ran.code == 2

@@ -1,4 +1,4 @@
-"""A server on loopback that stands for the search services, and calls of the tools against it."""
+"""A server on loopback that replaces the search services, and calls of the tools against it."""
 
 from __future__ import annotations
 
