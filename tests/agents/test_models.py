@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import os
 import ssl
@@ -206,15 +207,20 @@ def test_models_of_one_loop_share_their_connections_until_the_last_is_closed(
     asyncio.run(use_and_close())
 
 
-@pytest.mark.parametrize("name", ["openai", "anthropic"])
+@pytest.mark.parametrize("name", ["openai", "anthropic", "ollama"])
 def test_a_model_reads_no_certificate_authorities_before_it_needs_them(
     name: str, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[Any] = []
+    importlib.import_module(name)  # Ollama's makes a client for its own use
     monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", lambda *places, **named: read.append(places))
-    model = build_model(ModelSettings(name, "m", host=server.url))
-    if name == "openai":  # the fake does not speak the interface of the other, whose client is made with the model
+    model: Any = build_model(ModelSettings(name, "m", host=server.url))
+    if name == "openai":  # the fake does not speak the interfaces of the others
         assert events_of(model)
+    elif name == "ollama":
+        from ollama import AsyncClient
+
+        AsyncClient(model.host, **model.client_args)  # as its class does for each request
     assert read == []
 
 

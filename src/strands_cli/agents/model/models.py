@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.agents.model.shared_tls import share_tls_context
 from strands_cli.errors import InvalidInput, NotEquipped, suggest
 from strands_cli.provider_checks import check_extra
 from strands_cli.provider_table import PROVIDERS, Place, Provider
@@ -44,7 +45,7 @@ def build_model(settings: ModelSettings, environ: Mapping[str, str] | None = Non
     _require_client_arguments(provider, arguments)
     try:
         _make_objects(provider, arguments)
-        _share_tls_context(provider, arguments)
+        share_tls_context(provider.name, arguments)
         if provider.name == "openai" and "bedrock_mantle_config" not in arguments:
             from strands_cli.agents.model.http_clients import LoopClients
 
@@ -174,13 +175,3 @@ def _make_objects(provider: Provider, arguments: dict[str, Any]) -> None:
     if isinstance(arguments.get("timeout"), list):
         # llama.cpp's class accepts (connect, read) seconds only as a tuple.
         arguments["timeout"] = tuple(arguments["timeout"])
-
-
-def _share_tls_context(provider: Provider, arguments: dict[str, Any]) -> None:
-    """Pass the process's TLS context to Anthropic's client; the other clients load their own."""
-    if provider.name == "anthropic":
-        from strands_cli.tools import tls_context_for
-
-        http_class: Any = _load(provider, "anthropic:DefaultAsyncHttpxClient")
-        http_client = http_class(verify=tls_context_for(http_class))
-        arguments.setdefault("client_args", {}).setdefault("http_client", http_client)
