@@ -32,6 +32,11 @@ def strict_json(text: str) -> Any:
     return _DECODER.decode(text)
 
 
+def json_object(value: Any) -> Mapping[str, Any]:
+    """Return a value from outside that should be a JSON object; an empty one where it is something else."""
+    return value if isinstance(value, Mapping) else {}
+
+
 def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is not JSON")
 

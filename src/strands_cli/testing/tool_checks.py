@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from strands_cli.canonical_json import json_object
 from strands_cli.catalog.definitions import FILE_NAME, MEMBER_NAME, TOOL_NAME, parse_manifest
 from strands_cli.catalog.distributions import normalise
 from strands_cli.phrases import shortened
@@ -45,7 +46,7 @@ def check_description(raw: RawTool) -> Iterator[str]:
     texts = {
         "description": text,
         "input_schema": input_schema(raw),
-        "title": _mapping(raw.spec.get("annotations")).get("title"),
+        "title": json_object(raw.spec.get("annotations")).get("title"),
     }
     for pointer, part in texts_of(texts):
         for char in hidden_characters(part):
@@ -100,7 +101,7 @@ def bad_inputs(raw: RawTool, good: Mapping[str, Any]) -> Iterator[tuple[str, Map
 
 def check_hints(raw: RawTool) -> Iterator[str]:
     """Check that the hints that decide about permission are present and consistent."""
-    hints, claims = _mapping(raw.spec.get("annotations")), _mapping(raw.spec.get("strands_cli"))
+    hints, claims = json_object(raw.spec.get("annotations")), json_object(raw.spec.get("strands_cli"))
     reads, destroys = hints.get("readOnlyHint"), hints.get("destructiveHint")
     if not isinstance(reads, bool):
         yield f"{raw.name} does not declare whether it is read-only (readOnlyHint)"
@@ -123,16 +124,12 @@ def check_hints(raw: RawTool) -> Iterator[str]:
 
 
 def _writes(claims: Mapping[str, Any]) -> Iterator[str]:
-    if _mapping(claims.get("resources")).get("writes"):
+    if json_object(claims.get("resources")).get("writes"):
         yield "has resources that it writes"
-    places = _mapping(claims.get("capabilities")).get("filesystem")
+    places = json_object(claims.get("capabilities")).get("filesystem")
     for place in places if isinstance(places, list) else ():
         if isinstance(place, Mapping) and "w" in str(place.get("mode", "")):
             yield f"wants to write files at {place.get('path')!r}"
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def check_manifest(file: Path, tools: Mapping[str, RawTool], entry: str | None) -> Iterator[str]:
@@ -173,7 +170,7 @@ def _differences(in_manifest: Mapping[str, Any], raw: RawTool) -> Iterator[str]:
         if left != right:
             yield f"{field} of {raw.name} is {_short(left)} in the manifest, and {_short(right)} in the code"
     for number, example in enumerate(in_manifest.get("examples") or ()):
-        problem = first_problem(input_schema(raw), _mapping(example).get("input", example))
+        problem = first_problem(input_schema(raw), json_object(example).get("input", example))
         if problem is not None:
             yield f"example {number} of {raw.name} in the manifest does not fit its input schema: {problem}"
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from strands.types.exceptions import ContextWindowOverflowException, ModelThrottledException
 
+from strands_cli.canonical_json import json_object
 from strands_cli.errors import StrandsCliError
 from strands_cli.workflow.sections import FailurePolicy
 
@@ -185,7 +186,7 @@ def _codes_of(error: BaseException) -> Iterator[str]:
     """Yield the codes and types in a client's exception, in lower case."""
     body = getattr(error, "body", None)
     inner = body.get("error", body) if isinstance(body, Mapping) else None
-    inner = inner if isinstance(inner, Mapping) else {}
+    inner = json_object(inner)
     response = getattr(error, "response", None)
     codes = (getattr(error, "code", None), getattr(error, "type", None))
     found = (*codes, inner.get("code"), inner.get("type"), _aws(response, "Error", "Code"))

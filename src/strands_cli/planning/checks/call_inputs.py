@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from strands_cli.canonical_json import json_object
 from strands_cli.errors import Code, Finding, suggest
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.workflow.templates import is_template
@@ -38,8 +39,7 @@ def check_call_input(
     schema = tool.record.input_schema
     if schema is None:
         return
-    properties = schema.get("properties")
-    known: Mapping[str, Any] = properties if isinstance(properties, Mapping) else {}
+    known = json_object(schema.get("properties"))
     for name in schema.get("required") or ():
         if name not in arguments:
             message = f"'{tool.name}' needs '{name}', and the step does not give it"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.canonical_json import canonical_json
+from strands_cli.canonical_json import canonical_json, json_object
 from strands_cli.planning.planned_tools.tool_config import configured_claims
 from strands_cli.policy import Decision, decide
 from strands_cli.policy.rules import Request, Rule
@@ -63,8 +63,7 @@ class AnyTool:
     @property
     def capabilities(self) -> Mapping[str, Any]:
         """Return the capabilities among its claims; a word that is absent is not known."""
-        capabilities = self.claims.get("capabilities")
-        return capabilities if isinstance(capabilities, Mapping) else {}
+        return json_object(self.claims.get("capabilities"))
 
     @property
     def is_composed(self) -> bool:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from strands_cli.canonical_json import json_object
+
 # The `format` by which a tool's `config_schema` says that a text is the name of a declared secret.
 NAME_FORMAT = "secret-name"
 # In a tool's `config`: the hosts that its author lets it reach. With those named, the model chooses none.
@@ -24,8 +26,7 @@ def configured_claims(claims: Mapping[str, Any], by_config: Mapping[str, Any]) -
     """Return the claims of a tool under `strands_cli` with those of its configuration, the secrets of both joined."""
     if not by_config:
         return claims
-    claimed, added = claims.get("capabilities"), by_config.get("capabilities") or {}
-    claimed = claimed if isinstance(claimed, Mapping) else {}
+    claimed, added = json_object(claims.get("capabilities")), by_config.get("capabilities") or {}
     capabilities = {**claimed, **added}
     if "secrets" in added:
         declared = claimed.get("secrets")
@@ -67,5 +68,4 @@ def _named(value: Any, schema: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _below(schema: Mapping[str, Any], word: str) -> Mapping[str, Any]:
-    found = schema.get(word)
-    return found if isinstance(found, Mapping) else {}
+    return json_object(schema.get(word))

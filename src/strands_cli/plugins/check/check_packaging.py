@@ -8,6 +8,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from strands_cli.canonical_json import json_object
 from strands_cli.catalog.definitions import FILE_NAME
 from strands_cli.catalog.distributions import normalise, read_header
 from strands_cli.errors import Code, Finding, Where
@@ -157,7 +158,7 @@ def _matches(path: str, pattern: str) -> bool:
 def _at(table: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
     for key in keys:
         inner = table.get(key)
-        table = inner if isinstance(inner, Mapping) else {}
+        table = json_object(inner)
     return table
 
 

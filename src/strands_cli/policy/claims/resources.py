@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from strands_cli.canonical_json import json_object
 from strands_cli.policy.rules import Request
 
 # An entry with more resources than this counts as all resources of its kind.
@@ -60,8 +61,7 @@ def touched(request: Request) -> Touched:
     Args:
         request: The call for the permission check, its arguments with defaults filled in.
     """
-    declared = request.claims.get("resources")
-    declared = declared if isinstance(declared, Mapping) else {}
+    declared = json_object(request.claims.get("resources"))
     arguments = request.arguments or {}
     reads, writes = (_resources(declared.get(key), arguments) for key in ("reads", "writes"))
     if not _reads_only(request):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from strands_cli.canonical_json import json_object
+
 
 class Claims(NamedTuple):
     """The claims about a tool: the MCP hints, and the fields under `strands_cli`."""
@@ -45,5 +47,5 @@ def _careful_claims(known: Mapping[str, Any], claimed: Mapping[str, Any]) -> dic
         careful["requires_confirmation"] = confirmation
     added, declared = claimed.get("capabilities"), known.get("capabilities")
     if isinstance(added, Mapping) and (more := {name: value for name, value in added.items() if value}):
-        careful["capabilities"] = {**(declared if isinstance(declared, Mapping) else {}), **more}
+        careful["capabilities"] = {**json_object(declared), **more}
     return careful

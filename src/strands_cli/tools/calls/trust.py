@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from strands_cli.canonical_json import json_object
 from strands_cli.planning.plan import PlannedTool, WorkflowTool
 from strands_cli.planning.planned_tools import InstalledTool, McpTool, ObjectTool, PythonTool
 from strands_cli.policy.claims import NO_CLAIMS, Claims, tightened
@@ -22,7 +20,7 @@ def counted_claims(tool: LoadedTool, locked: frozenset[str] = frozenset()) -> Cl
         tool: The tool as loaded.
         locked: What a lock vouches for: distributions, and servers as `mcp:ID`.
     """
-    claims = Claims(_words(tool.spec.get("annotations")), tool.claims)
+    claims = Claims(json_object(tool.spec.get("annotations")), tool.claims)
     is_vouched_for = _is_pinned if tool.raw.is_remote else _is_vouched_for
     if is_vouched_for(tool.planned, locked):
         return claims
@@ -46,8 +44,4 @@ def _declared(tool: PlannedTool) -> Claims:
     # A holder whose tools were found when it was loaded declares nothing of any of them; a program's object is itself.
     if not isinstance(tool, (InstalledTool, WorkflowTool)) or record.members is None:
         return NO_CLAIMS
-    return Claims(_words(record.annotations), _words(record.strands_cli))
-
-
-def _words(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    return Claims(json_object(record.annotations), json_object(record.strands_cli))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.canonical_json import json_object
 from strands_cli.catalog.definitions import MEMBER_NAME
 from strands_cli.errors import Denied, NotEquipped, RunFailed, did_you_mean
 from strands_cli.planning.plan import PlannedTool, WorkflowTool
@@ -38,8 +39,7 @@ class LoadedTool:
     @property
     def claims(self) -> Mapping[str, Any]:
         """What the tool says of itself under `strands_cli`: limits, confirmation, capabilities."""
-        claims = self.spec.get("strands_cli")
-        return claims if isinstance(claims, Mapping) else {}
+        return json_object(self.spec.get("strands_cli"))
 
     @property
     def schema(self) -> Mapping[str, Any]:
@@ -117,13 +117,11 @@ def loaded_tool(planned: PlannedTool, raw: RawTool, spec: Mapping[str, Any]) -> 
         **described_spec,
         "name": planned.name,
         "description": description if isinstance(description, str) and description else planned.name,
-        "annotations": hints if isinstance(hints, Mapping) else {},
+        "annotations": json_object(hints),
     }
     if planned.config_claims:
         claims = described_spec.get("strands_cli")
-        described["strands_cli"] = configured_claims(
-            claims if isinstance(claims, Mapping) else {}, planned.config_claims
-        )
+        described["strands_cli"] = configured_claims(json_object(claims), planned.config_claims)
     loaded = LoadedTool(planned, described, raw)
     for kind, schema in (("input", loaded.schema), ("output", loaded.output_schema)):
         try:

@@ -16,6 +16,7 @@ from typing import Any
 from strands.tools import ToolProvider
 from strands.types.tools import AgentTool
 
+from strands_cli.canonical_json import json_object
 from strands_cli.metadata import metadata_of
 from strands_cli.tools.invocation import Invoke, invoke_agent_tool, invoke_function
 
@@ -49,8 +50,7 @@ class RawTool:
     @property
     def claims(self) -> Mapping[str, Any]:
         """Return what the tool states of itself under `strands_cli`: limits, confirmation, capabilities."""
-        claims = self.spec.get("strands_cli")
-        return claims if isinstance(claims, Mapping) else {}
+        return json_object(self.spec.get("strands_cli"))
 
 
 class NotAToolError(Exception):

@@ -83,12 +83,7 @@ async def load_server_tools(
     servers = [_Group(its[0].server, its, serving, result.warnings) for its in groups.values()]
     closers.append(("the MCP servers", partial(_stop_all, servers)))
     starts = [asyncio.create_task(load_with_hooks(hooks, one.record, one.load)) for one in servers]
-    try:
-        await _all_of(starts)
-    finally:
-        for start in starts:
-            start.cancel()
-        await asyncio.gather(*starts, return_exceptions=True)
+    await _all_of(starts)
     for group in servers:
         result.tools += [(tool, wrapped(hooks, tool, loaded)) for tool, loaded in group.loaded]
     return result
@@ -103,23 +98,25 @@ async def definitions_of(servers: Iterable[McpServer], serving: Serving) -> dict
     started = [Server(one, serving.folder, serving.values, serving.redactor) for one in servers]
     starts = [asyncio.create_task(server.start()) for server in started]
     try:
-        if starts:
-            await _all_of(starts)
+        await _all_of(starts)
         return {server.settings.id: server.tools for server in started}
     finally:
-        for start in starts:
-            start.cancel()
-        await asyncio.gather(*starts, return_exceptions=True)
         await asyncio.gather(*(server.stop() for server in started))
 
 
 async def _all_of(starts: Sequence[asyncio.Task[Any]]) -> None:
-    """Wait for all starts, so that every server that fails is reported.
+    """Wait for all starts, so that every server that fails is reported; none goes on when the wait is cancelled.
 
     Raises:
         StrandsCliError: the only failure, or one that has each of them as a finding.
     """
-    await asyncio.wait(starts)
+    try:
+        if starts:
+            await asyncio.wait(starts)
+    finally:
+        for start in starts:
+            start.cancel()
+        await asyncio.gather(*starts, return_exceptions=True)
     failed = [error for start in starts if (error := start.exception()) is not None]
     if len(failed) > 1 and all(isinstance(error, NotEquipped) for error in failed):
         findings = [Finding(SERVER_FAULT, str(error), fix=getattr(error, "fix", None)) for error in failed]

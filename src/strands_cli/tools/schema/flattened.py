@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from strands_cli.canonical_json import json_object
+
 Schema = dict[str, Any]
 
 # More would be sent with every request; what a reference multiplies beyond it is left out.
@@ -90,15 +92,15 @@ def target_of(root: Mapping[str, Any], ref: str) -> Mapping[str, Any]:
     """Return what a local reference leads to; what cannot be followed here says nothing."""
     found: Any = root
     for token in ref.removeprefix("#").split("/")[1:] if ref.startswith("#") else ("",):
-        found = found.get(token.replace("~1", "/").replace("~0", "~")) if isinstance(found, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
+        found = json_object(found).get(token.replace("~1", "/").replace("~0", "~"))
+    return json_object(found)
 
 
 def merged(parts: Sequence[Any]) -> Schema:
     """Return one schema for several that all must hold; where two say different things the first one is kept."""
     whole: Schema = {}
     for part in parts:
-        for word, rule in (part if isinstance(part, Mapping) else {}).items():
+        for word, rule in json_object(part).items():
             whole[word] = _both(word, whole[word], rule) if word in whole else copy.deepcopy(rule)
     return whole
 

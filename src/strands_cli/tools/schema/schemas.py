@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from strands_cli.canonical_json import json_object
 from strands_cli.phrases import shortened
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools.schema.validators import (
@@ -47,7 +49,7 @@ def _prepared(root: Mapping[str, Any], schema: Any, value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     properties, required = schema.get("properties"), schema.get("required") or ()
-    parts: Mapping[str, Any] = properties if isinstance(properties, Mapping) else {}
+    parts: Mapping[str, Any] = json_object(properties)
     filled = {}
     for name, item in value.items():
         part = _followed(root, parts.get(name))
@@ -68,12 +70,29 @@ def _followed(root: Mapping[str, Any], schema: Any) -> Mapping[str, Any]:
         schema = root
         for token in ref[2:].split("/"):
             schema = schema.get(token.replace("~1", "/").replace("~0", "~")) if isinstance(schema, Mapping) else None
-    return schema if isinstance(schema, Mapping) else {}
+    return json_object(schema)
 
 
 def _knows_null(part: Mapping[str, Any]) -> bool:
     kinds = part.get("type")
     return not isinstance(kinds, (str, list)) or "null" in ([kinds] if isinstance(kinds, str) else kinds)
+
+
+@contextlib.contextmanager
+def _schema_faults() -> Iterator[None]:
+    """Raise a `SchemaFaultError` for whatever the libraries raise about a schema."""
+    import jsonschema
+
+    try:
+        yield
+    except SchemaFaultError:
+        raise
+    except RecursionError as problem:
+        raise SchemaFaultError("it refers to itself without end, or is nested too deeply") from problem
+    except jsonschema.SchemaError as problem:
+        raise SchemaFaultError(f"it does not compile: {problem.message}") from problem
+    except Exception as problem:  # `referencing` and `re` raise types of their own
+        raise SchemaFaultError(f"{type(problem).__name__}: {problem}") from problem
 
 
 def first_problem(schema: Mapping[str, Any], value: Any, redactor: Redactor = HIDE_NOTHING) -> str | None:
@@ -84,15 +103,9 @@ def first_problem(schema: Mapping[str, Any], value: Any, redactor: Redactor = HI
     """
     import jsonschema
 
-    try:
+    with _schema_faults():
         problems = itertools.islice(errors_in(compiled(schema), value), MAX_PROBLEMS)
         error = jsonschema.exceptions.best_match(problems)
-    except RecursionError as problem:
-        raise SchemaFaultError("it refers to itself without end, or is nested too deeply") from problem
-    except jsonschema.SchemaError as problem:
-        raise SchemaFaultError(f"it does not compile: {problem.message}") from problem
-    except Exception as problem:  # an unresolvable $ref raises another library's type
-        raise SchemaFaultError(f"{type(problem).__name__}: {problem}") from problem
     if error is None:
         return None
     place = error.json_path.removeprefix("$").lstrip(".")
@@ -121,10 +134,9 @@ def require_schema(schema: Mapping[str, Any]) -> None:
     Raises:
         SchemaFaultError: It does not, or it is larger or nested deeper than any provider takes.
     """
-    import jsonschema
     import referencing.jsonschema
 
-    try:
+    with _schema_faults():
         _require_size(schema)
         validator = compiled(schema)
         # The validator's own copy: at a `$schema` the library would go on with validators that count no steps.
@@ -135,14 +147,6 @@ def require_schema(schema: Mapping[str, Any]) -> None:
         for part in (root, *targets):
             for value in _TRIED:
                 all(errors_in(validator.evolve(schema=part), value))
-    except SchemaFaultError:
-        raise
-    except RecursionError as problem:
-        raise SchemaFaultError("it refers to itself without end, or is nested too deeply") from problem
-    except jsonschema.SchemaError as problem:
-        raise SchemaFaultError(f"it does not compile: {problem.message}") from problem
-    except Exception as problem:  # `referencing` and `re` raise types of their own
-        raise SchemaFaultError(f"{type(problem).__name__}: {problem}") from problem
 
 
 def _require_size(schema: Mapping[str, Any]) -> None:
