@@ -12,7 +12,7 @@ from strands_cli.errors import Code, Finding, UsageError
 from strands_cli.planning import RunRequest
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan import Plan
+    from strands_cli.workflow import Loaded
     from strands_cli.workflow.sections import InputSpec
 
 BAD_VAR = Code("bad-var", "A --var is not of the form NAME=VALUE.", "Write --var NAME=VALUE.", 2)
@@ -55,13 +55,19 @@ def read_values(files: Sequence[Path]) -> dict[str, Any]:
     return values
 
 
-def ask_for_missing(planned: Plan, request: RunRequest) -> RunRequest:
+def ask_for_missing(loaded: Loaded, request: RunRequest) -> RunRequest:
     """Ask on the terminal for every required input that has no value, until each answer has its type.
 
     Raises:
         UsageError: There is no terminal, or its input ended.
     """
-    missing = {name: spec for name, spec in planned.spec.inputs.required.items() if name not in planned.inputs}
+    from strands_cli.planning import resolve_inputs
+
+    if loaded.spec is None:
+        return request
+    inputs = loaded.spec.inputs
+    known, _ = resolve_inputs(inputs, request.variables, request.values, loaded.document)
+    missing = {name: spec for name, spec in inputs.required.items() if name not in known}
     if not missing:
         return request
     from strands_cli.cli.terminal import is_interactive

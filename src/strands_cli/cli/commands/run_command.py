@@ -52,7 +52,6 @@ def run(
     from strands_cli import app
     from strands_cli.cli.commands.input_options import ask_for_missing
     from strands_cli.cli.commands.watch import is_to_watch, watch_run
-    from strands_cli.planning import installation_for
 
     if older.resume is not None and not watch:
         from strands_cli.cli.commands.resume_command import resume_as_before
@@ -72,11 +71,9 @@ def run(
         if watches:
             return watch_run(spec, request, chosen.typed["values"])
         loaded = app.load(spec)
-        machine = installation_for(loaded, request)
-        planned = app.plan(loaded, request, machine)
         if ask:
-            request = ask_for_missing(planned, request)
-            planned = app.plan(loaded, request, machine)
+            request = ask_for_missing(loaded, request)
+        planned = app.plan(loaded, request)
         result = execute(planned, request, known, flags, lambda human, emit: app.run(planned, request, human, emit))
         print_outcome(planned, result, flags)
     return ExitCode.OK
