@@ -37,7 +37,7 @@ def session(folder: Path, held: str, walls: str, *options: str) -> subprocess.Co
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-c", "/dev/null", *options, str(folder)]
     environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return subprocess.run(
-        command, cwd=CLONE, env=environ, capture_output=True, encoding="utf-8", check=False, timeout=60
+        command, cwd=CLONE, env=environ, capture_output=True, encoding="utf-8", check=False, timeout=300
     )
 
 

@@ -324,7 +324,7 @@ def test_what_the_class_refuses_is_for_the_author_to_correct(wording: Wording) -
 def in_a_process(code: str, path: Path) -> str:
     setup = f"import sys; sys.path.insert(0, {str(path)!r})\n"
     done = subprocess.run(
-        [sys.executable, "-c", setup + code], capture_output=True, text=True, check=False, cwd=CLONE, timeout=60
+        [sys.executable, "-c", setup + code], capture_output=True, text=True, check=False, cwd=CLONE, timeout=300
     )
     return done.stdout + done.stderr
 

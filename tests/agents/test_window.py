@@ -171,7 +171,7 @@ def test_a_run_that_was_killed_between_two_calls_goes_on_with_the_same_window(
         Path("flow.text").write_text(text)
         command = [sys.executable, "-c", CHILD, str(site.directory)]
         environment = {**os.environ, "DIE_AT": "number 4", "PYTHONPATH": str(CLONE)}
-        child = subprocess.run(command, env=environment, check=False, capture_output=True, timeout=60)
+        child = subprocess.run(command, env=environment, check=False, capture_output=True, timeout=300)
         assert child.returncode == -signal.SIGKILL, child.stderr.decode()
         assert len(server.model_requests) == 5
         assert going(site, text).response == "counted"

@@ -42,7 +42,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
     uv = shutil.which("uv")
     install = [uv, "pip", "install", "--python", sys.executable] if uv else [sys.executable, "-m", "pip", "install"]
     command = [*install, "--quiet", "--target", str(site), "--no-deps", COLLECTION, *NEEDED]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     if done.returncode and not os.environ.get("CI"):
         pytest.skip(f"the package index cannot be reached: {done.stderr[-300:]}")
     assert done.returncode == 0, done.stderr

@@ -199,4 +199,4 @@ def test_two_installations_of_one_wheel_have_one_lock(tmp_path: Path) -> None:
 def by_uv(wheel: Path, site: Path, *options: str) -> None:
     """Install a wheel as a person does, without an index."""
     command = [sys.executable, "-m", "uv", "pip", "install", "--no-index", "--no-deps", "--quiet", "--no-cache"]
-    subprocess.run([*command, *options, "--target", str(site), str(wheel)], check=True, timeout=60)
+    subprocess.run([*command, *options, "--target", str(site), str(wheel)], check=True, timeout=300)

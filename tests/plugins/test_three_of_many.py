@@ -21,7 +21,13 @@ def test_a_workflow_imports_just_the_tools_that_it_names(tmp_path: Path) -> None
         subject: Command = pair.subject
         command = [sys.executable, "-c", PROGRAM]
         done = subprocess.run(
-            command, cwd=tmp_path, env=dict(subject.environment), capture_output=True, text=True, check=True, timeout=60
+            command,
+            cwd=tmp_path,
+            env=dict(subject.environment),
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=300,
         )
     named, imported = done.stdout.splitlines()
     assert named.split() == [f"made_{number}" for number in CHOSEN]

@@ -24,9 +24,9 @@ def clock(tmp_path_factory: pytest.TempPathFactory) -> Path:
     uv = shutil.which("uv", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
     if uv is None:
         pytest.skip("uv is not installed")
-    subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, place], check=True, timeout=60)
+    subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, place], check=True, timeout=300)
     install = [uv, "pip", "install", "--quiet", "--python", str(place), SERVER]
-    done = subprocess.run(install, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(install, capture_output=True, text=True, check=False, timeout=300)
     if done.returncode and not os.environ.get("CI"):
         pytest.skip(f"the package index cannot be reached: {done.stderr[-300:]}")
     assert done.returncode == 0, done.stderr
