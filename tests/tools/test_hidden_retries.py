@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import time
 import warnings
 from importlib.util import find_spec
 from typing import Any
@@ -19,12 +20,14 @@ from tests.agents.kit import run
 from tests.agents.test_retry import Asked, collect
 from tests.fakes.model_server import ModelServer, Turn
 
-PATIENCE = 0.1
+LIMIT_S = 120
+# Long enough to send a request on a loaded machine; only the answer is not waited for.
+PATIENCE = 0.5
 # How each client is configured not to wait long for an answer.
 TIMEOUTS: dict[str, dict[str, Any]] = {
     "openai": {"client_args": {"timeout": PATIENCE}},
     "openai_responses": {"client_args": {"timeout": PATIENCE}},
-    "llamacpp": {"timeout": PATIENCE},
+    "llamacpp": {"timeout": (LIMIT_S, 0.1, LIMIT_S, LIMIT_S)},
     "anthropic": {"client_args": {"timeout": PATIENCE}},
     "ollama": {"ollama_client_args": {"timeout": PATIENCE}},
 }
@@ -88,6 +91,10 @@ def asked(provider: str, turn: Turn, policy: FailurePolicy, options: dict[str, A
                 warnings.simplefilter("ignore", ResourceWarning)
             assert run(work())
             gc.collect()
+        # A client that does not wait may be gone before the server has read what it sent.
+        until = time.monotonic() + LIMIT_S
+        while len(server.requests) < call.row.attempt and time.monotonic() < until:
+            time.sleep(0.005)
         return call, len(server.requests)
 
 
