@@ -8,27 +8,39 @@ from typing import Any
 
 import httpx
 
+from strands_tool_http_request._call import CAPABILITIES
 from strands_tool_kit import ToolError, cut_text
 from strands_tool_kit.http import HttpResponse, Policy, decode_text, is_text, media_type
+from strands_tool_kit.spec import array, boolean, choice, integer, mapping, outputs, string
 
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
-OUTPUT_SCHEMA: dict[str, Any] = {
-    "json": {
-        "type": "object",
-        "properties": {
-            "url": {"type": "string", "description": "Where the answer came from, after redirects."},
-            "status": {"type": "integer"},
-            "headers": {"type": "object", "additionalProperties": {"type": "string"}},
-            "content_type": {"type": "string"},
-            "size": {"type": "integer", "description": "Bytes of the body that were read, decompressed."},
-            "json": {"description": "The parsed body, when it is JSON and whole; there is no text then."},
-            "truncated": {"type": "boolean"},
-            "redirects": {"type": "array", "items": {"type": "string"}},
-            "notices": {"type": "array", "items": {"type": "string"}},
-        },
-        "required": ["url", "status", "headers", "content_type", "size", "truncated", "redirects", "notices"],
-    }
+METHOD_RULE = choice(METHODS, "The HTTP method.", default="GET")
+PARAMETER_RULE: dict[str, Any] = {"type": ["string", "number", "boolean"]}
+BODY_RULES: dict[str, Any] = {
+    "json": {"type": "object", "description": "A JSON object to send as the body."},
+    "body": string("Text to send as the body; say what it is with the header Content-Type.", length=(None, 1048576)),
 }
+SENDS: dict[str, Any] = {
+    "requires_confirmation": False,
+    "read_only_when": {"properties": {"method": {"enum": ["GET", "HEAD"]}}},
+    "capabilities": CAPABILITIES,
+    "timeout_s": 130,
+    "max_output_bytes": 1048576,
+}
+OUTPUT_SCHEMA = outputs(
+    {
+        "url": string("Where the answer came from, after redirects."),
+        "status": integer(),
+        "headers": mapping(string()),
+        "content_type": string(),
+        "size": integer("Bytes of the body that were read, decompressed."),
+        "json": {"description": "The parsed body, when it is JSON and whole; there is no text then."},
+        "truncated": boolean(),
+        "redirects": array(string()),
+        "notices": array(string()),
+    },
+    optional=["json"],
+)
 _MAX_BODY = 1_048_576
 _MAX_SHOWN_HEADERS = 16_384
 

@@ -9,8 +9,17 @@ from typing import Any
 
 import httpx
 
-from strands_tool_http_request._call import CAPABILITIES, fetch
-from strands_tool_http_request._message import METHODS, OUTPUT_SCHEMA, body_of, describe, with_params
+from strands_tool_http_request._call import fetch
+from strands_tool_http_request._message import (
+    BODY_RULES,
+    METHOD_RULE,
+    OUTPUT_SCHEMA,
+    PARAMETER_RULE,
+    SENDS,
+    body_of,
+    describe,
+    with_params,
+)
 from strands_tool_kit import CallContext, ToolError, answer_async, read_input
 from strands_tool_kit.http import HostRule, HttpRequest, Policy, UrlScope, parse_address, port_of, require_headers
 from strands_tool_kit.spec import hints, inputs, mapping, string
@@ -23,7 +32,7 @@ TOOL_SPEC: dict[str, Any] = {
     ),
     "inputSchema": inputs(
         {
-            "method": {"type": "string", "enum": METHODS, "default": "GET", "description": "The HTTP method."},
+            "method": METHOD_RULE,
             "path": {
                 "type": "string",
                 "pattern": "^/",
@@ -31,12 +40,9 @@ TOOL_SPEC: dict[str, Any] = {
                 "maxLength": 4096,
                 "description": "The path below the base URL: it begins with a slash and has no '?', '#' or '..'.",
             },
-            "query": mapping({"type": ["string", "number", "boolean"]}, "Query parameters."),
+            "query": mapping(PARAMETER_RULE, "Query parameters."),
             "headers": mapping(string(), "Further request headers; those that authenticate are already set."),
-            "json": {"type": "object", "description": "A JSON object to send as the body."},
-            "body": string(
-                "Text to send as the body; say what it is with the header Content-Type.", length=(None, 1048576)
-            ),
+            **BODY_RULES,
         },
         required=["path"],
     ),
@@ -44,13 +50,7 @@ TOOL_SPEC: dict[str, Any] = {
     "annotations": hints(
         "Send a request to a service", reads_only=False, destructive=True, idempotent=False, open_world=True
     ),
-    "strands_cli": {
-        "requires_confirmation": False,
-        "read_only_when": {"properties": {"method": {"enum": ["GET", "HEAD"]}}},
-        "capabilities": CAPABILITIES,
-        "timeout_s": 130,
-        "max_output_bytes": 1048576,
-    },
+    "strands_cli": SENDS,
 }
 
 _SECRET = re.compile(r"\$\{secrets\.([^{}]+)\}")

@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from strands_tool_http_request._call import CAPABILITIES, TIMEOUT_RULE, URL_RULE, fetch
-from strands_tool_http_request._message import METHODS, OUTPUT_SCHEMA, body_of, describe, with_params
+from strands_tool_http_request._call import TIMEOUT_RULE, URL_RULE, fetch
+from strands_tool_http_request._message import (
+    BODY_RULES,
+    METHOD_RULE,
+    OUTPUT_SCHEMA,
+    PARAMETER_RULE,
+    SENDS,
+    body_of,
+    describe,
+    with_params,
+)
 from strands_tool_kit import CallContext, answer_async, read_input
 from strands_tool_kit.http import HttpRequest, Policy, require_headers
 from strands_tool_kit.spec import hints, inputs, mapping, string
@@ -20,31 +29,20 @@ TOOL_SPEC: dict[str, Any] = {
     ),
     "inputSchema": inputs(
         {
-            "method": {"type": "string", "enum": METHODS, "default": "GET", "description": "The HTTP method."},
+            "method": METHOD_RULE,
             "url": {**URL_RULE, "description": "An http or https URL, without user name or password."},
             "headers": mapping(
                 string(), "Request headers. Host, Content-Length, proxy and connection headers cannot be set."
             ),
-            "params": mapping(
-                {"type": ["string", "number", "boolean"]}, "Query parameters, added to those of the URL."
-            ),
-            "json": {"type": "object", "description": "A JSON object to send as the body."},
-            "body": string(
-                "Text to send as the body; say what it is with the header Content-Type.", length=(None, 1048576)
-            ),
+            "params": mapping(PARAMETER_RULE, "Query parameters, added to those of the URL."),
+            **BODY_RULES,
             "timeout": TIMEOUT_RULE,
         },
         required=["url"],
     ),
     "outputSchema": OUTPUT_SCHEMA,
     "annotations": hints("Send an HTTP request", reads_only=False, destructive=True, idempotent=False, open_world=True),
-    "strands_cli": {
-        "requires_confirmation": False,
-        "read_only_when": {"properties": {"method": {"enum": ["GET", "HEAD"]}}},
-        "capabilities": CAPABILITIES,
-        "timeout_s": 130,
-        "max_output_bytes": 1048576,
-    },
+    "strands_cli": SENDS,
 }
 
 
