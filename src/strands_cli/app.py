@@ -46,7 +46,7 @@ def load(source: str | Path, text: str | None = None, snapshot: FileSnapshot | N
 
 
 def check(source: str | Path, text: str | None = None, snapshot: FileSnapshot | None = None) -> tuple[Finding, ...]:
-    """Return every finding about a workflow itself, whatever is installed here."""
+    """Return every finding about a workflow that does not depend on this machine."""
     return load(source, text, snapshot).findings
 
 

@@ -37,7 +37,7 @@ def check_atomic(atomic: Atomic) -> tuple[Finding, ...]:
 
 
 def _test_fault(atomic: Atomic, index: int, agent: AgentSpec) -> Finding | None:
-    """Return why a test contradicts the agent's contract, so that it fails whatever the model answers."""
+    """Return why a test contradicts the agent's contract, so that it fails for every answer of the model."""
     test = atomic.tests[index]
     problem = problem_of_input(agent, text_of(test.input))
     wants_refusal = test.expect.error == "bad_input"

@@ -19,7 +19,7 @@ def required_distributions(names: Iterable[str], seen: Scan) -> dict[str, list[s
     """Return, for each distribution, the names of those that it requires, and of those that these require, sorted.
 
     Only installed ones are named, and only for requirements whose markers fit this interpreter. What strands-cli itself
-    requires is omitted: it is there whatever tools are installed, and changes with strands-cli.
+    requires is omitted: it is always installed, and changes with strands-cli.
     """
     host = _closure(HOST, seen) | {HOST}
     return {name: sorted(_closure(name, seen) - host - {name}) for name in names}

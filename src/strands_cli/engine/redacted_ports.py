@@ -14,7 +14,7 @@ from strands_cli.secrets import Redactor
 
 
 class RedactedHuman:
-    """Asks a person, and hands on the answer without the secrets it may hold."""
+    """Asks a person, and passes on the answer without the secrets it may contain."""
 
     def __init__(self, human: Human, redactor: Redactor) -> None:
         self._human = human
@@ -41,7 +41,7 @@ def redacted_writer(write: WriteArtifacts, redactor: Redactor) -> WriteArtifacts
 
 @contextlib.contextmanager
 def redacted_errors(redactor: Redactor) -> Iterator[None]:
-    """Take the secrets out of the error that ends the work, whatever kind it is of."""
+    """Remove the secrets from the error that ends the work, of any kind."""
     try:
         yield
     except StrandsCliError as error:

@@ -104,7 +104,7 @@ def import_named(value: str) -> Any:
     """Return what `module:attribute` of a plugin names; a file of the current directory is never imported.
 
     Raises:
-        BaseException: whatever its import raises.
+        BaseException: what its import raises.
     """
     module, _, attribute = "".join(value.split()).partition(":")
     path = list(sys.path)
@@ -137,7 +137,7 @@ def _require_hooks(manager: pluggy.PluginManager, plugin: Any) -> None:
 
 
 def _trace(manager: pluggy.PluginManager, tell: Tell) -> None:
-    """Report each hook call: the plugin, the hook, what it was about, what came of it and how long it took."""
+    """Report each hook call: the plugin, the hook, its subject, its result and its duration."""
     import threading
 
     here = threading.local()  # plugins are asked in threads, several at a time

@@ -80,7 +80,7 @@ class Hooks:
     def after_call(
         self, record: ToolRecord | None, call: ToolCall, result: Mapping[str, Any], context: HookContext
     ) -> None:
-        """Notify of what came of a call."""
+        """Notify of the result of a call."""
         self._notify("strands_after_call", record=record, call=call, result=result, context=context)
 
     def wrappers(self, record: ToolRecord | None) -> list[tuple[str, Wrapper]]:
@@ -189,14 +189,14 @@ def _records(plugin: str, answer: Any, seen: Scan) -> list[ToolRecord]:
 
 
 def _attributed(record: ToolRecord, plugin: str, distribution: str, seen: Scan) -> ToolRecord:
-    """Return a plugin's record with what rules and the lock go by as it is installed, whatever the plugin says."""
+    """Return a plugin's record with the facts that rules and the lock use taken from the installation."""
     home = seen.records[distribution][0][0]
     package = find_package(record.module.partition(".")[0], seen.listings, home)
     return replace(
         record,
         distribution=distribution,
         version=seen.version(distribution),
-        path=home,  # without which it would pass for an object of a program, which no lock speaks of
+        path=home,  # without which it would pass for an object of a program, which no lock covers
         location=(package.directory or package.file) if package else None,
         members=record.members and tuple(_attributed(one, plugin, distribution, seen) for one in record.members),
         registered_by=plugin,

@@ -1,4 +1,4 @@
-"""What policy says of a tool and why: the decisions, every rule that speaks of it, and what would change them."""
+"""The explanation of policy for a tool: the decisions, every rule that names it, and what would change them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def explain_policy(
         raise UsageError(str(error), fix="see docs/reference/tool-refs.md") from error
     try:
         return [_of_tool(tool, rules, machine, arguments, as_called) for tool in _installed(parsed, machine.catalog)]
-    except StrandsCliError as error:  # not installed, or not usable here: rules may speak of it all the same
+    except StrandsCliError as error:  # not installed, or not usable here: rules may name it nevertheless
         return [_of_unknown(parsed, rules, error.message, arguments)]
 
 

@@ -69,7 +69,7 @@ class Outcome:
 
     @property
     def in_shape(self) -> bool:
-        """Whether the value has the form of a result, whatever its id."""
+        """Whether the value has the form of a result, with any id."""
         value = self.value
         sound = self.answered and isinstance(value, Mapping) and value.get("status") in ("success", "error")
         blocks = value.get("content") if sound else None

@@ -1,4 +1,4 @@
-"""A program for a process of its own: import one plugin and write what its tools are to a file, as JSON."""
+"""A program for a child process: import one plugin and write what its tools are to a file, as JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from strands_cli.tools.forms import NotAToolError, describe_reference
 
 
 def main(arguments: list[str]) -> None:
-    """Describe one object reference and end the process, whatever threads the plugin has left.
+    """Describe one object reference and end the process, even if the plugin has left threads.
 
     The SDK is imported before the clock starts, so that time and effects are the plugin's own.
 

@@ -23,7 +23,7 @@ PATIENCE_S = 0.05
 
 
 class Invoke(Protocol):
-    """Makes one call and returns what the tool answered, in whatever shape."""
+    """Makes one call and returns what the tool answered, in any shape."""
 
     def __call__(
         self,
@@ -66,7 +66,7 @@ def invoke_function(function: Callable[..., Any]) -> Invoke:
     """Call a module tool: sync in a thread, async here, an async generator to its last value."""
     parameters = list(inspect.signature(function).parameters.values())
     accepts_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
-    # The first one is the tool use, whatever its name.
+    # The first one is the tool use, under any name.
     taken = {parameter.name for parameter in parameters[:1]}
     accepted = {parameter.name for parameter in parameters[1:]}
 

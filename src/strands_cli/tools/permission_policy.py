@@ -76,7 +76,7 @@ class PermissionPolicy(InterventionHandler):
 
         Raises:
             Denied: a file cannot be read or is wrong.
-            UsageError: a file asks for a lock, which is held against installed tools before a run and not by this.
+            UsageError: a file requires a lock, which only a run compares with the installed tools.
         """
         from strands_cli.workflow.files import read_policy
 
@@ -129,7 +129,7 @@ class PermissionPolicy(InterventionHandler):
             decision = await self._decide(event)
         except InterruptException:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever goes wrong in a check, the call is not made
+        except Exception as error:  # noqa: BLE001 - the call is not made if its check fails in any way
             _log.exception("the permission check failed")
             return f"the permission check failed ({type(error).__name__})"
         return None if decision.effect == "allow" else f"{event.tool_use['name']} was not called: {decision.rule}"
@@ -155,7 +155,7 @@ class PermissionPolicy(InterventionHandler):
         name = event.tool_use["name"]
         if self._on_ask is None:
             return Decision("deny", f"{asked.rule}, and no person can be asked")
-        # Held against what the tool will get, which is the input as the model gave it.
+        # Compared with what the tool will get, which is the input as the model gave it.
         before = digest_of(event.tool_use["input"])
         agent = str(getattr(event.agent, "name", None) or "an agent")
         question = PermissionQuestion(name, copy.deepcopy(arguments), asked.rule, agent, digest_of(arguments))

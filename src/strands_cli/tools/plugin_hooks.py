@@ -63,7 +63,7 @@ class CallHooks:
         return decision
 
     async def tell(self, tool: LoadedTool, request: Request, scope: StepScope, result: Result) -> None:
-        """Let plugins know what came of a call that was made or refused."""
+        """Notify plugins of the result of a call that was made or refused."""
         hooks = self.hooks
         if hooks is None or not hooks.implementers("strands_after_call"):
             return
@@ -156,7 +156,7 @@ async def load_with_hooks(
     """Load the tools of a record, and notify plugins before and after; without a record there is no notification.
 
     Raises:
-        BaseException: whatever loading raises.
+        BaseException: what loading raises.
     """
     if hooks is None or record is None:
         return await load()

@@ -1,6 +1,6 @@
 """The form in which a tool's input schema reaches a provider; what that form cannot express goes into the description.
 
-Calls are held against the schema as it is written, at the permission check; this form is only what a model reads.
+The permission check compares calls with the schema as it is written; this form is only what a model reads.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MAX_WORDS = 2_000
 SPEC_KEYS = ("name", "description", "inputSchema", "outputSchema", "annotations")
 _COMPOSITION = ("allOf", "anyOf", "oneOf")
-# Rules that services refuse at the top of a function's parameters, whatever they take further down.
+# Rules that services refuse at the top of a function's parameters, even if they accept them further down.
 _NOT_ON_TOP = frozenset(
     {
         "allOf",

@@ -1,4 +1,4 @@
-"""Run foreign code within its time: whatever it raises, and however it hangs, comes back to the caller."""
+"""Run foreign code within its time: exceptions of any kind, and a hang, are returned to the caller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tool results: structured errors, a well-formed shape from whatever a tool returned, and the cap on their size."""
+"""Tool results: structured errors, a well-formed shape for any answer of a tool, and the limit of their size."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def capped(result: Result, max_bytes: int) -> Result:
 
 
 def _bounded(error: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an error that stays whole whatever else is cut, because programs read it."""
+    """Return an error that is never cut, because programs read it."""
     details = error.get("details")
     small = isinstance(details, Mapping) and len(json.dumps(details)) <= MAX_DETAILS_BYTES
     return {**error, "message": shortened(error["message"], MAX_MESSAGE), "details": details if small else {}}

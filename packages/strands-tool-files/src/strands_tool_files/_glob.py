@@ -17,7 +17,7 @@ def _segment(pattern: str) -> re.Pattern[str]:
 def matches(pattern: str, names: Sequence[str]) -> bool:
     """Return whether a path, given by its components, fits a pattern.
 
-    A pattern without `/` speaks of the last component alone; otherwise of the whole path, component by component,
+    A pattern without `/` is compared with the last component; otherwise with the whole path, component by component,
     where `**` matches any number of components, none included.
     """
     if "/" not in pattern:

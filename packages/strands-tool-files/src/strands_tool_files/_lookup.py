@@ -66,7 +66,7 @@ def search_place(found: Found, matcher: Matcher, hits: Hits, context_lines: int)
     """Search a file or a directory, and return whether it is a directory.
 
     Raises:
-        ToolError: For a single file whatever makes it unfit to be searched; in a tree such files are counted.
+        ToolError: A single file cannot be searched; in a tree such files are counted.
     """
     if not _is_directory(found):
         _search_file(found, matcher, hits, context_lines)

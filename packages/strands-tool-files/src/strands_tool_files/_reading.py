@@ -21,7 +21,7 @@ class Part(Protocol):
 
     @property
     def has_more(self) -> bool:
-        """Whether the text goes on beyond the part."""
+        """Whether the text continues after the part."""
 
     @property
     def is_cut(self) -> bool:

@@ -104,7 +104,7 @@ def read_window(
 ) -> Window:
     """Read `count` lines from line `start` (1-based), at most `cap` bytes of UTF-8, without translating line ends.
 
-    Memory stays within about the cap whatever the length of the lines.
+    Memory stays within about the limit for lines of any length.
 
     Raises:
         ToolError: `timeout` or `cancelled` from `require_time`; `invalid_input` when the window begins too far on.

@@ -94,7 +94,7 @@ def describe(response: HttpResponse, policy: Policy, form: str | None = None) ->
     Args:
         response: The response.
         policy: The limits.
-        form: `json` or `text` where the service is known to answer so, whatever the answer says of itself.
+        form: `json` or `text` if the service is known to answer so, with any content type.
     """
     kind, notices, text = media_type(response.headers), list(response.notices), ""
     described: dict[str, Any] = {

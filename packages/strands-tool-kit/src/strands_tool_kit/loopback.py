@@ -89,7 +89,7 @@ class LoopbackServer:
 
     Attributes:
         answers: The answer of each path, without query; 404 for all others.
-        in_turn: Where it has answers, these come one after the other whatever the path, the last again and again.
+        in_turn: If it has answers, these come one after the other for any path, the last again and again.
         asked: The requests so far.
     """
 

@@ -1,4 +1,4 @@
-"""The engine `locked-cpython`: chosen only where a self-test has seen each of its walls hold."""
+"""The engine `locked-cpython`: chosen only after a self-test of each of its layers has passed."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class _Filter(ctypes.Structure):
 
 
 def put_on(setup: Mapping[str, Any]) -> dict[str, str]:
-    """Lock this process down for good; it is now in its scratch directory.
+    """Lock this process down irrevocably; it is now in its scratch directory.
 
     Args:
         setup: `parent`, `machine`, `filter`, `scratch`, `readable`, `listable`, `memory_mb`, `disk_mb`, `namespaces`.

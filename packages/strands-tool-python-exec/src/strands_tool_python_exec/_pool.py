@@ -23,7 +23,7 @@ class Pool:
     """At most two sandboxes that wait.
 
     They are started by one thread: the kernel kills a sandbox when the thread that started it ends, and a call's thread
-    ends with the call. So the thread goes on until the pool is closed and none of its sandboxes is in use.
+    ends with the call. So the thread continues until the pool is closed and none of its sandboxes is in use.
     """
 
     def __init__(self) -> None:

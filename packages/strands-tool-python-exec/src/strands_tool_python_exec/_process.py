@@ -144,7 +144,7 @@ class _Watch:
         return True
 
     def _below_ceiling(self, seconds: int) -> tuple[int, int]:
-        """Return soft and hard limit, neither above what this process may hand on."""
+        """Return soft and hard limit, neither above the limit of this process."""
         import resource
 
         ceiling = resource.getrlimit(resource.RLIMIT_CPU)[1]
@@ -164,7 +164,7 @@ class _Watch:
             self._selector.modify(self._sandbox.channel, selectors.EVENT_READ)
 
     def _take_output(self, source: Any) -> bool:
-        """Read one chunk of a stream; return whether the stream goes on."""
+        """Read one chunk of a stream; return whether the stream continues."""
         chunk = os.read(source.fileno(), 65_536)
         kept = self.outcome.stdout if source is self._sandbox.process.stdout else self.outcome.stderr
         space = self._request.max_output - len(kept)

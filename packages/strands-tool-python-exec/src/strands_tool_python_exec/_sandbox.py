@@ -129,7 +129,7 @@ class Sandbox:
         return self.layers is not None and self.process.poll() is None
 
     def end(self) -> int:
-        """Kill whatever is left of it, reap, and remove all that belonged to it but `scratch`; return its status."""
+        """Kill what is left of it, reap, and remove all that belonged to it but `scratch`; return its status."""
         if self.process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""A sandbox's scratch, from the parent's side: its making, how much is in it, what is to be kept, and its removal."""
+"""A sandbox's scratch, from the parent's side: creation, size, files for the answer, and removal."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 _ATTRIBUTES = tuple(
     prefix + verb for verb in ("setxattr", "getxattr", "listxattr", "removexattr") for prefix in ("", "l", "f")
 )
-# Allowed whatever their arguments are.
+# Allowed with any arguments.
 ALLOWED: dict[str, dict[str, int]] = {
     "x86_64": {
         "read": 0,

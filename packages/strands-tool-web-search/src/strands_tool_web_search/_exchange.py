@@ -25,7 +25,7 @@ class Reply:
     """The answer of a service; header names in lower case.
 
     Attributes:
-        is_cut: Whether the body goes on beyond the limit.
+        is_cut: Whether the body continues after the limit.
     """
 
     status: int
@@ -40,7 +40,7 @@ class Reply:
 
 
 async def exchange(service: Service, headers: Mapping[str, str], body: bytes, until: float) -> Reply:
-    """POST a body to the service and return its answer, whatever its status but a redirect.
+    """POST a body to the service and return its answer, with any status but a redirect.
 
     Args:
         service: Where to.

@@ -51,7 +51,7 @@ class Effect:
 
     Raises:
         RunRecordError: The journal holds a result for another input.
-        NeedsDecision: An earlier process died during the effect, and it must not be repeated unasked.
+        NeedsDecision: An earlier process died during the effect, and it must not be repeated without a decision.
     """
 
     def __init__(self, journal: Journal, clock: Clock, spec: EffectSpec) -> None:

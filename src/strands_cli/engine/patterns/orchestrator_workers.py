@@ -1,4 +1,4 @@
-"""Orchestrator and workers: an agent hands out tasks in rounds, workers do them side by side, the results join."""
+"""Orchestrator and workers: an agent assigns tasks in rounds, workers do them concurrently, the results are joined."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from strands_cli.workflow.yaml import FileSnapshot, read_document
 
 
 def hide_secrets_of(journal: SqliteJournal) -> None:
-    """Hide a run's secrets in its journal and in this process's output: an answer is written before the run goes on."""
+    """Hide a run's secrets in its journal and in this process's output, before an answer is written."""
     journal.redactor = stored_redactor(journal)
     hide_in_output(journal.redactor)
 

@@ -28,7 +28,7 @@ STATEFUL_MEMORY = Code(
 def summarizer_of(spec: WorkflowSpec, model: ModelSettings) -> ModelSettings | None:
     """Return the model that sums up an agent's conversations, or None where that is the agent's own.
 
-    A recording plays the summaries too, whatever model made them.
+    A recording plays the summaries of any model too.
     """
     compaction = spec.context_policy.compaction
     name = compaction.summarization_model if compaction and compaction.enabled else None

@@ -1,4 +1,4 @@
-"""A reusable agent as a workflow of one step, so that whatever holds for workflows holds for it."""
+"""A reusable agent as a workflow of one step, so that the code for workflows works for it."""
 
 from __future__ import annotations
 

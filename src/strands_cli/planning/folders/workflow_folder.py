@@ -38,7 +38,7 @@ def plan_folder(folder: Path, machine: Installation, named: Path | None = None) 
     Args:
         folder: Its `*.yaml`, `*.yml` and `*.json` are looked at, those of its folders are not.
         machine: This machine; its policy files are left out.
-        named: A file that has to be a workflow, whatever its suffix.
+        named: A file that has to be a workflow, with any suffix.
 
     Raises:
         UsageError: there is no workflow, or the folder cannot be read.

@@ -50,7 +50,7 @@ def python_path_of(plan: Plan) -> tuple[str, ...]:
 
 
 def used_by(tools: Iterable[PlannedTool], python_path: Sequence[str] = ()) -> Used:
-    """Return what these tools are; objects of a program are its own, so no lock speaks of them."""
+    """Return what these tools are; objects of a program are its own, so no lock covers them."""
     from strands_cli.toolref import ToolRef
 
     tools = tuple(tools)
@@ -60,7 +60,7 @@ def used_by(tools: Iterable[PlannedTool], python_path: Sequence[str] = ()) -> Us
 
 
 def with_lock(plan: Plan, catalog: Catalog, required_by: str | None = None) -> Plan:
-    """Hold a plan against the lock beside its workflow; what differs is among its findings, and nothing runs.
+    """Compare a plan with the lock beside its workflow; differences become findings, and nothing runs.
 
     Args:
         plan: The plan.
@@ -90,7 +90,7 @@ def check_servers(
 ) -> tuple[list[Finding], dict[str, LockedServer]]:
     """Return why these servers may not be started by the lock of a folder, and what it has of them, by their ids.
 
-    What their tools are is held against the lock when they have started.
+    Their tools are compared with the lock when they have started.
     """
     from strands_cli.lock import Difference, compare_reach
     from strands_cli.lock.format import lock_file, read_lock
@@ -112,7 +112,7 @@ def check_servers(
 
 
 def require_locked(tool: PlannedTool, folder: Path, catalog: Catalog, required_by: str) -> None:
-    """Hold one tool that is called by hand against the lock of a folder.
+    """Compare one tool that is called by hand with the lock of a folder.
 
     Raises:
         Denied: there is no lock, or the tool is not what it has.
@@ -128,7 +128,7 @@ def check_used(
     """Return why these tools may not run by the lock of a folder, and the distributions and references it vouches for.
 
     Args:
-        used: What is to be used.
+        used: The tools in use.
         folder: Where the lock is.
         catalog: The installed tools.
         required_by: Who asks for a lock where none is.

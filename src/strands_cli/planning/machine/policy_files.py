@@ -53,7 +53,7 @@ def load_policy(settings: Settings, folder: Path | None, named: Path | None = No
 def narrowing(policy: Policy, path: Path) -> Policy:
     """Return what a project's file says without what it allows, and a warning for that.
 
-    A folder that somebody sent must not be able to let its own Python run: only who names the file trusts it.
+    A folder from another person must not allow its own Python: only a person who names the file trusts it.
     """
     allowing = [rule for rule in policy.rules if rule.effect == "allow"]
     if not allowing:

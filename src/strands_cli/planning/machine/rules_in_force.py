@@ -102,7 +102,7 @@ def check_rules(
     """Return a warning for each name in the rules that no tool has, or that is not an argument of its tool.
 
     A misspelt `deny` has no effect. What an author forbids need not be in the workflow, so installed tools count
-    too; what the command line allows must be. A policy file speaks of more than this workflow and this machine.
+    too; what the command line allows must be. A policy file also applies to other workflows and machines.
     """
     planned = list(planned)
     used = {name for tool in planned for name in tool.all_names()}
@@ -120,7 +120,7 @@ def check_rules(
 
 
 def _check_arguments(planned: Sequence[PlannedTool]) -> Iterator[Finding]:
-    """Yield a warning for each argument in a rule that none of the tools it speaks of takes, at whatever level."""
+    """Yield a warning for each argument in a rule of any level that none of the tools it names takes."""
     spoken_of: dict[tuple[Rule, str], list[tuple[str, ...] | None]] = {}
     for tool in planned:
         for rule in tool.conditional:

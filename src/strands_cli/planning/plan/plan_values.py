@@ -177,7 +177,7 @@ class Plan:
 
     `files` are the texts of the other files it was made from (agents, schemas, recordings), by `stored_name`.
     `locked` are the distributions and custom references that a lock vouches for, `pinned` what it has of MCP servers by
-    id, which is held against them when they have started. `hooks` are the hook plugins that were asked, and will be;
+    id, which they are compared with when they have started. `hooks` are the hook plugins that were asked, and will be;
     without them policy alone answers. `runs_dir` is the directory of journals.
     """
 

@@ -106,7 +106,7 @@ class ToolResolver:
         return self.distinct((*self.resolve_all(entries, pointer), *self._for_retrieval()), pointer)
 
     def _for_retrieval(self) -> tuple[PlannedTool, ...]:
-        """Return the tools and the servers that every agent has, whatever it lists."""
+        """Return the tools and the servers that every agent has besides its own list."""
         retrieval = self.context.spec.context_policy.retrieval
         if retrieval is None:
             return ()

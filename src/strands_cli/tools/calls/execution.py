@@ -103,7 +103,7 @@ class Attempt:
         return self._fitting(result)
 
     async def _invoke(self, answers: Answers) -> Result:
-        """Run the tool within its time, and make whatever comes back a well-formed result.
+        """Run the tool within its time, and make its answer a well-formed result.
 
         Raises:
             AsksPersonError: it asks what `answers` does not hold.

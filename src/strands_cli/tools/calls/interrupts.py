@@ -53,7 +53,7 @@ class Asking:
         """Put a question that the tool has raised; the row of the call waits meanwhile, however the process ends.
 
         Returns:
-            Why the call ends here, or None: then the tool is to be entered again.
+            Why the call ends here, or None: then the tool is called again.
 
         Raises:
             WaitingForPerson: it has no answer yet.

@@ -35,7 +35,7 @@ class Order:
 
     @asynccontextmanager
     async def call(self, tool_use_id: str, messages: Sequence[Any]) -> AsyncIterator[StepScope]:
-        """Give the scope in which a call is to be made, once the calls before it are known.
+        """Give the scope of a call, once the calls before it are known.
 
         Args:
             tool_use_id: The call.
@@ -71,7 +71,7 @@ class Turn:
 
     Args:
         step: The step.
-        holding: For each call whether later ones are to wait until it is over, whatever they touch.
+        holding: For each call whether all later ones wait until it is over.
     """
 
     def __init__(self, step: StepScope, holding: Sequence[bool]) -> None:

@@ -45,7 +45,7 @@ class PermissionCheck:
         workflow: The workflow's file.
         locked: What a lock vouches for: distributions, and MCP servers as `mcp:ID`.
         parts: What the workflow's own tools are made of.
-        is_typed: Whether a person has typed the call by hand, which answers whatever would be asked about it.
+        is_typed: Whether a person has typed the call by hand, which answers all questions about it.
     """
 
     rules: Sequence[Rule]
@@ -119,7 +119,7 @@ class PermissionCheck:
     async def _made(
         self, attempt: Attempt, request: Request, problem: str | None, span: ToolSpan
     ) -> tuple[Result, float]:
-        """Make a call that the journal does not hold, or refuse it, and write down what came of it."""
+        """Make a call that is not in the journal, or refuse it, and store the result."""
         started = attempt.scope.monotonic()
         detail: dict[str, Any] = {"distribution": attempt.tool.planned.distribution}
         refusal = _check_input(attempt, problem, self.redactor)

@@ -144,7 +144,7 @@ async def read_tools(plugin: Any, config: Mapping[str, Any], closers: list[Close
 
 
 async def close_all(closers: list[Closer]) -> list[str]:
-    """Close what was made for the run and let go of what was in use; return what went wrong, one line each."""
+    """Close what was made for the run and release what was in use; return what went wrong, one line each."""
     problems: list[str] = []
     while closers:
         name, close = closers.pop()

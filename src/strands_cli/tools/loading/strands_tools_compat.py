@@ -28,7 +28,7 @@ REFUSAL = "n: a call from inside another tool has no approval"
 
 @dataclass(slots=True)
 class _Call:
-    """The call that is under way: the module that may go on unasked, and what a person has answered in it."""
+    """The current call: the module that may continue without a question, and the answers of a person in it."""
 
     module: str
     answers: Answers

@@ -1,4 +1,4 @@
-"""The only importer of tool plugins: each tool a plan names, loaded once, held against its manifest."""
+"""The only importer of tool plugins: each tool a plan names, loaded once, compared with its manifest."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Toolbox:
         return loaded[0]
 
     async def close(self) -> list[str]:
-        """Close what was made for the run and let go of what was in use; return what went wrong, one line each."""
+        """Close what was made for the run and release what was in use; return what went wrong, one line each."""
         return await close_all(self.closers)
 
 
@@ -186,7 +186,7 @@ async def _read_plugin(
     """Import a plugin and read its tools.
 
     Raises:
-        NotEquipped: it cannot be imported, holds no tool, or raises whatever it likes meanwhile.
+        NotEquipped: it cannot be imported, has no tool, or raises while it is loaded.
     """
     module_name, attribute = planned.record.module, planned.record.attribute
     try:

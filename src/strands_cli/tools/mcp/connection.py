@@ -41,7 +41,7 @@ class Link:
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator[Streams]:
-        """Open it in the running loop, until the context ends or somebody gives it up.
+        """Open it in the running loop, until the context ends or the connection is given up.
 
         Raises:
             ConnectionError: it was given up.

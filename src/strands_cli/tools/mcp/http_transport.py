@@ -15,7 +15,7 @@ from strands_cli.tools.mcp.connection import MAX_MESSAGE_BYTES, Link, Streams
 from strands_cli.tools.tls_context import library_of, tls_context_for
 
 FIRST_ERROR = 400
-# What says that the server cannot be used now; other errors speak of the one request.
+# Statuses that mean that the server cannot be used now; other errors are about the one request.
 _REFUSING = (401, 403, 404, 407, 429)
 _NO_SESSION = 404
 

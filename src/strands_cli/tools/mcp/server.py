@@ -38,7 +38,7 @@ MAX_RESTARTS = 3
 
 
 class Flood(NotEquipped):
-    """A server lists more tools than anybody can use."""
+    """A server lists more tools than the limit."""
 
 
 class _TellsNothing(Exception):
@@ -132,7 +132,7 @@ class Server:
 
         def begin() -> list[MCPAgentTool]:
             client.start()
-            # What it may say all the same is heard.
+            # Its notifications are received nevertheless.
             client.on_tools_changed = self._compare
             return client.list_all()
 
@@ -193,7 +193,7 @@ class Server:
         return NotEquipped(self._redactor.text(message), fix=f"see that it works by itself: {how}")
 
     def _learn(self, served: list[MCPAgentTool]) -> None:
-        """Take the definitions, or where there are some hold the new ones against them."""
+        """Store the definitions, or compare new ones with the stored ones."""
         if self.tools:
             self._compare([], served)
             return

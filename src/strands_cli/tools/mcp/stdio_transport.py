@@ -52,7 +52,7 @@ INHERITED = (
 # How long a server has to end after its stdin is closed, and then after the signal to end.
 END_S, TERM_S = 2.0, 1.0
 _LOOK_S = 0.01
-# Our kernel kills the server when we die, whatever we die of; what takes the place of this program keeps that.
+# The kernel kills the server when this process dies in any way; the program that replaces this one keeps that.
 _TIED = """
 import ctypes, os, sys
 ctypes.CDLL(None).prctl(1, 9)
@@ -175,7 +175,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     # Also where it is over: what it has started may not be.
     end_group(process.pid)
     await _is_over(process, TERM_S)
-    # A pipe that somebody else still holds would keep it open, and nothing public closes it.
+    # A pipe that another process still holds would keep it open, and nothing public closes it.
     getattr(process, "_transport").close()  # noqa: B009
 
 

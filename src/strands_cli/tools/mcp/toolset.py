@@ -1,4 +1,4 @@
-"""The tools of a run's MCP servers: started together, filtered, held against the lock, and offered one by one."""
+"""The tools of a run's MCP servers: started together, filtered, compared with the lock, and offered one by one."""
 
 from __future__ import annotations
 

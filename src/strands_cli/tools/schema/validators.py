@@ -215,7 +215,7 @@ def matches(pattern: str, text: str) -> bool:
 
 
 def has_dear_names(schema: Any) -> bool:
-    """Return whether names are held against a pattern in the one place where `jsonschema` searches by itself."""
+    """Return whether names match a pattern, in the one place where `jsonschema` searches by itself."""
     text = json.dumps(schema)
     return "unevaluatedProperties" in text and any(not is_cheap(pattern, 100) for pattern in _name_patterns(schema))
 

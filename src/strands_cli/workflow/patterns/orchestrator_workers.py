@@ -1,4 +1,4 @@
-"""Orchestrator and workers: an agent hands out tasks in rounds, and workers do them side by side."""
+"""Orchestrator and workers: an agent assigns tasks in rounds, and workers do them concurrently."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class OrchestratorWorkers(PatternModel):
         yield from optional_step("writeup", config.writeup, done | ({"reduce_response": ANY} if config.reduce else {}))
 
     def names_at_end(self) -> Scope:
-        """Return what was handed out and what came of it."""
+        """Return the assigned tasks and their results."""
         return {**WORK, "reduce_response": ANY}
 
     def check(self, locator: Locator) -> Iterator[Finding]:
@@ -133,7 +133,7 @@ class OrchestratorWorkers(PatternModel):
             yield SharedAgent(self.config.worker_template.agent, f"{CONFIG}/worker_template/agent")
 
     def limits(self) -> Iterator[str]:
-        """Yield how much the orchestrator may hand out."""
+        """Yield how many tasks the orchestrator may assign."""
         limits = self.config.orchestrator.limits
         named = {"workers in a round": limits.max_workers, "rounds": limits.max_rounds}
         if words := [f"{limit} {what}" for what, limit in named.items() if limit is not None]:

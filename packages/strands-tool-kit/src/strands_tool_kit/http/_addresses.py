@@ -1,4 +1,4 @@
-"""A table of addresses that a request may not reach, whatever form they are written in."""
+"""A table of addresses that a request may not reach, in any form in which they are written."""
 
 from __future__ import annotations
 

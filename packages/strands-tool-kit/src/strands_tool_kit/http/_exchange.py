@@ -56,7 +56,7 @@ class HttpResponse:
 async def exchange(
     request: HttpRequest, policy: Policy, context: CallContext, seconds: float | None = None
 ) -> HttpResponse:
-    """Send a request, follow its redirects, and return the last response, whatever its status.
+    """Send a request, follow its redirects, and return the last response, with any status.
 
     Args:
         request: The request; its URL has passed `policy.require_url`.
