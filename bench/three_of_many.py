@@ -1,4 +1,4 @@
-"""Loads what a workflow names: 3 tools of 1,000 distributions, planned, imported and held against their manifests.
+"""Loads what a workflow names: 3 tools of 1,000 distributions, planned, imported and compared with their manifests.
 
 Usage: python -m bench.three_of_many FLOW   (with the directory of distributions in PYTHONPATH)
 """

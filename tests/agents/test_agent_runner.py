@@ -53,7 +53,7 @@ def calls() -> list[Any]:
 # -- several calls
 
 
-def test_results_stand_in_request_order_and_rows_have_their_places(planned: Any) -> None:
+def test_results_are_in_request_order_and_rows_have_their_places(planned: Any) -> None:
     host = RunContext()
     model = Script(
         [("echo", {"text": "slow", "wait": 0.05}), ("echo", {"text": "fast"})], [("echo", {"text": "third"})], "done"

@@ -260,7 +260,7 @@ def test_the_clients_own_variable_for_the_host_works(server: ModelServer, monkey
     assert (request.headers["authorization"], request.json["max_tokens"]) == (f"Bearer {STAND_IN_KEY}", 9)
 
 
-def test_no_stand_in_goes_to_a_service() -> None:
+def test_no_substitute_goes_to_a_service() -> None:
     for host in (None, "https://api.example.com/v1"):
         assert "api_key" not in model_arguments(ModelSettings("openai", "m", host=host), {})["client_args"]
     arguments = model_arguments(ModelSettings("bedrock", "m", host="http://localhost:1"), {})

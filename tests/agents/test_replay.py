@@ -43,7 +43,7 @@ def test_turns_are_played_while_tools_run_for_real(planned: Any) -> None:
     assert list(host.rows("tool")) == ["steps.0/tool.0.echo"]
 
 
-def test_text_and_calls_may_stand_in_one_turn(planned: Any) -> None:
+def test_text_and_calls_may_be_in_one_turn(planned: Any) -> None:
     turn = RecordedTurn(text="let me see", calls=(RecordedCall("echo", {"text": "success"}),))
     assert play(planned, turn, say("done")) == "done"
 
@@ -80,7 +80,7 @@ def test_a_turn_for_another_request_shows_the_difference(planned: Any, wording: 
 
 
 @pytest.mark.parametrize("when", ["go  on\n", " go on", "go...", None])
-def test_spaces_do_not_count_and_dots_stand_for_the_rest(planned: Any, when: str | None) -> None:
+def test_spaces_do_not_count_and_dots_mean_the_rest(planned: Any, when: str | None) -> None:
     assert play(planned, say("done", when=when), prompt="go on") == "done"
 
 

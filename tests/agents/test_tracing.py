@@ -76,7 +76,7 @@ def warnings_in(events: list[Event]) -> list[str]:
     return [event.message for event in events if isinstance(event, RunWarning)]
 
 
-def test_model_and_tool_stand_under_agent_step_and_run(collector: Collector) -> None:
+def test_model_and_tool_are_under_agent_step_and_run(collector: Collector) -> None:
     run(CALL, {"endpoint": collector.endpoint})
     assert [span.name for span in collector.spans if not span.parent] == ["run"]
     chat, tool = collector.named("chat")[0], collector.one("execute_tool current_time")
@@ -184,7 +184,7 @@ def test_no_secret_and_no_personal_data_leaves(collector: Collector) -> None:
     assert "my key is [secret] and I am [e-mail]" in collector.text
 
 
-def test_a_span_loses_its_secrets_wherever_they_stand() -> None:
+def test_a_span_loses_its_secrets_at_every_place() -> None:
     said = {"text": f"key {SECRET}", "phone": 5551234567, SECRET: 1}
     told = {"plain": f"Bearer {SECRET}", "json": json.dumps([said]), "list": (SECRET, "b"), SECRET: True, "number": 3}
     span = ReadableSpan(

@@ -93,7 +93,7 @@ def test_every_pattern_says_what_waits_for_what(name: str, said: str, in_folder:
     assert [line for line in lines if re.match(said, line)] != []
 
 
-def test_the_tools_that_a_tool_is_made_of_stand_below_it(in_folder: Folder, capsys: Output) -> None:
+def test_the_tools_that_a_tool_is_made_of_are_below_it(in_folder: Folder, capsys: Output) -> None:
     in_folder.examples()
     lines = sentences(explained(capsys, "examples/tools-of-tools.yaml"))
     place = next(number for number, line in enumerate(lines) if re.match(r"  \w+ price_with_tax ", line))

@@ -313,7 +313,7 @@ def test_a_run_that_began_locked_needs_its_lock_to_go_on(locked: Folder) -> None
     assert "lock-missing" in refused.err
 
 
-def test_a_tool_called_by_hand_is_held_against_the_lock_only_where_that_is_asked_for(locked: Folder) -> None:
+def test_a_tool_called_by_hand_is_checked_against_the_lock_only_where_that_is_asked_for(locked: Folder) -> None:
     call = ["tools", "run", "shout", "--input", '{"text": "hi"}']
     assert locked.strands(*call, "--locked").code == 0
     edit(locked.site, f"{PACKAGE}/shout.py", "TOOL_SPEC = ", "# changed\nTOOL_SPEC = ")

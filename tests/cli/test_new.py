@@ -46,7 +46,7 @@ def test_a_schema_with_the_installed_tools_is_left_as_it_is(place: Path) -> None
     assert (place / "workflow.schema.json").read_text("utf-8") == "{}"
 
 
-def test_nothing_is_overwritten_unasked(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+def test_nothing_is_overwritten_without_a_question(capsys: pytest.CaptureFixture[str], place: Path) -> None:
     (place / "first.recording.yaml").write_text("mine", encoding="utf-8")
     assert run_program(["new", "first"]) == 12
     assert "first.recording.yaml" in capsys.readouterr().err

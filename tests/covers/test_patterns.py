@@ -220,7 +220,7 @@ def test_a_node_runs_no_more_often(world: World) -> None:
     assert ran.error is not None
 
 
-# Fields whose whole meaning is that they are there for people, or that say what nothing else could stand for.
+# Fields that are only for people, or whose meaning no other field could have.
 SAY_NOTHING = {
     f"/pattern/config/{place}/type"
     for place in ("router/review_router", "review_gate", "decomposition_review", "reduce_review")

@@ -187,7 +187,7 @@ def test_a_step_calls_a_tool(world: World, case: str) -> None:
     assert [event.tool for event in ran.events if type(event).__name__ == "ToolCallFinished"] == ["calculator"]
 
 
-# Where nothing but a gate can stand, its type says nothing.
+# Where only a gate is possible, its type means nothing.
 @covers_each(each(ANY_STEP, "type"))
 def test_a_person_is_asked(world: World, case: str) -> None:
     world.answers = ["yes"]

@@ -99,7 +99,7 @@ class Reader:
 
 
 def edited(text: str, diff: str) -> str:
-    """Do by hand what a diff shows: its lines stand once in the file."""
+    """Do by hand what a diff shows: its lines are once in the file."""
     lines = diff.splitlines(keepends=True)
     old = "".join(line[1:] for line in lines if not line.startswith("+"))
     assert text.count(old) == 1, diff

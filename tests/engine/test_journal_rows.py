@@ -43,7 +43,7 @@ def rows(keys: list[str]) -> list[Row]:
     return [Row(key=key, kind="tool" if "tool" in key else "step", status="done", digest="") for key in keys]
 
 
-def test_tool_calls_stand_in_request_order_whichever_began_first() -> None:
+def test_tool_calls_are_in_request_order_whichever_began_first() -> None:
     assert [row.key for row in in_order_of_request(rows(BEGAN))] == REQUESTED
     assert in_order_of_request(rows(REQUESTED)) == rows(REQUESTED)
     assert in_order_of_request([]) == []

@@ -366,7 +366,7 @@ config:
     assert play.made == ["branches.a.steps.1/model.0", "reduce/model.0"]
 
 
-def test_results_stand_in_the_order_of_the_file_whatever_finishes_first(tmp_path: Path) -> None:
+def test_results_are_in_the_order_of_the_file_whatever_finishes_first(tmp_path: Path) -> None:
     tasks = "\n".join(
         f'    - {{id: "{name}", {deps}agent: writer, input: "{name}"}}'
         for name, deps in (("z", "deps: [y], "), ("y", "deps: [x], "), ("x", ""))

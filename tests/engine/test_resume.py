@@ -82,7 +82,7 @@ def test_a_killed_run_goes_on_and_equals_an_uninterrupted_one(number: int, grave
 
 
 @EACH_MOMENT
-def test_a_call_that_must_not_happen_twice_is_not_made_again_unasked(number: int, graveyard: Path) -> None:
+def test_a_call_that_must_not_happen_twice_is_not_made_again_without_a_question(number: int, graveyard: Path) -> None:
     directory = graveyard / f"{number}-False"
     moment, key = MOMENTS[number]
     journal = SqliteJournal.open(directory / "run")

@@ -13,7 +13,7 @@ from tests.covers.kit import pointers_of_format
 from tests.examples.kit import WORKFLOWS
 
 DOCUMENTS = [yaml.safe_load((EXAMPLES / name).read_text("utf-8")) for name in WORKFLOWS]
-# A step has the same fields wherever one may stand, so one example of each field is enough, and one of each place.
+# A step has the same fields at every place, so one example of each field is enough, and one of each place.
 PLACES = (
     "steps/*", "tasks/*", "routes/*/then/*", "branches/*/steps/*", "nodes/*", "reduce", "writeup",
     "router/review_router", "router", "evaluator", "orchestrator",

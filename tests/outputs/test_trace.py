@@ -31,7 +31,7 @@ def traced(tmp_path: Path, monkeypatch: Any, turns: list[Turn], text: str) -> di
     return document
 
 
-def test_calls_stand_below_their_step_in_order(tmp_path: Path, monkeypatch: Any) -> None:
+def test_calls_are_below_their_step_in_order(tmp_path: Path, monkeypatch: Any) -> None:
     turns = [Turn(calls=[("calculator", {"expression": "6*7001"})], usage=(5, 2)), Turn("Done.", usage=(9, 3))]
     root = traced(
         tmp_path, monkeypatch, turns,

@@ -101,7 +101,7 @@ def isolated(tmp_path_factory: pytest.TempPathFactory) -> str:
     python = str(scripts / Path(sys.executable).name)
     wheels = map(str, root.glob("*.whl"))
     run([uv, "pip", "install", "--quiet", "--offline", "--no-deps", "--python", python, *wheels])
-    for name in HATCHLING:  # links stand for a download
+    for name in HATCHLING:  # links replace a download
         files = metadata.distribution(name).files or ()
         for entry in {file.parts[0] for file in files} - {"..", "__pycache__"}:
             (site / entry).symlink_to(SITE / entry)

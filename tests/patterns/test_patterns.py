@@ -60,7 +60,7 @@ def test_requests_side_by_side_are_as_many_as_max_parallel_and_never_more(tmp_pa
     assert most == [1, 2, 3] * 3
 
 
-def test_answers_stand_in_the_order_of_the_file_whichever_comes_first(tmp_path: Path) -> None:
+def test_answers_are_in_the_order_of_the_file_whichever_comes_first(tmp_path: Path) -> None:
     # The last is answered at once, and each of the others when the one behind it is over.
     over = [threading.Event() for _ in range(3)]
     slow = [(rf"^b{n}$", Turn(f"answer {n}", after=over[n + 1] if n < 2 else None)) for n in range(3)]

@@ -1,4 +1,4 @@
-"""A plan is held against the lock beside its workflow: each way in which a plugin can change is shown by its fields."""
+"""A plan is compared with the lock beside its workflow: each change of a plugin is shown by its fields."""
 
 from __future__ import annotations
 

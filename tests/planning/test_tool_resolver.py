@@ -170,7 +170,7 @@ def test_without_a_list_an_agent_has_every_tool_of_the_workflow_and_with_an_empt
     assert plan.agents["one"].tools[0].config == {"root": "x"}
 
 
-def test_twins_among_the_workflows_own_tools_are_found_once_where_they_stand(site: Path) -> None:
+def test_twins_among_the_workflows_own_tools_are_found_once_at_their_place(site: Path) -> None:
     rest = "tools:\n  python: [file_read, {tool: file_write, as: file_read}]"
     plan = chain_of("- {agent: writer}\n- {agent: editor}", rest=rest, catalog=discover_catalog([str(site)]))
     (finding,) = found(plan, "twin-tool-names")

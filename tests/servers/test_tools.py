@@ -173,7 +173,7 @@ def test_only_the_tools_that_a_guardrail_names_are_called(site: Site) -> None:
     assert [name for name, _ in site.called()] == ["read"]
 
 
-def test_arguments_are_held_against_the_schema_that_the_server_gave(site: Site) -> None:
+def test_arguments_are_checked_against_the_schema_that_the_server_gave(site: Site) -> None:
     schema = {**OBJECT, "required": ["text"]}
     site.add(tools=[tool("read", inputSchema=schema)])
     site.run(("read", {}), ("read", {"text": "x"}))
@@ -202,7 +202,7 @@ def test_a_tool_is_called_by_the_name_that_the_server_has_for_it(site: Site) -> 
 
 
 @pytest.mark.parametrize(("structured", "says"), [({"n": 1}, "read done"), ({"n": "x"}, "invalid_output")])
-def test_an_answer_is_held_against_the_schema_that_it_promises(site: Site, structured: Any, says: str) -> None:
+def test_an_answer_is_checked_against_the_schema_that_it_promises(site: Site, structured: Any, says: str) -> None:
     promised = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     site.add(tools=[tool("read", outputSchema=promised)], calls={"read": {"structured": structured}})
     site.run(("read", {}))
@@ -240,7 +240,7 @@ def test_a_tool_that_changes_during_the_run_is_not_called_any_more(site: Site) -
     assert offered[-1] == offered[0] == ["Does read.", "Does write."]
 
 
-def test_what_a_server_is_after_its_death_is_held_against_what_it_was(site: Site) -> None:
+def test_what_a_server_is_after_its_death_is_checked_against_what_it_was(site: Site) -> None:
     site.add(calls={"write": {"die": 1}})
     script = site.world.folder / "docs.json"
 

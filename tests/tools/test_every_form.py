@@ -251,7 +251,7 @@ def test_the_place_of_a_misfit_is_reported_and_no_secret(site: Site, before: str
     assert secret[:6] not in str(result)
 
 
-def test_what_a_hook_plugin_answers_in_place_of_the_tool_is_held_against_its_promise_too(site: Site) -> None:
+def test_what_a_hook_plugin_answers_in_place_of_the_tool_is_checked_against_its_promise_too(site: Site) -> None:
     planned = install(site, "module, sync")
 
     async def silenced(_call: Any, proceed: Any) -> Any:

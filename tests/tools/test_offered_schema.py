@@ -1,4 +1,4 @@
-"""Each provider gets a tool's schema in a form that it accepts; calls are held against the schema as it is written."""
+"""Each provider gets a tool's schema in a form that it accepts; calls are checked against the written schema."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def spec(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def words_in(schema: Any) -> set[str]:
-    """Every keyword of a schema, wherever a schema may stand in it."""
+    """Every keyword of a schema, at every place of a schema in it."""
     found: set[str] = set()
     if isinstance(schema, Mapping):
         found |= set(schema)
@@ -334,7 +334,7 @@ SOURCE = (
 )
 
 
-def test_a_call_is_held_against_the_schema_as_it_is_written(site: Site) -> None:
+def test_a_call_is_checked_against_the_schema_as_it_is_written(site: Site) -> None:
     site.install(SOURCE.format(schema=RICH), manifest=False)
     model = Script([("echo", call) for call in [*GOOD, *BAD]], "done")
     asking(model, *site.plan("native:echo"))

@@ -296,7 +296,7 @@ def test_what_tools_at_work_ask_is_put_in_request_order_whichever_asks_first(sit
     assert [text(result) for result in model.results] == ["0", "1", "2"]
 
 
-def test_the_answer_in_form_may_stand_beside_calls_in_one_turn(tools: tuple[PlannedTool, ...]) -> None:
+def test_the_answer_in_form_may_be_beside_calls_in_one_turn(tools: tuple[PlannedTool, ...]) -> None:
     wrong, right = [(TOOL, {"score": "x"})], [(TOOL, {"score": 7})]
     model = Script(numbered(on("look", "a"), on("note", "a")) + wrong, numbered(on("act"), on("look", "b")) + right)
 

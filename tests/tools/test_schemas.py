@@ -1,4 +1,4 @@
-"""Inputs are held against their whole JSON Schema, with defaults filled in and nothing fetched."""
+"""Inputs are checked against their whole JSON Schema, with defaults filled in and nothing fetched."""
 
 from __future__ import annotations
 
@@ -292,7 +292,7 @@ def test_a_pattern_that_only_python_can_search_has_a_limited_time(
         ({"patternProperties": {"x--y": {}}}, {"x--y": 2}, {"x": ""}),
     ],
 )
-def test_names_are_held_against_patterns(names: dict[str, Any], allowed: Any, bad: Any) -> None:
+def test_names_are_checked_against_patterns(names: dict[str, Any], allowed: Any, bad: Any) -> None:
     schema = {"additionalProperties": False, **names}
     require_schema(schema)
     assert first_problem(schema, allowed) is None

@@ -28,7 +28,7 @@ from tests.wordings import Wording
 
 OK = "{'status': 'success', 'content': [{'text': 'ok'}]}"
 SCHEMA = "'inputSchema': {'json': {'type': 'object'}}"
-# The hints are not in the source as they stand there: only running it tells.
+# The hints are not literal in the source: only running it shows them.
 COMPUTED = f"""
 HINTS = dict([(word + 'Hint', True) for word in WORDS])
 TOOL_SPEC = {{'name': 'echo', 'description': 'd', {SCHEMA}, 'annotations': HINTS, 'strands_cli': {{

@@ -78,7 +78,7 @@ def call(command: Sequence[str], cwd: Path = CLONE) -> None:
 def make_clean(root: Path, wheels: Sequence[Path]) -> Clean:
     """Install wheels beside links to what they declare to need, and to nothing else that is installed here.
 
-    The links stand for a download: a `.pth` to the whole of site-packages would bring the source tree back, and would
+    The links replace a download: a `.pth` to the whole of site-packages would bring the source tree back, and would
     hide an undeclared dependency.
     """
     call([UV, "venv", "--quiet", "--python", sys.executable, str(root / "venv")])

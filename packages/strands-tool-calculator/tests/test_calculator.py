@@ -126,7 +126,7 @@ def test_exact_mode_refuses_irrational_values(expression: str) -> None:
     assert reason_of(expression, mode="exact") == "not-exact"
 
 
-def test_variables_stand_for_numbers() -> None:
+def test_variables_mean_numbers() -> None:
     assert value_of("a * (1 + rate) ** n", variables={"a": 100, "rate": 0.5, "n": 2})["result"] == "225.0"
     assert value_of("x + 0.2", variables={"x": 0.1}, mode="exact")["result"] == "0.3"
 

@@ -124,7 +124,7 @@ def test_the_tool_reads_in_parts(room) -> None:
     assert "next_start" not in last.value
 
 
-def test_the_character_set_may_stand_in_the_page(room) -> None:
+def test_the_character_set_may_be_in_the_page(room) -> None:
     page = b'<html><head><meta charset="windows-1252"><title>\x80</title></head><p>\xfc'
     room.server.answers["/"] = room.reply(page, content_type="text/html")
     answer = room.fetch()
@@ -141,7 +141,7 @@ def test_what_is_not_text_is_refused(room) -> None:
     assert room.fetch().error == ("invalid_input", "binary")
 
 
-def test_the_same_walls_stand_around_it(room) -> None:
+def test_it_has_the_same_protection(room) -> None:
     room.server.answers["/"] = room.moved("http://169.254.169.254/")
     assert room.fetch().error == ("denied", "address")
     assert room.fetch("http://127.0.0.1:1/").error == ("denied", "address")

@@ -111,7 +111,7 @@ def test_without_a_declared_key_nothing_is_asked(found, secrets, monkeypatch: py
 
 
 @pytest.mark.parametrize("key", ["a\r\nX-Evil: 1", "a b", "schlüssel", "a\0b"])
-def test_a_key_that_cannot_stand_in_a_header_is_refused_without_being_shown(found, key: str) -> None:
+def test_a_key_that_cannot_be_in_a_header_is_refused_without_being_shown(found, key: str) -> None:
     found.extra = {"secrets": {"TAVILY_API_KEY": key}}
     answer = found.tavily()
     assert answer.error == ("unavailable", "secret")

@@ -67,7 +67,7 @@ async def lock_servers(plans: Sequence[Plan]) -> dict[str, LockedServer]:
     return locked
 
 
-def unasked_servers(plans: Sequence[Plan]) -> dict[str, LockedServer]:
+def servers_without_tools(plans: Sequence[Plan]) -> dict[str, LockedServer]:
     """Return the same values without starting a server, so that the tools are unknown."""
     require_unique_servers(plans)
     servers = [one for plan in _all(plans) for one in _used(plan)]

@@ -105,7 +105,7 @@ class PermissionPolicy(InterventionHandler):
         return self._rules
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
-        """Stand before the calls of the agent whose registry this is."""
+        """Check the calls of the agent whose registry this is."""
         if registry not in self._hooked:
             self._hooked.add(registry)
             registry.add_callback(BeforeToolCallEvent, self._before_call, order=_AFTER_OTHERS)

@@ -42,7 +42,7 @@ _NOT_ON_TOP = frozenset(
         "unevaluatedProperties",
     }
 )
-# Rules that not every service knows, wherever they stand.
+# Rules that not every service knows, at any place.
 _RARE = _NOT_ON_TOP - {"anyOf", "enum"} | {
     "prefixItems",
     "additionalItems",

@@ -42,7 +42,7 @@ _MAX_FIRST_MESSAGE = 4096
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is locked in before the program is known; sandboxes of equal settings stand for each other."""
+    """What is locked in before the program is known; sandboxes of equal settings replace each other."""
 
     memory_mb: int
     disk_mb: int

@@ -32,7 +32,7 @@ def lines_of(text: Any, limit: int) -> str:
 
 
 def _one_line(text: str) -> str:
-    # White space first, since a line end is a control character too; again, since a hidden one may stand between two.
+    # White space first, since a line end is a control character too; again, since a hidden one may be between two.
     return " ".join(_seen(" ".join(text.split())).split())
 
 

@@ -101,7 +101,7 @@ def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, writes: bool
 
     if not any(servers_in(with_parts(plan.called())) for plan in plans):
         return {}
-    from strands_cli.agents import lock_servers, unasked_servers
+    from strands_cli.agents import lock_servers, servers_without_tools
 
     if mcp:
         from strands_cli.cli.process import run_to_end
@@ -116,10 +116,10 @@ def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, writes: bool
     known = old.servers if old is not None else {}
     now = {
         name: one._replace(tools=known[name].tools) if name in known else one
-        for name, one in unasked_servers(plans).items()
+        for name, one in servers_without_tools(plans).items()
         if name in known or not writes
     }
-    if unseen := sorted({*unasked_servers(plans)} - {*known}):
+    if unseen := sorted({*servers_without_tools(plans)} - {*known}):
         say(
             f"warning: {', '.join(unseen)}: tools of an MCP server are known only after its start (to lock them: --mcp)"
         )

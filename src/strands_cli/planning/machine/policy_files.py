@@ -25,7 +25,7 @@ def load_policy(settings: Settings, folder: Path | None, named: Path | None = No
 
     Args:
         settings: This machine's settings, which name the places of the managed and the user file.
-        folder: Where the project's file may stand: beside the workflow.
+        folder: Where the project's file may be: beside the workflow.
         named: A file that replaces the project's (`--policy`).
 
     Raises:

@@ -41,7 +41,7 @@ def rules_of(
 
 
 def _guardrails(spec: WorkflowSpec, document: Document) -> Iterator[Rule]:
-    """Yield the rules that the guardrails stand for; a tool that does not say that it leaves the network alone is one.
+    """Yield the rules that the guardrails mean; they cover a tool that does not declare that it avoids the network.
 
     What is not known fits a rule that denies, so `deny_network` also refuses tools that say nothing of the network.
     """

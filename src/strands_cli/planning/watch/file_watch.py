@@ -72,7 +72,7 @@ def watch_plan(plan: Plan, catalog: Catalog) -> Watched:
 
 
 def watch_rules(settings: Settings, folder: Path, policy: Path | None = None) -> Watched:
-    """Return where policy files and the lock of a folder may stand; one that appears there counts too."""
+    """Return where policy files and the lock of a folder may be; one that appears there counts too."""
     from strands_cli.lock.format import lock_file
     from strands_cli.planning.machine import policy_places
 

@@ -55,7 +55,7 @@ class Serving:
 
 @dataclass(slots=True)
 class ServerTools:
-    """The tools that servers gave, by the planned tools that stand for them, and what a person should know of them."""
+    """The tools of servers by their planned tools, and warnings about them for a person."""
 
     tools: list[tuple[McpTool, list[LoadedTool]]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)

@@ -30,7 +30,7 @@ def request_text(messages: Sequence[Any]) -> str:
 
 
 def in_request_order(messages: Any) -> list[Any]:
-    """Return messages whose tool results stand in the order of the tool uses they answer."""
+    """Return messages whose tool results are in the order of the tool uses they answer."""
     ordered: list[Any] = []
     order: dict[str, int] = {}
     for message in messages:

@@ -52,7 +52,7 @@ def _input_without(text: str, redactor: Redactor) -> str:
         return redactor.text(text)
     cleaned = redactor.json(value)
     without = text if cleaned == value else json.dumps(cleaned, ensure_ascii=False)
-    # A value may stand across the signs of JSON too; what only looks personal there is none.
+    # A value may extend over the signs of JSON; what looks personal only there is not personal data.
     return redactor.without_personal_data.text(without)
 
 
