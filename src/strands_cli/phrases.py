@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from typing import Any
 
 
 def shortened(text: str, limit: int) -> str:
@@ -10,9 +12,19 @@ def shortened(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}..."
 
 
+def short_json(value: Any, limit: int) -> str:
+    """Return a value as one line of JSON, shortened."""
+    return shortened(json.dumps(value, ensure_ascii=False), limit)
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun: `1 tool`, `2 tools`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def joined(value: object) -> str:
+    """Return the items of a list, joined by commas, or the text of another value."""
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
 def first_of(names: Sequence[str], most: int) -> str:

@@ -215,11 +215,11 @@ def _check_host(provider: Provider, settings: ModelSettings, locate: Locate) -> 
     if host is None or "host" not in provider.places:
         return
     if not host.startswith(("http://", "https://")) and provider.name != "ollama":
-        shown = _shown(host)
+        shown = _without_user(host)
         fix = f"write 'http://{shown}' or 'https://{shown}'" if "://" not in host else "use http:// or https://"
         yield Finding(BAD_HOST, f"host '{shown}' is not an http or https address", locate("host"), fix)
     elif provider.adds_v1 and host.rstrip("/").endswith("/v1"):
-        shown = _shown(host.rstrip("/")).removesuffix("/v1")
+        shown = _without_user(host.rstrip("/")).removesuffix("/v1")
         message = f"provider '{provider.name}' adds the version to its host itself: '{shown}/v1/v1' does not exist"
         fix = f"write '{shown}'"
         yield Finding(BAD_HOST, message, locate("host"), fix, "warning")
@@ -254,14 +254,13 @@ def _check_destination(
     """Report a host in the file that gets the key from the environment, since files come from other people."""
     host = written_host(provider, settings)
     if host is not None and provider.default_host and not is_local(host) and not same_host(host, provider.default_host):
-        message = (
-            f"'{_shown(host)}' gets the key that {' or '.join(variables)} holds, and is not {provider.default_host}"
-        )
+        holders = " or ".join(variables)
+        message = f"'{_without_user(host)}' gets the key that {holders} holds, and is not {provider.default_host}"
         fix = "check that the key was made for that host"
         yield Finding(KEY_TO_OTHER_HOST, message, locate("host"), fix, "warning")
 
 
-def _shown(host: str) -> str:
+def _without_user(host: str) -> str:
     """Return a host without a user and password in it."""
     scheme, separator, rest = host.rpartition("://")
     return f"{scheme}{separator}{rest.rpartition('@')[2]}"

@@ -14,7 +14,7 @@ from strands_cli import app
 from strands_cli.agent_files.agent_checks import load_valid, problem_of_input, text_of
 from strands_cli.errors import Finding, InvalidAnswer, InvalidInput, StrandsCliError, UsageError
 from strands_cli.outputs import Outcome
-from strands_cli.phrases import shortened
+from strands_cli.phrases import short_json
 from strands_cli.planning import BAD_INPUT
 from strands_cli.planning.folders import INPUT, AgentWorkflow, agent_workflow_of, located_in_agent_file
 from strands_cli.tools.schema import SchemaFaultError, first_problem
@@ -157,7 +157,7 @@ def _problems(atomic: Atomic, test: AgentTest, response: str) -> tuple[str, ...]
     if wanted.error is not None:
         problems.append(f"expected {wanted.error}, and the agent answered")
     if "output" in wanted.model_fields_set and output != (wanted.output if structured else _stripped(wanted.output)):
-        problems.append(f"expected the output {_shown(wanted.output)}, got {_shown(output)}")
+        problems.append(f"expected the output {short_json(wanted.output, 200)}, got {short_json(output, 200)}")
     problems += [f"the answer does not contain {text!r}" for text in wanted.texts if text not in response]
     problems += _unmatched(wanted.matches, response)
     if wanted.schema_ is not None and (problem := first_problem(wanted.schema_, output)):
@@ -176,7 +176,3 @@ def _unmatched(pattern: str | None, response: str) -> list[str]:
 def _stripped(value: Any) -> Any:
     # As the engine strips an answer: a block of YAML ends in a line end that is not meant.
     return value.rstrip("\n") if isinstance(value, str) else value
-
-
-def _shown(value: Any) -> str:
-    return shortened(json.dumps(value, ensure_ascii=False), 200)

@@ -80,7 +80,7 @@ def _mixed(scene: Scene, outcome: Outcome, tool_use_id: str, single_answers: set
     if shape is not None:
         return None if _wrong_anyway(scene) else f"did not return a result: {shape}"
     if len(single_answers) == 1 and repr(_content(outcome)) not in single_answers:
-        return f"answered {_short(outcome.value)}, and alone {next(iter(single_answers))[:200]}"
+        return f"answered {_short_content(outcome.value)}, and alone {next(iter(single_answers))[:200]}"
     return None
 
 
@@ -126,7 +126,7 @@ def refusals(plugin: Any, config: Mapping[str, Any], prepare: Prepare, scenes: S
         elif not outcome.in_shape:
             yield f"{title} answered {type(outcome.value).__name__}, which is not a result"
         elif outcome.value["status"] != "error":
-            yield f"{title} returned {outcome.value['status']}: {_short(outcome.value)}"
+            yield f"{title} returned {outcome.value['status']}: {_short_content(outcome.value)}"
 
 
 def results_by_agent(
@@ -162,7 +162,7 @@ def _by_agent(
     for number, (scene, result) in enumerate(zip(scenes, results, strict=True)):
         yield from (f"{scene.title}: {it}" for it in check_shape(result, use_id(number)))
         if result.get("status") != scene.first.value["status"]:
-            yield f"{scene.title} returned {result.get('status')}: {_short(result)}"
+            yield f"{scene.title} returned {result.get('status')}: {_short_content(result)}"
 
 
 def _played(plugin: Any, config: Mapping[str, Any], prepare: Prepare, play: Play) -> Any:
@@ -187,5 +187,5 @@ def _calls(scenes: Sequence[Scene]) -> list[tuple[str, Mapping[str, Any]]]:
     return [_call(scene) for scene in scenes]
 
 
-def _short(result: Mapping[str, Any]) -> str:
+def _short_content(result: Mapping[str, Any]) -> str:
     return shortened(repr(result.get("content")), 200)

@@ -10,7 +10,7 @@ from typing import Any
 from strands_cli.canonical_json import json_object
 from strands_cli.catalog.definitions import FILE_NAME, MEMBER_NAME, TOOL_NAME, parse_manifest
 from strands_cli.catalog.distributions import normalise
-from strands_cli.phrases import shortened
+from strands_cli.phrases import short_json
 from strands_cli.tools.calls import output_bytes_of
 from strands_cli.tools.forms import RawTool
 from strands_cli.tools.messages import encode
@@ -168,15 +168,12 @@ def _differences(in_manifest: Mapping[str, Any], raw: RawTool) -> Iterator[str]:
     for field, key in {**keys, "annotations": "annotations", "strands_cli": "strands_cli"}.items():
         left, right = in_manifest.get(field) or None, json.loads(json.dumps(spec.get(key) or None, default=repr))
         if left != right:
-            yield f"{field} of {raw.name} is {_short(left)} in the manifest, and {_short(right)} in the code"
+            written, made = short_json(left, 100), short_json(right, 100)
+            yield f"{field} of {raw.name} is {written} in the manifest, and {made} in the code"
     for number, example in enumerate(in_manifest.get("examples") or ()):
         problem = first_problem(input_schema(raw), json_object(example).get("input", example))
         if problem is not None:
             yield f"example {number} of {raw.name} in the manifest does not fit its input schema: {problem}"
-
-
-def _short(value: Any) -> str:
-    return shortened(json.dumps(value, ensure_ascii=False), 100)
 
 
 def manifest_beside(top: Any) -> Path | None:

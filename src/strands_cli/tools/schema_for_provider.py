@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.phrases import shortened
+from strands_cli.phrases import short_json
 from strands_cli.tools.schema import ANYTHING, References, Schema, TooManyPartsError, joined, merged, target_of
 
 if TYPE_CHECKING:
@@ -320,4 +320,4 @@ def _described(part: Schema, dropped: Mapping[str, Any]) -> Schema:
 def _in_words(dropped: Mapping[str, Any]) -> str:
     if not dropped:
         return ""
-    return "It must also fit this JSON Schema: " + shortened(json.dumps(dropped, ensure_ascii=False), MAX_WORDS)
+    return "It must also fit this JSON Schema: " + short_json(dropped, MAX_WORDS)

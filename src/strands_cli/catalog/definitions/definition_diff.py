@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from strands_cli.phrases import shortened
+from strands_cli.phrases import short_json
 
 
 def manifest_differences(committed: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
@@ -47,4 +46,4 @@ def by_identity(document: Mapping[str, Any]) -> dict[str, tuple[int, dict[str, A
 
 def json_line(value: Any) -> str:
     """Return a value as one line of at most 80 characters of JSON."""
-    return "nothing" if value is ... else shortened(json.dumps(value, ensure_ascii=False), 77)
+    return "nothing" if value is ... else short_json(value, 77)

@@ -13,6 +13,7 @@ from strands_cli.cli.commands.command_options import POLICY
 from strands_cli.cli.output import print_json, print_result, say_findings
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import Code, StrandsCliError, UsageError, suggest
+from strands_cli.phrases import joined
 
 if TYPE_CHECKING:
     from strands_cli.planning import Explanation
@@ -213,7 +214,7 @@ def _tool_lines(tool: dict[str, Any]) -> Iterable[str]:
     yield f"  call    {tool['call']['effect']}: {tool['call']['rule']}"
     for rule in tool["rules"]:
         narrowed = [
-            f"{key} {_joined(rule[key])}"
+            f"{key} {joined(rule[key])}"
             for key in ("unless", "distribution", "version", "source", "capability")
             if key in rule
         ]
@@ -221,7 +222,3 @@ def _tool_lines(tool: dict[str, Any]) -> Iterable[str]:
         reason = f": {rule['reason']}" if rule["reason"] else ""
         yield f"  rule    {text}  ({rule['level']}, {rule['origin']}{reason}; {rule['holds']})"
     yield from (f"  change  {sentence}" for sentence in tool["changes"])
-
-
-def _joined(value: Any) -> str:
-    return value if isinstance(value, str) else ", ".join(value)

@@ -23,7 +23,7 @@ from strands_cli.errors import (
     did_you_mean,
     suggest,
 )
-from strands_cli.phrases import counted
+from strands_cli.phrases import counted, joined
 from strands_cli.plugins.install import PLUGIN_REPLACES
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _install(target: InstallTarget, *, yes: bool, force: bool, is_upgrade: bool)
             print_result(f"{fetched.name} {fetched.version} is installed already")
             return ExitCode.OK
         proposal = propose(fetched, catalog, policy.rules, hooks)
-        for line in _shown(proposal):
+        for line in _proposal_lines(proposal):
             say(line)
         _require_fit(proposal, force=force)
         _confirm(f"install {fetched.name} {fetched.version} with {installer.kind}?", yes=yes)
@@ -145,7 +145,7 @@ def _require_installed(name: str, catalog: Catalog) -> None:
         raise UsageError(f"'{name}' is not installed", fix=fix)
 
 
-def _shown(proposal: Proposal) -> Iterator[str]:
+def _proposal_lines(proposal: Proposal) -> Iterator[str]:
     """Yield the lines that describe a proposal; foreign text is one line each, so that it cannot look like ours."""
     from strands_cli.plugins.install import describe_permissions
 
@@ -156,7 +156,7 @@ def _shown(proposal: Proposal) -> Iterator[str]:
         yield f"  tool {tool.record.ref_name}: {_line(tool.record.description or 'known after load')}"
         yield f"    {_line(describe_permissions(tool.record), 300)}"
         if tool.record.requires:
-            needs = "; ".join(f"{name} {_joined(value)}" for name, value in tool.record.requires.items())
+            needs = "; ".join(f"{name} {joined(value)}" for name, value in tool.record.requires.items())
             yield f"    requires {_line(needs, 300)}"
         if tool.decision.effect == "deny":
             yield f"    denied: {tool.decision.rule}"
@@ -179,10 +179,6 @@ def _shown(proposal: Proposal) -> Iterator[str]:
 def _line(text: str, width: int = _DESCRIPTION) -> str:
     plain = printable(" ".join(text.split()))
     return plain if len(plain) <= width else plain[: width - 1] + "…"
-
-
-def _joined(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
 def _may_build(reason: str, *, yes: bool) -> bool:

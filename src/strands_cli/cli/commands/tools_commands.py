@@ -80,7 +80,7 @@ def show_tool(
     catalog = read_this_installation().catalog
     records = _named(catalog, name)
     if as_json:
-        documents = [_shown(record, catalog) for record in records]
+        documents = [_tool_document(record, catalog) for record in records]
         print_json(documents[0] if len(documents) == 1 else {"conflict": documents})
         return
     print_result("\n\n".join("\n".join(_page(record, catalog)) for record in records))
@@ -97,7 +97,7 @@ def _named(catalog: Catalog, name: str) -> list[ToolRecord]:
     return claimants or [catalog.resolve(name)]
 
 
-def _shown(record: ToolRecord, catalog: Catalog) -> dict[str, Any]:
+def _tool_document(record: ToolRecord, catalog: Catalog) -> dict[str, Any]:
     return {**record.as_dict(), "source": tool_source(record, catalog)}
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.journal import Clock, Journal, Row, in_order_of_request
 from strands_cli.errors import NotEquipped, RunRecordError, UsageError, suggest
+from strands_cli.phrases import joined
 from strands_cli.planning import RunRequest, converted
 from strands_cli.planning.workflow_tools import all_workflows_in
 from strands_cli.workflow.yaml import FileSnapshot
@@ -86,7 +87,7 @@ def require_same(plan: Plan, journal: Journal) -> None:
     for what, now in (("model", models_of(plan)), ("tools", tool_names_of(plan))):
         before = journal.get(f"{what.rstrip('s')}s") or {}
         changes += [
-            f"the {what} of '{name}' was {_shown(before.get(name))} and is {_shown(now.get(name))}"
+            f"the {what} of '{name}' was {joined(before.get(name))} and is {joined(now.get(name))}"
             for name in {**before, **now}
             if before.get(name) != now.get(name)
         ]
@@ -114,10 +115,6 @@ def require_python_tools(journal: Journal, tools: Sequence[ToolRecord], installe
             fix=f"continue in that program: Workflow.resume({run_id!r}, tools=[{names}]), or "
             f"Workflow.rerun({run_id!r}, KEY, tools=[{names}])",
         )
-
-
-def _shown(value: Any) -> str:
-    return ", ".join(value) if isinstance(value, list) else str(value)
 
 
 def raised_budgets(plan: Plan, journal: Journal, limits: Mapping[str, str]) -> Plan:

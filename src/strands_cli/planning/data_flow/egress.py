@@ -63,7 +63,7 @@ def _model(who: str, settings: ModelSettings, environ: Mapping[str, str]) -> Ite
         yield Outgoing("model", who, settings.provider, None)
     elif provider.model_class is not None:
         host = host_of(provider, settings, environ) or provider.default_host
-        hosts = (_shown(host),) if host else ()
+        hosts = (_host_and_port(host),) if host else ()
         yield Outgoing("model", who, settings.provider, hosts, is_near=bool(host) and is_local(host or ""))
 
 
@@ -96,7 +96,7 @@ def _traces(plan: Plan, environ: Mapping[str, str]) -> Iterator[Outgoing]:
 
     destination = destination_of(plan.spec.telemetry.otel, environ)
     if destination is not None and destination.kind == "otlp":
-        yield Outgoing("trace", "", "", (_shown(destination.url),), is_near=is_local(destination.url))
+        yield Outgoing("trace", "", "", (_host_and_port(destination.url),), is_near=is_local(destination.url))
 
 
 def _usable(plan: Plan) -> Iterator[PlannedTool]:
@@ -112,7 +112,7 @@ def _hosts(tool: PlannedTool) -> tuple[str, ...] | None:
     return None if hosts is None else tuple(str(host) for host in hosts)
 
 
-def _shown(url: str) -> str:
+def _host_and_port(url: str) -> str:
     """Return host and port of an address, without what may be a password or a key."""
     from urllib.parse import urlsplit
 
