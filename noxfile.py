@@ -57,31 +57,33 @@ def install(session: nox.Session) -> None:
     session.run("python", "-m", "compileall", "-q", *(f"{place}/src" for place in PLACES), silent=True)
 
 
+def run_here(session: nox.Session, *command: str) -> None:
+    """Run a program in the clone's `.venv`, which `dev.py` prepares by the same hashes: one environment for many."""
+    session.run(sys.executable, str(CLONE / "dev.py"), *command)
+
+
 def run_marked(session: nox.Session) -> None:
     """Run the tests that are marked with the session's name, on every core."""
-    install(session)
-    session.run("python", "-m", "pytest", "-n", "auto", "-m", session.name, *session.posargs)
+    run_here(session, "pytest", "-n", "auto", "-m", session.name, *session.posargs)
 
 
-@nox.session
+@nox.session(venv_backend="none")
 def lint(session: nox.Session) -> None:
     """Check style, layout, import contracts, spelling and words: ruff, import-linter, codespell, check_words."""
-    install(session)
-    session.run("ruff", "check", *CHECKED)
-    session.run("ruff", "format", "--check", *CHECKED)
-    session.run("lint-imports", "--no-cache")
-    session.run("codespell")
-    session.run("python", "scripts/check_words.py")
-    session.run("python", "scripts/make_reference.py", "--check")
+    run_here(session, "ruff", "check", *CHECKED)
+    run_here(session, "ruff", "format", "--check", *CHECKED)
+    run_here(session, "lint-imports", "--no-cache")
+    run_here(session, "codespell")
+    run_here(session, "python", "scripts/check_words.py")
+    run_here(session, "python", "scripts/make_reference.py", "--check")
 
 
-@nox.session
+@nox.session(venv_backend="none")
 def types(session: nox.Session) -> None:
     """Check types strictly with mypy: the core, each other distribution, and the programs around them."""
-    install(session)
-    session.run("mypy", "--strict", "src", "noxfile.py", "dev.py", "scripts", "bench")
+    run_here(session, "mypy", "--strict", "src", "noxfile.py", "dev.py", "scripts", "bench")
     for name in (*DISTRIBUTIONS, *FOR_AUTHORS):
-        session.run("mypy", "--strict", f"packages/{name}/src")
+        run_here(session, "mypy", "--strict", f"packages/{name}/src")
 
 
 @nox.session(python=PYTHONS)
@@ -91,19 +93,19 @@ def tests(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", *session.posargs)
 
 
-@nox.session
+@nox.session(venv_backend="none")
 def docs(session: nox.Session) -> None:
     """Run every block of the README and the docs, the tutorial and each example."""
     run_marked(session)
 
 
-@nox.session
+@nox.session(venv_backend="none")
 def hostile(session: nox.Session) -> None:
     """Attack tools, servers, files, streams and the sandbox from all sides."""
     run_marked(session)
 
 
-@nox.session
+@nox.session(venv_backend="none")
 def kills(session: nox.Session) -> None:
     """Kill processes at every moment of their work, and let what they left go on."""
     run_marked(session)
@@ -117,17 +119,16 @@ def site(session: nox.Session) -> None:
     session.run("mkdocs", "build", "--strict", *session.posargs, env={"NO_MKDOCS_2_WARNING": "1"})
 
 
-@nox.session
+@nox.session(venv_backend="none")
 def wheels(session: nox.Session) -> None:
     """Build wheels of every distribution and of new plugins, install them in clean environments, list and run."""
     run_marked(session)
 
 
-@nox.session
+@nox.session(venv_backend="none")
 def bench(session: nox.Session) -> None:
     """Print every start-up and run figure beside its budget; `-- --only help --pairs 15` narrows and sharpens."""
-    install(session)
-    session.run("python", "-m", "bench", *session.posargs)
+    run_here(session, "python", "-m", "bench", *session.posargs)
 
 
 @nox.session(reuse_venv=False)
