@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -39,8 +38,7 @@ if sys.platform == "win32":
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Install the collection into a folder of its own, once; where no index can be reached, skip (but not in CI)."""
     site = tmp_path_factory.mktemp("collection")
-    uv = shutil.which("uv")
-    install = [uv, "pip", "install", "--python", sys.executable] if uv else [sys.executable, "-m", "pip", "install"]
+    install = [sys.executable, "-m", "uv", "pip", "install", "--python", sys.executable]
     command = [*install, "--quiet", "--target", str(site), "--no-deps", COLLECTION, *NEEDED]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     if done.returncode and not os.environ.get("CI"):

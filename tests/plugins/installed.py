@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -34,11 +33,8 @@ def make_wheel(directory: Path, name: str, version: str, files: Mapping[str, str
 
 def install(wheel: Path, site: Path) -> None:
     """Install a wheel into a folder."""
-    uv = shutil.which("uv")
-    installer = (
-        [uv, "pip", "install", "--no-cache", "--python", sys.executable] if uv else [sys.executable, "-m", "pip"]
-    )
-    words = [] if uv else ["install", "--no-cache-dir", "--disable-pip-version-check"]
-    command = [*installer, *words, "--quiet", "--no-index", "--no-deps", "--target", str(site), str(wheel)]
+    # The environment's own uv: it is locked with everything else, and an environment that nox makes has no pip.
+    command = [sys.executable, "-m", "uv", "pip", "install", "--python", sys.executable, "--no-cache", "--quiet"]
+    command += ["--no-index", "--no-deps", "--target", str(site), str(wheel)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
