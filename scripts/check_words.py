@@ -21,7 +21,15 @@ from typing import Any
 CLONE = Path(__file__).resolve().parent.parent
 SOURCES = ("*.py", *(f"{folder}/**/*.py" for folder in ("src", "packages/*/src", "bench", "scripts", "examples")))
 TESTS = ("tests/**/*.py", "packages/*/tests/**/*.py")
-PAGES = ("*.md", "src/**/*.txt", "docs/**/*.md", "packages/*/README.md", "changelog.d/*.md", "examples/**/*.md", "examples/**/*.yaml")
+PAGES = (
+    "*.md",
+    "src/**/*.txt",
+    "docs/**/*.md",
+    "packages/*/README.md",
+    "changelog.d/*.md",
+    "examples/**/*.md",
+    "examples/**/*.yaml",
+)
 DEFINED = re.compile(r"^[ \t]*(?:async def|def|class) +(\w+)", re.M)
 PROSE = {tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
 
