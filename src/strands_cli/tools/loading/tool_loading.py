@@ -156,8 +156,11 @@ async def _serve(planned: list[McpTool], serving: Serving | None, toolbox: Toolb
 def close_the_current_directory() -> None:
     """Take the current directory out of `sys.path`, so that no file lying there is imported as a plugin."""
     here = current_directory()
-    absolute = [entry for entry in sys.path if entry and (here is not None or Path(entry).is_absolute())]
-    sys.path[:] = [entry for entry in absolute if here is None or Path(entry).resolve() != here.resolve()]
+    if here is None:
+        sys.path[:] = [entry for entry in sys.path if Path(entry).is_absolute()]
+        return
+    resolved = here.resolve()
+    sys.path[:] = [entry for entry in sys.path if entry and Path(entry).resolve() != resolved]
 
 
 def custom_folders(base_dir: Path | None, python_path: Sequence[str]) -> list[str]:
