@@ -31,9 +31,8 @@ MANIFESTS = "packages/strands-tool-*/src/*/strands_tools.json"
 
 FINDINGS_INTRODUCTION = """# Findings
 
-Each thing wrong with an input is reported with a stable code, the place (file:line:column and JSON pointer) and a way
-out. This page lists every code by the part of the program that declares it. Scripts may rely on the codes: new ones
-are added, and none is renamed.
+Each finding has a stable code, a place (file:line:column and JSON pointer) and a way out. This page lists every code by
+the part of the program that declares it. Scripts may rely on the codes: new ones are added, and none is renamed.
 
 `python scripts/make_reference.py` makes this page from the declarations.
 """
@@ -43,7 +42,7 @@ def findings_page() -> str:
     """Return the page of all finding codes as Markdown, by the package or module that declares them."""
     parts, part = [FINDINGS_INTRODUCTION], ""
     for file, codes in codes_by_file().items():
-        if part != (part := file.split("/")[0]):
+        if codes and part != (part := file.split("/")[0]):
             parts.append(f"## {part.removesuffix('.py')}\n\n{purpose(part)}\n")
         parts += map(section_of, codes)
     return "\n".join(parts)
@@ -57,7 +56,7 @@ def purpose(part: str) -> str:
 
 
 def section_of(code: Code) -> str:
-    """Return one code's section; where it is only a warning, nothing is refused and no exit code comes of it."""
+    """Return one code's section; the exit code is that of an error, since a warning refuses nothing."""
     return f"### {code}\n\n{code.meaning}\n\n**Way out:** {code.remedy}\n\nExit code, as an error: {code.exit_code}.\n"
 
 

@@ -76,10 +76,10 @@ def _describe(placed: PlacedStep, agents: Mapping[str, PlannedAgent]) -> tuple[s
 
 
 def _rendered(
-    templates: Templates, template: Any, inputs: Mapping[str, Any], own: Mapping[str, Any]
+    templates: Templates, template: Any, inputs: Mapping[str, Any], extra_names: Mapping[str, Any]
 ) -> tuple[str, bool]:
     try:
-        value = templates.render_value(template, {**inputs, **templates.render_value(own, inputs)})
+        value = templates.render_value(template, {**inputs, **templates.render_value(extra_names, inputs)})
     except TemplateError:
         return _as_text(template), False
     return _as_text(value), True

@@ -95,10 +95,10 @@ class Retries:
         if self.failed > self._policy.retries or not is_temporary(error):
             return None
         asked = retry_after(error, now)
-        wait = self._own_wait() if asked is None else max(asked, self._policy.wait_min)
+        wait = self._backoff() if asked is None else max(asked, self._policy.wait_min)
         return min(wait, self._policy.wait_max)
 
-    def _own_wait(self) -> float:
+    def _backoff(self) -> float:
         policy = self._policy
         if policy.backoff == "constant":
             return policy.wait_min

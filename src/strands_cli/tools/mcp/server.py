@@ -141,7 +141,7 @@ class Server:
             done, _ = await asyncio.wait({beginning}, timeout=self.settings.startup_timeout)
             if not done:
                 raise self._fault(f"did not answer within {self.settings.startup_timeout:g} s")
-            served = await beginning
+            listed = await beginning
         except StrandsCliError as error:
             await self._give_up(beginning)
             raise error if not isinstance(error, Flood) else self._fault(f"cannot be used: {error.message}") from error
@@ -153,7 +153,7 @@ class Server:
                 raise _TellsNothing from error
             raise self._fault(f"does not start: {_reason(error)}") from error
         link.fault, link.is_stale = None, False  # the client asks for what older servers do not have
-        self._learn(served)
+        self._learn(listed)
         return client, link
 
     def _reach(self) -> Any:
@@ -192,17 +192,17 @@ class Server:
         how = self.settings.url or self.settings.command
         return NotEquipped(self._redactor.text(message), fix=f"see that it works by itself: {how}")
 
-    def _learn(self, served: list[MCPAgentTool]) -> None:
+    def _learn(self, listed: list[MCPAgentTool]) -> None:
         """Store the definitions, or compare new ones with the stored ones."""
         if self.tools:
-            self._compare([], served)
+            self._compare([], listed)
             return
-        for tool in served:
+        for tool in listed:
             self.tools.setdefault(tool.mcp_tool.name, definition_of(tool))
 
-    def _compare(self, _before: Any, served: Iterable[Any]) -> None:
+    def _compare(self, _before: Any, listed: Iterable[Any]) -> None:
         """Note which tools are no longer what they were, in a thread of the client."""
-        now = {tool.mcp_tool.name: definition_of(tool) for tool in served}
+        now = {tool.mcp_tool.name: definition_of(tool) for tool in listed}
         changed = {}
         for name, known in self.tools.items():
             if name not in now:
