@@ -115,7 +115,7 @@ def test_a_step_calls_a_tool_of_a_server(site: Site) -> None:
     ran = site.run(more={"pattern": {"type": "chain", "config": {"steps": steps}}})
     assert ran.error is None, ran.error
     assert site.called() == [("read", {"text": "x"})]
-    assert site.world.said() == "a page"
+    assert site.world.last_message() == "a page"
 
 
 def test_a_step_cannot_call_a_whole_server(site: Site) -> None:
