@@ -278,7 +278,12 @@ ROWS = [
         printed_by("bench.engine_alone", "in-process"),
         ratio=30,
     ),
-    Row("permission-check", "the check of one call, to bare jsonschema", printed_by("bench.gate_alone"), ratio=9.0),
+    Row(
+        "permission-check",
+        "the check of one call, to bare jsonschema",
+        printed_by("bench.permission_check_alone"),
+        ratio=9.0,
+    ),
     Row("resume", "10,000 steps resumed, to reading their rows", printed_by("bench.long_run", "resume"), ratio=3.0),
     Row(
         "show-long", "strands runs show, that run", against_sdk("runs", "show", "long", prepare=make_long_run), ratio=3

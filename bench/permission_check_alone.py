@@ -1,6 +1,6 @@
 """Measures what the permission check adds to one call: validation of input and output, decision, limits, result.
 
-Usage: python -m bench.gate_alone --pairs N
+Usage: python -m bench.permission_check_alone --pairs N
 
 The reference of the milliseconds is the same tool with nothing around it but a row in the same journal, so what is left
 is the check's own; that of the ratio is a bare jsonschema validation of the same input and output.
