@@ -106,8 +106,15 @@ def every_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     return str(request.param)
 
 
+@pytest.fixture(scope="module")
+def _old_objects_set_aside() -> None:
+    """Let each collection look at what the module's own tests have made: the rest takes a tenth of a second each."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture
-def no_leaked_descriptors() -> Any:
+def no_leaked_descriptors(_old_objects_set_aside: None) -> Any:
     """Fail a test that leaves descriptors open."""
     if not Path("/proc/self/fd").is_dir():
         pytest.skip("needs /proc")
