@@ -36,7 +36,7 @@ def test_the_table_of_walls_is_the_doctors() -> None:
 
 
 def test_every_promise_has_one_of_three_words_and_a_test_that_shows_it() -> None:
-    rows = table("tool", "what is held", "by", "Linux", "macOS", "Windows", "shown by")
+    rows = table("tool", "what is guaranteed", "by", "Linux", "macOS", "Windows", "shown by")
     assert len(rows) > 12
     for row in rows:
         assert {row["Linux"], row["macOS"], row["Windows"]} <= WORDS, row
@@ -54,7 +54,7 @@ def test_what_is_shown_is_shown_by_a_test() -> None:
 
 def test_every_first_party_tool_of_danger_is_in_the_table() -> None:
     named = " ".join(
-        row["tool"] for row in table("tool", "what is held", "by", "Linux", "macOS", "Windows", "shown by")
+        row["tool"] for row in table("tool", "what is guaranteed", "by", "Linux", "macOS", "Windows", "shown by")
     )
     for tool in ("python_exec", "http_request", "web_fetch", "file_read", "grep", "tavily_search", "MCP"):
         assert tool in named
