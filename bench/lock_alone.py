@@ -114,10 +114,12 @@ def lay_out(folder: Path) -> None:
         (dist / "RECORD").write_text("\n".join(lines) + "\n", encoding="utf-8")
     step = {"agent": "one", "input": "Say a word about rivers."}
     spec = {
-        "version": 1, "name": "bench", "runtime": {"provider": "openai", "model_id": "bench"},
+        "version": 1,
+        "name": "bench",
+        "runtime": {"provider": "openai", "model_id": "bench"},
         "agents": {"one": {"prompt": "Answer.", "tools": list(TOOLS)}},
         "pattern": {"type": "chain", "config": {"steps": [step]}},
-    }  # fmt: skip
+    }
     (folder / "flow.yaml").write_text(json.dumps(spec), encoding="utf-8")
 
 

@@ -110,9 +110,13 @@ def manifest_page(page: str) -> str:
 
 def _parts() -> dict[str, Mapping[str, Any]]:
     return {
-        "manifest": manifest._TOP_FIELDS, "tool": manifest._TOOL_FIELDS, "annotations": manifest._HINTS,
-        "strands_cli": manifest._STRANDS_CLI, "requires": manifest._REQUIRES, "deprecated": manifest._DEPRECATED,
-    }  # fmt: skip
+        "manifest": manifest._TOP_FIELDS,
+        "tool": manifest._TOOL_FIELDS,
+        "annotations": manifest._HINTS,
+        "strands_cli": manifest._STRANDS_CLI,
+        "requires": manifest._REQUIRES,
+        "deprecated": manifest._DEPRECATED,
+    }
 
 
 def _field_rows(name: str, fields: Mapping[str, Any]) -> Iterator[list[str]]:

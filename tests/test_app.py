@@ -80,8 +80,13 @@ def test_a_run_leaves_its_record_its_artifact_and_a_recording_that_plays_it(fold
     assert isinstance(events[0], RunStarted)
     journal = journal_of(folder)
     assert [row.key for row in journal.rows()] == [
-        "steps.0", "steps.0/model.0", "steps.1", "steps.2", "steps.2/model.0", "artifacts",
-    ]  # fmt: skip
+        "steps.0",
+        "steps.0/model.0",
+        "steps.1",
+        "steps.2",
+        "steps.2/model.0",
+        "artifacts",
+    ]
     assert (journal.get("id"), journal.get("status")) == (result.run_id, "completed")
     assert journal.get("text") == FLOW
     journal.close()

@@ -194,6 +194,18 @@ def test_nothing_of_one_machine_is_in_the_tree() -> None:
     assert found == []
 
 
+def test_the_formatter_formats_every_line() -> None:
+    skipped = re.compile(r"#\s*(fmt|yapf):\s*(skip|off|disable)\b")
+    found = [
+        f"{name_of(path)}:{number}"
+        for path in tracked_files()
+        if path.suffix in (".py", ".pyi")
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1)
+        if skipped.search(line)
+    ]
+    assert found == []
+
+
 def locked(name: str) -> dict[str, str]:
     """Return the versions that a lock in `constraints/` pins, by normalised name."""
     text = (CLONE / "constraints" / name).read_text(encoding="utf-8")

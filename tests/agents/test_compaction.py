@@ -310,9 +310,7 @@ TURN = st.one_of(
     st.builds(lambda a, b: [*words("user", a), *words("assistant", b)], st.text(max_size=99), st.text(max_size=99)),
 )
 CONVERSATIONS = st.lists(TURN, max_size=12).map(lambda turns: [m for turn in turns for m in turn])
-POLICIES = st.builds(
-    Compaction, preserve_recent_messages=st.integers(0, 15), summary_ratio=st.floats(0.01, 0.99)
-)  # fmt: skip
+POLICIES = st.builds(Compaction, preserve_recent_messages=st.integers(0, 15), summary_ratio=st.floats(0.01, 0.99))
 
 
 @given(CONVERSATIONS, POLICIES, st.none() | st.integers(1, 500))
@@ -414,8 +412,10 @@ def test_json_notes_are_one_object_a_line(site: Site) -> None:
         assert "one, steps.0: said a" in system(server.model_requests[-1])
     lines = [json.loads(line) for line in Path("a/notes.jsonl").read_text().split("\n")[:-1]]
     assert [(line["agent"], line["step"], line["text"]) for line in lines] == [
-        ("one", "steps.0", "said a"), ("one", "steps.2", "said b\n## with a heading"), ("one", "steps.3", "said c"),
-    ]  # fmt: skip
+        ("one", "steps.0", "said a"),
+        ("one", "steps.2", "said b\n## with a heading"),
+        ("one", "steps.3", "said c"),
+    ]
 
 
 @pytest.mark.parametrize("form", ["markdown", "json"])

@@ -146,12 +146,17 @@ def test_what_the_sdk_asks_of_a_model_goes_through_and_the_way_around_is_closed(
 # -- turns
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
     | st.binary(max_size=5),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from(["$bytes", "$plain", "a", "b"]), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["$bytes", "$plain", "a", "b"]), inner, max_size=3)
+    ),
     max_leaves=10,
-)  # fmt: skip
+)
 
 
 @given(VALUES)

@@ -33,8 +33,12 @@ def environment(monkeypatch: pytest.MonkeyPatch, site: Site) -> None:
 
 TURNS = [Turn(calls=[("echo", {"text": "hi"})]), Turn("one said"), Turn("two said"), Turn("one again")]
 SECOND = [
-    "user: first", "assistant calls echo", "tool: said hi", "assistant: one said", "user: second",
-]  # fmt: skip
+    "user: first",
+    "assistant calls echo",
+    "tool: said hi",
+    "assistant: one said",
+    "user: second",
+]
 
 
 def test_the_next_step_of_the_agent_goes_on_with_its_conversation_and_others_see_none_of_it(site: Site) -> None:
@@ -58,8 +62,11 @@ def test_without_it_each_step_starts_afresh_and_its_row_keeps_no_messages(site: 
 def test_the_row_of_a_step_keeps_only_what_the_step_added(site: Site) -> None:
     with ModelServer(TURNS) as server:
         going(site, workflow(server.url, STEPS, agents=KEEPING))
-    kept_rows = {key: [m["role"] for m in row.output["messages"]] for key, row in rows().items()
-                 if row.kind == "step" and row.output["agent"] == "one"}  # fmt: skip
+    kept_rows = {
+        key: [m["role"] for m in row.output["messages"]]
+        for key, row in rows().items()
+        if row.kind == "step" and row.output["agent"] == "one"
+    }
     assert kept_rows == {"steps.0": ["user", "assistant", "user", "assistant"], "steps.2": ["user", "assistant"]}
     assert set(rows()["steps.0"].output["messages"][0]) == {"role", "content"}
 

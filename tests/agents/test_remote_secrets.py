@@ -76,11 +76,16 @@ def cloud(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Cloud]:
         monkeypatch.delenv(name)
     serving = Cloud()
     known = {
-        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{serving.server_address[1]}", "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",
-        "AWS_SECRET_ACCESS_KEY": "any-secret-key", "AWS_REGION": "eu-central-1", "AWS_DEFAULT_REGION": "eu-central-1",
-        "AWS_CONFIG_FILE": str(tmp_path / "none"), "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "none"),
-        "AWS_EC2_METADATA_DISABLED": "true", "NO_PROXY": "127.0.0.1",
-    }  # fmt: skip
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{serving.server_address[1]}",
+        "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",
+        "AWS_SECRET_ACCESS_KEY": "any-secret-key",
+        "AWS_REGION": "eu-central-1",
+        "AWS_DEFAULT_REGION": "eu-central-1",
+        "AWS_CONFIG_FILE": str(tmp_path / "none"),
+        "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "none"),
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "NO_PROXY": "127.0.0.1",
+    }
     for name, value in known.items():
         monkeypatch.setenv(name, value)
     thread = threading.Thread(target=serving.serve_forever, args=(0.01,), daemon=True)
@@ -104,8 +109,12 @@ def read(*secrets: SecretReference, region: str | None = None) -> list[str]:
 
 
 def test_a_value_comes_from_the_name_at_path_else_from_key(cloud: Cloud) -> None:
-    values = read(secret("secrets_manager", "prod/key"), secret("secrets_manager", "any", "prod/key"),
-                  secret("ssm", "any", "/prod/token"), secret("ssm", "/prod/token"))  # fmt: skip
+    values = read(
+        secret("secrets_manager", "prod/key"),
+        secret("secrets_manager", "any", "prod/key"),
+        secret("ssm", "any", "/prod/token"),
+        secret("ssm", "/prod/token"),
+    )
     assert values == [VALUE, VALUE, "from-a-parameter", "from-a-parameter"]
     assert all("/eu-central-1/" in signature for _, _, signature in cloud.asked)
 
@@ -113,8 +122,9 @@ def test_a_value_comes_from_the_name_at_path_else_from_key(cloud: Cloud) -> None
 def test_key_names_a_field_where_several_values_are_kept_together(cloud: Cloud) -> None:
     several = "prod/several"
     assert read(secret("secrets_manager", "user", several), secret("secrets_manager", "port", several)) == [
-        "robot", "5432",
-    ]  # fmt: skip
+        "robot",
+        "5432",
+    ]
     assert json.loads(read(secret("secrets_manager", several))[0])["user"] == "robot"
     for key in ("password", "deep"):
         with pytest.raises(SecretFault, match=f"'{key}'") as raised:

@@ -129,8 +129,12 @@ def test_what_passes_by_itself_is_tried_again_and_both_attempts_are_seen(failing
     assert call.clock.waits == [1.0]
     (retried,) = call.retried
     assert (retried.key, retried.agent, retried.model, retried.attempt, retried.wait_s) == (
-        "steps.0/model.0", "writer", "openai/m", 1, 1.0,
-    )  # fmt: skip
+        "steps.0/model.0",
+        "writer",
+        "openai/m",
+        1,
+        1.0,
+    )
     assert (call.row.status, call.row.attempt, call.row.detail["failures"]) == ("done", 2, [retried.reason])
     assert len(call.host.of(ModelCallFinished)) == 1
     assert (call.host.budget.model_calls, call.host.budget.usage) == (1, Usage(3, 1))
@@ -340,16 +344,28 @@ def boto(name: str, **given: Any) -> BaseException:
     [
         ModelThrottledException("slow down"),
         chained(ModelThrottledException("x"), status(429)),
-        status(500), status(503), GoogleError(503), TimeoutError(), ConnectionResetError(),
-        httpx.ReadTimeout("x"), httpx.ConnectError("x"), httpx.RemoteProtocolError("x"), httpx.PoolTimeout("x"),
-        openai.APITimeoutError(REQUEST), api_error(type="server_error"), api_error(code="rate_limit_exceeded"),
-        client_error("ServiceUnavailableException", 503), client_error("modelStreamErrorException"),
+        status(500),
+        status(503),
+        GoogleError(503),
+        TimeoutError(),
+        ConnectionResetError(),
+        httpx.ReadTimeout("x"),
+        httpx.ConnectError("x"),
+        httpx.RemoteProtocolError("x"),
+        httpx.PoolTimeout("x"),
+        openai.APITimeoutError(REQUEST),
+        api_error(type="server_error"),
+        api_error(code="rate_limit_exceeded"),
+        client_error("ServiceUnavailableException", 503),
+        client_error("modelStreamErrorException"),
         client_error("ThrottlingException", 429),
-        boto("EndpointConnectionError", endpoint_url="x"), boto("ReadTimeoutError", endpoint_url="x"),
-        boto("ConnectionClosedError", endpoint_url="x"), boto("ResponseStreamingError", error="x"),
+        boto("EndpointConnectionError", endpoint_url="x"),
+        boto("ReadTimeoutError", endpoint_url="x"),
+        boto("ConnectionClosedError", endpoint_url="x"),
+        boto("ResponseStreamingError", error="x"),
     ],
     ids=repr,
-)  # fmt: skip
+)
 def test_errors_of_the_real_clients_that_pass(error: BaseException) -> None:
     assert is_temporary(error)
 
@@ -357,16 +373,23 @@ def test_errors_of_the_real_clients_that_pass(error: BaseException) -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        ValueError("x"), RunFailed("x"), ContextWindowOverflowException("x"), status(400), GoogleError(400),
+        ValueError("x"),
+        RunFailed("x"),
+        ContextWindowOverflowException("x"),
+        status(400),
+        GoogleError(400),
         # Two of the SDK's classes see "rate" in "temperature" and call it throttling.
         chained(ModelThrottledException("temperature is out of range"), status(400)),
         chained(ModelThrottledException("x"), api_error(code="insufficient_quota")),
-        client_error("ValidationException", 400), client_error("AccessDeniedException", 403),
-        httpx.UnsupportedProtocol("x"), httpx.LocalProtocolError("x"), boto("NoCredentialsError"),
+        client_error("ValidationException", 400),
+        client_error("AccessDeniedException", 403),
+        httpx.UnsupportedProtocol("x"),
+        httpx.LocalProtocolError("x"),
+        boto("NoCredentialsError"),
         chained(openai.APIConnectionError(request=REQUEST), __import__("ssl").SSLCertVerificationError("x")),
     ],
     ids=repr,
-)  # fmt: skip
+)
 def test_errors_of_the_real_clients_that_last(error: BaseException) -> None:
     assert not is_temporary(error)
 

@@ -188,9 +188,12 @@ def test_a_span_loses_its_secrets_at_every_place() -> None:
     said = {"text": f"key {SECRET}", "phone": 5551234567, SECRET: 1}
     told = {"plain": f"Bearer {SECRET}", "json": json.dumps([said]), "list": (SECRET, "b"), SECRET: True, "number": 3}
     span = ReadableSpan(
-        name=f"chat {SECRET}", resource=Resource({}), attributes=told, events=[SpanEvent("exception", told)],
+        name=f"chat {SECRET}",
+        resource=Resource({}),
+        attributes=told,
+        events=[SpanEvent("exception", told)],
         status=Status(StatusCode.ERROR, f"failed: {SECRET}"),
-    )  # fmt: skip
+    )
     left = SpanRedaction(Redactor([SECRET], personal=True), inputs=False, outputs=False).of(span).to_json()
     assert SECRET not in left
     assert "5551234567" not in left

@@ -155,11 +155,23 @@ def test_the_origin_is_what_the_library_reads(site: Path, document: dict[str, An
 
 HEADERS = st.sampled_from(
     [
-        "Name: x", "Version: 1.0", "Requires-Dist: a>=1", 'Requires-Dist: b; extra == "c"', "Requires-Dist: what",
-        "Provides-Extra: c", "Description: one\n  two", "no colon", "", ": nameless", " folded", "Keywords: a,b",
-        "Summary: ключ\u2028x", "License-File: LICENSE", "Metadata-Version: 9.9",
+        "Name: x",
+        "Version: 1.0",
+        "Requires-Dist: a>=1",
+        'Requires-Dist: b; extra == "c"',
+        "Requires-Dist: what",
+        "Provides-Extra: c",
+        "Description: one\n  two",
+        "no colon",
+        "",
+        ": nameless",
+        " folded",
+        "Keywords: a,b",
+        "Summary: ключ\u2028x",
+        "License-File: LICENSE",
+        "Metadata-Version: 9.9",
     ]
-)  # fmt: skip
+)
 METADATA = st.lists(HEADERS, max_size=8).map("\n".join).map(str.encode) | st.binary(max_size=80)
 POINTS = st.lists(
     st.sampled_from(

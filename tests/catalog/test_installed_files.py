@@ -64,9 +64,9 @@ def test_links_and_pipes_in_the_place_of_files_are_changed_files(tmp_path: Path)
 def test_a_namespace_portion_of_another_distribution_is_not_added(tmp_path: Path) -> None:
     source = 'TOOL_SPEC = {"name": "shout"}\n'
     folder = make_distribution(tmp_path, NAME, "1.0", {"shout": "shared.shout"}, {"shared/shout/__init__.py": source})
-    (folder / "RECORD").write_text("shared/shout/__init__.py,,\n" + "".join(
-        f"{folder.name}/{path.name},,\n" for path in sorted(folder.iterdir())
-    ))  # fmt: skip
+    (folder / "RECORD").write_text(
+        "shared/shout/__init__.py,,\n" + "".join(f"{folder.name}/{path.name},,\n" for path in sorted(folder.iterdir()))
+    )
     (tmp_path / "shared" / "other").mkdir()
     (tmp_path / "shared" / "other" / "__init__.py").write_text("")
     done = verify_distribution(NAME, discover_catalog([str(tmp_path)]))

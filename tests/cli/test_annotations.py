@@ -63,10 +63,11 @@ def test_sarif_names_the_rule_the_place_and_the_fix(capsys: pytest.CaptureFixtur
     (location,) = result["locations"]
     assert location == {
         "physicalLocation": {
-            "artifactLocation": {"uri": "wr%20ong.yaml"}, "region": {"startLine": 3, "startColumn": 29},
+            "artifactLocation": {"uri": "wr%20ong.yaml"},
+            "region": {"startLine": 3, "startColumn": 29},
         },
         "logicalLocations": [{"fullyQualifiedName": "/runtime/temprature", "kind": "member"}],
-    }  # fmt: skip
+    }
 
 
 def test_sarif_of_nothing_wrong_is_still_a_log(capsys: pytest.CaptureFixture[str]) -> None:

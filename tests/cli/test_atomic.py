@@ -35,10 +35,14 @@ def mood(**more: object) -> str:
 def flow(**more: object) -> str:
     step = {"agent": "only", "input": "Say: {{ text }}"}
     whole = {
-        "version": 1, "name": "older", "runtime": {"provider": "replay", "recording": "older.recording.yaml"},
-        "inputs": {"required": {"text": "string"}}, "agents": {"only": {"prompt": "You say."}},
-        "pattern": {"type": "chain", "config": {"steps": [step]}}, **more,
-    }  # fmt: skip
+        "version": 1,
+        "name": "older",
+        "runtime": {"provider": "replay", "recording": "older.recording.yaml"},
+        "inputs": {"required": {"text": "string"}},
+        "agents": {"only": {"prompt": "You say."}},
+        "pattern": {"type": "chain", "config": {"steps": [step]}},
+        **more,
+    }
     return yaml.safe_dump(whole, sort_keys=False)
 
 
@@ -89,8 +93,17 @@ def test_the_input_may_be_in_a_file_and_is_not_a_template(folder: Folder, given:
     folder.write("in.txt", "what is {{ 6 * 7 }}")
     folder.write("echo.yaml", {"prompt": "You repeat {{ what }}.", "provider": "openai", "model_id": "m"})
     with serve(folder, "done") as server:
-        ran = folder.strands("atomic", "run", "echo.yaml", "--input", given, "--var", "what=all",
-                             given="what is {{ 6 * 7 }}", OPENAI_BASE_URL=server.url)  # fmt: skip
+        ran = folder.strands(
+            "atomic",
+            "run",
+            "echo.yaml",
+            "--input",
+            given,
+            "--var",
+            "what=all",
+            given="what is {{ 6 * 7 }}",
+            OPENAI_BASE_URL=server.url,
+        )
         messages = server.model_requests[0]["messages"]
     assert ran.out == "done\n"
     assert messages[0]["content"] == "You repeat all."
@@ -171,8 +184,16 @@ def test_tests_pass_fail_and_are_skipped(folder: Folder) -> None:
         {"name": "i", "input": "lovely", "recording": [{"when": "ugly", "text": GOOD}], "expect": {"contains": "good"}},
     )
     assert [status for status, _ in ended] == [
-        "passed", "failed", "failed", "skipped", "passed", "passed", "failed", "failed", "error",
-    ]  # fmt: skip
+        "passed",
+        "failed",
+        "failed",
+        "skipped",
+        "passed",
+        "passed",
+        "failed",
+        "failed",
+        "error",
+    ]
     assert re.search(r'\{"mood": "bad"\}.*\{"mood": "good"\}; .*\'\^b\'', ended[1][1])
     assert "invalid_output" in ended[7][1]
 
@@ -180,8 +201,16 @@ def test_tests_pass_fail_and_are_skipped(folder: Folder) -> None:
 def test_a_recorded_run_is_a_fixture(folder: Folder) -> None:
     folder.write("mood.yaml", mood(provider="openai", model_id="m"))
     with serve(folder, GOOD) as server:
-        folder.strands("atomic", "run", "mood.yaml", "--input", "lovely", "--record", "mood.recording.yaml",
-                       OPENAI_BASE_URL=server.url)  # fmt: skip
+        folder.strands(
+            "atomic",
+            "run",
+            "mood.yaml",
+            "--input",
+            "lovely",
+            "--record",
+            "mood.recording.yaml",
+            OPENAI_BASE_URL=server.url,
+        )
     test = {"name": "a", "input": "lovely", "recording": "mood.recording.yaml", "expect": {"output": {"mood": "good"}}}
     assert try_out(folder, test) == [("passed", "")]
 
@@ -190,8 +219,9 @@ def test_with_live_the_model_is_asked_and_not_the_recording(folder: Folder) -> N
     tests = [{"name": "a", "input": "lovely", "recording": [{"text": GOOD}], "expect": {"contains": "bad"}}]
     folder.write("mood.yaml", mood(tests=tests))
     with serve(folder, '{"mood": "bad"}') as server:
-        ran = folder.strands("atomic", "test", "mood.yaml", "--live", "--provider", "openai", "--model", "m",
-                             OPENAI_BASE_URL=server.url)  # fmt: skip
+        ran = folder.strands(
+            "atomic", "test", "mood.yaml", "--live", "--provider", "openai", "--model", "m", OPENAI_BASE_URL=server.url
+        )
     assert (ran.code, ran.out) == (0, "1 passed\n"), ran.err
     assert folder.strands("atomic", "test", "mood.yaml").code == 10
     nobody = folder.strands("atomic", "test", "mood.yaml", "--live")
@@ -256,8 +286,9 @@ def test_only_files_of_one_agent_are_listed(folder: Folder) -> None:
     folder.write(".hidden/mood.yaml", mood())
     ran = folder.strands("atomic", "list", "--json")
     assert [(one["name"], one["form"], one["tests"]) for one in ran.document["agents"]] == [
-        ("older", "workflow", []), ("mood", "agent", ["t"]),
-    ]  # fmt: skip
+        ("older", "workflow", []),
+        ("mood", "agent", ["t"]),
+    ]
     assert "Says how a text feels." in folder.strands("atomic", "list", "agents").out
 
 

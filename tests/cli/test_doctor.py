@@ -97,10 +97,13 @@ def test_another_program_of_that_name_on_path_is_a_warning(sane: Folder, tmp_pat
     [
         ("node_modules/@strands-agents/cli/bin/strands", "#!node\n", "@strands-agents/cli"),
         ("node_modules/strands/strands", "#!/usr/bin/env node\n", "strands"),
-        ("bin/strands", "#!python\nimport sys\nfrom strands_agents_builder.strands import main\n",
-         "strands_agents_builder"),
+        (
+            "bin/strands",
+            "#!python\nimport sys\nfrom strands_agents_builder.strands import main\n",
+            "strands_agents_builder",
+        ),
     ],
-)  # fmt: skip
+)
 def test_whose_program_is_in_the_way_is_reported(
     sane: Folder, tmp_path: Path, place: str, text: str, whose: str
 ) -> None:
@@ -148,9 +151,13 @@ def install_engines(folder: Folder, ran: Path) -> None:
     source = f"def engines():\n    open({str(ran)!r}, 'w').close()\n    return {ENGINES!r}\n"
     files = {"strands_tool_box/__init__.py": "", "strands_tool_box/engines.py": source}
     make_distribution(
-        folder.site, "strands-tool-box", "1.0", {"box": "strands_tool_box"}, files,
+        folder.site,
+        "strands-tool-box",
+        "1.0",
+        {"box": "strands_tool_box"},
+        files,
         manifest_of("strands-tool-box", described),
-    )  # fmt: skip
+    )
 
 
 def test_engines_and_walls_are_reported_as_tables(sane: Folder, tmp_path: Path) -> None:
@@ -228,8 +235,10 @@ def test_a_filesystem_is_that_of_the_nearest_mount(tmp_path: Path) -> None:
 def test_a_variable_that_nothing_reads_is_a_warning_with_the_nearest(sane: Folder) -> None:
     (line,) = lines_of(sane, STRANDS_RUN_DIR="/x")["environment"]
     assert (line["status"], "STRANDS_RUN_DIR" in line["message"], "STRANDS_RUNS_DIR" in line["fix"]) == (
-        "warning", True, True,
-    )  # fmt: skip
+        "warning",
+        True,
+        True,
+    )
 
 
 def test_hook_plugins_add_their_lines_and_a_missing_one_fails(sane: Folder) -> None:

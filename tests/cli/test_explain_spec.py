@@ -135,9 +135,11 @@ def test_ways_out_of_tools_servers_traces_and_secrets_are_named(folder: Folder) 
 def test_limits_of_the_run_and_of_agents_are_reported(in_folder: Folder, capsys: Output) -> None:
     agents = {"writer": {"prompt": "p", "limits": {"turns": 3}, "budgets": {"max_tokens": 9000}}}
     runtime = {
-        "provider": "replay", "recording": "flow.recording.yaml", "failure_policy": {"retries": 0},
+        "provider": "replay",
+        "recording": "flow.recording.yaml",
+        "failure_policy": {"retries": 0},
         "budgets": {"max_duration_s": 60, "max_model_calls": 5},
-    }  # fmt: skip
+    }
     in_folder.workflow([STEP], TURNS, agents=agents, runtime=runtime)
     check_sentences("limits", explained(capsys))
 

@@ -119,9 +119,13 @@ def leaky(folder: Folder, *, on: bool = True) -> None:
         "artifacts": [{"path": "out.md", "from": "{{ guest }} {{ steps[0].response }} {{ last_response }} {{ TRACE }}"}]
     }
     folder.workflow(
-        steps, agents=agents, runtime=LIVE, outputs=outputs, inputs={"required": {"guest": "string"}},
+        steps,
+        agents=agents,
+        runtime=LIVE,
+        outputs=outputs,
+        inputs={"required": {"guest": "string"}},
         security={"guardrails": {"pii_redaction": on}},
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("on", [True, False])
@@ -163,9 +167,10 @@ def test_personal_data_reaches_neither_model_nor_any_sink(on: bool, folder: Fold
 def test_a_run_goes_on_with_what_it_has_kept_out_of_its_record(folder: Folder) -> None:
     folder.tool("tell", f"return answer(tool['input']['text'] + ' {MAIL}')", strands_cli=OFF)
     steps = [
-        {"tool": "tell", "input": {"text": "{{ guest }}"}}, {"type": "hitl", "prompt": "Who?"},
+        {"tool": "tell", "input": {"text": "{{ guest }}"}},
+        {"type": "hitl", "prompt": "Who?"},
         {"tool": "tell", "input": {"text": "{{ guest }} {{ hitl_response }}"}},
-    ]  # fmt: skip
+    ]
     security = {"guardrails": {"pii_redaction": True}}
     folder.workflow(steps, security=security, inputs={"required": {"guest": "string"}})
     assert folder.strands("run", "flow.yaml", "--detach", "--var", f"guest={GUEST}").code == 19

@@ -104,9 +104,11 @@ def test_a_plugins_denial_holds_where_the_workflow_denies_the_tool_too(folder: F
     booby_trapped(folder.site, "trap", sentinel)
     agents = {"writer": {"prompt": "w", "tools": ["native:trap"]}}
     folder.workflow(
-        [{"agent": "writer", "input": "go"}], {"steps.0": [{"text": "x"}]}, agents=agents,
+        [{"agent": "writer", "input": "go"}],
+        {"steps.0": [{"text": "x"}]},
+        agents=agents,
         security={"permissions": {"deny": ["trap"]}},
-    )  # fmt: skip
+    )
     switch_on(folder, hook_plugin(folder, "strands-hooks-no", deciding("deny", "strands_allow_tool")))
     assert folder.strands("run", "flow.yaml").code == 21
     assert not sentinel.exists()
@@ -256,8 +258,11 @@ def test_plugins_learn_of_each_import_with_its_time_and_its_error(folder: Folder
     assert folder.strands("run", "flow.yaml").code == 0
     assert folder.strands("tools", "run", "broken", "--input", '{"text": "a"}').code == 18
     assert lines(folder, "loads.txt") == [
-        "before echo", "after echo echo True NoneType", "before broken", "after broken None True NotEquipped",
-    ]  # fmt: skip
+        "before echo",
+        "after echo echo True NoneType",
+        "before broken",
+        "after broken None True NotEquipped",
+    ]
 
 
 def test_tools_that_a_plugin_registers_are_listed_planned_locked_and_run(folder: Folder) -> None:

@@ -146,13 +146,16 @@ def test_a_hostile_path_from_a_model_is_an_error_that_it_reads_and_the_run_goes_
 ) -> None:
     folder.workflow(
         [{"agent": "writer", "input": "Go."}],
-        {"steps.0": [
-            {"calls": [{"bees": {"path": f"//127.0.0.1:{service.port}/admin"}}, {"bees": {"path": "/../admin"}}]},
-            {"when": "bees: error\nbees: error", "calls": [{"bees": {"path": "/hives"}}]},
-            {"when": "bees: success", "text": "Three hives."},
-        ]},
-        env=ENV, tools=executor(service),
-    )  # fmt: skip
+        {
+            "steps.0": [
+                {"calls": [{"bees": {"path": f"//127.0.0.1:{service.port}/admin"}}, {"bees": {"path": "/../admin"}}]},
+                {"when": "bees: error\nbees: error", "calls": [{"bees": {"path": "/hives"}}]},
+                {"when": "bees: success", "text": "Three hives."},
+            ]
+        },
+        env=ENV,
+        tools=executor(service),
+    )
     ran = folder.strands("run", "flow.yaml", MY_TOKEN=SECRET)
     assert (ran.code, ran.out) == (0, "Three hives.\n"), ran.err
     assert [asked.path for asked in service.asked] == ["/v1/hives"]

@@ -34,9 +34,17 @@ def test_the_quickstart_runs_the_same_with_a_live_model(folder: Folder) -> None:
     folder.examples()
     with ModelServer(turns_of_quickstart()) as server:
         ran = folder.strands(
-            "run", "examples/quickstart.yaml", "--provider", "openai", "--model", "m", "--record", "again.yaml",
-            OPENAI_API_KEY="any", OPENAI_BASE_URL=server.url,
-        )  # fmt: skip
+            "run",
+            "examples/quickstart.yaml",
+            "--provider",
+            "openai",
+            "--model",
+            "m",
+            "--record",
+            "again.yaml",
+            OPENAI_API_KEY="any",
+            OPENAI_BASE_URL=server.url,
+        )
         assert server.remaining == 0
         requests = server.model_requests
     assert ran.code == 0, ran.err

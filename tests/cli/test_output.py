@@ -108,9 +108,20 @@ def test_a_name_of_several_lines_cannot_imitate_lines_of_ours(capsys: pytest.Cap
 
 def test_every_exit_code_of_the_program_is_one_of_the_documented() -> None:
     expected: Mapping[str, int] = {
-        "OK": 0, "USAGE": 2, "INVALID": 3, "RUN_FAILED": 10, "ARTIFACT": 12, "RUN_RECORD": 17, "NOT_EQUIPPED": 18,
-        "WAITING": 19, "BUDGET": 20, "DENIED": 21, "INTERNAL": 70, "INTERRUPTED": 130, "TERMINATED": 143,
-    }  # fmt: skip
+        "OK": 0,
+        "USAGE": 2,
+        "INVALID": 3,
+        "RUN_FAILED": 10,
+        "ARTIFACT": 12,
+        "RUN_RECORD": 17,
+        "NOT_EQUIPPED": 18,
+        "WAITING": 19,
+        "BUDGET": 20,
+        "DENIED": 21,
+        "INTERNAL": 70,
+        "INTERRUPTED": 130,
+        "TERMINATED": 143,
+    }
     assert {code.name: int(code) for code in ExitCode} == expected
 
 

@@ -40,9 +40,15 @@ class Person:
     def strands(self, *words: str | Path, **env: str) -> Ran:
         command = [str(self.scripts / "strands"), *map(str, words)]
         ran = subprocess.run(
-            command, cwd=self.work, env={**self.environ, **env}, stdin=subprocess.DEVNULL, capture_output=True,
-            encoding="utf-8", check=False, timeout=SECONDS,
-        )  # fmt: skip
+            command,
+            cwd=self.work,
+            env={**self.environ, **env},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+            timeout=SECONDS,
+        )
         return Ran(ran.returncode, ran.stdout, ran.stderr)
 
     def has(self, name: str) -> bool:

@@ -151,8 +151,10 @@ def test_explain_policy_shows_the_deciding_rule_the_others_and_what_would_change
     assert tool["load"]["effect"] == "allow"
     assert tool["call"] == {"effect": "ask", "rule": f"{path}:3: files matter"}
     assert [(rule["effect"], rule["origin"]) for rule in tool["rules"]] == [
-        ("ask", f"{path}:3"), ("deny", f"{path}:4"), ("allow", f"{path}:5"),
-    ]  # fmt: skip
+        ("ask", f"{path}:3"),
+        ("deny", f"{path}:4"),
+        ("allow", f"{path}:5"),
+    ]
     always, *by_arguments = [rule["holds"] for rule in tool["rules"]]
     assert len({*by_arguments}) == 1
     assert always not in by_arguments
@@ -184,8 +186,9 @@ def test_explain_policy_speaks_of_custom_python_of_unknown_tools_and_of_a_workfl
     agents = {"writer": {"prompt": "w", "tools": [{"tool": "native:file_write", "as": "save"}]}}
     folder.workflow([{"agent": "writer", "input": "go"}], {"steps.0": [{"text": "x"}]}, agents=agents, **rest)
     assert explained("save", "flow.yaml")["call"] == {
-        "effect": "deny", "rule": "security.permissions.deny (flow.yaml:1)",
-    }  # fmt: skip
+        "effect": "deny",
+        "rule": "security.permissions.deny (flow.yaml:1)",
+    }
 
 
 @pytest.mark.parametrize(

@@ -326,9 +326,12 @@ def test_a_call_that_was_cut_off_is_done_again_only_on_request(folder: Folder) -
 @posix
 @pytest.mark.parametrize(
     ("result", "out"),
-    [('"by hand"', "by hand\n"), ('{"n": 1}', '{"n": 1}\n'),
-     ('{"status": "success", "content": [{"text": "whole"}]}', "whole\n")],
-)  # fmt: skip
+    [
+        ('"by hand"', "by hand\n"),
+        ('{"n": 1}', '{"n": 1}\n'),
+        ('{"status": "success", "content": [{"text": "whole"}]}', "whole\n"),
+    ],
+)
 def test_a_call_that_was_cut_off_is_skipped_with_a_result(
     folder: Folder, result: str, out: str, wording: Wording
 ) -> None:

@@ -61,9 +61,17 @@ def test_json_is_one_document(folder: Folder) -> None:
     assert ran.code == 0
     document = ran.document
     assert list(document) == [
-        "run", "workflow", "status", "response", "artifacts", "usage", "model_calls", "tool_calls",
-        "cost_usd", "seconds",
-    ]  # fmt: skip
+        "run",
+        "workflow",
+        "status",
+        "response",
+        "artifacts",
+        "usage",
+        "model_calls",
+        "tool_calls",
+        "cost_usd",
+        "seconds",
+    ]
     assert (document["status"], document["model_calls"], document["tool_calls"]) == ("completed", 4, 2)
     assert document["artifacts"][0]["path"] == "artifacts/report.md"
     assert document["usage"] == {"input_tokens": 1533, "output_tokens": 285}

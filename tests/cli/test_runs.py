@@ -45,8 +45,16 @@ def test_the_list_has_the_shape_that_scripts_rely_on(folder: Folder) -> None:
     folder.strands("run", "flow.yaml")
     (done, waiting) = folder.strands("runs", "list", "--json").document["runs"]
     assert list(done) == [
-        "id", "workflow", "status", "started_at", "ended_at", "pattern", "file", "reason", "record",
-    ]  # fmt: skip
+        "id",
+        "workflow",
+        "status",
+        "started_at",
+        "ended_at",
+        "pattern",
+        "file",
+        "reason",
+        "record",
+    ]
     assert (done["status"], waiting["status"]) == ("completed", "waiting"), "the newest comes first"
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", done["started_at"])
     chosen = folder.strands("sessions", "list", "--status", "waiting", "--json").document["runs"]
@@ -68,8 +76,10 @@ def test_a_run_is_shown_with_its_effects_and_what_it_waits_for(folder: Folder) -
     assert f"strands approve {run} steps.1" in shown.out
     document = folder.strands("runs", "show", run, "--json").document
     assert [(row["key"], row["kind"], row["status"]) for row in document["effects"]] == [
-        ("steps.0", "step", "done"), ("steps.0/model.0", "model", "done"), ("steps.1", "human", "waiting"),
-    ]  # fmt: skip
+        ("steps.0", "step", "done"),
+        ("steps.0/model.0", "model", "done"),
+        ("steps.1", "human", "waiting"),
+    ]
     assert [(question["key"], question["prompt"]) for question in document["questions"]] == [("steps.1", "Publish?")]
 
 

@@ -207,8 +207,9 @@ def test_a_locked_tool_that_changes_during_a_run_is_refused_by_the_next_run(fold
 
 
 def test_a_run_that_waits_is_left_as_it_is_and_a_change_starts_a_new_one(folder: Folder) -> None:
-    flow = folder.workflow([{"type": "hitl", "prompt": "Go on?"}, {"agent": "writer", "input": "Write."}],
-                           {"steps.1": [{"text": "one"}]})  # fmt: skip
+    flow = folder.workflow(
+        [{"type": "hitl", "prompt": "Go on?"}, {"agent": "writer", "input": "Write."}], {"steps.1": [{"text": "one"}]}
+    )
     started = folder.start("run", "flow.yaml", "--watch", "--detach")
     started.wait_for("strands approve ")
     started.wait_for(WATCHING)

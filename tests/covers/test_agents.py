@@ -140,9 +140,13 @@ def test_a_step_stops_when_it_has_spent_its_share(world: World, case: str) -> No
 
 
 BUDGETS = {
-    "max_steps": 1, "max_model_calls": 1, "max_tokens": 5, "max_cost_usd": 0.000001, "max_duration_s": 0.0001,
+    "max_steps": 1,
+    "max_model_calls": 1,
+    "max_tokens": 5,
+    "max_cost_usd": 0.000001,
+    "max_duration_s": 0.0001,
     "max_tool_calls": 0,
-}  # fmt: skip
+}
 
 
 @covers_each({name: f"/agents/*/budgets/{name}" for name in BUDGETS})

@@ -59,16 +59,20 @@ CASES: dict[str, tuple[dict[str, Any], Callable[[dict[str, Any], Path], Any], An
     "/tests/*/recording": (one_test(), status, "passed"),
     "/tests/*/expect": (one_test(), status, "passed"),
     "/tests/*/vars": (
-        {**one_test(vars={"who": "bees"}), "prompt": "You say what {{ who }} feel."}, status, "passed",
+        {**one_test(vars={"who": "bees"}), "prompt": "You say what {{ who }} feel."},
+        status,
+        "passed",
     ),
     "/tests/*/expect/output": (one_test(expect={"output": {"mood": "bad"}, "contains": "good"}), status, "failed"),
     "/tests/*/expect/contains": (one_test(expect={"contains": ["bad"], "matches": "good"}), status, "failed"),
     "/tests/*/expect/matches": (one_test(expect={"contains": "good", "matches": "^good"}), status, "failed"),
     "/tests/*/expect/schema": (
-        one_test(expect={"contains": "good", "schema": {"properties": {"mood": {"const": "bad"}}}}), status, "failed",
+        one_test(expect={"contains": "good", "schema": {"properties": {"mood": {"const": "bad"}}}}),
+        status,
+        "failed",
     ),
     "/tests/*/expect/error": (one_test(input="no", expect={"error": "bad_input"}), status, "passed"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("pointer", CASES)
@@ -101,11 +105,16 @@ PATTERNS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "graph": ({"nodes": {"x": {"agent": "b", "input": "no"}}}, []),
     "routing": (ROUTED, ['{"route": "r"}']),
     "evaluator_optimizer": (
-        {"producer": "b", "producer_input": "no", "evaluator": {"agent": "j", "input": "Judge."},
-         "accept": {"min_score": 1}}, [],
+        {
+            "producer": "b",
+            "producer_input": "no",
+            "evaluator": {"agent": "j", "input": "Judge."},
+            "accept": {"min_score": 1},
+        },
+        [],
     ),
     "orchestrator_workers": ({**ORCHESTRATED, "worker_template": {"agent": "b"}}, ['[{"task": "no"}]']),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)

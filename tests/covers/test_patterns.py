@@ -49,9 +49,9 @@ def test_a_task_waits_for_its_dependencies(world: World) -> None:
 def test_the_others_go_on_when_a_task_fails(world: World) -> None:
     tasks = "[{id: x, agent: a, input: one, on_error: continue}, {id: y, agent: a, input: two}]"
     world.turns = [Turn(status=400)]
-    ran = world.run(yaml.safe_dump({
-        "agents": AGENTS, "pattern": {"type": "workflow", "config": {"tasks": yaml.safe_load(tasks)}}
-    }))  # fmt: skip
+    ran = world.run(
+        yaml.safe_dump({"agents": AGENTS, "pattern": {"type": "workflow", "config": {"tasks": yaml.safe_load(tasks)}}})
+    )
     assert ran.error is None, ran.error
 
 
@@ -61,9 +61,11 @@ def test_the_others_go_on_when_a_branch_fails(world: World) -> None:
         "[{id: x, on_error: continue, steps: [{agent: a, input: one}]}, {id: y, steps: [{agent: a, input: two}]}]"
     )
     world.turns = [Turn(status=400)]
-    ran = world.run(yaml.safe_dump({
-        "agents": AGENTS, "pattern": {"type": "parallel", "config": {"branches": yaml.safe_load(branches)}}
-    }))  # fmt: skip
+    ran = world.run(
+        yaml.safe_dump(
+            {"agents": AGENTS, "pattern": {"type": "parallel", "config": {"branches": yaml.safe_load(branches)}}}
+        )
+    )
     assert ran.error is None, ran.error
 
 
@@ -147,8 +149,9 @@ TWO_TASKS = '[{"task": "one"}, {"task": "two"}]'
 
 @covers("/pattern/config/worker_template/agent")
 def test_workers_are_made_of_their_agent(world: World) -> None:
-    orchestrated(world, "{orchestrator: {agent: j, input: go, limits: {max_rounds: 1}}, worker_template: {agent: b}}",
-                 TWO_TASKS)  # fmt: skip
+    orchestrated(
+        world, "{orchestrator: {agent: j, input: go, limits: {max_rounds: 1}}, worker_template: {agent: b}}", TWO_TASKS
+    )
     assert [world.system(number) for number in (1, 2)] == ["You are b."] * 2
 
 
@@ -191,9 +194,13 @@ def test_there_are_so_many_rounds(world: World) -> None:
     limits = "{max_rounds: 2}"
     one = '[{"task": "one"}]'
     orchestrated(
-        world, f"{{orchestrator: {{agent: j, input: go, limits: {limits}}}, worker_template: {{agent: b}}}}",
-        one, "done", one, "done",
-    )  # fmt: skip
+        world,
+        f"{{orchestrator: {{agent: j, input: go, limits: {limits}}}, worker_template: {{agent: b}}}}",
+        one,
+        "done",
+        one,
+        "done",
+    )
     assert len(world.requests) == 4
 
 

@@ -51,9 +51,14 @@ class Reader:
 
     def start(self, command: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            ["bash", "-euo", "pipefail", "-c", command], cwd=self.here, env=self.environment, encoding="utf-8",
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+            ["bash", "-euo", "pipefail", "-c", command],
+            cwd=self.here,
+            env=self.environment,
+            encoding="utf-8",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
 
     def type(self, command: str, expected: int = 0) -> str:
         """Run a command; the directory it ends in is that of the next one."""

@@ -74,8 +74,11 @@ def test_what_depends_on_a_failure_is_skipped_all_the_way_down_and_the_rest_goes
         }
     )
     assert {name: outcome.status for name, outcome in log.outcomes.items()} == {
-        "bad": "failed", "b": "skipped", "c": "skipped", "other": "completed",
-    }  # fmt: skip
+        "bad": "failed",
+        "b": "skipped",
+        "c": "skipped",
+        "other": "completed",
+    }
     assert log.outcomes["bad"].error == "no"
 
 

@@ -88,12 +88,21 @@ def test_an_effect_leaves_a_row_for_each_way_it_can_end() -> None:
 
     failed, waiting, done = (asyncio.run(live(end)) for end in ("failed", "waiting", "done"))
     assert (failed.status, failed.detail, failed.started_at, failed.ended_at) == (
-        "failed", {"error": "it broke"}, 100.0, 102.0,
-    )  # fmt: skip
+        "failed",
+        {"error": "it broke"},
+        100.0,
+        102.0,
+    )
     assert (waiting.status, waiting.detail, waiting.attempt) == ("waiting", {"prompt": "?"}, 2)
     assert (done.status, done.output, done.usage, done.cost, done.detail, done.digest, done.attempt) == (
-        "done", {"x": 1}, Usage(1, 2), 0.5, {"rule": "r"}, digest_of("done"), 3,
-    )  # fmt: skip
+        "done",
+        {"x": 1},
+        Usage(1, 2),
+        0.5,
+        {"rule": "r"},
+        digest_of("done"),
+        3,
+    )
 
 
 class NotingJournal(MemoryJournal):

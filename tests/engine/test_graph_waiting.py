@@ -102,10 +102,17 @@ def test_a_node_that_looks_at_the_answer_waits_with_its_path_and_the_rest_goes_o
         # The first wave is given the same with and without the answer; `a` is in it.
         assert graph.waits() == ["start#1", "a#1", "other#1", "b#1", "end#1"]
         graph = Graph(
-            {"start": WRITE, "gate": GATE, "b": WRITE, "a": f'agent: writer, input: "{look}"', "after": WRITE,
-             "other": WRITE, "end": WRITE},
+            {
+                "start": WRITE,
+                "gate": GATE,
+                "b": WRITE,
+                "a": f'agent: writer, input: "{look}"',
+                "after": WRITE,
+                "other": WRITE,
+                "end": WRITE,
+            },
             "{from: start, to: [gate, other, b]}, {from: b, to: a}, {from: a, to: after}, {from: other, to: end}",
-        )  # fmt: skip
+        )
         assert graph.waits() == ["start#1", "b#1", "other#1", "end#1"]
         graph.run("fine")
         assert graph.asked == ["a#1", "after#1"]

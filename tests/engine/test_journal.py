@@ -97,16 +97,38 @@ def test_the_database_layout_is_compatibility_data(directory: Path, journal: Sql
     database.close()
     assert columns == {
         "effects": [
-            ("key", "TEXT"), ("kind", "TEXT"), ("status", "TEXT"), ("digest", "TEXT"), ("attempt", "INTEGER"),
-            ("output", "TEXT"), ("output_file", "TEXT"), ("usage", "TEXT"), ("cost", "REAL"), ("detail", "TEXT"),
-            ("started_at", "REAL"), ("ended_at", "REAL"), ("position", "INTEGER"),
+            ("key", "TEXT"),
+            ("kind", "TEXT"),
+            ("status", "TEXT"),
+            ("digest", "TEXT"),
+            ("attempt", "INTEGER"),
+            ("output", "TEXT"),
+            ("output_file", "TEXT"),
+            ("usage", "TEXT"),
+            ("cost", "REAL"),
+            ("detail", "TEXT"),
+            ("started_at", "REAL"),
+            ("ended_at", "REAL"),
+            ("position", "INTEGER"),
         ],
         "facts": [("name", "TEXT"), ("value", "TEXT")],
-    }  # fmt: skip
+    }
     usage = '{"input_tokens": 3, "output_tokens": 4, "cache_read_tokens": 5, "cache_write_tokens": 6}'
     assert values == (
-        "steps.0/model.2", "model", "done", "d1", 1, '{"text": "café"}', None, usage, 0.25, '{"n": [1]}', 12.5, 13.5, 1,
-    )  # fmt: skip
+        "steps.0/model.2",
+        "model",
+        "done",
+        "d1",
+        1,
+        '{"text": "café"}',
+        None,
+        usage,
+        0.25,
+        '{"n": [1]}',
+        12.5,
+        13.5,
+        1,
+    )
     assert facts == [("status", '"running"')]
 
 

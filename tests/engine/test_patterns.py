@@ -141,7 +141,8 @@ config:
     - {tool: echo, input: {text: "{{ steps[0].response }} {{ hitl_response }}"}}
     - {agent: editor}
 """,
-        {}, ["yes"],
+        {},
+        ["yes"],
         {"steps.0", "steps.0/model.0", "steps.1", "steps.2", "steps.2/tool.0.echo", "steps.3", "steps.3/model.0"},
         "<<go bees> yes>",
     ),
@@ -158,10 +159,16 @@ config:
     - {id: tool-call, deps: [first], tool: echo, input: {text: "{{ tasks.first.response }}"}}
     - {id: gate, deps: [first], type: hitl, prompt: "{{ tasks.first.response }}?"}
 """,
-        {}, ["yes"],
+        {},
+        ["yes"],
         {
-            "tasks.first", "tasks.first/model.0", "tasks.tool-call", "tasks.tool-call/tool.0.echo", "tasks.gate",
-            "tasks.last", "tasks.last/model.0",
+            "tasks.first",
+            "tasks.first/model.0",
+            "tasks.tool-call",
+            "tasks.tool-call/tool.0.echo",
+            "tasks.gate",
+            "tasks.last",
+            "tasks.last/model.0",
         },
         "yes",
     ),
@@ -178,10 +185,19 @@ config:
         - {type: hitl, prompt: "{{ last_response }}?"}
         - {tool: echo, input: {text: "{{ steps[0].response }} {{ hitl_response }}"}}
 """,
-        {"router": say({"route": "c"}), "router#2": say({"route": "a"})}, ["b", "yes"],
+        {"router": say({"route": "c"}), "router#2": say({"route": "a"})},
+        ["b", "yes"],
         {
-            "router", "router/model.0", "router#2", "router#2/model.0", "router.review", "routes.b.steps.0",
-            "routes.b.steps.0/model.0", "routes.b.steps.1", "routes.b.steps.2", "routes.b.steps.2/tool.0.echo",
+            "router",
+            "router/model.0",
+            "router#2",
+            "router#2/model.0",
+            "router.review",
+            "routes.b.steps.0",
+            "routes.b.steps.0/model.0",
+            "routes.b.steps.1",
+            "routes.b.steps.2",
+            "routes.b.steps.2/tool.0.echo",
         },
         "<b b> yes",
     ),
@@ -197,11 +213,18 @@ config:
     tool: echo
     input: {text: "{{ branches.legal.response }} {{ branches.cost.response }} {{ branches.legal.steps[0].agent }}"}
 """,
-        {}, ["yes"],
+        {},
+        ["yes"],
         {
-            "branches.legal.steps.0", "branches.legal.steps.0/model.0", "branches.legal.steps.1",
-            "branches.legal.steps.2", "branches.legal.steps.2/model.0", "branches.cost.steps.0",
-            "branches.cost.steps.0/tool.0.echo", "reduce", "reduce/tool.0.echo",
+            "branches.legal.steps.0",
+            "branches.legal.steps.0/model.0",
+            "branches.legal.steps.1",
+            "branches.legal.steps.2",
+            "branches.legal.steps.2/model.0",
+            "branches.cost.steps.0",
+            "branches.cost.steps.0/tool.0.echo",
+            "reduce",
+            "reduce/tool.0.echo",
         },
         "<yes> 7 writer",
     ),
@@ -221,9 +244,15 @@ config:
         },
         ["more"],
         {
-            "iterations.0.producer", "iterations.0.producer/model.0", "iterations.0.evaluator",
-            "iterations.0.evaluator/model.0", "iterations.0.review", "iterations.1.producer",
-            "iterations.1.producer/model.0", "iterations.1.evaluator", "iterations.1.evaluator/model.0",
+            "iterations.0.producer",
+            "iterations.0.producer/model.0",
+            "iterations.0.evaluator",
+            "iterations.0.evaluator/model.0",
+            "iterations.0.review",
+            "iterations.1.producer",
+            "iterations.1.producer/model.0",
+            "iterations.1.evaluator",
+            "iterations.1.evaluator/model.0",
         },
         "<more <You write.> dull>",
     ),
@@ -245,10 +274,24 @@ config:
         },
         ["fine", "yes"],
         {
-            "orchestrator", "orchestrator/model.0", "decomposition_review", "workers.0", "workers.0/model.0",
-            "workers.1", "workers.1/model.0", "orchestrator#2", "orchestrator#2/model.0", "workers.2",
-            "workers.2/model.0", "orchestrator#3", "orchestrator#3/model.0", "reduce_review", "reduce",
-            "reduce/tool.0.echo", "writeup", "writeup/model.0",
+            "orchestrator",
+            "orchestrator/model.0",
+            "decomposition_review",
+            "workers.0",
+            "workers.0/model.0",
+            "workers.1",
+            "workers.1/model.0",
+            "orchestrator#2",
+            "orchestrator#2/model.0",
+            "workers.2",
+            "workers.2/model.0",
+            "orchestrator#3",
+            "orchestrator#3/model.0",
+            "reduce_review",
+            "reduce",
+            "reduce/tool.0.echo",
+            "writeup",
+            "writeup/model.0",
         },
         "<<x><y><z {{ topic }}> yes!>",
     ),
@@ -266,15 +309,23 @@ config:
     - {from: ask, choose: [{when: "nodes.ask.response contains 'no'", to: write-it}, {when: else, to: add}]}
     - {from: add, to: [end]}
 """,
-        {}, ["no", "yes"],
+        {},
+        ["no", "yes"],
         {
-            "nodes.write-it#1", "nodes.write-it#1/model.0", "nodes.ask#1", "nodes.write-it#2",
-            "nodes.write-it#2/model.0", "nodes.ask#2", "nodes.add#1", "nodes.add#1/tool.0.echo",
-            "nodes.end#1", "nodes.end#1/model.0",
+            "nodes.write-it#1",
+            "nodes.write-it#1/model.0",
+            "nodes.ask#1",
+            "nodes.write-it#2",
+            "nodes.write-it#2/model.0",
+            "nodes.ask#2",
+            "nodes.add#1",
+            "nodes.add#1/tool.0.echo",
+            "nodes.end#1",
+            "nodes.end#1/model.0",
         },
         "<completed yes>",
     ),
-}  # fmt: skip
+}
 
 
 def playing(name: str, site: Path) -> Playing:
@@ -563,8 +614,17 @@ def test_a_fan_out_inside_a_loop_joins_in_each_round(tmp_path: Path) -> None:
     play = Playing(graph("a b c d e", edges), tmp_path)
     play.run()
     assert [key.removesuffix("/model.0").removeprefix("nodes.") for key in play.agents.asked] == [
-        "a#1", "b#1", "c#1", "e#1", "d#1", "a#2", "b#2", "c#2", "e#2", "d#2",
-    ]  # fmt: skip
+        "a#1",
+        "b#1",
+        "c#1",
+        "e#1",
+        "d#1",
+        "a#2",
+        "b#2",
+        "c#2",
+        "e#2",
+        "d#2",
+    ]
 
 
 def test_edges_back_into_a_loop_do_not_lead_onward() -> None:

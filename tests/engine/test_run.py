@@ -256,8 +256,13 @@ def test_an_unanswered_gate_is_stored_and_the_run_waits(outcome: Any, wording: W
     assert row is not None
     assert (row.kind, row.status) == ("human", "waiting")
     assert row.detail == {
-        "kind": "gate", "prompt": "Go on?", "context": "text", "pattern": "y|n", "default": "y", "timeout_s": 60.0,
-    }  # fmt: skip
+        "kind": "gate",
+        "prompt": "Go on?",
+        "context": "text",
+        "pattern": "y|n",
+        "default": "y",
+        "timeout_s": 60.0,
+    }
     assert played.journal.get("status") == "waiting"
     assert not any(isinstance(event, StepFailed) for event in played.events)
 
@@ -322,18 +327,29 @@ def test_events_come_in_order_and_tell_the_whole_story() -> None:
     played = Played(plan, turns, tools={"x": str})
     result = played.run()
     assert [type(event).__name__ for event in played.events] == [
-        "RunStarted", "StepStarted", "StepFinished", "StepStarted", "StepFinished", "ArtifactWritten", "RunFinished",
-    ]  # fmt: skip
+        "RunStarted",
+        "StepStarted",
+        "StepFinished",
+        "StepStarted",
+        "StepFinished",
+        "ArtifactWritten",
+        "RunFinished",
+    ]
     started, ended = played.events[0], played.events[-1]
     assert isinstance(started, RunStarted)
     assert isinstance(ended, RunFinished)
     assert (started.run_id, started.workflow, started.pattern, started.steps, started.resumed) == (
-        "run-1", "test", "chain", 2, False,
-    )  # fmt: skip
+        "run-1",
+        "test",
+        "chain",
+        2,
+        False,
+    )
     finished = [event for event in played.events if isinstance(event, StepFinished)]
     assert [(event.key, event.who, event.text, event.usage) for event in finished] == [
-        ("steps.0", "writer", "one", Usage(5, 10)), ("steps.1", "editor", "two", Usage(16, 32)),
-    ]  # fmt: skip
+        ("steps.0", "writer", "one", Usage(5, 10)),
+        ("steps.1", "editor", "two", Usage(16, 32)),
+    ]
     assert (ended.status, ended.reason, ended.usage) == ("completed", None, Usage(21, 42))
     assert (ended.model_calls, ended.tool_calls) == (3, 1) == (result.model_calls, result.tool_calls)
     assert [type(e) for e in played.events if getattr(e, "key", "") == "steps.1"] == [StepStarted, StepFinished]

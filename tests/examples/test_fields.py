@@ -15,14 +15,36 @@ from tests.examples.kit import WORKFLOWS
 DOCUMENTS = [yaml.safe_load((EXAMPLES / name).read_text("utf-8")) for name in WORKFLOWS]
 # A step has the same fields at every place, so one example of each field is enough, and one of each place.
 PLACES = (
-    "steps/*", "tasks/*", "routes/*/then/*", "branches/*/steps/*", "nodes/*", "reduce", "writeup",
-    "router/review_router", "router", "evaluator", "orchestrator",
-    "review_gate", "decomposition_review", "reduce_review",
-)  # fmt: skip
+    "steps/*",
+    "tasks/*",
+    "routes/*/then/*",
+    "branches/*/steps/*",
+    "nodes/*",
+    "reduce",
+    "writeup",
+    "router/review_router",
+    "router",
+    "evaluator",
+    "orchestrator",
+    "review_gate",
+    "decomposition_review",
+    "reduce_review",
+)
 FIELDS = (
-    "agent", "input", "vars", "tool_overrides/*/tool", "tool_overrides/*/as", "tool_overrides/*/config", "tool",
-    "type", "prompt", "context_display", "default", "timeout_seconds", "validation/pattern",
-)  # fmt: skip
+    "agent",
+    "input",
+    "vars",
+    "tool_overrides/*/tool",
+    "tool_overrides/*/as",
+    "tool_overrides/*/config",
+    "tool",
+    "type",
+    "prompt",
+    "context_display",
+    "default",
+    "timeout_seconds",
+    "validation/pattern",
+)
 STEP = re.compile(f"/pattern/config/({'|'.join(map(re.escape, PLACES))})/({'|'.join(map(re.escape, FIELDS))})")
 LEFT_OUT = {
     "/inputs/required/*/default": "a required input never takes its default, and a warning says so",

@@ -68,8 +68,11 @@ class Program:
         self.send(id=message["id"], result=result)
 
     def initialize(self, params: dict[str, Any]) -> dict[str, Any]:
-        return {"protocolVersion": "2025-06-18", "capabilities": {"tools": {"listChanged": True}},
-                "serverInfo": {"name": "program", "version": "1"}}  # fmt: skip
+        return {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {"tools": {"listChanged": True}},
+            "serverInfo": {"name": "program", "version": "1"},
+        }
 
     def list_tools(self, params: dict[str, Any]) -> dict[str, Any]:
         if not self.script.get("endless"):

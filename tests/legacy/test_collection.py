@@ -26,9 +26,20 @@ pytestmark = pytest.mark.wheels
 
 # What the tools below import and this environment may lack; the collection itself asks for five times as much.
 NEEDED = (
-    "prompt-toolkit", "wcwidth", "dill", "requests", "charset-normalizer", "idna", "urllib3", "certifi",
-    "markdownify", "beautifulsoup4", "soupsieve", "six", "aws-requests-auth",
-)  # fmt: skip
+    "prompt-toolkit",
+    "wcwidth",
+    "dill",
+    "requests",
+    "charset-normalizer",
+    "idna",
+    "urllib3",
+    "certifi",
+    "markdownify",
+    "beautifulsoup4",
+    "soupsieve",
+    "six",
+    "aws-requests-auth",
+)
 COLLECTION = "strands-agents-tools==0.8.10"
 if sys.platform == "win32":
     pytest.skip("its tools import termios", allow_module_level=True)

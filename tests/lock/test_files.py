@@ -93,9 +93,12 @@ def test_a_quoted_path_with_a_comma_is_covered(tmp_path: Path) -> None:
 
 def test_of_a_namespace_package_only_the_own_part_is_covered(tmp_path: Path) -> None:
     dist_info = make_distribution(
-        tmp_path, NAME, "1.0", {"shout": "shared.shout"},
+        tmp_path,
+        NAME,
+        "1.0",
+        {"shout": "shared.shout"},
         {"shared/shout/__init__.py": module_source("shout")},
-    )  # fmt: skip
+    )
     (tmp_path / "shared" / "shout" / "strands_tools.json").write_text("{}", encoding="utf-8")
     write_record(dist_info, tmp_path / "shared")
     (tmp_path / "shared" / "other").mkdir()
@@ -157,9 +160,12 @@ def test_a_file_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
 
 def test_a_tool_known_only_after_loading_is_reported_as_such(tmp_path: Path) -> None:
     make_distribution(
-        tmp_path, NAME, "1.0", {"shout": "strands_tool_shout:provide"},
+        tmp_path,
+        NAME,
+        "1.0",
+        {"shout": "strands_tool_shout:provide"},
         {"strands_tool_shout/__init__.py": "def provide():\n    return made()\n"},
-    )  # fmt: skip
+    )
     (locked,) = lock_site(tmp_path).distributions[NAME].tools.values()
     assert locked.after_load
 

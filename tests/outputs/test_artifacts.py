@@ -74,8 +74,10 @@ def test_what_is_written_is_reported_by_path_digest_and_size(out: Path) -> None:
     written = write_artifact(out / "sub" / "a", "né\r\n", force=False)
     encoded = "né\r\n".encode()
     assert written == {
-        "path": str(out / "sub" / "a"), "digest": hashlib.sha256(encoded).hexdigest(), "size": len(encoded),
-    }  # fmt: skip
+        "path": str(out / "sub" / "a"),
+        "digest": hashlib.sha256(encoded).hexdigest(),
+        "size": len(encoded),
+    }
     assert (out / "sub" / "a").read_bytes() == encoded
 
 

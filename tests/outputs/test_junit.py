@@ -22,19 +22,41 @@ def test_each_file_is_a_suite_that_counts_its_tests() -> None:
     assert root.tag == "testsuites"
     suites = [suite.attrib for suite in root]
     assert suites == [
-        {"name": "a", "package": "a.yaml", "id": "0", "hostname": "here", "timestamp": "1970-01-01T00:00:00",
-         "tests": "1", "failures": "0", "errors": "0", "skipped": "0", "time": "0.500"},
-        {"name": "b", "package": "b.yaml", "id": "1", "hostname": "here", "timestamp": "1970-01-01T00:00:00",
-         "tests": "3", "failures": "1", "errors": "1", "skipped": "1", "time": "1.250"},
-    ]  # fmt: skip
+        {
+            "name": "a",
+            "package": "a.yaml",
+            "id": "0",
+            "hostname": "here",
+            "timestamp": "1970-01-01T00:00:00",
+            "tests": "1",
+            "failures": "0",
+            "errors": "0",
+            "skipped": "0",
+            "time": "0.500",
+        },
+        {
+            "name": "b",
+            "package": "b.yaml",
+            "id": "1",
+            "hostname": "here",
+            "timestamp": "1970-01-01T00:00:00",
+            "tests": "3",
+            "failures": "1",
+            "errors": "1",
+            "skipped": "1",
+            "time": "1.250",
+        },
+    ]
 
 
 def test_a_suite_has_the_elements_of_the_schema_in_their_order() -> None:
     suite = ElementTree.fromstring(junit_text(ENDED, at=0, host="here"))[1]
     assert [part.tag for part in suite] == ["properties", *["testcase"] * 3, "system-out", "system-err"]
     assert [[(end.tag, end.get("type")) for end in case] for case in suite.iter("testcase")] == [
-        [("failure", "failed")], [("error", "error")], [("skipped", None)],
-    ]  # fmt: skip
+        [("failure", "failed")],
+        [("error", "error")],
+        [("skipped", None)],
+    ]
     assert suite.findtext("testcase/failure") == "not so\nnor so\nanswer: an answer"
 
 

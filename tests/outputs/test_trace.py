@@ -34,10 +34,12 @@ def traced(tmp_path: Path, monkeypatch: Any, turns: list[Turn], text: str) -> di
 def test_calls_are_below_their_step_in_order(tmp_path: Path, monkeypatch: Any) -> None:
     turns = [Turn(calls=[("calculator", {"expression": "6*7001"})], usage=(5, 2)), Turn("Done.", usage=(9, 3))]
     root = traced(
-        tmp_path, monkeypatch, turns,
+        tmp_path,
+        monkeypatch,
+        turns,
         "agents: {a: {prompt: p, tools: [calculator]}}\n"
         "pattern: {type: chain, config: {steps: [{agent: a, input: secretly}]}}\n",
-    )  # fmt: skip
+    )
     assert (root["workflow"], root["pattern"], root["status"]) == ("t", "chain", "completed")
     assert (root["model_calls"], root["tool_calls"]) == (2, 1)
     assert root["usage"] == {"input_tokens": 14, "output_tokens": 5}

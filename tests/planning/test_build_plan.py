@@ -23,10 +23,16 @@ LIVE = "{provider: openai, model_id: base, host: 'http://localhost:1', temperatu
 
 def models(plan: Plan) -> dict[str, tuple[object, ...]]:
     return {
-        agent.id: (agent.model.provider, agent.model.model_id, agent.model.host, agent.model.temperature,
-                   agent.model.top_p, agent.model.max_tokens)
+        agent.id: (
+            agent.model.provider,
+            agent.model.model_id,
+            agent.model.host,
+            agent.model.temperature,
+            agent.model.top_p,
+            agent.model.max_tokens,
+        )
         for agent in plan.agents.values()
-    }  # fmt: skip
+    }
 
 
 AGENTS = """{

@@ -39,9 +39,12 @@ CALL = {"tool": "native:shout", "input": {"text": "hi"}}
 def workflow(folder: Path, **sections: Any) -> Path:
     path = folder / "flow.yaml"
     spec = {
-        "version": 1, "name": "flow", "runtime": {"provider": "replay", "recording": "flow.recording.yaml"},
-        "agents": {"writer": {"prompt": "You write."}}, "pattern": {"type": "chain", "config": {"steps": [CALL]}},
-    }  # fmt: skip
+        "version": 1,
+        "name": "flow",
+        "runtime": {"provider": "replay", "recording": "flow.recording.yaml"},
+        "agents": {"writer": {"prompt": "You write."}},
+        "pattern": {"type": "chain", "config": {"steps": [CALL]}},
+    }
     path.write_text(json.dumps({**spec, **sections}), encoding="utf-8")
     (folder / "flow.recording.yaml").write_text("{recording: 1, steps: {}}", encoding="utf-8")
     return path

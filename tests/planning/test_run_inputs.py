@@ -47,11 +47,20 @@ def test_a_text_is_read_as_the_declared_type(kind: str, text: str, value: object
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
-        ("integer", "five"), ("integer", "2.5"), ("integer", ""), ("integer", "true"), ("number", "NaN"),
-        ("number", '"5"'), ("boolean", "maybe"), ("boolean", "2"), ("array", "a,b"), ("array", '{"a": 1}'),
-        ("object", "[1]"), ("object", "null"),
+        ("integer", "five"),
+        ("integer", "2.5"),
+        ("integer", ""),
+        ("integer", "true"),
+        ("number", "NaN"),
+        ("number", '"5"'),
+        ("boolean", "maybe"),
+        ("boolean", "2"),
+        ("array", "a,b"),
+        ("array", '{"a": 1}'),
+        ("object", "[1]"),
+        ("object", "null"),
     ],
-)  # fmt: skip
+)
 def test_a_text_that_is_not_of_the_type_is_found_where_it_is_declared(kind: str, text: str) -> None:
     (finding,) = found(plan_with(f"required: {{x: {kind}}}", x=text), "bad-input")
     assert "'x'" in finding.message
@@ -69,9 +78,14 @@ def test_a_value_that_has_a_type_is_checked_too(value: Any, fits: bool) -> None:
     assert not fits or plan.inputs["x"] == 5
 
 
-@pytest.mark.parametrize(("kind", "enum", "good", "bad"), [
-    ("string", "[red, green]", "red", "gren"), ("integer", "[1, 2]", "2", "3"), ("boolean", "[true]", "yes", "no"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "enum", "good", "bad"),
+    [
+        ("string", "[red, green]", "red", "gren"),
+        ("integer", "[1, 2]", "2", "3"),
+        ("boolean", "[true]", "yes", "no"),
+    ],
+)
 def test_a_value_must_be_one_of_the_enum(kind: str, enum: str, good: str, bad: str, wording: Wording) -> None:
     declared = f"required: {{x: {{type: {kind}, enum: {enum}}}}}"
     assert found(plan_with(declared, x=good), "bad-input") == []
@@ -93,9 +107,17 @@ def test_what_is_given_as_text_wins_over_files_and_those_over_the_workflow() -> 
     assert plan.findings == ()
 
 
-@pytest.mark.parametrize(("fixed", "text", "value"), [
-    ("3", "4", 4), ("true", "no", False), ("2.5", "3", 3), ("a", "4", "4"), ("3", "many", "many"), ("null", "x", "x"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("fixed", "text", "value"),
+    [
+        ("3", "4", 4),
+        ("true", "no", False),
+        ("2.5", "3", 3),
+        ("a", "4", "4"),
+        ("3", "many", "many"),
+        ("null", "x", "x"),
+    ],
+)
 def test_a_text_for_a_fixed_value_takes_its_type(fixed: str, text: str, value: object) -> None:
     plan = plan_with(f"values: {{x: {fixed}}}", x=text)
     assert plan.inputs["x"] == value
@@ -157,9 +179,14 @@ def test_a_template_variable_that_nothing_defines_is_an_error_before_the_run(wor
     assert undefined(chain_of(steps, rest=rest, options=given)) == []
 
 
-@pytest.mark.parametrize("text", [
-    "{{ x | default('y') }}", "{% if x is defined %}{{ x }}{% endif %}", "{% for x in [1] %}{{ x }}{% endfor %}",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ x | default('y') }}",
+        "{% if x is defined %}{{ x }}{% endif %}",
+        "{% for x in [1] %}{{ x }}{% endfor %}",
+    ],
+)
 def test_a_variable_that_a_template_guards_or_sets_may_be_missing(text: str) -> None:
     assert undefined(chain_of(f'- {{agent: writer, input: "{text}"}}')) == []
 

@@ -80,8 +80,10 @@ def test_each_source_gives_its_value_under_the_name_that_tools_ask_for(tmp_path:
     environ = {"VARIABLE": "from the variable", "PATH": "/usr/bin:/bin"}
     # No shell has read the line.
     assert read_secrets(plan, environ) == {
-        "one": "from the variable", "two": "from the file", "three": "a b; $HOME | c",
-    }  # fmt: skip
+        "one": "from the variable",
+        "two": "from the file",
+        "three": "a b; $HOME | c",
+    }
 
 
 def test_what_cannot_be_read_is_named_without_the_output_of_the_program(tmp_path: Path, wording: Wording) -> None:

@@ -70,8 +70,10 @@ def test_every_form_of_a_reference_finds_the_installed_tool(ref: str, site: Path
     assert plan.findings == ()
     (planned,) = plan.agents["writer"].tools
     assert (planned.name, planned.distribution, planned.describe()) == (
-        "file_read", "strands-tool-file-read", "strands-tool-file-read 1.2",
-    )  # fmt: skip
+        "file_read",
+        "strands-tool-file-read",
+        "strands-tool-file-read 1.2",
+    )
     assert planned.decision.effect == "allow"
 
 
@@ -165,8 +167,10 @@ def test_without_a_list_an_agent_has_every_tool_of_the_workflow_and_with_an_empt
     plan = chain_of(steps, agents=agents, rest=rest, catalog=catalog)
     assert plan.findings == ()
     assert {agent.id: [tool.name for tool in agent.tools] for agent in plan.agents.values()} == {
-        "all": ["file_read", "save"], "none": [], "one": ["save"],
-    }  # fmt: skip
+        "all": ["file_read", "save"],
+        "none": [],
+        "one": ["save"],
+    }
     assert plan.agents["one"].tools[0].config == {"root": "x"}
 
 
@@ -304,8 +308,20 @@ def test_policy_answers_for_every_tool_of_the_plan(site: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("rule", ["db", "native:db", "strands-tool-db/db", "native:strands-tool-db/db", "query",
-                                  "db.query", "native:db.query", "strands-tool-db/db.query", "native:db*"])  # fmt: skip
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "db",
+        "native:db",
+        "strands-tool-db/db",
+        "native:strands-tool-db/db",
+        "query",
+        "db.query",
+        "native:db.query",
+        "strands-tool-db/db.query",
+        "native:db*",
+    ],
+)
 def test_a_rule_reaches_a_part_of_a_suite_by_all_of_its_names(rule: str, site: Path) -> None:
     plan = plan_with(site, "[{tool: native:db.query, as: q}]", rest=f"security: {{permissions: {{deny: ['{rule}']}}}}")
     assert plan.agents["writer"].tools[0].decision.effect == "deny"

@@ -31,7 +31,7 @@ AT_IMPORT = {
     "environs": "import os\nos.environ.clear()\nos.environ |= {'HOME': '/nowhere', 'STRANDS_RUNS_DIR': '/nowhere'}\n",
     "places": "import os\nos.environ |= {'XDG_DATA_HOME': '/nowhere', 'STRANDS_CUSTOM_TOOL_ALLOWLIST': 'os:*'}\n",
     "hooks": "import sys\nsys.excepthook = sys.unraisablehook = lambda *a: None\n",
-}  # fmt: skip
+}
 
 
 def plugin(folder: Folder, name: str, head: str, *, body: str = "") -> None:
@@ -49,8 +49,12 @@ def calling(folder: Folder, *names: str) -> None:
     calls = [{name: {"text": "x"}} for name in names]
     agents = {"writer": {"prompt": "You call.", "tools": [f"native:{name}" for name in names]}}
     turns = [{"calls": calls}, {"when": "\n".join(f"{name}: success" for name in names), "text": "done"}]
-    folder.workflow([{"agent": "writer", "input": "Go."}], {"steps.0": turns}, agents=agents,
-                    outputs={"artifacts": [{"path": "out.txt", "from": "{{ last_response }}"}]})  # fmt: skip
+    folder.workflow(
+        [{"agent": "writer", "input": "Go."}],
+        {"steps.0": turns},
+        agents=agents,
+        outputs={"artifacts": [{"path": "out.txt", "from": "{{ last_response }}"}]},
+    )
 
 
 def test_whatever_plugins_do_while_they_are_imported_the_run_is_the_same(folder: Folder) -> None:
@@ -146,11 +150,17 @@ def test_hidden_characters_of_plugins_are_escaped_wherever_they_are_shown(folder
     plugin(folder, "answers", "", body=f"    raise ValueError({HIDDEN!r})\n")
     calling(folder, "foo")
     commands = [
-        ["list-tools"], ["tools", "show", "foo"], ["tools", "show", "lacks"], ["plan", "flow.yaml"],
-        ["explain", "policy", "native:foo"], ["run", "flow.yaml"], ["tools", "run", "lacks"],
-        ["tools", "run", "raises", "--input", '{"text": "x"}'], ["tools", "run", "answers", "--input", '{"text": "x"}'],
+        ["list-tools"],
+        ["tools", "show", "foo"],
+        ["tools", "show", "lacks"],
+        ["plan", "flow.yaml"],
+        ["explain", "policy", "native:foo"],
+        ["run", "flow.yaml"],
+        ["tools", "run", "lacks"],
+        ["tools", "run", "raises", "--input", '{"text": "x"}'],
+        ["tools", "run", "answers", "--input", '{"text": "x"}'],
         ["tools", "run", "answers", "--json", "--input", '{"text": "x"}'],
-    ]  # fmt: skip
+    ]
     for arguments in commands:
         ran = folder.strands(*arguments)
         assert not {"\x1b", "\x07", "\u202e", "\u200b", "\u2066", "\x85", "\r", "\x08"} & set(ran.out + ran.err), (
@@ -165,8 +175,9 @@ def test_names_that_differ_only_by_case_or_dash_are_one_name(folder: Folder) -> 
         source = (
             f"TOOL_SPEC = {{'name': {name!r}, 'description': 'F.', 'inputSchema': {SCHEMA!r}}}\ndef foo_bar(t): pass\n"
         )
-        make_distribution(folder.site, f"strands-tool-twin{number}", "1.0", {name: package},
-                          {f"{package}/__init__.py": source})  # fmt: skip
+        make_distribution(
+            folder.site, f"strands-tool-twin{number}", "1.0", {name: package}, {f"{package}/__init__.py": source}
+        )
     listed = folder.strands("list-tools", "--json").document
     found = {
         (one["name"], one["distribution"]): one["status"] for one in listed["tools"] if "twin" in one["distribution"]

@@ -45,9 +45,12 @@ AGENTS = {name: {"prompt": "You count.", "tools": ["native:counter"]} for name i
 @pytest.fixture
 def folder(folder: Folder) -> Folder:
     make_distribution(
-        folder.site, "strands-tool-counter", "1.0", {"counter": "strands_tool_counter:Counter"},
+        folder.site,
+        "strands-tool-counter",
+        "1.0",
+        {"counter": "strands_tool_counter:Counter"},
         {"strands_tool_counter/__init__.py": SOURCE},
-    )  # fmt: skip
+    )
     return folder
 
 
@@ -56,8 +59,11 @@ def log(folder: Folder) -> list[str]:
 
 
 def test_all_agents_and_steps_of_a_run_share_one_instance(folder: Folder) -> None:
-    steps = [{"agent": "one", "input": "1"}, {"tool": "native:counter.add", "input": {"text": "x"}},
-             {"agent": "two", "input": "2"}]  # fmt: skip
+    steps = [
+        {"agent": "one", "input": "1"},
+        {"tool": "native:counter.add", "input": {"text": "x"}},
+        {"agent": "two", "input": "2"},
+    ]
     folder.workflow(steps, {key: [ADD, {"text": "ok"}] for key in ("steps.0", "steps.2")}, agents=AGENTS)
     ran = folder.strands("run", "flow.yaml", "--yes")
     assert ran.code == 0, ran.err

@@ -27,11 +27,28 @@ def test_a_name_with_extras_and_a_version_is_read(typed: str, requirement: str) 
 @pytest.mark.parametrize(
     "typed",
     [
-        "", "-rrequirements.txt", "--index-url=http://127.0.0.1/", "-e.", "git+https://127.0.0.1/x",
-        "http://127.0.0.1/a.whl", "foo @ file:///tmp/x.whl", "foo@file:///x", "foo; python_version > '3'", "foo bar",
-        "foo\n--pre", "foo==1 --pre", "foo\x00", "foo[", "==1", "file:x.whl", "foo==", "name.whl", "./nowhere", "a\\b",
+        "",
+        "-rrequirements.txt",
+        "--index-url=http://127.0.0.1/",
+        "-e.",
+        "git+https://127.0.0.1/x",
+        "http://127.0.0.1/a.whl",
+        "foo @ file:///tmp/x.whl",
+        "foo@file:///x",
+        "foo; python_version > '3'",
+        "foo bar",
+        "foo\n--pre",
+        "foo==1 --pre",
+        "foo\x00",
+        "foo[",
+        "==1",
+        "file:x.whl",
+        "foo==",
+        "name.whl",
+        "./nowhere",
+        "a\\b",
     ],
-)  # fmt: skip
+)
 def test_anything_else_is_refused(typed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError):

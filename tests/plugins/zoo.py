@@ -144,14 +144,18 @@ def _forms() -> dict[str, Form]:
         "fn": Form(_decorated("fn", f"{context}def ", f"    return {seen}\n"), "fn", "function"),
         "fn_plain": Form(
             f"{HEAD}@tool\ndef fn_plain(text: str) -> str:\n    'Does it.'\n    return seen(text, None)\n",
-            "fn_plain", "function", contract=False,
+            "fn_plain",
+            "function",
+            contract=False,
         ),
         "fn_async": Form(
             _decorated("fn_async", f"{context}async def ", f"    return {seen}\n"), "fn_async", "function"
         ),
         "fn_stream": Form(
             _decorated("fn_stream", f"{context}async def ", f"    yield 'half way'\n    yield {seen}\n"),
-            "fn_stream", "function", streams=True,
+            "fn_stream",
+            "function",
+            streams=True,
         ),
         "own_class": Form(own["own_class"], "Made", "agent_tool", streams=True),
         "own_instance": Form(own["own_instance"], "made", "agent_tool", streams=True),
@@ -162,7 +166,7 @@ def _forms() -> dict[str, Form]:
         "source": Form(given["source"], "Provided", "provider", _both("source"), made_with=True),
         "call": Form(given["call"], "provide", "provider", _both("call"), made_with=True),
         "later": Form(given["later"], "provide_later", "provider", _both("later"), made_with=True),
-    }  # fmt: skip
+    }
 
 
 FORMS = _forms()

@@ -62,10 +62,21 @@ def test_a_hostile_text_costs_time_in_proportion_to_its_length() -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        "docs/../secrets/a", "docs/..", "../docs/a", "docs\\a", "docs/a\n", "docs/\x00", "docs/%2e%2e/a", "docs%2Fa",
-        "docs/%252e", "docs/\u202ea", "docs/\u200ba", "docs/\uff0e\uff0e/a", "docs/\u2025/x",
+        "docs/../secrets/a",
+        "docs/..",
+        "../docs/a",
+        "docs\\a",
+        "docs/a\n",
+        "docs/\x00",
+        "docs/%2e%2e/a",
+        "docs%2Fa",
+        "docs/%252e",
+        "docs/\u202ea",
+        "docs/\u200ba",
+        "docs/\uff0e\uff0e/a",
+        "docs/\u2025/x",
     ],
-)  # fmt: skip
+)
 def test_a_value_that_may_mean_another_place_is_never_allowed(value: str) -> None:
     assert not fits_every({"path": value}, "path", "**")
     assert not fits_every({"path": value}, "path", value)
@@ -83,11 +94,24 @@ def test_a_host_that_hides_another_is_never_allowed(value: str) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        "secrets/a", "docs/../secrets/a", "./secrets/a", "secrets//a", "SECRETS/a", "secrets\\a", "secrets%2fa",
-        "%73ecrets/a", "%2573ecrets/a", " secrets/a ", "sec\u200brets/a", "\uff53ecrets/a", "docs%2f..%2fsecrets/a",
-        ["docs/a", "secrets/b"], [["secrets/a"]], ["docs/a", {"x": 1}, "secrets/b"],
+        "secrets/a",
+        "docs/../secrets/a",
+        "./secrets/a",
+        "secrets//a",
+        "SECRETS/a",
+        "secrets\\a",
+        "secrets%2fa",
+        "%73ecrets/a",
+        "%2573ecrets/a",
+        " secrets/a ",
+        "sec\u200brets/a",
+        "\uff53ecrets/a",
+        "docs%2f..%2fsecrets/a",
+        ["docs/a", "secrets/b"],
+        [["secrets/a"]],
+        ["docs/a", {"x": 1}, "secrets/b"],
     ],
-)  # fmt: skip
+)
 def test_a_deny_rule_finds_every_spelling_and_every_element(value: Any) -> None:
     assert fits_any({"path": value}, "path", "secrets/**")
 

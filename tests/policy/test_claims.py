@@ -26,8 +26,11 @@ claimed = st.builds(
     lambda hints, confirms, when, able: Claims(
         hints, {"requires_confirmation": confirms, "read_only_when": when, "capabilities": able}
     ),
-    words, garbage, garbage, abilities,
-)  # fmt: skip
+    words,
+    garbage,
+    garbage,
+    abilities,
+)
 
 
 def with_claims(request: Request, said: Claims) -> Request:
@@ -88,8 +91,16 @@ def test_a_claimed_ability_adds_to_the_known_ones_and_takes_none_away() -> None:
     assert both.claims["capabilities"] == {"network": ["a.example"], "subprocess": True}
 
 
-@pytest.mark.parametrize("path", ["strands_cli.tools.shell", "strands_cli.tools.shell.shell", "strands_tools.shell",
-                                  "strands_tools.shell:shell", "strands_cli.tools.sh*"])  # fmt: skip
+@pytest.mark.parametrize(
+    "path",
+    [
+        "strands_cli.tools.shell",
+        "strands_cli.tools.shell.shell",
+        "strands_tools.shell",
+        "strands_tools.shell:shell",
+        "strands_cli.tools.sh*",
+    ],
+)
 def test_a_rule_may_name_a_tool_by_its_older_paths(path: str) -> None:
     request = Request(("shell", "native:shell", "dist/shell"))
     assert Rule("deny", path, "managed", "p:1").matches(request)

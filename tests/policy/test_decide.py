@@ -31,14 +31,18 @@ requests = st.builds(
         now and says.get("read_only_when") is not None,
         **more,
     ),
-    st.sampled_from(NAMES), hints, claims, st.none() | able, st.booleans(),
+    st.sampled_from(NAMES),
+    hints,
+    claims,
+    st.none() | able,
+    st.booleans(),
     distribution=st.sampled_from([None, "dist"]),
     version=st.sampled_from([None, "1.0", "2.0", "not a version"]),
     sources=st.frozensets(st.sampled_from([*SOURCES[:3], "unknown"]), max_size=2),
     arguments=st.none() | st.dictionaries(st.just("path"), paths),
     custom=st.sampled_from([None, "my.tools:fn"]),
     aliases=st.sampled_from([(), ("shell",), ("calculator",)]),
-)  # fmt: skip
+)
 rules = st.builds(
     Rule,
     effect=st.sampled_from(["allow", "ask", "deny"]),
@@ -83,9 +87,12 @@ def test_what_the_workflow_says_never_loosens(some: list[Rule], one: Rule, reque
 @settings(deadline=None)
 @given(st.lists(rules, max_size=5), requests)
 def test_knowing_less_of_a_tool_never_allows_more(some: list[Rule], request: Request) -> None:
-    less = replace(request, version=None, sources=frozenset(), claims={
-        key: value for key, value in request.claims.items() if key != "capabilities"
-    })  # fmt: skip
+    less = replace(
+        request,
+        version=None,
+        sources=frozenset(),
+        claims={key: value for key, value in request.claims.items() if key != "capabilities"},
+    )
     assert strength(some, less) >= strength(some, request)
 
 

@@ -138,8 +138,12 @@ def test_no_arguments_and_no_entry_of_any_kind_break_it(arguments: dict[str, Any
 
 def test_the_fields_of_an_entry_are_reported_and_what_is_not_an_entry_is_refused(wording: Wording) -> None:
     assert [fields_of(entry) for entry in ("*", "db", "db:x", "file:{path}", "t:{a}/{b}.c")] == [
-        (), (), (), ("path",), ("a", "b"),
-    ]  # fmt: skip
+        (),
+        (),
+        (),
+        ("path",),
+        ("a", "b"),
+    ]
     for entry in ("", "{kind}:a", "file:{path", "file:{}", "file:{a.b}", "File:a", ":a"):
         with pytest.raises(ValueError) as raised:
             fields_of(entry)

@@ -54,17 +54,46 @@ FOUND = {
     '"mobile": "5551234567"': '"mobile": "[phone number]"',
 }
 LET_BE = [
-    "order 4500012345", "order 0012345678", "order 0123-4567", "invoice 2026-000123", "1 000 000 000", "1,234,567.89",
-    "2026-11-21", "2026-11-21T10:15:00.123456+02:00", "2026-11-21T10:15:00+0200", "01-02-2026", "01.02.2026 10:15",
-    "1.2.3", "10.0.19045.3570", "192.168.10.12:8080", "pkg@1.2.3", "native:foo@>=1.2,<2", "x = a@b.dot(c)",
-    "550e8400-e29b-41d4-a716-446655440000", "12345678-1234-1234-1234-123456789012",
-    "1234567a-0123-4456-8789-abcdef012345", "4111111111111112", "0000000000000000", "1795293234123",
-    "1795293234.123456", "0.4111111111111111", "1795293234123456789", "ISBN 978-3-16-148410-0", "ISBN 9783161484100",
-    "git@github.com:org/repo.git", "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-    "20261121-203354-abcdef", "DE12345678901234567890", "hotel 1234567", "--- a/x.py +1,7 -1,7",
-    "2e487cf8-fa0c-573e-ba02-ca4a62808f0c", "49.0123456, 8.1234567",
-    "flow.yaml:12:3", "[phone number] and [e-mail]", "steps.0/tools/1",
-]  # fmt: skip
+    "order 4500012345",
+    "order 0012345678",
+    "order 0123-4567",
+    "invoice 2026-000123",
+    "1 000 000 000",
+    "1,234,567.89",
+    "2026-11-21",
+    "2026-11-21T10:15:00.123456+02:00",
+    "2026-11-21T10:15:00+0200",
+    "01-02-2026",
+    "01.02.2026 10:15",
+    "1.2.3",
+    "10.0.19045.3570",
+    "192.168.10.12:8080",
+    "pkg@1.2.3",
+    "native:foo@>=1.2,<2",
+    "x = a@b.dot(c)",
+    "550e8400-e29b-41d4-a716-446655440000",
+    "12345678-1234-1234-1234-123456789012",
+    "1234567a-0123-4456-8789-abcdef012345",
+    "4111111111111112",
+    "0000000000000000",
+    "1795293234123",
+    "1795293234.123456",
+    "0.4111111111111111",
+    "1795293234123456789",
+    "ISBN 978-3-16-148410-0",
+    "ISBN 9783161484100",
+    "git@github.com:org/repo.git",
+    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "20261121-203354-abcdef",
+    "DE12345678901234567890",
+    "hotel 1234567",
+    "--- a/x.py +1,7 -1,7",
+    "2e487cf8-fa0c-573e-ba02-ca4a62808f0c",
+    "49.0123456, 8.1234567",
+    "flow.yaml:12:3",
+    "[phone number] and [e-mail]",
+    "steps.0/tools/1",
+]
 
 
 @pytest.mark.parametrize("text", FOUND)
@@ -100,13 +129,27 @@ def test_identifiers_stamps_numbers_and_versions_stay(
 
 def test_keys_numbers_and_fields_of_a_document_count() -> None:
     document = {
-        "bob@example.com": 1, "phone": "5551234567", "home_phone": [5551234567], "card": 4111111111111111,
-        "id": 5551234567, "deep": [{"Mobile No": "555 1234"}], "fax": True, "tel": None, "telemetry": 12345678,
-    }  # fmt: skip
+        "bob@example.com": 1,
+        "phone": "5551234567",
+        "home_phone": [5551234567],
+        "card": 4111111111111111,
+        "id": 5551234567,
+        "deep": [{"Mobile No": "555 1234"}],
+        "fax": True,
+        "tel": None,
+        "telemetry": 12345678,
+    }
     assert PERSONAL.json(document) == {
-        "[e-mail]": 1, "phone": "[phone number]", "home_phone": ["[phone number]"], "card": "[card number]",
-        "id": 5551234567, "deep": [{"Mobile No": "[phone number]"}], "fax": True, "tel": None, "telemetry": 12345678,
-    }  # fmt: skip
+        "[e-mail]": 1,
+        "phone": "[phone number]",
+        "home_phone": ["[phone number]"],
+        "card": "[card number]",
+        "id": 5551234567,
+        "deep": [{"Mobile No": "[phone number]"}],
+        "fax": True,
+        "tel": None,
+        "telemetry": 12345678,
+    }
 
 
 @settings(deadline=None)
@@ -146,8 +189,12 @@ def test_the_arguments_of_a_tool_use_stay_json(size: int) -> None:
     cleaned = without_secrets(events, BOTH)
     said = "".join(event["contentBlockDelta"]["delta"]["toolUse"]["input"] for event in cleaned[1:-1])
     assert json.loads(said) == {
-        "card": "[card number]", "to": "\n[e-mail]", "phone": "[phone number]", "n": 12.5, "key": MARK,
-    }  # fmt: skip
+        "card": "[card number]",
+        "to": "\n[e-mail]",
+        "phone": "[phone number]",
+        "n": 12.5,
+        "key": MARK,
+    }
     assert events == turn_of(json.dumps(given), size), "what was given is not changed"
     broken = without_secrets(turn_of('{"to": "bob@example.com', size), PERSONAL)
     said = "".join(event["contentBlockDelta"]["delta"]["toolUse"]["input"] for event in broken[1:-1])

@@ -48,9 +48,12 @@ def test_a_workflow_can_send_a_variable_of_the_environment_to_a_service_that_it_
     calls = [{"calls": [{"api": {"method": "GET", "path": "/"}}]}, {"when": "api: success", "text": "done"}]
     agents = {"writer": {"prompt": "x", "tools": ["api"]}}
     folder.workflow(
-        STEP, {"steps.0": calls}, agents=agents, env={"secrets": [{"key": "OF_THE_PERSON"}]},
+        STEP,
+        {"steps.0": calls},
+        agents=agents,
+        env={"secrets": [{"key": "OF_THE_PERSON"}]},
         tools={"http_executors": [executor]},
-    )  # fmt: skip
+    )
     ran = folder.strands("run", "flow.yaml", OF_THE_PERSON="of-the-person-who-runs-it")
     assert ran.code == 0, ran.err
     assert b"of-the-person-who-runs-it" in b"".join(outside.heard)

@@ -45,14 +45,24 @@ def hostile(folder: Folder) -> Folder:
         f"def engines():\n    return [dict(engine={HOSTILE!r}, available=False, reason={HOSTILE!r}, layers={{}})]\n"
     )
     described = tool(
-        "sly", "strands_tool_sly", description=HOSTILE, input_schema=schema, annotations=spec["annotations"],
-        requires={"env": ["LANG"]}, deprecated={"since": HOSTILE, "replacement": HOSTILE}, family=HOSTILE,
+        "sly",
+        "strands_tool_sly",
+        description=HOSTILE,
+        input_schema=schema,
+        annotations=spec["annotations"],
+        requires={"env": ["LANG"]},
+        deprecated={"since": HOSTILE, "replacement": HOSTILE},
+        family=HOSTILE,
         strands_cli=spec["strands_cli"],
-    )  # fmt: skip
+    )
     make_distribution(
-        folder.site, "strands-tool-sly", "1.0", {"sly": "strands_tool_sly"},
-        {"strands_tool_sly/__init__.py": source}, manifest_of("strands-tool-sly", described),
-    )  # fmt: skip
+        folder.site,
+        "strands-tool-sly",
+        "1.0",
+        {"sly": "strands_tool_sly"},
+        {"strands_tool_sly/__init__.py": source},
+        manifest_of("strands-tool-sly", described),
+    )
     write(folder, HOSTILE)
     return folder
 

@@ -163,12 +163,14 @@ def test_the_tools_of_servers_are_listed(site: Site, folder: Path, strands: RunS
     write(site)
     shown = strands("tools", "list", "--mcp", str(folder / "flow.yaml"))
     assert shown.out.splitlines() == [
-        "mcp:docs/read   available  Does read.", "mcp:docs/write  filtered  Does write.",
-    ]  # fmt: skip
+        "mcp:docs/read   available  Does read.",
+        "mcp:docs/write  filtered  Does write.",
+    ]
     document = json.loads(strands("tools", "list", "--mcp", str(folder / "flow.yaml"), "--json").out)
     assert [(one["name"], one["status"]) for one in document["tools"]] == [
-        ("d_read", "available"), ("d_write", "filtered"),
-    ]  # fmt: skip
+        ("d_read", "available"),
+        ("d_write", "filtered"),
+    ]
     assert site.alive() == []
 
 

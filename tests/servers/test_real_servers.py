@@ -97,9 +97,13 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
         log = (folder / "log").open("a")
         with log:
             process = subprocess.Popen(
-                [sys.executable, "library.py", str(port)], cwd=folder, stdout=subprocess.PIPE, stderr=log, text=True,
+                [sys.executable, "library.py", str(port)],
+                cwd=folder,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
                 env={**os.environ, "LOG": str(folder / "log")},
-            )  # fmt: skip
+            )
         begun.append(process)
         assert process.stdout is not None
         return f"http://127.0.0.1:{int(process.stdout.readline())}/mcp", process

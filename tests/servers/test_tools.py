@@ -287,11 +287,14 @@ def test_a_call_is_a_row_and_a_resumed_run_starts_the_server_again(site: Site) -
         ({"prefix": "a b"}, "bad-identifier", "prefix"),
         ({"env": {"A": "${secrets.NOPE}"}}, "unknown-secret", ""),
         ({"command": None, "args": [], "url": "ftp://x"}, "bad-value", "url"),
-        ({"command": None, "args": [], "url": "http://far.example/mcp", "headers": {"X": "${secrets.KEY}"}},
-         "bad-value", "headers/X"),
+        (
+            {"command": None, "args": [], "url": "http://far.example/mcp", "headers": {"X": "${secrets.KEY}"}},
+            "bad-value",
+            "headers/X",
+        ),
         ({"command": None, "args": [], "url": "https://me:pw@far.example/mcp"}, "bad-value", "url"),
     ],
-)  # fmt: skip
+)
 def test_settings_that_cannot_be_right_are_findings(
     site: Site, settings: dict[str, Any], code: str, pointer: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -202,7 +202,7 @@ GOOD: dict[str, tuple[str, str, Any]] = {
     "suite of specs": (MODULE + "\n\nTOOL_SPECS = [TOOL_SPEC]\ndel TOOL_SPEC\n", "", ONE),
     "provider": (PROVIDER, ":provide", ONE),
     "tool provider class": (TOOL_PROVIDER, ":Words", ONE),
-}  # fmt: skip
+}
 
 # What the manifest of the module form says.
 MANIFEST: dict[str, Any] = {
@@ -255,9 +255,7 @@ SPOILED: dict[str, Spoiled] = {
     "no description": module(
         '"Count the words of a text and answer their number."', '""', "test_its_descriptions_tell_the_model"
     ),
-    "hidden text": module(
-        "their number.", "their number.\\u202e Never mind.", "test_its_descriptions_tell_the_model"
-    ),
+    "hidden text": module("their number.", "their number.\\u202e Never mind.", "test_its_descriptions_tell_the_model"),
     "hidden text in the schema": module(
         '"description": "The text."', '"description": "The \\u200btext."', "test_its_descriptions_tell_the_model"
     ),
@@ -272,7 +270,8 @@ SPOILED: dict[str, Spoiled] = {
         "class", "Words", "Words", "test_its_examples_fit", examples={**TWO, "other_words": [{}]}
     ),
     "no hints": module(
-        '"annotations": {"readOnlyHint": True, "destructiveHint": False}', '"annotations": {}',
+        '"annotations": {"readOnlyHint": True, "destructiveHint": False}',
+        '"annotations": {}',
         "test_its_hints_are_given_and_agree",
     ),
     "hints contradict": module('tiveHint": False', 'tiveHint": True', "test_its_hints_are_given_and_agree"),
@@ -289,9 +288,7 @@ SPOILED: dict[str, Spoiled] = {
     "manifest has another tool": module(
         CALL, CALL, "test_its_manifest_says_what_the_code_says", manifest={"name": "count_letters"}
     ),
-    "manifest is broken": module(
-        CALL, CALL, "test_its_manifest_says_what_the_code_says", manifest={"input_schema": 3}
-    ),
+    "manifest is broken": module(CALL, CALL, "test_its_manifest_says_what_the_code_says", manifest={"input_schema": 3}),
     "manifest has a bad example": module(
         CALL, CALL, "test_its_manifest_says_what_the_code_says", manifest={"examples": [{"input": {}}]}
     ),
@@ -336,9 +333,7 @@ SPOILED: dict[str, Spoiled] = {
         # The permission check does not let it pass either.
         "test_an_answer_fits_the_output_schema test_an_agent_can_call_it",
     ),
-    "has no JSON": after(
-        "del result['content'][1]", "test_an_answer_fits_the_output_schema test_an_agent_can_call_it"
-    ),
+    "has no JSON": after("del result['content'][1]", "test_an_answer_fits_the_output_schema test_an_agent_can_call_it"),
     "fails": after("result['status'] = 'error'", "test_the_examples_give_what_is_expected"),
     "works once": Spoiled(
         "class",
@@ -375,7 +370,8 @@ SPOILED: dict[str, Spoiled] = {
         "test_a_cancelled_call_ends test_concurrent_calls_do_not_mix test_an_agent_can_call_it",
     ),
     "takes any input": module(
-        "    if not isinstance(text, str):\n        return refused(tool)\n", "    text = str(text)\n",
+        "    if not isinstance(text, str):\n        return refused(tool)\n",
+        "    text = str(text)\n",
         "test_bad_input_is_an_error_result",
     ),
     "raises on bad input": module(
@@ -402,7 +398,7 @@ SPOILED: dict[str, Spoiled] = {
     "class mixes": Spoiled(
         "class",
         'return " ".join(reversed(text.split()))',
-        'self.text = text\n        import asyncio\n        await asyncio.sleep(0.01)\n        return self.text',
+        "self.text = text\n        import asyncio\n        await asyncio.sleep(0.01)\n        return self.text",
         "test_concurrent_calls_do_not_mix",
         examples={"count_words": ONE, "reverse_words": ONE},
     ),
@@ -411,7 +407,9 @@ SPOILED: dict[str, Spoiled] = {
     ),
     "provider gives a function": Spoiled("provider", "return [_count_words]", "return [len]", "test_it_loads"),
     "agent tool raises": Spoiled(
-        "agent tool", "        yield ToolResultEvent(", "        raise OSError(text)\n        yield ToolResultEvent(",
+        "agent tool",
+        "        yield ToolResultEvent(",
+        "        raise OSError(text)\n        yield ToolResultEvent(",
         "test_a_call_does_not_raise",
     ),
-}  # fmt: skip
+}

@@ -75,9 +75,15 @@ BOX = "class Box:\n    @claims\n    @tool\n    {} echo(self, text: str):\n      
 FORMS: dict[str, tuple[str, str, bool]] = {
     "module, sync": (TOOL_SPEC + "def echo(tool, **kw):\n    return now(tool['input']['text'])\n", "", False),
     "module, async": (
-        TOOL_SPEC + "async def echo(tool, **kw):\n    return await later(tool['input']['text'])\n", "", True),
+        TOOL_SPEC + "async def echo(tool, **kw):\n    return await later(tool['input']['text'])\n",
+        "",
+        True,
+    ),
     "module, generator": (
-        TOOL_SPEC + "async def echo(tool, **kw):\n" + STREAM.format("tool['input']['text']"), "", True),
+        TOOL_SPEC + "async def echo(tool, **kw):\n" + STREAM.format("tool['input']['text']"),
+        "",
+        True,
+    ),
     "@tool, sync": ("@claims\n@tool\ndef echo(text: str):\n    return now(text)\n", ":echo", False),
     "@tool, async": ("@claims\n@tool\nasync def echo(text: str):\n    return await later(text)\n", ":echo", True),
     "@tool, streaming": ("@claims\n@tool\nasync def echo(text: str):\n" + STREAM.format("text"), ":echo", True),
@@ -85,7 +91,7 @@ FORMS: dict[str, tuple[str, str, bool]] = {
     "class, async": (BOX.format("async def", "await later(text)"), ":Box", True),
     "AgentTool": (OWN, ":Echo", True),
     "provider": (OWN + "def provide():\n    return [Echo()]\n", ":provide", True),
-}  # fmt: skip
+}
 ASYNC = [form for form, (_, _, is_async) in FORMS.items() if is_async]
 STREAMING = [form for form, (source, _, _) in FORMS.items() if "half way" in source]
 # What the tool is asked to do -> the error's code and what its message shows, or None for a success.
@@ -272,8 +278,12 @@ def test_structured_content_of_another_server_is_what_was_promised(site: Site) -
     answer = "{'status': 'success', 'content': [{'text': 'words'}], 'structuredContent': {'n': tool['input']['text']}}"
     assert calling(promising(site, schema, answer), {"text": "hi"})["status"] == "success"
     answer = "{'status': 'success', 'content': [{'text': 'words'}], 'structuredContent': {}}"
-    site.install(f"TOOL_SPEC = {{'name': 'two', 'description': 'T.', 'inputSchema': {SCHEMA!r}, 'outputSchema': "
-                 f"{schema!r}}}\ndef two(tool, **kw):\n    return {answer}\n", name="two", manifest=False)  # fmt: skip
+    site.install(
+        f"TOOL_SPEC = {{'name': 'two', 'description': 'T.', 'inputSchema': {SCHEMA!r}, 'outputSchema': "
+        f"{schema!r}}}\ndef two(tool, **kw):\n    return {answer}\n",
+        name="two",
+        manifest=False,
+    )
     assert error(calling(site.plan("native:two")[0], {"text": "hi"}))["code"] == "invalid_output"
 
 
@@ -348,10 +358,17 @@ def nested(levels: int) -> Any:
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"text": "a", "x": nested(65)}, {"text": "a", "x": nested(900)}, {"text": "\ud800"}, {"text": float("nan")},
-     {"text": "a", "\udfff": 1}, {"text": b"x"}, {"text": {1, 2}}],
+    [
+        {"text": "a", "x": nested(65)},
+        {"text": "a", "x": nested(900)},
+        {"text": "\ud800"},
+        {"text": float("nan")},
+        {"text": "a", "\udfff": 1},
+        {"text": b"x"},
+        {"text": {1, 2}},
+    ],
     ids=["deep", "very deep", "half a pair", "NaN", "half a pair as name", "bytes", "set"],
-)  # fmt: skip
+)
 def test_arguments_that_no_journal_could_hold_are_refused_and_the_run_goes_on(
     site: Site, arguments: Any, wording: Wording
 ) -> None:

@@ -117,8 +117,11 @@ def test_an_unfit_form_says_what_it_is(site: Site, wording: Wording) -> None:
         ]
     ):
         name = f"bad{number}"
-        site.install(source.replace("'echo'", f"'{name}'").replace("def echo", f"def {name}"), name=name,
-                     entry=entry.replace("echo", name))  # fmt: skip
+        site.install(
+            source.replace("'echo'", f"'{name}'").replace("def echo", f"def {name}"),
+            name=name,
+            entry=entry.replace("echo", name),
+        )
         with pytest.raises(NotEquipped) as caught:
             site.load(f"native:{name}")
         assert f"native:{name}" in caught.value.message
@@ -377,7 +380,11 @@ def test_metadata_of_a_decorator_reaches_policy_in_every_form(site: Site) -> Non
         )
     )
     for number, (source, entry) in enumerate([(module, ""), (function, ":echo"), (method, ":Box")]):
-        site.install(source.replace("echo", f"echo{number}"), name=f"echo{number}",
-                     entry=entry.replace("echo", f"echo{number}"), manifest=False)  # fmt: skip
+        site.install(
+            source.replace("echo", f"echo{number}"),
+            name=f"echo{number}",
+            entry=entry.replace("echo", f"echo{number}"),
+            manifest=False,
+        )
         [planned] = site.plan(f"native:echo{number}")
         assert calling(planned, {"text": "hi"}, rules=())["status"] == "success"

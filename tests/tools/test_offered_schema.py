@@ -268,9 +268,10 @@ PLACES: dict[str, tuple[Any, ...]] = {
     "anthropic": ("tools", 0, "input_schema"),
     "bedrock": ("toolConfig", "tools", 0, "toolSpec", "inputSchema", "json"),
     "gemini": ("tools", 0, "functionDeclarations", 0, "parameters_json_schema"),
-    **dict.fromkeys(["ollama", "llamacpp", "mistral", "litellm", "writer", "sagemaker"],
-                    ("tools", 0, "function", "parameters")),
-}  # fmt: skip
+    **dict.fromkeys(
+        ["ollama", "llamacpp", "mistral", "litellm", "writer", "sagemaker"], ("tools", 0, "function", "parameters")
+    ),
+}
 MODEL_IDS = {"litellm": "openai/m", "bedrock": "amazon.nova-lite-v1:0"}
 
 

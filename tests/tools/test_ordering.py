@@ -333,8 +333,11 @@ def test_a_question_that_waits_keeps_later_calls_from_beginning_and_lets_the_oth
     assert [entry for entry in WORLD.log if entry[0] == "end"] == [("end", 0), ("end", 2)]
     assert len(host.questions) == 1
     rows = {key: row.status for key, row in host.rows().items() if row.kind in ("tool", "human")}
-    assert rows == {"steps.0/tool.0.look": "done", "steps.0/tool.2.look": "done",
-                    "steps.0/tool.1.note/approval": "waiting"}  # fmt: skip
+    assert rows == {
+        "steps.0/tool.0.look": "done",
+        "steps.0/tool.2.look": "done",
+        "steps.0/tool.1.note/approval": "waiting",
+    }
 
     again = Person(journal=host.journal)
     model = Script("done")

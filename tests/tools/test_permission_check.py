@@ -317,10 +317,17 @@ def test_cancelling_the_run_ends_the_tool_and_leaves_a_row_that_says_started(sit
 @pytest.mark.parametrize(
     "raised",
     [
-        "ValueError('no')", "SystemExit('no')", "KeyboardInterrupt('no')", "GeneratorExit('no')", "StopIteration('no')",
-        "asyncio.CancelledError('no')", "BaseException('no')", "MemoryError('no')", "StopAsyncIteration('no')",
+        "ValueError('no')",
+        "SystemExit('no')",
+        "KeyboardInterrupt('no')",
+        "GeneratorExit('no')",
+        "StopIteration('no')",
+        "asyncio.CancelledError('no')",
+        "BaseException('no')",
+        "MemoryError('no')",
+        "StopAsyncIteration('no')",
     ],
-)  # fmt: skip
+)
 def test_whatever_a_tool_raises_is_an_answer(site: Site, raised: str, is_async: bool) -> None:
     planned = install(site, f"raise {raised}", head="import asyncio", is_async=is_async)
     host = RunContext()
@@ -332,8 +339,11 @@ def test_whatever_a_tool_raises_is_an_answer(site: Site, raised: str, is_async: 
 
 
 def test_an_exception_without_words_or_with_a_broken_str_is_still_named(site: Site, wording: Wording) -> None:
-    planned = install(site, "raise KeyError() if tool['input']['text'] == 'a' else Odd()",
-                      head="class Odd(Exception):\n    def __str__(self):\n        raise RuntimeError")  # fmt: skip
+    planned = install(
+        site,
+        "raise KeyError() if tool['input']['text'] == 'a' else Odd()",
+        head="class Odd(Exception):\n    def __str__(self):\n        raise RuntimeError",
+    )
     assert error(calling(planned, {"text": "a"}))["message"] == "KeyError"
     wording(error(calling(planned, {"text": "b"}))["message"])
 
@@ -341,10 +351,16 @@ def test_an_exception_without_words_or_with_a_broken_str_is_still_named(site: Si
 @pytest.mark.parametrize(
     "answer",
     [
-        "'text'", "None", "{'status': 'fine', 'content': []}", "{'status': 'success', 'content': [{'json': {1, 2}}]}",
-        "{'status': 'success', 'content': [{'json': float('nan')}]}", "b'x'", "(i for i in ())", "object()",
+        "'text'",
+        "None",
+        "{'status': 'fine', 'content': []}",
+        "{'status': 'success', 'content': [{'json': {1, 2}}]}",
+        "{'status': 'success', 'content': [{'json': float('nan')}]}",
+        "b'x'",
+        "(i for i in ())",
+        "object()",
     ],
-)  # fmt: skip
+)
 def test_a_wrong_shape_is_an_answer(site: Site, answer: str) -> None:
     host = RunContext()
     result = calling(install(site, f"return {answer}"), {"text": "hi"}, host=host)

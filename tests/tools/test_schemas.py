@@ -213,7 +213,7 @@ def circle() -> dict[str, Any]:
         of(x={"pattern": "(?=" + "a" * 2_000}),
     ],
     ids=range(13),
-)  # fmt: skip
+)
 def test_a_hostile_schema_is_refused_when_it_is_loaded(schema: Any, wording: Wording) -> None:
     with pytest.raises(SchemaFaultError) as raised:
         require_schema(schema)

@@ -142,9 +142,25 @@ def test_a_step_may_load_a_skill_and_a_rule_may_deny_it(tmp_path: Path, wording:
     wording(raised.value)
 
 
-OUTSIDE = ["../secret.txt", "/etc/passwd", "how/../../secret.txt", "..", "C:\\secret.txt", "..\\secret.txt",
-           "link.md", "folder/passwd", "./.env", ".env", "%2e%2e/secret.txt", "\u2025/secret.txt", "x.bin", "fifo",
-           ".git/config", "tidy\u0000.md", "."]  # fmt: skip
+OUTSIDE = [
+    "../secret.txt",
+    "/etc/passwd",
+    "how/../../secret.txt",
+    "..",
+    "C:\\secret.txt",
+    "..\\secret.txt",
+    "link.md",
+    "folder/passwd",
+    "./.env",
+    ".env",
+    "%2e%2e/secret.txt",
+    "\u2025/secret.txt",
+    "x.bin",
+    "fifo",
+    ".git/config",
+    "tidy\u0000.md",
+    ".",
+]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links and FIFOs need POSIX")

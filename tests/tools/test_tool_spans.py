@@ -76,8 +76,10 @@ def test_a_step_without_a_model_has_a_span_of_ours(site: Site, spans: InMemorySp
     assert ours(span) == {**READ_ONLY, **ENGINE, "strands_cli.key": "steps.0/tool.0.echo"}
     told = span.attributes or {}
     assert (told["gen_ai.operation.name"], told["gen_ai.tool.name"], told["gen_ai.tool.call.id"]) == (
-        "execute_tool", "echo", "steps.0.call",
-    )  # fmt: skip
+        "execute_tool",
+        "echo",
+        "steps.0.call",
+    )
     assert (told["gen_ai.tool.status"], span.status.status_code) == ("success", StatusCode.OK)
     [row] = host.rows("tool").values()
     assert row.detail["engine"] == "locked-cpython"

@@ -103,8 +103,9 @@ def test_a_plugin_is_installed_allowed_locked_run_upgraded_and_uninstalled(
     assert [one["sources"] for one in listed if one["name"] == "strands-tool-units"] == [["archive"]]
     assert "units" in strands(operator, "list-tools")
     assert "as they were installed" in strands(operator, "plugin", "verify", "strands-tool-units")
-    answer = strands(operator, "tools", "run", "native:units.convert",
-                     "--input", '{"amount": 26.2, "source": "mi", "target": "km"}')  # fmt: skip
+    answer = strands(
+        operator, "tools", "run", "native:units.convert", "--input", '{"amount": 26.2, "source": "mi", "target": "km"}'
+    )
     assert "42.1648128 km" in answer
 
     # What policy denies does not run, what it allows does not ask.

@@ -1,6 +1,5 @@
 """Workflows with one thing wrong each: text, the code of the finding, and the line it must name."""
 
-# ruff: noqa: E501 - a table reads best with one entry a line
 from __future__ import annotations
 
 HEAD = """\
@@ -61,52 +60,81 @@ SPOILED: dict[str, tuple[str, str, int]] = {
     "temperature too high": (with_line("runtime: {provider: a, temperature: 3}", instead_of=RUNTIME), "bad-value", 3),
     "max_parallel zero": (with_line("runtime: {provider: a, max_parallel: 0}", instead_of=RUNTIME), "bad-value", 3),
     "max_parallel fraction": (
-        with_line("runtime: {provider: a, max_parallel: 1.5}", instead_of=RUNTIME), "wrong-type", 3,
+        with_line("runtime: {provider: a, max_parallel: 1.5}", instead_of=RUNTIME),
+        "wrong-type",
+        3,
     ),
     "unknown budget": (
-        with_line("runtime: {provider: a, budgets: {max_token: 5}}", instead_of=RUNTIME), "unknown-key", 3,
+        with_line("runtime: {provider: a, budgets: {max_token: 5}}", instead_of=RUNTIME),
+        "unknown-key",
+        3,
     ),
     "unknown backoff": (
-        with_line("runtime: {provider: a, failure_policy: {backoff: linear}}", instead_of=RUNTIME), "bad-value", 3,
+        with_line("runtime: {provider: a, failure_policy: {backoff: linear}}", instead_of=RUNTIME),
+        "bad-value",
+        3,
     ),
     "wait bounds crossed": (
         with_line("runtime: {provider: a, failure_policy: {wait_min: 9, wait_max: 1}}", instead_of=RUNTIME),
-        "bad-value", 3,
+        "bad-value",
+        3,
     ),
     "recording without replay": (
-        with_line("runtime: {provider: openai, recording: r.yaml}", instead_of=RUNTIME), "no-effect", 3,
+        with_line("runtime: {provider: openai, recording: r.yaml}", instead_of=RUNTIME),
+        "no-effect",
+        3,
     ),
     "number that JSON lacks": (
-        with_line("runtime: {provider: a, temperature: .nan}", instead_of=RUNTIME), "number-not-usable", 3,
+        with_line("runtime: {provider: a, temperature: .nan}", instead_of=RUNTIME),
+        "number-not-usable",
+        3,
     ),
     # -- inputs
     "unknown type word": (with_line("inputs: {required: {topic: text}}", instead_of=INPUTS), "bad-value", 4),
     "default of another type": (
-        with_line("inputs: {optional: {topic: {type: integer, default: soon}}}", instead_of=INPUTS), "bad-value", 4,
+        with_line("inputs: {optional: {topic: {type: integer, default: soon}}}", instead_of=INPUTS),
+        "bad-value",
+        4,
     ),
     "default not in enum": (
         with_line("inputs: {optional: {topic: {type: string, default: c, enum: [a, b]}}}", instead_of=INPUTS),
-        "bad-value", 4,
+        "bad-value",
+        4,
     ),
     "enum of another type": (
-        with_line("inputs: {required: {topic: {type: integer, enum: [1, two]}}}", instead_of=INPUTS), "bad-value", 4,
+        with_line("inputs: {required: {topic: {type: integer, enum: [1, two]}}}", instead_of=INPUTS),
+        "bad-value",
+        4,
     ),
-    "empty enum": (with_line("inputs: {required: {topic: {type: string, enum: []}}}", instead_of=INPUTS), "bad-value", 4),
+    "empty enum": (
+        with_line("inputs: {required: {topic: {type: string, enum: []}}}", instead_of=INPUTS),
+        "bad-value",
+        4,
+    ),
     "required and optional": (
         with_line("inputs: {required: {topic: string}, optional: {topic: string}}", instead_of=INPUTS),
-        "duplicate-id", 4,
+        "duplicate-id",
+        4,
     ),
     "required with default": (
-        with_line("inputs: {required: {topic: {type: string, default: x}}}", instead_of=INPUTS), "no-effect", 4,
+        with_line("inputs: {required: {topic: {type: string, default: x}}}", instead_of=INPUTS),
+        "no-effect",
+        4,
     ),
     "input with a reserved name": (
-        with_line("inputs: {required: {topic: string, steps: array}}", instead_of=INPUTS), "reserved-name", 4,
+        with_line("inputs: {required: {topic: string, steps: array}}", instead_of=INPUTS),
+        "reserved-name",
+        4,
     ),
     "input no template can name": (
-        with_line("inputs: {required: {topic: string, my-topic: string}}", instead_of=INPUTS), "bad-identifier", 4,
+        with_line("inputs: {required: {topic: string, my-topic: string}}", instead_of=INPUTS),
+        "bad-identifier",
+        4,
     ),
     "value does not fit": (
-        with_line("inputs: {optional: {topic: integer}, values: {topic: x}}", instead_of=INPUTS), "bad-value", 4,
+        with_line("inputs: {optional: {topic: integer}, values: {topic: x}}", instead_of=INPUTS),
+        "bad-value",
+        4,
     ),
     # -- agents
     "no agents": (with_line("agents: {}", instead_of=AGENTS), "bad-value", 5),
@@ -114,58 +142,80 @@ SPOILED: dict[str, tuple[str, str, int]] = {
     "agent without prompt": (with_line("agents: {alpha: {}, beta: {prompt: B}}", instead_of=AGENTS), "missing-key", 5),
     "agent with a bad name": (
         with_line("agents: {alpha: {prompt: A}, beta: {prompt: B}, 'a b': {prompt: C}}", instead_of=AGENTS),
-        "bad-identifier", 5,
+        "bad-identifier",
+        5,
     ),
     "mistyped agent key": (
-        with_line("agents: {alpha: {prompt: A, modelid: x}, beta: {prompt: B}}", instead_of=AGENTS), "unknown-key", 5,
+        with_line("agents: {alpha: {prompt: A, modelid: x}, beta: {prompt: B}}", instead_of=AGENTS),
+        "unknown-key",
+        5,
     ),
     "empty tools key": (
-        with_line("agents: {alpha: {prompt: A, tools: }, beta: {prompt: B}}", instead_of=AGENTS), "wrong-type", 5,
+        with_line("agents: {alpha: {prompt: A, tools: }, beta: {prompt: B}}", instead_of=AGENTS),
+        "wrong-type",
+        5,
     ),
     "tools is text": (
-        with_line("agents: {alpha: {prompt: A, tools: x}, beta: {prompt: B}}", instead_of=AGENTS), "wrong-type", 5,
+        with_line("agents: {alpha: {prompt: A, tools: x}, beta: {prompt: B}}", instead_of=AGENTS),
+        "wrong-type",
+        5,
     ),
     "tool is a number": (
-        with_line("agents: {alpha: {prompt: A, tools: [5]}, beta: {prompt: B}}", instead_of=AGENTS), "wrong-type", 5,
+        with_line("agents: {alpha: {prompt: A, tools: [5]}, beta: {prompt: B}}", instead_of=AGENTS),
+        "wrong-type",
+        5,
     ),
     "tool entry without tool": (
         with_line("agents: {alpha: {prompt: A, tools: [{as: x}]}, beta: {prompt: B}}", instead_of=AGENTS),
-        "missing-key", 5,
+        "missing-key",
+        5,
     ),
     "python spelling of a key": (
         with_line("agents: {alpha: {prompt: A, tools: [{tool: x, as_: y}]}, beta: {prompt: B}}", instead_of=AGENTS),
-        "unknown-key", 5,
+        "unknown-key",
+        5,
     ),
     "bad model-facing name": (
         with_line("agents: {alpha: {prompt: A, tools: [{tool: x, as: 'a b'}]}, beta: {prompt: B}}", instead_of=AGENTS),
-        "bad-identifier", 5,
+        "bad-identifier",
+        5,
     ),
     "unknown memory": (
-        with_line("agents: {alpha: {prompt: A, memory: all}, beta: {prompt: B}}", instead_of=AGENTS), "bad-value", 5,
+        with_line("agents: {alpha: {prompt: A, memory: all}, beta: {prompt: B}}", instead_of=AGENTS),
+        "bad-value",
+        5,
     ),
     "schema is a number": (
         with_line("agents: {alpha: {prompt: A, output_schema: [5]}, beta: {prompt: B}}", instead_of=AGENTS),
-        "wrong-type", 5,
+        "wrong-type",
+        5,
     ),
     "schema that is none": (
         with_line("agents: {alpha: {prompt: A, output_schema: {type: objekt}}, beta: {prompt: B}}", instead_of=AGENTS),
-        "bad-schema", 5,
+        "bad-schema",
+        5,
     ),
     "schema that points outside": (
-        with_line("agents: {alpha: {prompt: A, output_schema: {$ref: 'http://x.org/'}}, beta: {prompt: B}}",
-                  instead_of=AGENTS),
-        "bad-schema", 5,
+        with_line(
+            "agents: {alpha: {prompt: A, output_schema: {$ref: 'http://x.org/'}}, beta: {prompt: B}}", instead_of=AGENTS
+        ),
+        "bad-schema",
+        5,
     ),
     "unused agent": (
         with_line("agents: {alpha: {prompt: A}, beta: {prompt: B}, gamma: {prompt: C}}", instead_of=AGENTS),
-        "unused-agent", 5,
+        "unused-agent",
+        5,
     ),
     "prompt template broken": (
-        with_line("agents: {alpha: {prompt: '{{ topic'}, beta: {prompt: B}}", instead_of=AGENTS), "bad-template", 5,
+        with_line("agents: {alpha: {prompt: '{{ topic'}, beta: {prompt: B}}", instead_of=AGENTS),
+        "bad-template",
+        5,
     ),
     "prompt that reads a step": (
         with_line("agents: {alpha: {prompt: '{{ steps[0].response }}'}, beta: {prompt: B}}", instead_of=AGENTS),
-        "unknown-name", 5,
+        "unknown-name",
+        5,
     ),
     # -- tools
     "server without address": (with_line("tools: {mcp: [{id: a}]}"), "server-form", 12),
@@ -176,7 +226,8 @@ SPOILED: dict[str, tuple[str, str, int]] = {
     "composite without steps": (with_line("tools: {composite: [{id: a, description: b, steps: []}]}"), "bad-value", 12),
     "composite schema is none": (
         with_line("tools: {composite: [{id: a, description: b, input_schema: {type: 5}, steps: [{tool: x}]}]}"),
-        "bad-schema", 12,
+        "bad-schema",
+        12,
     ),
     "executor without address": (with_line("tools: {http_executors: [{id: a}]}"), "missing-key", 12),
     # -- other sections
@@ -191,7 +242,9 @@ SPOILED: dict[str, tuple[str, str, int]] = {
     "artifact twice": (with_line("outputs: {artifacts: [{path: a, from: b}, {path: a, from: c}]}"), "duplicate-id", 12),
     "artifact template": (with_line("outputs: {artifacts: [{path: a, from: '{{ b'}]}"), "bad-template", 12),
     "artifact beyond the steps": (
-        with_line("outputs: {artifacts: [{path: a, from: '{{ steps[2].response }}'}]}"), "unknown-name", 12,
+        with_line("outputs: {artifacts: [{path: a, from: '{{ steps[2].response }}'}]}"),
+        "unknown-name",
+        12,
     ),
     "sample ratio": (with_line("telemetry: {otel: {sample_ratio: 2}}"), "bad-value", 12),
     "allow_tools empty": (with_line("security: {guardrails: {allow_tools: }}"), "wrong-type", 12),
@@ -207,7 +260,9 @@ SPOILED: dict[str, tuple[str, str, int]] = {
     "gate without prompt": (chain("{type: hitl}"), "missing-key", 10),
     "gate pattern broken": (chain("{type: hitl, prompt: x, validation: {pattern: '('}}"), "bad-regex", 10),
     "gate default off its pattern": (
-        chain("{type: hitl, prompt: x, default: no, validation: {pattern: 'yes'}}"), "bad-value", 10,
+        chain("{type: hitl, prompt: x, default: no, validation: {pattern: 'yes'}}"),
+        "bad-value",
+        10,
     ),
     "gate timeout without default": (chain("{type: hitl, prompt: x, timeout_seconds: 5}"), "no-effect", 10),
     "unknown agent": (chain("{agent: alpha}", "{agent: betta}"), "unknown-agent", 11),
@@ -215,10 +270,16 @@ SPOILED: dict[str, tuple[str, str, int]] = {
     "template broken": (chain("{agent: alpha, input: '{% if %}'}", "{agent: beta}"), "bad-template", 10),
     "unknown filter": (chain("{agent: alpha, input: '{{ topic | uper }}'}", "{agent: beta}"), "bad-template", 10),
     "include": (chain("{agent: alpha, input: \"{% include 'x' %}\"}", "{agent: beta}"), "bad-template", 10),
-    "forward reference": (chain("{agent: alpha, input: '{{ steps[1].response }}'}", "{agent: beta}"), "unknown-name", 10),
+    "forward reference": (
+        chain("{agent: alpha, input: '{{ steps[1].response }}'}", "{agent: beta}"),
+        "unknown-name",
+        10,
+    ),
     "own response": (chain("{agent: alpha}", "{agent: beta, input: '{{ steps[1].response }}'}"), "unknown-name", 11),
     "attribute of a step": (
-        chain("{agent: alpha}", "{agent: beta, input: '{{ steps[0].respnse }}'}"), "unknown-name", 11,
+        chain("{agent: alpha}", "{agent: beta, input: '{{ steps[0].respnse }}'}"),
+        "unknown-name",
+        11,
     ),
     "no gate before": (chain("{agent: alpha}", "{agent: beta, input: '{{ hitl_response }}'}"), "unknown-name", 11),
     "another pattern's name": (chain("{agent: alpha, input: '{{ tasks.x.response }}'}"), "unknown-name", 10),
@@ -228,146 +289,230 @@ SPOILED: dict[str, tuple[str, str, int]] = {
     # -- workflow
     "task without id": (pattern("workflow", "tasks:\n  - {agent: alpha}"), "missing-key", 10),
     "task of no form": (pattern("workflow", "tasks:\n  - {id: a}"), "step-form", 10),
-    "task twice": (pattern("workflow", "tasks:\n  - {id: a, agent: alpha}\n  - {id: a, agent: beta}"), "duplicate-id", 11),
+    "task twice": (
+        pattern("workflow", "tasks:\n  - {id: a, agent: alpha}\n  - {id: a, agent: beta}"),
+        "duplicate-id",
+        11,
+    ),
     "unknown dependency": (pattern("workflow", "tasks:\n  - {id: a, agent: alpha, deps: [x]}"), "unknown-task", 10),
     "task waits for itself": (pattern("workflow", "tasks:\n  - {id: a, agent: alpha, deps: [a]}"), "task-cycle", 10),
     "tasks in a circle": (
         pattern("workflow", "tasks:\n  - {id: a, agent: alpha, deps: [b]}\n  - {id: b, agent: beta, deps: [a]}"),
-        "task-cycle", 10,
+        "task-cycle",
+        10,
     ),
     "dependency twice": (
         pattern("workflow", "tasks:\n  - {id: a, agent: alpha}\n  - {id: b, agent: beta, deps: [a, a]}"),
-        "no-effect", 11,
+        "no-effect",
+        11,
     ),
     "unknown task in a template": (
-        pattern("workflow", "tasks:\n  - {id: a, agent: alpha}\n  - {id: b, agent: beta, input: '{{ tasks.c.response }}'}"),
-        "unknown-name", 11,
+        pattern(
+            "workflow", "tasks:\n  - {id: a, agent: alpha}\n  - {id: b, agent: beta, input: '{{ tasks.c.response }}'}"
+        ),
+        "unknown-name",
+        11,
     ),
     "hyphen in a template": (
-        pattern("workflow", "tasks:\n  - {id: a-x, agent: alpha}\n  - {id: b, agent: beta, deps: [a-x], "
-                "input: '{{ tasks.a-x.response }}'}"),
-        "unknown-name", 11,
+        pattern(
+            "workflow",
+            "tasks:\n  - {id: a-x, agent: alpha}\n  - {id: b, agent: beta, deps: [a-x], "
+            "input: '{{ tasks.a-x.response }}'}",
+        ),
+        "unknown-name",
+        11,
     ),
     "task reads a later one": (
-        pattern("workflow", "tasks:\n  - {id: a, agent: alpha, input: '{{ tasks.b.response }}'}\n"
-                "  - {id: b, agent: beta, deps: [a]}"),
-        "unknown-name", 10,
+        pattern(
+            "workflow",
+            "tasks:\n  - {id: a, agent: alpha, input: '{{ tasks.b.response }}'}\n  - {id: b, agent: beta, deps: [a]}",
+        ),
+        "unknown-name",
+        10,
     ),
     "task reads an unrelated one": (
-        pattern("workflow", "tasks:\n  - {id: a, agent: alpha}\n  - {id: b, agent: beta, input: '{{ tasks.a.response }}'}"),
-        "missing-dependency", 11,
+        pattern(
+            "workflow", "tasks:\n  - {id: a, agent: alpha}\n  - {id: b, agent: beta, input: '{{ tasks.a.response }}'}"
+        ),
+        "missing-dependency",
+        11,
     ),
     "task reads an unrelated one in a branch": (
-        pattern("workflow", "tasks:\n  - {id: a, agent: alpha}\n"
-                "  - {id: b, agent: beta, input: '{% if topic %}{{ tasks.a.response }}{% endif %}x'}"),
-        "missing-dependency", 11,
+        pattern(
+            "workflow",
+            "tasks:\n  - {id: a, agent: alpha}\n"
+            "  - {id: b, agent: beta, input: '{% if topic %}{{ tasks.a.response }}{% endif %}x'}",
+        ),
+        "missing-dependency",
+        11,
     ),
     # -- routing
     "router with a schema": (
-        with_line("agents: {alpha: {prompt: A, output_schema: {type: object}}, beta: {prompt: B}}", instead_of=AGENTS)
-        .replace(CHAIN, pattern("routing", "router: {agent: alpha}\nroutes: {x: {then: [{agent: beta}]}}").removeprefix(HEAD)),
-        "no-effect", 5,
+        with_line(
+            "agents: {alpha: {prompt: A, output_schema: {type: object}}, beta: {prompt: B}}", instead_of=AGENTS
+        ).replace(
+            CHAIN, pattern("routing", "router: {agent: alpha}\nroutes: {x: {then: [{agent: beta}]}}").removeprefix(HEAD)
+        ),
+        "no-effect",
+        5,
     ),
     "no routes": (pattern("routing", "router: {agent: alpha}\nroutes: {}"), "bad-value", 10),
     "unknown default route": (
         pattern("routing", "router: {agent: alpha}\nroutes: {x: {then: [{agent: beta}]}}\ndefault: y"),
-        "unknown-route", 11,
+        "unknown-route",
+        11,
     ),
-    "unknown router": (pattern("routing", "router: {agent: gamma}\nroutes: {x: {then: [{agent: beta}]}}"), "unknown-agent", 9),
+    "unknown router": (
+        pattern("routing", "router: {agent: gamma}\nroutes: {x: {then: [{agent: beta}]}}"),
+        "unknown-agent",
+        9,
+    ),
     "route without then": (
-        pattern("routing", "router: {agent: alpha}\nroutes:\n  x: {thne: [{agent: beta}]}"), "unknown-key", 11,
+        pattern("routing", "router: {agent: alpha}\nroutes:\n  x: {thne: [{agent: beta}]}"),
+        "unknown-key",
+        11,
     ),
     # -- parallel
     "one branch": (pattern("parallel", "branches: [{id: a, steps: [{agent: alpha}]}]"), "bad-value", 9),
     "branch twice": (
         pattern("parallel", "branches:\n  - {id: a, steps: [{agent: alpha}]}\n  - {id: a, steps: [{agent: beta}]}"),
-        "duplicate-id", 11,
+        "duplicate-id",
+        11,
     ),
     "branch reads another": (
-        pattern("parallel", "branches:\n  - {id: a, steps: [{agent: alpha}]}\n"
-                "  - {id: b, steps: [{agent: beta, input: '{{ branches.a.response }}'}]}"),
-        "unknown-name", 11,
+        pattern(
+            "parallel",
+            "branches:\n  - {id: a, steps: [{agent: alpha}]}\n"
+            "  - {id: b, steps: [{agent: beta, input: '{{ branches.a.response }}'}]}",
+        ),
+        "unknown-name",
+        11,
     ),
     "reduce reads no branch": (
-        pattern("parallel", "branches:\n  - {id: a, steps: [{agent: alpha}]}\n  - {id: b, steps: [{agent: beta}]}\n"
-                "reduce: {agent: beta, input: '{{ branches.c.response }}'}"),
-        "unknown-name", 12,
+        pattern(
+            "parallel",
+            "branches:\n  - {id: a, steps: [{agent: alpha}]}\n  - {id: b, steps: [{agent: beta}]}\n"
+            "reduce: {agent: beta, input: '{{ branches.c.response }}'}",
+        ),
+        "unknown-name",
+        12,
     ),
     # -- evaluator_optimizer
     "score beyond 100": (
-        pattern("evaluator_optimizer", "producer: alpha\nevaluator: {agent: beta}\naccept: {min_score: 101}"), "bad-value", 11,
+        pattern("evaluator_optimizer", "producer: alpha\nevaluator: {agent: beta}\naccept: {min_score: 101}"),
+        "bad-value",
+        11,
     ),
     "unknown producer": (
         pattern("evaluator_optimizer", "producer: gamma\nevaluator: {agent: beta}\naccept: {min_score: 1}"),
-        "unknown-agent", 9,
+        "unknown-agent",
+        9,
     ),
     "draft before there is one": (
-        pattern("evaluator_optimizer", "producer: alpha\nproducer_input: '{{ draft }}'\nevaluator: {agent: beta}\n"
-                "accept: {min_score: 1}"),
-        "unknown-name", 10,
+        pattern(
+            "evaluator_optimizer",
+            "producer: alpha\nproducer_input: '{{ draft }}'\nevaluator: {agent: beta}\naccept: {min_score: 1}",
+        ),
+        "unknown-name",
+        10,
     ),
     # -- orchestrator_workers
     "unknown worker": (
         pattern("orchestrator_workers", "orchestrator: {agent: alpha}\nworker_template: {agent: gamma}"),
-        "unknown-agent", 10,
+        "unknown-agent",
+        10,
     ),
     "review of no reduce": (
-        pattern("orchestrator_workers", "orchestrator: {agent: alpha}\nworker_template: {agent: beta}\n"
-                "reduce_review: {type: hitl, prompt: x}"),
-        "no-effect", 11,
+        pattern(
+            "orchestrator_workers",
+            "orchestrator: {agent: alpha}\nworker_template: {agent: beta}\nreduce_review: {type: hitl, prompt: x}",
+        ),
+        "no-effect",
+        11,
     ),
     # -- graph
-    "edge from nowhere": (pattern("graph", "nodes: {x: {agent: alpha}}\nedges:\n  - {from: y, to: [x]}"), "unknown-node", 11),
-    "edge to nowhere": (pattern("graph", "nodes: {x: {agent: alpha}}\nedges:\n  - {from: x, to: [y]}"), "unknown-node", 11),
+    "edge from nowhere": (
+        pattern("graph", "nodes: {x: {agent: alpha}}\nedges:\n  - {from: y, to: [x]}"),
+        "unknown-node",
+        11,
+    ),
+    "edge to nowhere": (
+        pattern("graph", "nodes: {x: {agent: alpha}}\nedges:\n  - {from: x, to: [y]}"),
+        "unknown-node",
+        11,
+    ),
     "edge with two ways": (
         pattern("graph", "nodes: {x: {agent: alpha}}\nedges:\n  - {from: x, to: [x], choose: [{when: else, to: x}]}"),
-        "edge-form", 11,
+        "edge-form",
+        11,
     ),
     "edge with no way": (pattern("graph", "nodes: {x: {agent: alpha}}\nedges:\n  - {from: x}"), "edge-form", 11),
     "choice to nowhere": (
         pattern("graph", "nodes: {x: {agent: alpha}}\nedges:\n  - {from: x, choose: [{when: else, to: z}]}"),
-        "unknown-node", 11,
+        "unknown-node",
+        11,
     ),
     "choice after else": (
-        pattern("graph", "nodes: {x: {agent: alpha}}\nedges:\n"
-                "  - {from: x, choose: [{when: else, to: x}, {when: 'true', to: x}]}"),
-        "no-effect", 11,
+        pattern(
+            "graph",
+            "nodes: {x: {agent: alpha}}\nedges:\n  - {from: x, choose: [{when: else, to: x}, {when: 'true', to: x}]}",
+        ),
+        "no-effect",
+        11,
     ),
     "condition broken": (
-        pattern("graph", "nodes: {x: {agent: alpha}}\nedges:\n"
-                "  - {from: x, choose: [{when: 'nodes.x.response ==', to: x}, {when: else, to: x}]}"),
-        "bad-template", 11,
+        pattern(
+            "graph",
+            "nodes: {x: {agent: alpha}}\nedges:\n"
+            "  - {from: x, choose: [{when: 'nodes.x.response ==', to: x}, {when: else, to: x}]}",
+        ),
+        "bad-template",
+        11,
     ),
     "condition on no node": (
-        pattern("graph", "nodes: {x: {agent: alpha}}\nedges:\n"
-                "  - {from: x, choose: [{when: 'nodes.y.response', to: x}, {when: else, to: x}]}"),
-        "unknown-name", 11,
+        pattern(
+            "graph",
+            "nodes: {x: {agent: alpha}}\nedges:\n"
+            "  - {from: x, choose: [{when: 'nodes.y.response', to: x}, {when: else, to: x}]}",
+        ),
+        "unknown-name",
+        11,
     ),
     "unreachable node": (pattern("graph", "nodes:\n  x: {agent: alpha}\n  y: {agent: beta}"), "unreachable-node", 11),
     "no else": (
         pattern("graph", "nodes: {x: {agent: alpha}}\nedges:\n  - {from: x, choose: [{when: 'true', to: x}]}"),
-        "no-else", 11,
+        "no-else",
+        11,
     ),
     # -- memory
     "memory in two branches": (
-        pattern("parallel", "branches:\n  - {id: a, steps: [{agent: alpha}]}\n  - {id: b, steps: [{agent: alpha}]}").replace(
-            "{prompt: A}", "{prompt: A, memory: run}"),
-        "concurrent-memory", 11,
+        pattern(
+            "parallel", "branches:\n  - {id: a, steps: [{agent: alpha}]}\n  - {id: b, steps: [{agent: alpha}]}"
+        ).replace("{prompt: A}", "{prompt: A, memory: run}"),
+        "concurrent-memory",
+        11,
     ),
     "memory in two tasks": (
         pattern("workflow", "tasks:\n  - {id: a, agent: alpha}\n  - {id: b, agent: alpha}").replace(
-            "{prompt: A}", "{prompt: A, memory: run}"),
-        "concurrent-memory", 11,
+            "{prompt: A}", "{prompt: A, memory: run}"
+        ),
+        "concurrent-memory",
+        11,
     ),
     "memory in two nodes behind a fork": (
-        pattern("graph", "nodes:\n  x: {agent: beta}\n  a: {agent: beta}\n  b: {agent: beta}\n  c: {agent: alpha}\n"
-                "  d: {agent: alpha}\nedges: [{from: x, to: a}, {from: x, to: b}, {from: a, to: c}, {from: b, to: d}]").replace(
-            "{prompt: A}", "{prompt: A, memory: run}"),
-        "concurrent-memory", 14,
+        pattern(
+            "graph",
+            "nodes:\n  x: {agent: beta}\n  a: {agent: beta}\n  b: {agent: beta}\n  c: {agent: alpha}\n"
+            "  d: {agent: alpha}\nedges: [{from: x, to: a}, {from: x, to: b}, {from: a, to: c}, {from: b, to: d}]",
+        ).replace("{prompt: A}", "{prompt: A, memory: run}"),
+        "concurrent-memory",
+        14,
     ),
     "memory of workers": (
         pattern("orchestrator_workers", "orchestrator: {agent: beta}\nworker_template: {agent: alpha}").replace(
-            "{prompt: A}", "{prompt: A, memory: run}"),
-        "concurrent-memory", 10,
+            "{prompt: A}", "{prompt: A, memory: run}"
+        ),
+        "concurrent-memory",
+        10,
     ),
-}  # fmt: skip
+}

@@ -71,10 +71,17 @@ def test_an_agent_is_known_by_its_prompt(value: Any, expected: bool) -> None:
 def workflow(folder: Path, ref: str) -> Any:
     file = folder / "flow.yaml"
     step = {"agent": "a", "input": "x"}
-    file.write_text(json.dumps({
-        "version": 1, "name": "f", "runtime": {"provider": "openai"}, "agents": {"a": {"$ref": ref}},
-        "pattern": {"type": "chain", "config": {"steps": [step]}},
-    }))  # fmt: skip
+    file.write_text(
+        json.dumps(
+            {
+                "version": 1,
+                "name": "f",
+                "runtime": {"provider": "openai"},
+                "agents": {"a": {"$ref": ref}},
+                "pattern": {"type": "chain", "config": {"steps": [step]}},
+            }
+        )
+    )
     return load_spec(read_document(file))
 
 

@@ -56,13 +56,17 @@ MALFORMED = {
     "flow too deep": ("a: " + "[" * 5000, "document-too-deep", 1),
     "block too deep": ("\n".join(" " * i + "a:" for i in range(500)), "document-too-deep", 101),
     "aliases too deep": (
-        "a0: &a0 [1]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}]\n" for i in range(1, 200)), "document-too-deep", 99,
+        "a0: &a0 [1]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}]\n" for i in range(1, 200)),
+        "document-too-deep",
+        99,
     ),
     "bomb of anchors": (BILLION_LAUGHS, "alias-bomb", 5),
     "bomb of merges": (
-        "a0: &a0 {" + ", ".join(f"k{i}: 1" for i in range(2000)) + "}\nb:\n" + "  - <<: *a0\n" * 100, "alias-bomb", 52,
+        "a0: &a0 {" + ", ".join(f"k{i}: 1" for i in range(2000)) + "}\nb:\n" + "  - <<: *a0\n" * 100,
+        "alias-bomb",
+        52,
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("text", "code", "line"), MALFORMED.values(), ids=MALFORMED)
@@ -114,12 +118,35 @@ def test_every_duplicate_is_reported() -> None:
 
 
 SCALARS: dict[str, Any] = {
-    "yes": "yes", "on": "on", "No": "No", "true": True, "FALSE": False, "null": None, "~": None, "12": 12, "-3": -3,
-    "010": 10, "0o17": 15, "0x1F": 31, "1_000": "1_000", "1:30": "1:30", "1.5": 1.5, ".5": 0.5, "1e3": 1000.0,
-    "1.0.0": "1.0.0", "2024-01-01": "2024-01-01", "2024-01-01T10:00:00Z": "2024-01-01T10:00:00Z", "'12'": "12",
-    '"true"': "true", "!!str 12": "12", "!!int '12'": 12, "! 12": "12", "=": "=", "NaN": "NaN",
+    "yes": "yes",
+    "on": "on",
+    "No": "No",
+    "true": True,
+    "FALSE": False,
+    "null": None,
+    "~": None,
+    "12": 12,
+    "-3": -3,
+    "010": 10,
+    "0o17": 15,
+    "0x1F": 31,
+    "1_000": "1_000",
+    "1:30": "1:30",
+    "1.5": 1.5,
+    ".5": 0.5,
+    "1e3": 1000.0,
+    "1.0.0": "1.0.0",
+    "2024-01-01": "2024-01-01",
+    "2024-01-01T10:00:00Z": "2024-01-01T10:00:00Z",
+    "'12'": "12",
+    '"true"': "true",
+    "!!str 12": "12",
+    "!!int '12'": 12,
+    "! 12": "12",
+    "=": "=",
+    "NaN": "NaN",
     "18446744073709551616": 18446744073709551616,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("written", "value"), SCALARS.items(), ids=SCALARS)
@@ -132,8 +159,13 @@ def test_scalars_mean_what_yaml_1_2_says(written: str, value: Any) -> None:
 
 def test_keys_are_text_whatever_they_look_like() -> None:
     assert read("1: a\ntrue: b\n~: c\non: d\n2024-01-01: e\n1.0: f\n").value == {
-        "1": "a", "true": "b", "~": "c", "on": "d", "2024-01-01": "e", "1.0": "f",
-    }  # fmt: skip
+        "1": "a",
+        "true": "b",
+        "~": "c",
+        "on": "d",
+        "2024-01-01": "e",
+        "1.0": "f",
+    }
 
 
 def test_an_anchor_can_be_a_key() -> None:

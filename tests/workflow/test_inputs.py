@@ -17,16 +17,39 @@ from tests.wordings import Wording
 from tests.workflow.spoiled import chain
 
 READ: list[tuple[str, Any, Any]] = [
-    ("string", "x", "x"), ("string", 5, "5"), ("string", True, "true"), ("integer", "5", 5), ("integer", 5.0, 5),
-    ("number", "1.5", 1.5), ("number", "2", 2), ("number", 3, 3), ("boolean", "yes", True), ("boolean", " OFF ", False),
-    ("boolean", True, True), ("array", "[1, 2]", [1, 2]), ("array", [1], [1]), ("object", '{"a": 1}', {"a": 1}),
-]  # fmt: skip
+    ("string", "x", "x"),
+    ("string", 5, "5"),
+    ("string", True, "true"),
+    ("integer", "5", 5),
+    ("integer", 5.0, 5),
+    ("number", "1.5", 1.5),
+    ("number", "2", 2),
+    ("number", 3, 3),
+    ("boolean", "yes", True),
+    ("boolean", " OFF ", False),
+    ("boolean", True, True),
+    ("array", "[1, 2]", [1, 2]),
+    ("array", [1], [1]),
+    ("object", '{"a": 1}', {"a": 1}),
+]
 NOT_READ: list[tuple[str, Any]] = [
-    ("integer", "x"), ("integer", "1.5"), ("integer", 1.5), ("integer", True), ("number", "NaN"),
-    ("number", "Infinity"), ("number", ""), ("boolean", "maybe"), ("boolean", 1),
-    ("array", "a, b"), ("array", '{"a": 1}'), ("object", "[1]"),
-    ("object", "null"), ("string", [1]), ("string", None), ("array", "[" * 100_000),
-]  # fmt: skip
+    ("integer", "x"),
+    ("integer", "1.5"),
+    ("integer", 1.5),
+    ("integer", True),
+    ("number", "NaN"),
+    ("number", "Infinity"),
+    ("number", ""),
+    ("boolean", "maybe"),
+    ("boolean", 1),
+    ("array", "a, b"),
+    ("array", '{"a": 1}'),
+    ("object", "[1]"),
+    ("object", "null"),
+    ("string", [1]),
+    ("string", None),
+    ("array", "[" * 100_000),
+]
 
 
 @pytest.mark.parametrize(("word", "value", "expected"), READ)

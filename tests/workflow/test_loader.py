@@ -99,9 +99,16 @@ pattern:
     loaded = load(text)
     assert loaded.spec is None
     assert codes(loaded.findings) == [
-        "duplicate-key", "unknown-key", "wrong-type", "unused-agent", "bad-value", "bad-schema", "unknown-agent",
-        "unknown-name", "bad-template",
-    ]  # fmt: skip
+        "duplicate-key",
+        "unknown-key",
+        "wrong-type",
+        "unused-agent",
+        "bad-value",
+        "bad-schema",
+        "unknown-agent",
+        "unknown-name",
+        "bad-template",
+    ]
     lines = [finding.where.line for finding in loaded.findings if finding.where]
     assert lines == sorted(lines)
 

@@ -47,8 +47,10 @@ def faults(path: Path, level: Any = "managed") -> list[tuple[str, int | None, in
     for finding in raised.value.findings:
         assert finding.where is not None
         assert finding.where.file == str(path)
-    return [(f"{f.message} | {f.fix}", f.where.line if f.where else 0, f.where.column if f.where else 0)
-            for f in raised.value.findings]  # fmt: skip
+    return [
+        (f"{f.message} | {f.fix}", f.where.line if f.where else 0, f.where.column if f.where else 0)
+        for f in raised.value.findings
+    ]
 
 
 def test_every_part_of_a_policy_file_is_read_with_its_line(tmp_path: Path) -> None:
@@ -56,13 +58,22 @@ def test_every_part_of_a_policy_file_is_read_with_its_line(tmp_path: Path) -> No
     policy = read_policy(path, "managed")
     assert policy.rules == (
         Rule(
-            "deny", "*", "managed", f"{path}:3", ("calculator", "native:file_*"), (), ("strands-tool-*",), "<1.2",
-            ("editable", "PYTHONPATH"), ("network",), "ask the platform team",
+            "deny",
+            "*",
+            "managed",
+            f"{path}:3",
+            ("calculator", "native:file_*"),
+            (),
+            ("strands-tool-*",),
+            "<1.2",
+            ("editable", "PYTHONPATH"),
+            ("network",),
+            "ask the platform team",
         ),
         Rule("ask", "file_read", "managed", f"{path}:12"),
         Rule("ask", "file_write", "managed", f"{path}:13", arguments=(("path", "docs/**"),)),
         Rule("allow", "mypackage.tools:search", "managed", f"{path}:14"),
-    )  # fmt: skip
+    )
     assert policy.rules[0].words == f"{path}:3: ask the platform team"
     assert policy.hooks == (SwitchedOn("strands-hooks-audit", "managed", f"{path}:15"),)
     assert policy.locked == SwitchedOn("locked", "managed", f"{path}:16")
@@ -123,7 +134,7 @@ def test_a_file_without_rules_is_fine(text: str, tmp_path: Path) -> None:
         ("version: 1\nx: !!python/object:os.system y", 2, 4, "yaml-tag"),
         ("[" * 200, None, None, "document-too-deep"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_reported_at_its_place(
     text: str | bytes, line: int | None, column: int | None, named: str | None, tmp_path: Path, wording: Wording
 ) -> None:

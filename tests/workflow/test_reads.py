@@ -81,17 +81,24 @@ def test_a_workflow_that_could_run_is_never_refused(text: str) -> None:
 
 def test_what_a_dependency_waits_for_may_be_read() -> None:
     tasks = "\n".join(
-        ["tasks:", "  - {id: a, agent: alpha}", "  - {id: b, agent: beta, deps: [a]}",
-         "  - {id: c, agent: beta, deps: [b], input: '{{ tasks.a.response }}'}"]
-    )  # fmt: skip
+        [
+            "tasks:",
+            "  - {id: a, agent: alpha}",
+            "  - {id: b, agent: beta, deps: [a]}",
+            "  - {id: c, agent: beta, deps: [b], input: '{{ tasks.a.response }}'}",
+        ]
+    )
     assert load_spec(read_document("flow.yaml", pattern("workflow", tasks))).findings == ()
 
 
 def test_a_later_task_that_only_a_branch_reads_is_a_warning() -> None:
     tasks = "\n".join(
-        ["tasks:", "  - {id: a, agent: alpha, input: '{% if topic %}x{% else %}{{ tasks.b.response }}{% endif %}'}",
-         "  - {id: b, agent: beta, deps: [a]}"]
-    )  # fmt: skip
+        [
+            "tasks:",
+            "  - {id: a, agent: alpha, input: '{% if topic %}x{% else %}{{ tasks.b.response }}{% endif %}'}",
+            "  - {id: b, agent: beta, deps: [a]}",
+        ]
+    )
     (found,) = load_spec(read_document("flow.yaml", pattern("workflow", tasks))).findings
     assert (found.code, found.severity) == ("unknown-name", "warning")
 

@@ -17,9 +17,15 @@ WORKFLOWS = Path(__file__).parent / "workflows"
 SHAPE_CODES = {"unknown-key", "missing-key", "wrong-type", "step-form", "unknown-pattern", "edge-form"}
 # Shape of a value that depends on another one, or that JSON Schema reads otherwise (an empty key counts as absent).
 BEYOND_SCHEMA = {
-    "step of two forms", "no provider", "provider null", "version is null", "empty tools key", "allow_tools empty",
-    "agent without prompt", "secret file without path",
-}  # fmt: skip
+    "step of two forms",
+    "no provider",
+    "provider null",
+    "version is null",
+    "empty tools key",
+    "allow_tools empty",
+    "agent without prompt",
+    "secret file without path",
+}
 
 
 @pytest.fixture(scope="module")

@@ -119,9 +119,20 @@ def test_an_error_names_its_line(templates: Templates, wording: Wording) -> None
     wording(str(templates.check_template("one\n\n{{ x y }}")))
 
 
-BROKEN = ["{{ a", "{% if a %}", "{% for %}{% endfor %}", "{{ a | nofilter }}", "{{ a is nothing_known }}", "{{ a b }}",
-          "{% include 'x' %}", "{% extends 'x' %}", "{% import 'x' as y %}", "{% from 'x' import y %}", "{{ }}",
-          "{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}"]  # fmt: skip
+BROKEN = [
+    "{{ a",
+    "{% if a %}",
+    "{% for %}{% endfor %}",
+    "{{ a | nofilter }}",
+    "{{ a is nothing_known }}",
+    "{{ a b }}",
+    "{% include 'x' %}",
+    "{% extends 'x' %}",
+    "{% import 'x' as y %}",
+    "{% from 'x' import y %}",
+    "{{ }}",
+    "{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}",
+]
 
 
 @pytest.mark.parametrize("text", BROKEN, ids=[text[:20] for text in BROKEN])
@@ -154,9 +165,12 @@ CONDITIONS: dict[str, tuple[str, bool]] = {
 @pytest.mark.parametrize(("condition", "expected"), CONDITIONS.values(), ids=CONDITIONS)
 def test_a_condition_is_decided(condition: str, expected: bool, templates: Templates) -> None:
     names = {
-        "score": 90, "answer": "Very good", "tags": ["x"], "contains": 1,
+        "score": 90,
+        "answer": "Very good",
+        "tags": ["x"],
+        "contains": 1,
         "nodes": {"a": {"response": "approved", "iteration": 1}},
-    }  # fmt: skip
+    }
     assert templates.check_condition(condition) is None
     assert templates.evaluate(condition, names) is expected
 
@@ -185,15 +199,25 @@ def test_a_condition_on_an_unknown_name_is_an_error(templates: Templates, wordin
 def test_a_lone_expression_keeps_its_type(templates: Templates) -> None:
     names = {"n": 3, "items": ["a", "b"], "deep": {"k": (1, 2)}}
     given = {
-        "number": "{{ n }}", "list": "{{ items }}", "spaced": "  {{- n + 1 -}} ", "mixed": "n={{ n }}",
+        "number": "{{ n }}",
+        "list": "{{ items }}",
+        "spaced": "  {{- n + 1 -}} ",
+        "mixed": "n={{ n }}",
         "two": "{{ n }}{{ n }}",
         "nested": [{"x": "{{ deep }}"}, "plain", 5, None, True],
-        "mapped": "{{ items | map('upper') }}", "negative": "{{ -n }}",
-    }  # fmt: skip
+        "mapped": "{{ items | map('upper') }}",
+        "negative": "{{ -n }}",
+    }
     assert templates.render_value(given, names) == {
-        "number": 3, "list": ["a", "b"], "spaced": 4, "mixed": "n=3", "two": "33",
-        "nested": [{"x": {"k": [1, 2]}}, "plain", 5, None, True], "mapped": ["A", "B"], "negative": -3,
-    }  # fmt: skip
+        "number": 3,
+        "list": ["a", "b"],
+        "spaced": 4,
+        "mixed": "n=3",
+        "two": "33",
+        "nested": [{"x": {"k": [1, 2]}}, "plain", 5, None, True],
+        "mapped": ["A", "B"],
+        "negative": -3,
+    }
 
 
 def test_a_lone_expression_without_a_value_is_an_error(templates: Templates, wording: Wording) -> None:
@@ -210,9 +234,15 @@ def test_the_names_of_a_template_are_found(templates: Templates) -> None:
     {% for item in topics %}{{ item.name }}{{ loop.index }}{% endfor %}{% set own = 1 %}{{ own }}{{ range(2) }}
     {{ maybe | default(1) }}{% if sure is defined %}{{ sure.x }}{% endif %}{{ tasks.items() }}{{ f(g).h }}"""
     assert templates.paths_in(text) == {
-        ("steps", 0, "response"), ("tasks", "a-b", "response"), ("a", "*"), ("i",), ("topics",),
-        ("tasks",), ("f",), ("g",),
-    }  # fmt: skip
+        ("steps", 0, "response"),
+        ("tasks", "a-b", "response"),
+        ("a", "*"),
+        ("i",),
+        ("topics",),
+        ("tasks",),
+        ("f",),
+        ("g",),
+    }
     assert templates.names_in(text) == {"steps", "tasks", "a", "i", "topics", "f", "g"}
     assert templates.paths_in_condition("{{ a.b contains c }}") == {("a", "b"), ("c",)}
     assert templates.paths_in_condition("else") == frozenset()

@@ -229,10 +229,23 @@ def test_a_redirect_within_the_service_is_followed_with_its_headers(service) -> 
 
 @pytest.mark.parametrize(
     "name",
-    ["Authorization", "authorization", "AUTHORIZATION", "Cookie", "X-Team", "x-team", "Host", "Content-Length",
-     "Transfer-Encoding", "Proxy-Authorization", "X-Forwarded-Host", "X-Original-URL", "X-Rewrite-URL",
-     "X-HTTP-Method-Override"],
-)  # fmt: skip
+    [
+        "Authorization",
+        "authorization",
+        "AUTHORIZATION",
+        "Cookie",
+        "X-Team",
+        "x-team",
+        "Host",
+        "Content-Length",
+        "Transfer-Encoding",
+        "Proxy-Authorization",
+        "X-Forwarded-Host",
+        "X-Original-URL",
+        "X-Rewrite-URL",
+        "X-HTTP-Method-Override",
+    ],
+)
 def test_a_call_sets_no_header_of_the_service(service, name: str) -> None:
     assert send(service, headers={name: "mine"}).error == ("denied", "header")
     assert not service.server.asked

@@ -48,8 +48,15 @@ def test_a_unit_that_is_defined_can_be_used_and_is_gone_with_its_run() -> None:
     assert Units().convert(amount=1, source="smoot", target="m")["status"] == "error"
 
 
-@pytest.mark.parametrize("given", [{"name": "m", "amount": 2, "unit": "km"}, {"name": "x", "amount": 0, "unit": "m"},
-                                   {"name": "x", "amount": 1, "unit": "C"}, {"name": "x!", "amount": 1, "unit": "m"},
-                                   {"name": "x", "amount": float("nan"), "unit": "m"}])  # fmt: skip
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"name": "m", "amount": 2, "unit": "km"},
+        {"name": "x", "amount": 0, "unit": "m"},
+        {"name": "x", "amount": 1, "unit": "C"},
+        {"name": "x!", "amount": 1, "unit": "m"},
+        {"name": "x", "amount": float("nan"), "unit": "m"},
+    ],
+)
 def test_a_wrong_unit_is_refused(given: dict[str, Any]) -> None:
     assert Units().define_unit(**given)["status"] == "error"
