@@ -13,13 +13,18 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import CLONE, blocks
+from tests.test_house import LINT
 
 PAGE = CLONE / "docs" / "how-to" / "extend.md"
 TOY = CLONE / "tests" / "patterns" / "toy"
 CORE = "src/strands_cli"
 # The files of each recipe: another one makes the recipe longer, so that it fails here first.
 PLACES = {
-    "pattern": [f"{CORE}/workflow/patterns/pattern_models.py", f"{CORE}/engine/patterns/pattern_functions.py"],
+    "pattern": [
+        f"{CORE}/workflow/patterns/pattern_models.py",
+        f"{CORE}/workflow/patterns/__init__.pyi",
+        f"{CORE}/engine/patterns/pattern_functions.py",
+    ],
     "option": [f"{CORE}/planning/run_request.py"],
     "choice": [f"{CORE}/api/run_choices.py"],
     "tool": [
@@ -43,6 +48,7 @@ pattern:
   type: chain
   config: {steps: [{tool: 'echo:hello', input: {}}, {agent: bat, input: Listen.}]}
 """
+FACES = "from pathlib import Path; from tests.test_house import large_faces; print(*large_faces(Path('src')))"
 RECORDING = "recording: 1\nsteps: {steps.1: [{calls: [{hello: {}}]}, {text: done}]}\n"
 
 
@@ -85,6 +91,15 @@ class Copy:
     def python(self, *words: str, code: int = 0) -> str:
         """Run Python with the copy; return what it prints."""
         environment = {"PYTHONPATH": str(self.root / "src"), "HOME": str(self.root), "COLUMNS": "200", "PATH": ""}
+        return self._run(environment, *words, code=code)
+
+    def keeps_the_rules(self) -> None:
+        """Check the import contracts and the size of the faces."""
+        environment = {"PYTHONPATH": f"{self.root / 'src'}:{CLONE}", "HOME": str(self.root), "PATH": ""}
+        self._run(environment, "-c", LINT, "--no-cache", "--config", str(CLONE / "pyproject.toml"))
+        assert self._run(environment, "-c", FACES).split() == []
+
+    def _run(self, environment: dict[str, str], *words: str, code: int = 0) -> str:
         ran = subprocess.run(
             [sys.executable, *words], cwd=self.root, env=environment, capture_output=True, text=True, check=False
         )
@@ -113,11 +128,10 @@ def test_a_pattern_is_two_files_and_two_entries(copy: Copy) -> None:
         toy, file = TOY / f"{side}_side.py", f"{CORE}/{side}/patterns/talk.py"
         assert file in text
         assert toy.relative_to(CLONE).as_posix() in text
-        written = toy.read_text("utf-8").replace(
-            "tests.patterns.toy.workflow_side", "strands_cli.workflow.patterns.talk"
-        )
+        written = toy.read_text("utf-8").replace("tests.patterns.toy.workflow_side", "strands_cli.workflow.patterns")
         (copy.root / file).write_text(written, "utf-8")
     copy.follow("pattern")
+    copy.keeps_the_rules()
     copy.strands("new", "bees", "--pattern", "talk")
     copy.strands("validate", "bees.yaml")
     steps = json.loads(copy.strands("plan", "bees.yaml", "--format", "json"))["steps"]
@@ -152,12 +166,14 @@ def test_an_option_is_one_field(copy: Copy) -> None:
     copy.strands("run", "bees.yaml", "--tone", "formal")
     copy.python("-c", CHOICE, code=1)
     copy.follow("choice")
+    copy.keeps_the_rules()
     copy.python("-c", CHOICE)
 
 
 @pytest.mark.docs
 def test_a_kind_of_tool_is_a_class_its_reference_and_its_loading(copy: Copy) -> None:
     copy.follow("tool")
+    copy.keeps_the_rules()
     (copy.root / "echoes.yaml").write_text(FLOW, "utf-8")
     (copy.root / "echoes.recording.yaml").write_text(RECORDING, "utf-8")
     copy.strands("validate", "echoes.yaml")
