@@ -3,7 +3,8 @@
 Usage: python scripts/check_words.py [WORD...]
 
 The prose is comments, docstrings and other strings of programs, comments and docstrings of tests, the pages, the
-examples and the changelog; the names X With words, look for these in prose and names instead.
+templates, the manifests, the examples and the changelog; the names are those that programs define. With words, look
+for these in prose and names instead.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ SOURCES = ("*.py", *(f"{folder}/**/*.py" for folder in ("src", "packages/*/src",
 TESTS = ("tests/**/*.py", "packages/*/tests/**/*.py")
 PAGES = (
     "*.md",
-    "src/**/*.txt",
+    "src/**/*.txt",  # with the templates of plugins and workflows
+    "src/**/*.pyi",
+    "packages/*/src/**/*.json",  # the manifests: people read their descriptions
+    "examples/**/*.json",
     "docs/**/*.md",
     "packages/*/README.md",
     "changelog.d/*.md",
