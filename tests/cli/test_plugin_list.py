@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from tests.cli.strands import Folder
-from tests.distributions import booby_trapped, make_distribution, sound
+from tests.distributions import booby_trapped, make_distribution, module_source, sound
 from tests.distributions.wheels import make_wheel, tool_wheel
 
 AUDIT = """\
@@ -114,6 +115,44 @@ def test_a_byte_that_keeps_the_size_is_noticed_and_so_is_a_weak_hash(mine: Folde
     record = mine.site / "strands_tool_shout-1.0.dist-info" / "RECORD"
     record.write_text(record.read_text().replace("sha256=", "md5="))
     assert mine.strands("plugin", "verify", "strands-tool-shout").code == 3
+
+
+def test_without_names_what_a_plugin_requires_is_verified_too(mine: Folder, tmp_path: Path) -> None:
+    kit = {"shout_kit/__init__.py": "LOUD = True\n"}
+    inner = {"shout_inner/__init__.py": "DEEP = 1\n"}
+    unpack(mine, make_wheel(tmp_path, "shout-inner", files=inner))
+    unpack(mine, make_wheel(tmp_path, "shout-kit", files=kit, requires=["shout-inner"]))
+    unpack(mine, make_wheel(tmp_path, "bystander", files={"bystander/__init__.py": ""}))
+    points = {"shout": "strands_tool_shout"}
+    files = {"strands_tool_shout/__init__.py": module_source("shout")}
+    needs = ["Shout_Kit>=1", "absent", "pydantic"]
+    unpack(mine, make_wheel(tmp_path, "strands-tool-shout", "1.0", points, files, requires=needs))
+    sound_one = mine.strands("plugin", "verify", "--json")
+    assert sound_one.code == 0
+    names = [one["name"] for one in sound_one.document["distributions"]]
+    assert {"strands-tool-shout", "shout-kit", "shout-inner"} <= set(names)
+    # What strands-cli requires itself changes with it; what no plugin requires is not theirs.
+    assert not {"pydantic", "bystander", "absent", "strands-cli"} & set(names)
+    code = mine.site / "shout_inner" / "__init__.py"
+    code.write_text("DEEP = 2\n")
+    changed = mine.strands("plugin", "verify", "--json")
+    assert changed.code == 3
+    spoiled = [one for one in changed.document["distributions"] if not one["ok"]]
+    assert [(one["name"], [found["code"] for found in one["findings"]]) for one in spoiled] == [
+        ("shout-inner", ["file-changed"])
+    ]
+    lines = mine.strands("plugin", "verify").out.splitlines()
+    assert [line.split()[0] for line in lines if "shout" in line] == ["strands-tool-shout", "shout-inner", "shout-kit"]
+    assert mine.strands("plugin", "verify", "strands-tool-shout").code == 0
+
+
+def test_code_without_tools_that_is_installed_in_place_is_not_verified(mine: Folder, tmp_path: Path) -> None:
+    unpack(mine, make_wheel(tmp_path, "shout-kit", files={"shout_kit.pth": str(tmp_path)}))
+    origin = {"url": tmp_path.as_uri(), "dir_info": {"editable": True}}
+    (mine.site / "shout_kit-1.0.dist-info" / "direct_url.json").write_text(json.dumps(origin))
+    done = mine.strands("plugin", "verify", "shout-kit", "--json")
+    (finding,) = done.document["distributions"][0]["findings"]
+    assert (done.code, finding["code"], finding["severity"]) == (0, "not-recorded", "warning")
 
 
 def test_without_a_record_it_says_so(mine: Folder) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,14 @@ def make_wheel(
     entry_points: Mapping[str, str] | str | None = None,
     files: Mapping[str, str | bytes] | None = None,
     manifest: Mapping[str, Any] | None = None,
+    requires: Sequence[str] = (),
 ) -> Path:
-    """Write a wheel into a folder; the arguments are those of `make_distribution`."""
+    """Write a wheel into a folder; the arguments are those of `make_distribution`, and what it requires."""
     tree = folder / f"tree-{name}-{version}"
     record = make_distribution(tree, name, version, entry_points, files, manifest)
     (record / "WHEEL").write_text(WHEEL)
+    with (record / "METADATA").open("a", encoding="utf-8") as metadata:
+        metadata.writelines(f"Requires-Dist: {one}\n" for one in requires)
     rows = []
     wheel = folder / f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as opened:

@@ -20,7 +20,10 @@ def register(plugin_app: typer.Typer) -> None:
 
 
 def verify(
-    names: Annotated[list[str], typer.Argument(metavar="[NAME]...", help="Distributions; default: all plugins.")] = [],  # noqa: B006 - Typer's form of an optional list
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="[NAME]...", help="Distributions; default: all plugins, and what they require."),
+    ] = [],  # noqa: B006 - Typer's form of an optional list
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> int:
     """Compare installed files with the RECORD of their distribution; exit 3 if one is changed, missing or added.
@@ -28,10 +31,10 @@ def verify(
     Example: strands plugin verify strands-tool-calculator
     """
     from strands_cli.catalog import discover_catalog
-    from strands_cli.plugins.installed import list_plugins, verify_distribution
+    from strands_cli.plugins.installed import verify_distribution
 
     catalog = discover_catalog()
-    wanted = [_installed(name, catalog) for name in names] or [plugin.name for plugin in list_plugins(catalog)]
+    wanted = [_installed(name, catalog) for name in names] or _plugins_and_required(catalog)
     done = [verify_distribution(name, catalog) for name in dict.fromkeys(wanted)]
     ok = all(one.ok for one in done)
     if as_json:
@@ -52,6 +55,16 @@ def verify(
             verdict = f"{one.compared} files are as they were installed" if one.ok else "not as it was installed"
             print_result(f"{one.name} {one.version or '?'}: {verdict if one.compared else 'nothing to compare'}")
     return ExitCode.OK if ok else ExitCode.INVALID
+
+
+def _plugins_and_required(catalog: Catalog) -> list[str]:
+    """Return the distributions of all plugins, then those that they require, whose code runs with theirs."""
+    from strands_cli.catalog import required_distributions
+    from strands_cli.plugins.installed import list_plugins
+
+    plugins = [plugin.name for plugin in list_plugins(catalog)]
+    required = required_distributions(plugins, catalog.seen)
+    return [*plugins, *sorted({name for names in required.values() for name in names})]
 
 
 def _installed(name: str, catalog: Catalog) -> str:

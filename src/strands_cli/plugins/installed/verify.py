@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from strands_cli.catalog import CACHE, UNREADABLE, Catalog, digest_of_file, files_of
-from strands_cli.catalog.files import RecordedFile, find_package, read_record
+from strands_cli.catalog.files import RecordedFile, find_package, read_origin, read_record
 from strands_cli.errors import Code, Finding, Where
 
 FILE_CHANGED = Code(
@@ -63,8 +63,11 @@ def verify_distribution(name: str, catalog: Catalog) -> Verified:
     locations = _locations(name, catalog)
     present, editable = files_of(site, dist_info, locations)
     findings = [finding for row in compared if (finding := _compared(name, site, row))]
-    if editable:
-        message = f"'{name}' is installed in place: its code is in {', '.join(locations)} and may change at any time"
+    origin = read_origin(dist_info)
+    # Without tools there are no locations, and only the origin says that the code is elsewhere.
+    if editable or origin.install == "editable":
+        places = ", ".join(locations) or origin.url
+        message = f"'{name}' is installed in place: its code is in {places} and may change at any time"
         findings.append(Finding(NOT_RECORDED, message, Where(dist_info), None, "warning"))
     else:
         findings += _added(name, site, dist_info, rows, present)
