@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from strands_cli.cli.program import run_program
+from strands_cli.workflow.patterns import PATTERNS
 from tests.cli.strands import Folder
 from tests.golden import check_golden
 
@@ -89,7 +90,7 @@ def test_a_task_waits_for_its_dependencies(in_folder: Folder, capsys: Output) ->
 def test_every_pattern_says_what_waits_for_what(name: str, said: str, in_folder: Folder, capsys: Output) -> None:
     in_folder.examples()
     lines = sentences(explained(capsys, f"examples/patterns/{name}.yaml"))
-    assert [line for line in lines if line.startswith(f"{name}: ")] != []
+    assert f"{name}: {PATTERNS[name].purpose}" in lines
     assert [line for line in lines if re.match(said, line)] != []
 
 

@@ -24,7 +24,9 @@ def document(capsys: pytest.CaptureFixture[str], *command: str) -> Any:
 
 def test_every_pattern_provider_and_exit_code_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     listed = document(capsys, "list-supported")
-    assert [row["name"] for row in listed["patterns"]] == list(PATTERNS)
+    assert [(row["name"], row["description"]) for row in listed["patterns"]] == [
+        (name, model.purpose) for name, model in PATTERNS.items()
+    ]
     assert [row["name"] for row in listed["providers"]] == list(PROVIDERS)
     assert [row["name"] for row in listed["exit_codes"]] == [code.value for code in ExitCode]
     assert [row["name"] for row in listed["steps"]] == ["agent", "hitl", "tool"]

@@ -160,8 +160,11 @@ def _events(planned: Plan) -> list[str]:
         key: f"{'first, and again ' if key == start else ''}after {word.join(keys)}, " for key, keys in before.items()
     }
     pattern = planned.spec.pattern
-    kind = f"{pattern.type}: {(type(pattern.config).__doc__ or '').partition(chr(10))[0]}"
-    return [kind, *pattern.limits(), *(_event(step, waits.get(step.key, "")) for step in planned.steps)]
+    return [
+        f"{pattern.type}: {pattern.purpose}",
+        *pattern.limits(),
+        *(_event(step, waits.get(step.key, "")) for step in planned.steps),
+    ]
 
 
 def _event(step: PlannedStep, waits: str) -> str:

@@ -53,8 +53,7 @@ def list_supported(
 def _patterns() -> Rows:
     from strands_cli.workflow.patterns import PATTERNS
 
-    configs = {name: _fields(model)["config"].annotation for name, model in PATTERNS.items()}
-    return [{"name": name, "description": _first_line(config)} for name, config in configs.items()]
+    return [{"name": name, "description": model.purpose} for name, model in PATTERNS.items()]
 
 
 def _steps() -> Rows:

@@ -116,7 +116,7 @@ class GraphConfig(FormatModel):
 class Graph(PatternModel):
     """Nodes joined by edges."""
 
-    purpose = "Nodes and edges with conditions; this one has a loop."
+    purpose = "Nodes joined by edges with conditions, cycles allowed; the first node is the entry."
     starter = STARTER
     recording = RECORDING
     reserved = frozenset({"nodes"})

@@ -72,7 +72,7 @@ class ParallelConfig(FormatModel):
 class Parallel(PatternModel):
     """Branches that run concurrently."""
 
-    purpose = "Branches side by side, then one step that joins them."
+    purpose = "Branches side by side, then an optional step that joins their answers."
     starter = STARTER
     recording = RECORDING
     reserved = frozenset({"branches"})
