@@ -13,7 +13,7 @@ from bench.measure import Figure
 from bench.rows import ROWS, Row
 
 HEADER = (
-    f"{'row':<11}{'what':<50}{'CPU ms':>8}{'ratio':>8}{'quartiles':>13}{'budget':>8}{'MB':>6}{'budget':>8}  verdict"
+    f"{'row':<17}{'what':<50}{'CPU ms':>8}{'ratio':>8}{'quartiles':>13}{'budget':>8}{'MB':>6}{'budget':>8}  verdict"
 )
 
 
@@ -42,7 +42,7 @@ def print_row(row: Row, pairs: int) -> bool:
         try:
             figure = row.measure(Path(folder), pairs)
         except RuntimeError as error:
-            print(f"{row.name:<11}{row.what:<50}cannot be measured: {error}", flush=True)
+            print(f"{row.name:<17}{row.what:<50}cannot be measured: {error}", flush=True)
             return False
     over = overruns(row, figure)
     ratio, mb = number(figure.ratio, 2), number(figure.mb, 0)
@@ -50,7 +50,7 @@ def print_row(row: Row, pairs: int) -> bool:
     budget = number(row.ratio, 2)
     verdict = "over: " + ", ".join(over) if over else "ok" if budget or row.mb else "no budget"
     line = (
-        f"{row.name:<11}{row.what:<50}{figure.ms:>8.2f}{ratio:>8}{spread:>13}{budget:>8}{mb:>6}{number(row.mb, 0):>8}"
+        f"{row.name:<17}{row.what:<50}{figure.ms:>8.2f}{ratio:>8}{spread:>13}{budget:>8}{mb:>6}{number(row.mb, 0):>8}"
     )
     print(f"{line}  {verdict}", flush=True)
     return not over
