@@ -14,7 +14,7 @@ from typer.main import get_command
 from strands_cli.cli.commands.command_options import Chosen, RunFlags, with_run_options
 from strands_cli.cli.program import program
 from strands_cli.errors import UsageError
-from strands_cli.planning.run_request import options
+from strands_cli.planning.run_request import default_of, options
 
 FLAGS = [field.name for field in dataclasses.fields(RunFlags)]
 AGAIN = ["out_dir", "force", "detach", "record", "runs_dir", "policy", "locked", "no_plugins", "trace_hooks"]
@@ -66,6 +66,29 @@ def test_what_is_typed_comes_to_the_command_as_values() -> None:
     assert got == [({"out_dir": Path("o"), "force": True}, RunFlags(events="e", as_json=True, verbose=True))]
 
 
+def test_what_continues_a_run_has_no_default_of_its_own_so_the_stored_value_counts() -> None:
+    @with_run_options(again=True)
+    def go(*, chosen: Chosen) -> int:
+        assert set(chosen.typed.values()) == {None}
+        return 4
+
+    app = typer.Typer()
+    app.command()(go)
+    assert get_command(app)([], standalone_mode=False) == 4
+
+
+def test_a_typed_value_changes_a_stored_one_also_where_it_is_empty() -> None:
+    changes = Chosen({"out_dir": None, "force": False, "allow": []}).changes()
+    assert "out_dir" not in changes
+    assert (changes["force"], changes["allow"]) == (False, ())
+
+
+def test_the_alias_of_resume_changes_what_was_typed_alone() -> None:
+    typed = {name: list(value) if isinstance(value := default_of(name), tuple) else value for name in options()}
+    assert Chosen(typed).again() == Chosen({})
+    assert Chosen({**typed, "force": True, "provider": "openai"}).again() == Chosen({"force": True})
+
+
 def test_two_results_for_one_stdout_are_refused() -> None:
     RunFlags(as_json=True, events="events.jsonl").require_one_result()
     with pytest.raises(UsageError, match=r"--json\b.*--events -"):
@@ -74,7 +97,7 @@ def test_two_results_for_one_stdout_are_refused() -> None:
 
 def test_paths_stay_what_they_are_when_the_directory_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    changes = Chosen({"out_dir": Path("o"), "record": Path("r"), "runs_dir": Path("runs"), "force": False}).changes()
+    changes = Chosen({"out_dir": Path("o"), "record": Path("r"), "runs_dir": Path("runs"), "force": None}).changes()
     assert (changes["out_dir"], changes["record"]) == (tmp_path / "o", tmp_path / "r")
     assert changes["runs_dir"] == tmp_path / "runs"
     assert "force" not in changes

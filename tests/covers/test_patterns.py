@@ -41,17 +41,18 @@ def test_a_task_is_known_by_its_id(world: World) -> None:
 @covers("/pattern/config/tasks/*/deps")
 def test_a_task_waits_for_its_dependencies(world: World) -> None:
     tasks = "[{id: y, deps: [x], agent: a, input: two}, {id: x, agent: a, input: one}]"
-    run(world, "workflow", f"{{tasks: {tasks}}}")
-    assert prompts(world) == ["one", "two"]
+    ran = run(world, "workflow", f"{{tasks: {tasks}}}")
+    steps = [event.key for event in ran.events if type(event).__name__ in ("StepStarted", "StepFinished")]
+    assert steps == ["tasks.x", "tasks.x", "tasks.y", "tasks.y"]
 
 
 @covers("/pattern/config/tasks/*/on_error")
 def test_the_others_go_on_when_a_task_fails(world: World) -> None:
     tasks = "[{id: x, agent: a, input: one, on_error: continue}, {id: y, agent: a, input: two}]"
     world.turns = [Turn(status=400)]
-    ran = world.run(
-        yaml.safe_dump({"agents": AGENTS, "pattern": {"type": "workflow", "config": {"tasks": yaml.safe_load(tasks)}}})
-    )
+    pattern = {"type": "workflow", "config": {"tasks": yaml.safe_load(tasks)}}
+    # One at a time, so that the first is the one that fails.
+    ran = world.run(yaml.safe_dump({"agents": AGENTS, "runtime": {"max_parallel": 1}, "pattern": pattern}))
     assert ran.error is None, ran.error
 
 
@@ -61,11 +62,9 @@ def test_the_others_go_on_when_a_branch_fails(world: World) -> None:
         "[{id: x, on_error: continue, steps: [{agent: a, input: one}]}, {id: y, steps: [{agent: a, input: two}]}]"
     )
     world.turns = [Turn(status=400)]
-    ran = world.run(
-        yaml.safe_dump(
-            {"agents": AGENTS, "pattern": {"type": "parallel", "config": {"branches": yaml.safe_load(branches)}}}
-        )
-    )
+    pattern = {"type": "parallel", "config": {"branches": yaml.safe_load(branches)}}
+    # One at a time, so that the first is the one that fails.
+    ran = world.run(yaml.safe_dump({"agents": AGENTS, "runtime": {"max_parallel": 1}, "pattern": pattern}))
     assert ran.error is None, ran.error
 
 

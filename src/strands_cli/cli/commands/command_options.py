@@ -10,18 +10,18 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
 from strands_cli.errors import UsageError
-from strands_cli.planning import RunRequest, default_of, options
+from strands_cli.planning import RunRequest, converted, default_of, options
 
 SPEC = Annotated[str, typer.Argument(metavar="SPEC", help="Workflow file; `-` reads standard input.")]
 RUN = Annotated[str, typer.Argument(metavar="RUN", help="The run's id, as `strands runs list` shows it.")]
 
-# What typer reads where a field of the request has a type that no command line has.
-_TYPED: dict[str, Any] = {"variables": list[str], "values": list[Path], "allow": list[str]}
+# What typer reads for the inputs, which no command line has in the type of their field.
+_INPUTS: dict[str, Any] = {"variables": list[str], "values": list[Path]}
 
 Command = Callable[..., int]
 
@@ -89,15 +89,15 @@ class Chosen:
         from strands_cli.cli.commands.input_options import read_values, read_variables
         from strands_cli.cli.output import say
 
-        readers: dict[str, Callable[[Any], Any]] = {"variables": read_variables, "values": read_values, "allow": tuple}
-        fields = {name: readers.get(name, lambda value: value)(value) for name, value in self.typed.items()}
-        return RunRequest(**fields, tell=say)
+        readers: dict[str, Callable[[Any], Any]] = {"variables": read_variables, "values": read_values}
+        inputs = {name: read(self.typed[name]) for name, read in readers.items() if name in self.typed}
+        return RunRequest(**{**converted(self.typed), **inputs}, tell=say)
 
     def again(self) -> Chosen:
         """Return what commands that continue a stored run let a person change, except where artifacts go."""
-        return Chosen(
-            {name: value for name, value in self.typed.items() if options()[name].again and name != "out_dir"}
-        )
+        every = {name: value for name, value in self.typed.items() if options()[name].again and name != "out_dir"}
+        # A command that starts a run has the defaults where nothing was typed.
+        return Chosen({name: value for name, value in every.items() if value != default_of(name)})
 
     def changes(self) -> dict[str, Any]:
         """Return the fields of a stored run's request that were typed, paths made absolute."""
@@ -105,9 +105,8 @@ class Chosen:
         from strands_cli.cli.terminal import is_interactive
         from strands_cli.config import load_settings
 
-        changes = {
-            name: value.absolute() if isinstance(value, Path) else value for name, value in self.typed.items() if value
-        }
+        typed = converted({name: value for name, value in self.typed.items() if value is not None})
+        changes = {name: value.absolute() if isinstance(value, Path) else value for name, value in typed.items()}
         # A run that was detached stays detached, so that its questions wait; but a person at a terminal can be asked.
         if is_interactive():
             changes.setdefault("detach", False)
@@ -116,8 +115,12 @@ class Chosen:
 
 def option_of(name: str, *, again: bool = False) -> Any:
     """Return what typer reads for one field of the request; `again` is for commands that continue a stored run."""
-    one, types = options()[name], get_type_hints(RunRequest, localns={"ToolRecord": Any})
-    kind = _TYPED.get(name, types[name] | None if again and name == "out_dir" else types[name])
+    one = options()[name]
+    kind = _INPUTS.get(name) or get_type_hints(RunRequest, localns={"ToolRecord": Any})[name]
+    if get_origin(kind) is tuple:
+        kind = list[get_args(kind)[0]]  # type: ignore[misc]
+    if again:
+        kind = kind | None
     text = (one.help_again if again else None) or one.help
     return Annotated[kind, typer.Option(*one.flags, metavar=one.metavar, help=text)]
 
@@ -185,6 +188,6 @@ def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
 
 
 def _default(name: str, *, again: bool) -> Any:
-    if name in _TYPED:
-        return []
-    return None if again and name == "out_dir" else default_of(name)
+    """Return the default of an option; None for a command that continues a run, which has what was stored."""
+    default = None if again else default_of(name)
+    return list(default) if isinstance(default, (tuple, dict)) else default
