@@ -153,7 +153,7 @@ SPOILED: dict[str, tuple[Spoil, str]] = {
     "no-description": (code(WORDS, '" "'), "no-description"),
     "long-description": (code(WORDS, f'"{"word " * 300}"'), "long-description"),
     "bidi-description": (code("Count the", "Count \u202ethe"), "hidden-character"),
-    "invisible-property": (code("The text, as", "The text,\u200b as"), "hidden-character"),
+    "invisible-property": (code("The text to count", "The text\u200b to count"), "hidden-character"),
     "ansi-reason": (authored(category="\u001b[31mred"), "hidden-character"),
     "hidden-key": (code('"words": {"type"', '"words\u00ad": {"type"'), "hidden-character"),
     "no-read-only": (code(HINT, ""), "missing-hint"),
