@@ -155,6 +155,33 @@ def test_what_cannot_be_planned_is_not_passed_over_in_silence(in_folder: Folder,
     check_sentences("not-planned", explained(capsys))
 
 
+SECTION = "What leaves this machine"
+
+
+@pytest.mark.parametrize(
+    "missing",
+    [
+        {"python": ["native:nowhere"]},
+        {"mcp": [{"id": "far", "url": "https://mcp.example.com/x", "prefix": "a b"}]},
+        {"composite": [{"id": "twice", "description": "d", "steps": [{"tool": "native:nowhere", "input": {}}]}]},
+        {"python": ["workflow:./inner.yaml"]},
+    ],
+    ids=["tool", "server", "composite", "inner workflow"],
+)
+def test_only_what_cannot_be_planned_makes_the_ways_out_incomplete(
+    missing: dict[str, Any], in_folder: Folder, capsys: Output
+) -> None:
+    in_folder.workflow([STEP], TURNS, name="inner", tools={"python": ["native:nowhere"]})
+    (in_folder.work / "flow.yaml").rename(in_folder.work / "inner.yaml")
+    artifacts = [{"path": "there.txt", "from": "{{ last_response }}"}]
+    in_folder.write("artifacts/there.txt", "x")
+    in_folder.workflow([STEP], TURNS, outputs={"artifacts": artifacts})
+    planned = explained(capsys, "flow.yaml")
+    assert [line for line in planned["What to look at first"] if "there.txt" in line] != []
+    in_folder.workflow([STEP], TURNS, tools=missing, outputs={"artifacts": artifacts})
+    assert len(explained(capsys, "flow.yaml")[SECTION]) == len(planned[SECTION]) + 1
+
+
 def test_a_denied_tool_is_reported_as_denied_and_leads_nowhere(folder: Folder) -> None:
     folder.tool("silent", "return answer('x')")
     folder.write("policy.yaml", {"version": 1, "rules": [{"deny": "silent"}]})

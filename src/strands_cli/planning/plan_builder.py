@@ -116,6 +116,7 @@ def build_plan(
         policy=policy,
         hooks=hooks,
         runs_dir=machine.settings.runs_dir,
+        is_complete=context.is_complete,
     )
     plan, unpriced = _priced(_with_what_tools_hold(plan), document, environ)
     findings += [*check_models(agents, document, environ, hooks), *context.findings, *policy.findings, *unpriced]

@@ -11,7 +11,7 @@ from strands_cli.cli.commands.plan_command import bound_words, model_words, part
 from strands_cli.cli.output import error_document, print_json, print_result
 from strands_cli.cli.terminal import about_document
 from strands_cli.cli.text_layout import one_line
-from strands_cli.errors import StrandsCliError, has_errors
+from strands_cli.errors import StrandsCliError
 from strands_cli.phrases import shortened
 from strands_cli.workflow.yaml import SUFFIXES
 
@@ -231,9 +231,7 @@ def _leaving(planned: Plan) -> list[str]:
     from strands_cli.planning.data_flow import find_outgoing
 
     known = list(dict.fromkeys(_way_out(way) for way in find_outgoing(planned, os.environ)))
-    unplanned = (
-        ["Parts that cannot be planned are not included here: see below."] if has_errors(planned.findings) else []
-    )
+    unplanned = [] if planned.is_complete else ["Parts that cannot be planned are not included here: see below."]
     return [*(known or ["Nothing that is known."]), *unplanned]
 
 

@@ -178,7 +178,8 @@ class Plan:
     `files` are the texts of the other files it was made from (agents, schemas, recordings), by `stored_name`.
     `locked` are the distributions and custom references that a lock vouches for, `pinned` what it has of MCP servers by
     id, which they are compared with when they have started. `hooks` are the hook plugins that were asked, and will be;
-    without them policy alone answers. `runs_dir` is the directory of journals.
+    without them policy alone answers. `runs_dir` is the directory of journals. `is_complete` is False where a part
+    of the workflow is left out, because it cannot be planned; a finding says why.
     """
 
     spec: WorkflowSpec
@@ -201,6 +202,7 @@ class Plan:
     policy: Policy = field(default_factory=Policy)
     hooks: Hooks | None = field(default=None, compare=False, repr=False)
     runs_dir: Path = field(default=Path(), compare=False)
+    is_complete: bool = True
 
     def called(self) -> tuple[PlannedTool, ...]:
         """Return every tool that an agent or a step may call."""

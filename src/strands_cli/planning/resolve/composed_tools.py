@@ -201,6 +201,7 @@ class ComposedTools:
         plan = self.planners.workflow(loaded.spec, document, context, inside)
         named = {stored_name(one.file): one.text for one in (document, *loaded.files)}
         context.findings += plan.findings
+        context.is_complete &= plan.is_complete
         return WorkflowAsTool(replace(plan, files={**plan.files, **named}), document)
 
     def _read(self, file: Path, path: str, where: Where) -> Document | None:
@@ -241,7 +242,7 @@ class ComposedTools:
             self._report_cycle(self.making[self.making.index(place) :], place, where)
             return None
         if len(self.making) > 3 * MAX_DEPTH:  # deeper than any that `depth_of` lets pass
-            self.context.report(TOOL_CYCLE, "tools are made of tools too many levels deep", where, "end the chain")
+            self.context.omit(TOOL_CYCLE, "tools are made of tools too many levels deep", where, "end the chain")
             return None
         self.making.append(place)
         try:
@@ -253,7 +254,7 @@ class ComposedTools:
     def _report_cycle(self, way: Sequence[Place], last: Place, where: Where | None) -> None:
         names = [what or Path(file).name for file, what in (*way, last)]
         message = f"{names[-1]} would be a tool of itself: {' -> '.join(names)}"
-        self.context.report(TOOL_CYCLE, message, where, "leave one of them out; an agent without `tools` has them all")
+        self.context.omit(TOOL_CYCLE, message, where, "leave one of them out; an agent without `tools` has them all")
 
 
 def _annotations(made: Definition, *, notes: bool) -> dict[str, Any]:

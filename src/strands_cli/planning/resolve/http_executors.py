@@ -39,6 +39,7 @@ def planned_executors(context: ResolveContext) -> dict[str, InstalledTool | None
         faults = list(_faults(executor, f"{_SECTION}/{index}", context))
         context.findings += faults
         sound = record is not None and not has_errors(faults)
+        context.is_complete &= sound
         planned[executor.id] = _planned(executor, record, index, context) if record is not None and sound else None
     return planned
 

@@ -33,6 +33,7 @@ def planned_servers(context: ResolveContext) -> dict[str, McpTool | None]:
         faults = list(_faults(server, pointer, context))
         context.findings += faults
         is_sound = not has_errors(faults) and server.id not in planned
+        context.is_complete &= is_sound
         planned[server.id] = _planned_server(server, pointer, context) if is_sound else planned.get(server.id)
     return planned
 

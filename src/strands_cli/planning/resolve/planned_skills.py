@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.errors import Where
+from strands_cli.errors import Where, has_errors
 from strands_cli.planning.plan import PlannedTool, Skills, WorkflowTool
 from strands_cli.planning.resolve.resolve_context import ResolveContext
 from strands_cli.planning.workflow_tools import workflow_record
@@ -30,6 +30,7 @@ def planned_skills(context: ResolveContext) -> WorkflowTool | None:
 
     folders, findings = read_skills(skills, around.base_dir, context.document, around.snapshot)
     context.findings += findings
+    context.is_complete &= not has_errors(findings)
     if not folders:
         return None
     record = workflow_record(

@@ -64,7 +64,10 @@ class Surroundings:
 
 @dataclass(slots=True)
 class ResolveContext:
-    """One workflow with what its tools are resolved against; what is wrong collects in `findings`."""
+    """One workflow with what its tools are resolved against; what is wrong collects in `findings`.
+
+    `is_complete` is False once a part of the workflow is left out of the plan because it cannot be planned.
+    """
 
     spec: WorkflowSpec
     document: Document
@@ -74,12 +77,18 @@ class ResolveContext:
     hooks: Hooks | None = None
     around: Surroundings = field(default_factory=lambda: Surroundings(Path.cwd()))
     findings: list[Finding] = field(default_factory=list)
+    is_complete: bool = True
 
     def report(
         self, code: Code, message: str, where: Where | None, fix: str | None, severity: Severity = "error"
     ) -> None:
         """Add a finding."""
         self.findings.append(Finding(code, message, where, fix, severity))
+
+    def omit(self, code: Code, message: str, where: Where | None, fix: str | None) -> None:
+        """Add a finding about a part that is therefore left out of the plan."""
+        self.report(code, message, where, fix)
+        self.is_complete = False
 
     def refuse_config(self, entry: ToolEntry, reason: str, where: Where, fix: str) -> None:
         """Report a `config` that cannot have an effect, because the tool gets its settings elsewhere."""

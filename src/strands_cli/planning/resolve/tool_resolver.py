@@ -99,7 +99,7 @@ class ToolResolver:
         if entries is None and not self._is_complete:
             message = "an agent that is one of the workflow's tools has no `tools`, so it would be one of its own"
             fix = "list the tools that it may use: `tools: []` for none"
-            self.context.report(TOOL_CYCLE, message, self.context.document.where(pointer), fix)
+            self.context.omit(TOOL_CYCLE, message, self.context.document.where(pointer), fix)
             return ()
         if entries is None:
             return self.distinct((*self.workflow_tools, *self._for_retrieval()), "/tools/python")
@@ -122,7 +122,7 @@ class ToolResolver:
             if twin.identity != tool.identity:
                 message = f"two tools are called '{tool.name}' here: {twin.ref} and {tool.ref}"
                 fix = "give one of them another name: {tool: ..., as: other_name}"
-                self.context.report(TWIN_TOOL_NAMES, message, self.context.document.where(pointer), fix)
+                self.context.omit(TWIN_TOOL_NAMES, message, self.context.document.where(pointer), fix)
         return tuple(seen.values())
 
     def resolve_all(self, entries: Iterable[ToolEntry], pointer: str) -> tuple[PlannedTool, ...]:
@@ -136,7 +136,11 @@ class ToolResolver:
         """Resolve one entry: among the workflow's own names first, then in the catalog."""
         if entry.tool in SECTION_WORDS:
             return self._section(entry.tool)
-        where = self.context.document.where(pointer)
+        found = self._resolve(entry, self.context.document.where(pointer))
+        self.context.is_complete &= bool(found)
+        return found
+
+    def _resolve(self, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
         of_workflow = [tool for tool in self.workflow_tools if entry.tool in (tool.name, tool.ref)]
         if of_workflow and not entry.config and entry.as_ is None:
             self._check_shadow(entry.tool, of_workflow, where)
@@ -175,19 +179,19 @@ class ToolResolver:
         where = self.context.document.where(pointer)
         if ref in SECTION_WORDS:
             message = f"'{ref}' is a section of `tools`, not a tool"
-            self.context.report(UNKNOWN_TOOL, message, where, "name one tool")
+            self.context.omit(UNKNOWN_TOOL, message, where, "name one tool")
             return None
         found = self.resolve(ToolEntry(tool=ref), pointer)
         if len(found) > 1:
             names = ", ".join(tool.name for tool in found)
             message = f"'{ref}' holds several tools ({names}); a step calls one"
-            self.context.report(BAD_TOOL_REF, message, where, f"name one: {ref}.{found[0].name}")
+            self.context.omit(BAD_TOOL_REF, message, where, f"name one: {ref}.{found[0].name}")
         if len(found) != 1:
             return None
         tool = found[0]
         if isinstance(tool, McpTool) and tool.member is None:
             message = f"'{ref}' is an MCP server, which holds several tools; a step calls one"
-            self.context.report(BAD_TOOL_REF, message, where, f"name one: mcp:{tool.server.id}/TOOL")
+            self.context.omit(BAD_TOOL_REF, message, where, f"name one: mcp:{tool.server.id}/TOOL")
             return None
         if tool.decision.effect == "deny" and not is_denied_by_policy(tool):
             message = f"{key} calls '{tool.name}', which is denied: {tool.decision.rule}"
