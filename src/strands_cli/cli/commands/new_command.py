@@ -33,7 +33,7 @@ def new(
 
     Without a provider it plays a recording that is written beside it, so it runs at once and offline.
 
-    Example: strands new report --pattern parallel
+    Example: strands new overview --pattern parallel
     """
     import shlex  # `--help` needs neither this nor what follows
 

@@ -34,7 +34,7 @@ def new(
 ) -> None:
     """Make a plugin project, strands-tool-NAME: a working tool, its manifest, an example, and passing tests.
 
-    A module needs no dependency at all; the other forms depend on the SDK.
+    A module depends on strands-tool-kit alone; the other forms depend on the SDK.
 
     Example: strands plugin new word_count
     """
