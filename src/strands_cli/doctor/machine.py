@@ -178,7 +178,7 @@ def check_variables(environ: Mapping[str, str]) -> Iterator[Check]:
     """Report variables with our prefix that have no effect."""
     named = sorted(name for name in environ if name.startswith("STRANDS_"))
     for name in (name for name in named if name not in VARIABLES):
-        yield Check("environment", "warning", f"{name} has no effect", suggest(name, VARIABLES, form="{}"))
+        yield Check("environment", "warning", f"{name} has no effect", suggest(name, VARIABLES))
     known = [name for name in named if name in VARIABLES]
     if known == named:
         yield Check("environment", "ok", f"set: {', '.join(known)}" if known else "no STRANDS_ variable is set")

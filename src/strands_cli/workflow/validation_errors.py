@@ -30,6 +30,7 @@ UNKNOWN_PATTERN = Code("unknown-pattern", "A pattern type that does not exist.",
 
 Loc = tuple[int | str, ...]
 
+AS_MAPPING = "write it as a mapping: `key: value` on lines of their own"
 STEP_FORMS = "a step needs one of `agent`, `tool`, `type: hitl`"
 _STEP_TAGS = {"<agent>": "agent", "<tool>": "tool", "<gate>": "type"}
 _EXPECTED = {
@@ -181,7 +182,8 @@ def _owner(pointer: str, model: type[FormatModel]) -> str:
 def _no_form(mistake: _Mistake, document: Document) -> Finding:
     value, where = mistake.error["input"], document.where(mistake.pointer)
     if not isinstance(value, dict):
-        return Finding(WRONG_TYPE, f"`{spoken(mistake.pointer)}` must be a mapping, not {_kind(value)}", where)
+        message = f"`{spoken(mistake.pointer)}` must be a mapping, not {_kind(value)}"
+        return Finding(WRONG_TYPE, message, where, AS_MAPPING)
     if mistake.loc[-1:] == ("pattern",):
         name = value.get("type")
         if name is None:
@@ -202,6 +204,8 @@ def _wrong_type(mistake: _Mistake, document: Document) -> Finding:
     fix = "put it in quotes" if mistake.expected == ["text"] and isinstance(value, bool) else None
     if mistake.expected == ["a list"]:
         fix = "write it as a list: `- item` on lines of their own"
+    elif mistake.expected == ["a mapping"] and not mistake.pointer:
+        fix = AS_MAPPING
     return Finding(WRONG_TYPE, message, document.where(mistake.pointer), fix)
 
 

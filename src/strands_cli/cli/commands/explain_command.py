@@ -45,7 +45,7 @@ def explain(
     Example: strands explain report.yaml
     """
     if what != POLICY_TOPIC:
-        _explain_one(what, more=ref is not None or call_input is not None, policy=policy, as_json=as_json)
+        _explain_one(what, ref, more=ref is not None or call_input is not None, policy=policy, as_json=as_json)
         return
     if ref is None:
         raise UsageError("Missing argument 'REF'", fix="name the tool: strands explain policy native:NAME")
@@ -56,7 +56,7 @@ def explain(
         print_result("\n".join(map(one_line, _page(document))))
 
 
-def _explain_one(what: str, *, more: bool, policy: Path | None, as_json: bool) -> None:
+def _explain_one(what: str, ref: str | None, *, more: bool, policy: Path | None, as_json: bool) -> None:
     """Explain a code or a workflow; an existing code wins over a file of the same name."""
     from strands_cli.cli.commands.explain_workflow import explain_spec, is_spec
     from strands_cli.codes import declared_codes
@@ -64,9 +64,9 @@ def _explain_one(what: str, *, more: bool, policy: Path | None, as_json: bool) -
     codes = declared_codes()
     reads_spec = what not in codes and not what.isdecimal() and is_spec(what)
     if more or (policy is not None and not reads_spec):
-        raise UsageError(
-            f"only `explain {POLICY_TOPIC}` takes more than one argument", fix="strands explain policy REF"
-        )
+        known = ref is not None and (ref in codes or ref.isdecimal())  # as in `explain exit 19`
+        message = f"only `explain {POLICY_TOPIC}` takes more than one argument"
+        raise UsageError(message, fix=f"strands explain {ref if known else f'{POLICY_TOPIC} REF'}")
     if reads_spec:
         explain_spec(what, policy, as_json=as_json)
     else:

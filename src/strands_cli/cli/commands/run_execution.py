@@ -122,7 +122,7 @@ def warn_of_questions(planned: Plan) -> None:
         if isinstance(tool, McpTool) and tool.member is None:  # rules may cover some of its tools
             which = "that no rule allows will be denied"
         rule = tool.decision.rule
-        message = f"warning: calls of '{name}' {which}: {rule},and there is no terminal (allow: --allow {name})"
+        message = f"warning: calls of '{name}' {which}: {rule}, and there is no terminal (allow: --allow {name})"
         say(one_line(message))
 
 

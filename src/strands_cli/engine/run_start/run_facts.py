@@ -164,7 +164,7 @@ def _with_limit(plan: Plan, name: str, value: float) -> Plan:
 def _raised_limit(name: str, text: str, plan: Plan) -> float:
     limits = _limits_of(plan)
     if name not in limits:
-        fix = suggest(name, limits, f"there are: {', '.join(limits)}", form="{}")
+        fix = suggest(name, limits, f"there are: {', '.join(limits)}")
         raise UsageError(f"there is no budget '{name}'", fix=fix)
     try:
         value = float(text) if name.endswith(("cost_usd", "duration_s")) else int(text)

@@ -43,7 +43,7 @@ def find_run(runs_dir: Path, run_id: str) -> Path:
     # Only names that exist are accepted, so that an id cannot lead out of the directory.
     if run_id in known:
         return runs_dir / run_id
-    fix = suggest(run_id, known, "see `strands runs list`", form="{}")
+    fix = suggest(run_id, known, "see `strands runs list`")
     raise RunRecordError(f"there is no run {run_id!r} in {runs_dir}", fix=fix)
 
 

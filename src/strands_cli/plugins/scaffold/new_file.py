@@ -40,7 +40,8 @@ def write_new(
     """
     texts = {directory / name: text for name, text in files.items()}
     if existing := [str(path) for path in texts if path.exists() and not force]:
-        raise ArtifactError(f"{', '.join(existing)} exists", fix="choose another name, or overwrite with --force")
+        message = f"{' and '.join(existing)} {'exist' if existing[1:] else 'exists'}"
+        raise ArtifactError(message, fix="choose another name, or overwrite with --force")
     name, make = schema
     if not (directory / name).exists():
         texts[directory / name] = json.dumps(make(), indent=2, ensure_ascii=False) + "\n"
