@@ -131,6 +131,14 @@ def bench(session: nox.Session) -> None:
     run_here(session, "python", "-m", "bench", *session.posargs)
 
 
+@nox.session(name="bench-newest", reuse_venv=False)
+def bench_newest(session: nox.Session) -> None:
+    """Print the same figures with the newest dependencies, which are what `pip install` gives a user."""
+    session.install("--upgrade", "--group=build", "--group=test", *EDITABLE)
+    session.run("python", "-m", "compileall", "-q", *(f"{place}/src" for place in PLACES), silent=True)
+    session.run("python", "-m", "bench", *session.posargs)
+
+
 @nox.session(reuse_venv=False)
 def minimums(session: nox.Session) -> None:
     """Run the suite with the lowest version of each direct dependency that `pyproject.toml` admits."""
