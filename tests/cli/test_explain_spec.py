@@ -206,6 +206,14 @@ def test_a_code_stays_a_code_and_anything_else_that_exists_is_a_workflow(in_fold
     assert "nowhere.yaml" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"), [("exit 19", "explain 19"), ("code bad-var", "explain bad-var"), ("a b", "explain policy REF")]
+)
+def test_the_fix_for_too_many_arguments_is_the_command_that_was_meant(words: str, meant: str, capsys: Output) -> None:
+    assert run_program(["explain", *words.split()]) == 2
+    assert f"fix: strands {meant}\n" in capsys.readouterr().err
+
+
 def test_a_wrong_workflow_is_reported_as_everywhere(in_folder: Folder, capsys: Output) -> None:
     in_folder.write("wrong.yaml", "version: 1\nname: x\nagnets: {}\n")
     assert run_program(["explain", "wrong.yaml", "--json"]) == 3

@@ -66,7 +66,7 @@ def test_with_a_provider_there_is_no_recording(place: Path) -> None:
     ("command", "code", "said"),
     [
         (["a b"], 2, "'a b'"),
-        (["-1"], 2, "No such option"),
+        (["-1"], 2, "error: No such option: -1\n  fix: see `strands new --help`"),
         (["1.5"], 2, "1.5"),
         (["first.json"], 2, "first.yaml"),
         (["first", "--provider", "opnai"], 2, "'openai'"),

@@ -17,6 +17,7 @@ from strands_cli.errors import (
     Finding,
     Interrupted,
     StrandsCliError,
+    UsageError,
     continued,
     exit_code_of,
 )
@@ -135,9 +136,12 @@ def _report_typer_error(error: BaseException) -> int:
         code = error.code if isinstance(error, SystemExit) else error.exit_code
         return code if isinstance(code, int) else ExitCode.OK if code is None else ExitCode.INTERNAL
     if isinstance(error, click_exception):
-        error.message = error.message.replace("Value error, ", "")  # type: ignore[attr-defined]
-        error.show()  # type: ignore[attr-defined]
-        return ExitCode.USAGE
+        if type(error).__name__ == "NoArgsIsHelpError":  # a group without a command: its message is the help
+            error.show()  # type: ignore[attr-defined]
+            return ExitCode.USAGE
+        message = error.format_message().replace("Value error, ", "").removesuffix(".")  # type: ignore[attr-defined]
+        context = getattr(error, "ctx", None)
+        return report_error(UsageError(message, fix=f"see `{context.command_path} --help`" if context else None))
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         return report_error(Interrupted("interrupted"))
     _report_our_fault(error)
