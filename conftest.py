@@ -1,5 +1,7 @@
 """What every session of this clone's tests has, wherever its tests lie."""
 
+import signal
+
 from hypothesis import settings
 
 from tests.sandboxes import pytest_runtest_makereport, pytest_sessionfinish, pytest_terminal_summary
@@ -16,3 +18,7 @@ __all__ = [
 # How long an example takes is the machine's; what a suite may take as a whole ends a hanging one.
 settings.register_profile("no-deadline", deadline=None)
 settings.load_profile("no-deadline")
+
+# A shell's background job ignores Ctrl-C, and what a test starts would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
