@@ -274,8 +274,6 @@ def _become(asked: Mapping[str, Any], streams: Sequence[int]) -> None:
     for number, descriptor in enumerate(streams):
         os.dup2(descriptor, number)
         os.close(descriptor)
-    # It is ignored where a shell has started the tests in the background.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     if asked["at_terminal"]:
         os.setsid()
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
