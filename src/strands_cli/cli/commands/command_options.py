@@ -97,7 +97,7 @@ class Chosen:
         """Return what commands that continue a stored run let a person change, except where artifacts go."""
         every = {name: value for name, value in self.typed.items() if options()[name].again and name != "out_dir"}
         # A command that starts a run has the defaults where nothing was typed.
-        return Chosen({name: value for name, value in every.items() if value != default_of(name)})
+        return Chosen({name: value for name, value in every.items() if value != _default(name, again=False)})
 
     def changes(self) -> dict[str, Any]:
         """Return the fields of a stored run's request that were typed, paths made absolute."""
