@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -74,15 +74,18 @@ class PriceTable:
     models: Mapping[str, Price]
     file: str
     date: str = ""
+    _found: dict[str, Price | None] = field(init=False, default_factory=dict, compare=False, repr=False)
 
     def price(self, provider: str, model_id: str | None) -> Price | None:
         """Return a model's price, or None if the table does not have it; the most specific key counts."""
         if provider == "replay":
             return FREE
         name = f"{provider}/{model_id}" if model_id else provider
-        fitting = (key for key in self.models if key == name or fnmatchcase(name, key))
-        best = max(fitting, key=lambda key: (key == name, len(key), key), default=None)
-        return self.models[best] if best is not None else None
+        if name not in self._found:
+            fitting = (key for key in self.models if key == name or fnmatchcase(name, key))
+            best = max(fitting, key=lambda key: (key == name, len(key), key), default=None)
+            self._found[name] = self.models[best] if best is not None else None
+        return self._found[name]
 
 
 def load_prices(environ: Mapping[str, str] | None = None) -> PriceTable:

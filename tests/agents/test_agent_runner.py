@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import pytest
+from strands import Agent
 
 from strands_cli.agents.agent_runner import SdkAgentRunner
 from strands_cli.engine.journal.journal_rows import Answer
@@ -299,3 +301,19 @@ def test_a_tool_sees_the_agent_and_its_contract(site: Site) -> None:
     asking(model, *site.plan("native:echo"))
     said = text(model.results[0])
     assert all(f"'{word}'" in said for word in ("agent", "model", "messages", "strands_cli"))
+
+
+# -- memory
+
+
+def test_a_finished_step_leaves_nothing_to_the_garbage_collector(planned: Any) -> None:
+    model = Script([("echo", {"text": "once"})], "done")
+    gc.collect()
+    gc.disable()
+    try:
+        asking(model, *planned)
+        model.requests.clear()  # the fake model keeps the agent with them
+        alive = [thing for thing in gc.get_objects() if isinstance(thing, Agent)]
+    finally:
+        gc.enable()
+    assert alive == []

@@ -71,7 +71,11 @@ class SdkAgentRunner:
             tool_executor=ConcurrentToolExecutor(),
         )
         scope.cancel = agent.cancel
-        result = await self._invoke(agent, request, scope)
+        try:
+            result = await self._invoke(agent, request, scope)
+        finally:
+            # The agent's model has the scope: a reference back would leave both to the garbage collector.
+            scope.cancel = None
         if isinstance(model, ReplayModel):
             model.require_played()
         answer = await self._answer(request, result, scope)

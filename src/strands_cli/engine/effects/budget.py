@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -130,6 +130,14 @@ class Spender:
     agents_of: Callable[[str], Sequence[str]] = lambda key: ()
 
 
+# What may end a run before an effect of a kind begins.
+_LIMITS_ON: Mapping[RowKind, tuple[str, ...]] = {
+    "step": ("max_steps", "max_duration_s"),
+    "model": ("max_model_calls", "max_tokens", "max_cost_usd", "max_duration_s"),
+    "tool": ("max_tool_calls", "max_duration_s"),
+}
+
+
 @dataclass(slots=True)
 class Budget:
     """Limits, and what has been spent by this process and earlier ones of the run.
@@ -215,9 +223,11 @@ class Budget:
 
     def warnings(self, kind: RowKind) -> list[str]:
         """Return warnings before an effect: limits of which `warn_threshold` is spent, each once."""
+        if not (limits := self._limits_on(kind)):
+            return []
         near = {
             name: f"{spent:g} of {self.place}.{name}: {limit:g} are spent"
-            for name, spent, limit in self._limits_on(kind)
+            for name, spent, limit in limits
             if limit * self.limits.warn_threshold <= spent < limit
         }
         if kind == "model" and self.limits.max_tokens is not None and self._unmeasured:
@@ -227,19 +237,19 @@ class Budget:
         return list(new.values())
 
     def _limits_on(self, kind: RowKind) -> list[tuple[str, float, float]]:
-        limits = self.limits
-        on: list[tuple[str, float, float | None]] = []
-        if kind == "step":
-            on.append(("max_steps", self.steps, limits.max_steps))
-        if kind == "model":
-            on.append(("max_model_calls", self.model_calls + self._reserved["model"], limits.max_model_calls))
-            on.append(("max_tokens", self.usage.total_tokens, limits.max_tokens))
-            on.append(("max_cost_usd", self._known_cost, limits.max_cost_usd))
-        if kind == "tool":
-            on.append(("max_tool_calls", self.tool_calls + self._reserved["tool"], limits.max_tool_calls))
-        if kind in ("step", "model", "tool"):
-            on.append(("max_duration_s", self.seconds, limits.max_duration_s))
-        return [(name, spent, limit) for name, spent, limit in on if limit is not None]
+        limits = [(name, getattr(self.limits, name)) for name in _LIMITS_ON.get(kind, ())]
+        return [(name, self._spent_of(name), limit) for name, limit in limits if limit is not None]
+
+    def _spent_of(self, limit: str) -> float:
+        spent = {
+            "max_steps": self.steps,
+            "max_model_calls": self.model_calls + self._reserved["model"],
+            "max_tokens": self.usage.total_tokens,
+            "max_cost_usd": self._known_cost,
+            "max_tool_calls": self.tool_calls + self._reserved["tool"],
+            "max_duration_s": self.seconds,
+        }
+        return spent[limit]
 
     async def in_time(self, work: Awaitable[Result]) -> Result:
         """Await a step's work; cancel it when `max_duration_s` is over.

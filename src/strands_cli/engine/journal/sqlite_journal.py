@@ -73,6 +73,7 @@ class SqliteJournal:
         self._ahead_at_once = 1
         self._flush_scheduled = False
         self._broken: RunRecordError | None = None
+        self._keys: set[str] | None = None  # of all rows, where this process has made the journal
 
     @classmethod
     def create(cls, directory: Path) -> SqliteJournal:
@@ -93,7 +94,9 @@ class SqliteJournal:
             connection.execute("PRAGMA journal_mode = WAL")
             # In one transaction: a process that dies here leaves nothing that looks like a record.
             connection.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {FORMAT}; COMMIT;")
-        return cls(directory, connection, lock)
+        journal = cls(directory, connection, lock)
+        journal._keys = set()
+        return journal
 
     @classmethod
     def open(cls, directory: Path, *, hold: bool = True) -> SqliteJournal:
@@ -122,6 +125,8 @@ class SqliteJournal:
         """Return the newest row of this key, also one that is pending."""
         if key in self._newest:
             return self._newest[key]
+        if self._keys is not None and key not in self._keys:
+            return None
         found = self._ahead.pop(key, None) or self._read_ahead(key)
         return self._read_row(found) if found else None
 
@@ -192,6 +197,8 @@ class SqliteJournal:
             columns = self._columns(row, output, detail)
         self._pending.append((columns, committed))
         self._newest[row.key] = row
+        if self._keys is not None:
+            self._keys.add(row.key)
         self._ahead.pop(row.key, None)
         if not self._flush_scheduled:
             self._flush_scheduled = True
@@ -231,7 +238,6 @@ class SqliteJournal:
 
     def _columns(self, row: Row, text: str, detail: str) -> tuple[Any, ...]:
         output, output_file = (None, None) if row.output is None else self._store_output(text)
-        usage = _json({name: getattr(row.usage, name) for name in Usage.__slots__})
         return (
             row.key,
             row.kind,
@@ -240,7 +246,7 @@ class SqliteJournal:
             row.attempt,
             output,
             output_file,
-            usage,
+            _usage_text(row.usage),
             row.cost,
             detail,
             row.started_at,
@@ -303,9 +309,21 @@ def _read_usage(text: str) -> Usage:
     return Usage.from_mapping(json.loads(text))
 
 
+@functools.lru_cache(maxsize=1024)
+def _usage_text(usage: Usage) -> str:
+    """Return the usage of a row as JSON."""
+    return _json({name: getattr(usage, name) for name in Usage.__slots__})
+
+
+# Made once: `json` makes one for each value that is not written in its default form.
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
+
+
 def _json(value: Any) -> str:
     """Return JSON; half a surrogate pair, which UTF-8 has no form for, becomes an escape."""
-    text = json.dumps(value, ensure_ascii=False)
+    text = _ENCODER.encode(value)
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:
