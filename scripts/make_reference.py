@@ -1,4 +1,4 @@
-"""Write the reference pages and the help text that are made from the code, or check that they are what the code says.
+"""Write the pages, the help text and the stub that are made from the code, or check that they are what the code says.
 
 Usage: python scripts/make_reference.py [--check]
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from architecture_reference import architecture_page
+from choices_reference import choices_stub
 from examples_reference import examples_page
 from marked_reference import hooks_page, manifest_page
 from workflow_reference import workflow_page
@@ -27,6 +28,7 @@ CLONE = Path(__file__).resolve().parent.parent
 REFERENCE = CLONE / "docs" / "reference"
 ARCHITECTURE = CLONE / "docs" / "explanation" / "architecture.md"
 HELP = CLONE / "src" / "strands_cli" / "cli" / "help.txt"
+CHOICES = CLONE / "src" / "strands_cli" / "api" / "choice_types.pyi"
 MANIFESTS = "packages/strands-tool-*/src/*/strands_tools.json"
 
 FINDINGS_INTRODUCTION = """# Findings
@@ -165,7 +167,7 @@ def pages() -> dict[Path, str]:
         texts[name] = fill((REFERENCE / name).read_text(encoding="utf-8"))
     architecture = architecture_page(ARCHITECTURE.read_text(encoding="utf-8"))
     written = {REFERENCE / name: text for name, text in texts.items()}
-    return {**written, ARCHITECTURE: architecture, HELP: program_help()}
+    return {**written, ARCHITECTURE: architecture, HELP: program_help(), CHOICES: choices_stub()}
 
 
 def main(arguments: list[str]) -> int:

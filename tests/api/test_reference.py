@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import re
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 
 from strands_cli import Workflow
 from strands_cli.api import RunChoices, StoredRunChoices
-from strands_cli.planning.run_request import RunRequest, options
+from strands_cli.planning.run_request import options
 from strands_cli.workflow import builder
 
 CLONE = Path(__file__).parent.parent.parent
@@ -42,10 +41,9 @@ def test_the_page_shows_every_argument_of_the_builder(name: str) -> None:
     assert [word for word in parameters if word not in mapped and not re.search(rf"\b{word}\b", shown)] == []
 
 
-def test_the_choices_of_a_program_are_fields_of_the_request() -> None:
-    fields = {field.name for field in dataclasses.fields(RunRequest)}
-    beside = {"tools", "catalog"}  # objects, which the request has as descriptions, and a part of the machine
-    assert set(RunChoices.__annotations__) - beside <= fields
-    assert set(StoredRunChoices.__annotations__) <= set(RunChoices.__annotations__)
-    left_to_the_command = {"variables", "values", "detach", "no_plugins", "trace_hooks"}
+def test_the_choices_of_a_program_are_options_and_what_only_a_program_has() -> None:
+    assert set(RunChoices.__annotations__) - set(options()) == {"tools", "catalog", "hooks"}
+    left_to_the_command = {name for name, one in options().items() if not one.in_python}
     assert set(options()) - set(RunChoices.__annotations__) == left_to_the_command
+    again = {name for name, one in options().items() if one.again and one.in_python}
+    assert set(StoredRunChoices.__annotations__) == again | {"tools", "catalog", "hooks"}

@@ -26,7 +26,6 @@ PLACES = {
         f"{CORE}/engine/patterns/pattern_functions.py",
     ],
     "option": [f"{CORE}/planning/run_request.py"],
-    "choice": [f"{CORE}/api/run_choices.py"],
     "tool": [
         f"{CORE}/toolref.py",
         f"{CORE}/planning/planned_tools/planned_tool.py",
@@ -164,8 +163,6 @@ def test_an_option_is_one_field(copy: Copy) -> None:
     copy.python("-c", OPTION)
     copy.strands("new", "bees", "--pattern", "chain")
     copy.strands("run", "bees.yaml", "--tone", "formal")
-    copy.python("-c", CHOICE, code=1)
-    copy.follow("choice")
     copy.keeps_the_rules()
     copy.python("-c", CHOICE)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from strands_cli.api.run_choices import RunChoices as RunChoices
-from strands_cli.api.run_choices import StoredRunChoices as StoredRunChoices
+from strands_cli.api.choice_types import RunChoices as RunChoices
+from strands_cli.api.choice_types import StoredRunChoices as StoredRunChoices
 from strands_cli.api.text_checks import check_text as check_text
 from strands_cli.api.workflows import Workflow as Workflow
 from strands_cli.engine import RunResult as RunResult

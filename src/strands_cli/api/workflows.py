@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from strands_cli import app
 from strands_cli.api.callback_human import AnswerQuestion, ProgramHuman
-from strands_cli.api.run_choices import RunChoices, StoredRunChoices, changes_of, new_request, opened_python_tools
+from strands_cli.api.choice_types import RunChoices, StoredRunChoices
+from strands_cli.api.run_choices import changes_of, new_request, opened_python_tools
 from strands_cli.api.run_following import (
     Emit,
     Listen,

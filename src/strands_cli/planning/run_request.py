@@ -30,6 +30,7 @@ class Option:
         is_stored: Whether the run's journal stores it, so that a resume has it again.
         again: Whether commands that continue a stored run have it too, so that it can change.
         help_again: Their help text, where it differs.
+        in_python: Whether the Python API has it: `strands_cli.api.RunChoices` derives from these.
     """
 
     flags: tuple[str, ...] = ()
@@ -38,6 +39,7 @@ class Option:
     is_stored: bool = False
     again: bool = False
     help_again: str | None = None
+    in_python: bool = True
 
 
 def option(default: Any, *flags: str, help: str, **more: Any) -> Any:  # noqa: A002 - the word of every command line
@@ -75,8 +77,12 @@ class RunRequest:
         tell: Takes a line for the person, from any thread.
     """
 
-    variables: Mapping[str, str] = option({}, "--var", help="Give an input; may be repeated.", metavar="NAME=VALUE")
-    values: Mapping[str, Any] = option({}, "--vars-file", help="Inputs from a YAML or JSON file.", metavar="FILE")
+    variables: Mapping[str, str] = option(
+        {}, "--var", help="Give an input; may be repeated.", metavar="NAME=VALUE", in_python=False
+    )
+    values: Mapping[str, Any] = option(
+        {}, "--vars-file", help="Inputs from a YAML or JSON file.", metavar="FILE", in_python=False
+    )
     out_dir: Path = option(
         Path("artifacts"),
         "--out",
@@ -98,7 +104,12 @@ class RunRequest:
     )
     yes: bool = option(False, "--yes", "-y", help="Allow every tool call that would ask.", is_stored=True)
     detach: bool = option(
-        False, "--detach", help="Never prompt: questions wait, exit code 19.", is_stored=True, again=True
+        False,
+        "--detach",
+        help="Never prompt: questions wait, exit code 19.",
+        is_stored=True,
+        again=True,
+        in_python=False,
     )
     record: Path | None = option(
         None, "--record", help="Write the model's turns to a recording.", metavar="FILE", again=True
@@ -120,10 +131,18 @@ class RunRequest:
         again=True,
     )
     no_plugins: bool = option(
-        False, "--no-plugins", help="Ignore the hook plugins of your own policy file.", again=True
+        False,
+        "--no-plugins",
+        help="Ignore the hook plugins of your own policy file.",
+        again=True,
+        in_python=False,
     )
     trace_hooks: bool = option(
-        False, "--trace-hooks", help="Print each call of a hook to stderr, with its duration.", again=True
+        False,
+        "--trace-hooks",
+        help="Print each call of a hook to stderr, with its duration.",
+        again=True,
+        in_python=False,
     )
     tools: tuple[ToolRecord, ...] = ()
     hooks: tuple[str, ...] = ()

@@ -1,0 +1,25 @@
+# Made by scripts/make_reference.py from the fields of RunRequest.
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypedDict
+
+from strands_cli.catalog import Catalog
+
+def choices(*, again: bool) -> Iterator[tuple[str, str, str]]: ...
+
+class StoredRunChoices(TypedDict, total=False):
+    tools: Sequence[Any]
+    catalog: Catalog | None
+    hooks: Sequence[str]
+    out_dir: str | Path
+    force: bool
+    record: str | Path | None
+    runs_dir: str | Path | None
+    policy: str | Path | None
+    locked: bool
+
+class RunChoices(StoredRunChoices, total=False):
+    provider: str | None
+    model: str | None
+    allow: Sequence[str]
+    yes: bool
