@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from strands_cli.engine.journal import Answer
+from strands_cli.errors import WaitingForPerson
 from strands_cli.events import ToolCallDecided
 from strands_cli.policy.rules.rule import Rule
 from tests.agents.kit import YES, RunContext, Site, calling, error
@@ -40,3 +43,30 @@ def test_what_the_operator_wants_asked_names_no_flag_that_would_not_help(site: S
     wording(error(result)["message"])
     assert "--allow" not in error(result)["message"]
     assert [event.effect for event in host.events if isinstance(event, ToolCallDecided)] == ["deny"]
+
+
+def test_a_question_shows_the_own_reference_of_a_tool_with_another_name(site: Site, wording: Wording) -> None:
+    host = RunContext([Answer("answered", "no")])
+    calling(replace(install(site), name="calculator"), {"text": "hi"}, host=host, rules=())
+    (question,) = host.questions
+    assert question.call is not None
+    assert (question.call.tool, question.call.reference) == ("calculator", "native:strands-tool-echo/echo")
+    wording(question.prompt)
+
+
+def test_a_question_and_its_row_have_the_whole_arguments(site: Site) -> None:
+    host = RunContext([Answer("waiting")])
+    text = "a" * 100_000
+    with pytest.raises(WaitingForPerson):
+        calling(install(site), {"text": text}, host=host, rules=())
+    (question,) = host.questions
+    assert question.call is not None
+    assert question.call.arguments == {"text": text}
+    assert (question.call.reference, question.call.needs_terminal) == ("", False)
+    assert host.rows("human")[question.key].detail["call"]["arguments"] == {"text": text}
+
+
+def test_a_question_of_a_managed_file_says_that_it_needs_a_terminal(site: Site) -> None:
+    host = RunContext([Answer("answered", "no")])
+    calling(install(site), {"text": "hi"}, host=host, rules=(Rule("ask", "echo", "managed", "m.yaml:3"),))
+    assert [question.call is not None and question.call.needs_terminal for question in host.questions] == [True]

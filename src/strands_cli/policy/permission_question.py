@@ -9,14 +9,18 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class PermissionQuestion:
-    """The question of a permission policy about one call.
+    """The question about one call: of a `PermissionPolicy` to its program, or of a run to a person.
 
     Attributes:
         tool: The tool's name, as the model calls it.
-        arguments: The call's arguments, with defaults filled in; a copy, so that changes have no effect.
+        arguments: The call's arguments, whole, with defaults filled in; a copy, so that changes have no effect.
         reason: The rule that asks, or the tool's own hints.
-        agent: The agent's name.
+        agent: The agent or step that makes the call.
         digest: The digest of the arguments; an approval is valid only for these.
+        reference: The tool's own reference (`native:strands-tool-files/file_write`) where `tool` is a name that the
+            workflow or loaded code chose for it; else empty.
+        distribution: The distribution that ships it, or the word for where it comes from otherwise.
+        needs_terminal: Whether only a person at a terminal may answer, since a managed policy file asks.
     """
 
     tool: str
@@ -24,6 +28,15 @@ class PermissionQuestion:
     reason: str
     agent: str
     digest: str
+    reference: str = ""
+    distribution: str = ""
+    needs_terminal: bool = False
+
+    @property
+    def prompt(self) -> str:
+        """Return the question without the arguments, in one line."""
+        origin = f", which is {self.reference}" if self.reference else f" of {self.distribution}"
+        return f"Allow {self.agent} to call {self.tool}{origin}? ({self.reason})"
 
     def __str__(self) -> str:
         """Return the question for a person."""

@@ -331,4 +331,5 @@ def _default_if_late(question: Question, waiting_since: float | None, now: float
 def _detail_of(question: Question) -> dict[str, Any]:
     """Return what the journal stores of a question, for a later answer."""
     names = ("kind", "prompt", "context", "pattern", "default", "timeout_s")
-    return {name: getattr(question, name) for name in names}
+    call = {"call": dataclasses.asdict(question.call)} if question.call is not None else {}
+    return {name: getattr(question, name) for name in names} | call

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from strands_cli.events import Usage
+
+if TYPE_CHECKING:
+    from strands_cli.policy import PermissionQuestion
 
 RowKind = Literal["step", "model", "tool", "human", "notes", "artifacts"]
 RowStatus = Literal["started", "done", "failed", "waiting"]
@@ -147,7 +150,7 @@ class Clock(Protocol):
 class Question:
     """A question to a person: a gate, the approval of a tool call, or a question of a tool (`interrupt`).
 
-    A tool gets the answer to its question as it is.
+    A tool gets the answer to its question as it is. The approval of a call has the `call`, with all of its arguments.
     """
 
     key: str
@@ -158,6 +161,7 @@ class Question:
     default: str | None = None
     timeout_s: float | None = None
     problem: str | None = None
+    call: PermissionQuestion | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,16 @@ class AnyTool:
         """Return the names that a workflow gives it: what the model calls it, and how it is written."""
         return (self.name, self.ref)
 
+    @property
+    def own_name(self) -> str:
+        """Return the name by which a rule may allow it: what the model calls it, unless another chose that name."""
+        return self.name if self.name in self.names() else self.reference
+
+    @property
+    def reference(self) -> str:
+        """Return its own reference, whatever a workflow calls it."""
+        return self.names()[0]
+
     def all_names(self) -> tuple[str, ...]:
         """Return its names and aliases, each once."""
         return tuple(dict.fromkeys((*self.names(), *self.aliases())))
@@ -106,6 +116,13 @@ class InstalledTool(AnyTool):
     """
 
     member: str | None = None
+
+    @property
+    def reference(self) -> str:
+        """Return its own reference, with the distribution."""
+        record = self.record
+        member = f".{self.member}" if record.members is None and self.member else ""
+        return f"native:{record.distribution}/{record.ref_name}{member}"
 
     def names(self) -> tuple[str, ...]:
         """Return its name with and without `native:` and distribution; a member answers to the suite's names too."""

@@ -10,7 +10,7 @@ from strands_cli.canonical_json import digest_of
 from strands_cli.engine.effects import StepScope
 from strands_cli.engine.journal import Question
 from strands_cli.planning.plan import PlannedTool
-from strands_cli.policy import Decision
+from strands_cli.policy import Decision, PermissionQuestion
 from strands_cli.secrets import Redactor
 
 MAX_SHOWN = 1000
@@ -36,22 +36,36 @@ async def approved(
     Raises:
         WaitingForPerson: the question was stored and waits.
     """
-    name = planned.name
+    call = _question_about(planned, redactor.json(arguments), digest_of(arguments), asked, scope.who)
     question = Question(
         key=f"{key}/approval",
         kind="approval",
-        prompt=f"Allow {scope.who} to call {name} of {planned.distribution}? ({asked.rule})",
-        context=shown(redactor.json(arguments)),
+        prompt=call.prompt,
+        context=shown(call.arguments),
         pattern="yes|no",
+        call=call,
     )
-    answer = await scope.ask(question, {"tool": name, "arguments": digest_of(arguments)})
+    answer = await scope.ask(question, {"tool": call.tool, "arguments": call.digest})
     if answer.outcome == "nobody":
-        only_a_person = asked.plugin is not None or (asked.by and asked.by.level == "managed")
-        fix = "" if only_a_person else f"; allow it with --allow {name} or --yes"
+        only_a_person = asked.plugin is not None or call.needs_terminal
+        fix = "" if only_a_person else f"; allow it with --allow {planned.own_name} or --yes"
         return Decision("deny", f"{asked.rule}, and no person can be asked{fix}")
     if answer.text == "yes":
         return Decision("allow", f"approved by {answer.by}")
     return Decision("deny", f"refused by {answer.by}" + (f": {answer.reason}" if answer.reason else ""))
+
+
+def _question_about(planned: PlannedTool, arguments: Any, digest: str, asked: Decision, who: str) -> PermissionQuestion:
+    return PermissionQuestion(
+        tool=planned.name,
+        arguments=arguments,
+        reason=asked.rule,
+        agent=who,
+        digest=digest,
+        reference="" if planned.own_name == planned.name else planned.reference,
+        distribution=planned.distribution,
+        needs_terminal=asked.by is not None and asked.by.level == "managed",
+    )
 
 
 def shown(arguments: Any) -> str:
