@@ -142,7 +142,8 @@ def open_run(run_id: str, runs_dir: Path | None = None, *, hold: bool = True) ->
     journal = SqliteJournal.open(directory, hold=hold)
     try:
         if hold and journal.get("status") == "cancelled":
-            raise UsageError(f"the run {run_id} was cancelled", fix=f"strands rerun {run_id} --from KEY")
+            name = directory.name
+            raise UsageError(f"the run {name} was cancelled", fix=f"strands rerun {name} --from KEY")
         if hold:
             hide_secrets_of(journal)
     except BaseException:

@@ -37,6 +37,7 @@ def test_a_limit_of_one_stops_the_run_with_20_and_keeps_what_was_done(
     ((name, _),) = budgets.items()
     assert ran.code == 20, ran.err
     assert f"runtime.budgets.{name}" in ran.err
+    assert ran.err.count("strands resume ") == 1, "one hint, which works"
     assert f"--budget {name}=LIMIT" in ran.err
     assert ran.document["status"] == "failed"
     assert "done  steps.0" in ran.err

@@ -443,9 +443,9 @@ def test_an_unknown_run_is_answered_with_the_one_that_was_meant(folder: Folder) 
     folder.workflow([GATE])
     folder.strands("run", "flow.yaml")
     known = run_id(folder)
-    ran = folder.strands("resume", known[:-1])
+    ran = folder.strands("resume", known[:-1] + "x")
     assert ran.code == 17
-    assert known in ran.err.replace(known[:-1] + "'", "")
+    assert known in ran.err
     assert folder.strands("resume", "../runs").code == 17
 
 
@@ -455,6 +455,26 @@ def test_a_run_that_is_complete_gives_its_result_again_and_does_nothing(folder: 
         folder.strands("run", "flow.yaml", **live(server))
         ran = folder.strands("resume", run_id(folder), **live(server))
     assert (ran.code, ran.out, len(server.model_requests)) == (0, "once\n", 1)
+
+
+def test_a_look_at_a_complete_run_does_not_make_it_longer(folder: Folder) -> None:
+    folder.workflow(TWO_STEPS[:1], {"steps.0": [{"text": "once"}]})
+    first = folder.strands("run", "flow.yaml", "--json").document
+    before = folder.strands("runs", "list", "--json").document
+    again = folder.strands("resume", "last", "--trace", "--json").document
+    assert again == first
+    assert folder.strands("runs", "list", "--json").document == before
+
+
+def test_the_time_in_which_a_run_waits_is_not_part_of_its_duration(folder: Folder) -> None:
+    folder.workflow([GATE])
+    folder.strands("run", "flow.yaml")
+    journal = SqliteJournal.open(folder.runs / run_id(folder))
+    journal.put(started_at=journal.get("started_at") - 86400)
+    journal.close()
+    assert folder.strands("approve", "last").code == 0
+    (_, line) = folder.strands("runs", "list").out.splitlines()
+    assert re.search(r"completed +\S+Z +[0-9.]+ (ms|s) ", line), line
 
 
 # -- rerun

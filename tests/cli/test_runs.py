@@ -60,7 +60,7 @@ def test_the_list_has_the_shape_that_scripts_rely_on(folder: Folder) -> None:
     chosen = folder.strands("sessions", "list", "--status", "waiting", "--json").document["runs"]
     assert chosen == [waiting]
     shown = folder.strands("runs", "list", "--limit", "1").out.splitlines()
-    assert shown[0].split() == ["RUN", "STATUS", "STARTED", "LASTED", "WORKFLOW"]
+    assert shown[0].split() == ["RUN", "STATUS", "STARTED", "DURATION", "WORKFLOW"]
     assert [line.split()[0] for line in shown[1:]] == [done["id"]]
     wrong = folder.strands("runs", "list", "--status", "complete")
     assert wrong.code == 2
@@ -81,6 +81,28 @@ def test_a_run_is_shown_with_its_effects_and_what_it_waits_for(folder: Folder) -
         ("steps.1", "human", "waiting"),
     ]
     assert [(question["key"], question["prompt"]) for question in document["questions"]] == [("steps.1", "Publish?")]
+
+
+def test_a_run_is_named_by_the_start_of_its_id_or_as_the_last(folder: Folder) -> None:
+    folder.workflow([GATE])
+    for _ in range(2):
+        folder.strands("run", "flow.yaml")
+    (_, newest) = ids(folder)
+    assert folder.strands("runs", "show", "last", "--json").document["id"] == newest
+    assert folder.strands("runs", "show", newest[:-1], "--json").document["id"] == newest
+    assert folder.strands("approve", "last", "--json").document["run"] == newest
+    assert folder.strands("runs", "delete", "last").err == f"{newest}: deleted\n"
+
+
+def test_the_start_of_several_ids_names_them(folder: Folder, wording: Wording) -> None:
+    folder.workflow([GATE])
+    for _ in range(2):
+        folder.strands("run", "flow.yaml")
+    ran = folder.strands("runs", "show", "20")
+    assert ran.code == 17
+    assert all(name in ran.err for name in ids(folder))
+    wording(ran.err)
+    assert folder.strands("runs", "show", "").code == 17
 
 
 @posix

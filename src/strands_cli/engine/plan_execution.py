@@ -63,9 +63,9 @@ async def _execute(
     resumed = next(ports.journal.rows(), None) is not None
     run = Run(plan, ports, run_id, emit)
     emit(RunStarted(ports.clock.now(), run_id, plan.spec.name, pattern.type, len(plan.steps), resumed))
-    # Where the clock has been set back, rows of earlier processes must not look like work of this one.
-    began = {"worked_s": run.budget.earlier_s, "session_started_at": max(ports.clock.now(), run.budget.latest)}
-    ports.journal.put(status="running", reason=None, ended_at=None, **began)
+    if ports.journal.get("status") == "completed":  # a visit repeats the result, and changes nothing
+        run.budget.freeze()
+    _store_start(run, ports)
     try:
         names = await PATTERNS[pattern.type](run, pattern.config)
         artifacts = await _finish_artifacts(run, ports, names, write_artifacts)
@@ -174,7 +174,17 @@ def _ending(error: BaseException) -> tuple[RunStatus, str]:
     return "failed", f"{type(error).__name__}: {error}"
 
 
+def _store_start(run: Run, ports: Ports) -> None:
+    if run.budget.is_frozen:
+        return
+    # Where the clock has been set back, rows of earlier processes must not look like work of this one.
+    began = {"worked_s": run.budget.earlier_s, "session_started_at": max(ports.clock.now(), run.budget.latest)}
+    ports.journal.put(status="running", reason=None, ended_at=None, **began)
+
+
 def _store_end(run: Run, ports: Ports, status: RunStatus, reason: str | None) -> None:
+    if run.budget.is_frozen:
+        return
     ended = {"ended_at": ports.clock.now(), "worked_s": run.budget.seconds, "session_started_at": None}
     ports.journal.put(status=status, reason=reason, **ended)
 

@@ -18,7 +18,7 @@ from strands_cli.errors import UsageError
 from strands_cli.planning import RunRequest, converted, default_of, options
 
 SPEC = Annotated[str, typer.Argument(metavar="SPEC", help="Workflow file; `-` reads standard input.")]
-RUN = Annotated[str, typer.Argument(metavar="RUN", help="The run's id, as `strands runs list` shows it.")]
+RUN = Annotated[str, typer.Argument(metavar="RUN", help="The run's id, the start of it, or `last`.")]
 
 # What typer reads for the inputs, which no command line has in the type of their field.
 _INPUTS: dict[str, Any] = {"variables": list[str], "values": list[Path]}

@@ -41,6 +41,7 @@ def continue_run(
             contextlib.closing(app.open_run(run, changes["runs_dir"])) as journal,
             in_directory_of(journal, quiet=flags.quiet),
         ):
+            known["run"] = journal.directory.name
             if not act_on(journal, act, known, changes["runs_dir"]):
                 if flags.as_json:
                     print_json(known)

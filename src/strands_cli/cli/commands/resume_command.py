@@ -92,7 +92,7 @@ def approve(
 
     Example: strands approve 20261121-033012-a1b2c3 steps.1 --answer "ship it"
     """
-    return continue_run(run, chosen, flags, answering(run, key, answer, flags, no_resume=no_resume))
+    return continue_run(run, chosen, flags, answering(key, answer, flags, no_resume=no_resume))
 
 
 @with_run_options(again=True, without=("record",))
@@ -140,7 +140,7 @@ def rerun(
     return rerun_from(run, from_key, var, chosen, flags)
 
 
-def answering(run: str, key: str | None, answer: str | None, flags: RunFlags, *, no_resume: bool = False) -> Act:
+def answering(key: str | None, answer: str | None, flags: RunFlags, *, no_resume: bool = False) -> Act:
     """Return what `approve` does: store an answer; the run continues unless other questions wait."""
 
     async def act(journal: SqliteJournal) -> bool:
@@ -155,7 +155,7 @@ def answering(run: str, key: str | None, answer: str | None, flags: RunFlags, *,
         waiting = open_questions(journal)
         if waiting and not no_resume:
             listed = ", ".join(row.key for row in waiting)
-            raise WaitingForPerson(f"the run {run} waits for {len(waiting)} more: {listed}")
+            raise WaitingForPerson(f"the run {journal.directory.name} waits for {len(waiting)} more: {listed}")
         return not no_resume
 
     return act
@@ -173,7 +173,7 @@ def resume_as_before(spec: str | None, run: str, response: str | None, chosen: C
     async def do_nothing(journal: SqliteJournal) -> bool:
         return True
 
-    act = do_nothing if response is None else answering(run, None, response, flags)
+    act = do_nothing if response is None else answering(None, response, flags)
     return continue_run(run, chosen, flags, act)
 
 

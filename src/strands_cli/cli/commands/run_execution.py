@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.output import error_document, print_json, print_response, say, say_findings
 from strands_cli.cli.text_layout import one_line
-from strands_cli.errors import StrandsCliError
+from strands_cli.errors import BudgetExceeded, StrandsCliError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,7 +104,8 @@ def explain_stop(error: StrandsCliError, view: View, runs_dir: Path) -> dict[str
     from strands_cli.cli.commands.next_commands import explain_ending, how_to_continue
 
     view.line(f"journal {runs_dir / view.run_id}")
-    if view.ended in ("failed", "interrupted"):
+    # The fix of a spent budget is the one command that works: it raises the limit.
+    if view.ended in ("failed", "interrupted") and not isinstance(error, BudgetExceeded):
         view.line(how_to_continue(view.run_id, runs_dir))
     questions = explain_ending(error, runs_dir, view.run_id)
     return {"questions": questions} if questions else {}

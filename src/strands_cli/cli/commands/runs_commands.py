@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from strands_cli.engine.journal import Row, SqliteJournal
     from strands_cli.engine.stored_runs import StoredRun
 
-RUNS = Annotated[list[str], typer.Argument(metavar="RUN...", help="The runs' ids.")]
+RUNS = Annotated[list[str], typer.Argument(metavar="RUN...", help="The runs: ids, the start of ids, or `last`.")]
 STATUS = Annotated[list[str], typer.Option("--status", metavar="S", help="Only runs of this status; may be repeated.")]
 JSON = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
@@ -76,7 +76,7 @@ def list_runs(
         say("no runs")
         return
     rows = [(run.id, run.status, moment(run.started_at), lasted(run), run.workflow) for run in chosen]
-    print_result("\n".join(aligned([("RUN", "STATUS", "STARTED", "LASTED", "WORKFLOW"), *rows])))
+    print_result("\n".join(aligned([("RUN", "STATUS", "STARTED", "DURATION", "WORKFLOW"), *rows])))
 
 
 def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None:
@@ -90,6 +90,7 @@ def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None
 
     place = _runs_dir(runs_dir)
     directory = find_run(place, run)
+    run = directory.name
     with contextlib.closing(SqliteJournal.open(directory, hold=False)) as journal:
         stored = run_in(directory, journal)
         rows = in_order_of_request(journal.rows())
@@ -287,10 +288,10 @@ def moment(seconds: float) -> str:
 
 
 def lasted(run: StoredRun) -> str:
-    """Return the time from a run's start to its end, waiting included."""
+    """Return how long the processes of a run worked on it; the time in which it waited does not count."""
     from strands_cli.cli.terminal import duration
 
-    return duration(max(0.0, run.ended_at - run.started_at)) if run.ended_at is not None else ""
+    return duration(run.worked_s) if run.worked_s is not None and run.status != "running" else ""
 
 
 def seconds_of(row: Row) -> str:

@@ -155,6 +155,7 @@ class Budget:
     usage: Usage = field(default_factory=Usage)
     earlier_s: float = 0.0
     latest: float = 0.0
+    is_frozen: bool = False
     _known_cost: float = 0.0
     _unpriced: int = 0
     _unmeasured: int = 0
@@ -270,7 +271,12 @@ class Budget:
     @property
     def seconds(self) -> float:
         """How long all processes of the run have worked, or how long the agent's steps took."""
-        return self.earlier_s + (self.clock.monotonic() - self._started if self.spender.agent is None else 0.0)
+        counts = self.spender.agent is None and not self.is_frozen
+        return self.earlier_s + (self.clock.monotonic() - self._started if counts else 0.0)
+
+    def freeze(self) -> None:
+        """Stop counting time: the run is complete, and this process only looks at it."""
+        self.is_frozen = True
 
     @property
     def cost(self) -> float | None:

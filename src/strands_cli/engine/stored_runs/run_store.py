@@ -7,15 +7,20 @@ import os
 import platform
 import shutil
 import signal
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from strands_cli.engine.effects import worked_before
 from strands_cli.engine.journal import Clock, Journal, SqliteJournal, hold_run
 from strands_cli.errors import RunRecordError, UsageError, suggest
 from strands_cli.events import RunStatus
+from strands_cli.phrases import first_of
 
 STOP_S = 15.0
+# The name of the newest run.
+LAST = "last"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +36,36 @@ class StoredRun:
     started_at: float
     ended_at: float | None = None
     reason: str | None = None
+    worked_s: float | None = None
 
 
-def find_run(runs_dir: Path, run_id: str) -> Path:
-    """Return the directory of a run.
+def find_run(runs_dir: Path, name: str) -> Path:
+    """Return the directory of a run, by its id, the start of its id, or `last`.
 
     Raises:
-        RunRecordError: There is none with this id.
+        RunRecordError: No run has this name, or several have it.
     """
     known = _run_ids(runs_dir)
-    # Only names that exist are accepted, so that an id cannot lead out of the directory.
-    if run_id in known:
-        return runs_dir / run_id
-    fix = suggest(run_id, known, "see `strands runs list`")
-    raise RunRecordError(f"there is no run {run_id!r} in {runs_dir}", fix=fix)
+    # Only names that exist are accepted, so that none can lead out of the directory.
+    if name in known:
+        return runs_dir / name
+    meant = _newest(runs_dir, known) if name == LAST else [run for run in known if name and run.startswith(name)]
+    if len(meant) == 1:
+        return runs_dir / meant[0]
+    if meant:
+        several = f"they are: {first_of(sorted(meant, reverse=True), 5)}"
+        raise RunRecordError(f"the ids of {len(meant)} runs in {runs_dir} start with {name!r}", fix=several)
+    fix = suggest(name, known, "see `strands runs list`")
+    raise RunRecordError(f"there is no run {name!r} in {runs_dir}", fix=fix)
+
+
+def _newest(runs_dir: Path, known: Sequence[str]) -> list[str]:
+    """Return the id of the newest run; only runs of the same second are opened, since ids tell seconds apart."""
+    second = max(known, default="")[: len("20261121-033012")]
+    candidates = [run for run in known if run.startswith(second)]
+    if len(candidates) < 2:
+        return candidates
+    return [max((read_run(runs_dir / run) for run in candidates), key=lambda run: (run.started_at, run.id)).id]
 
 
 def list_runs(runs_dir: Path) -> tuple[list[StoredRun], list[str]]:
@@ -101,6 +122,7 @@ def run_in(directory: Path, journal: Journal) -> StoredRun:
         started_at=float(started_at),
         ended_at=journal.get("ended_at"),
         reason=journal.get("reason"),
+        worked_s=worked_before(journal),
     )
 
 
