@@ -161,8 +161,12 @@ CASES: dict[str, Case] = {
     "credential in a header": flow(
         tools={"http_executors": [{"id": "a", "base_url": "https://x.test", "headers": {"authorization": "Bearer x"}}]}
     ),
+    "mount that is protected": flow(env={"mounts": {"data": "backup/.aws"}}),
     "mount that is not there": flow(env={"mounts": {"data": "no-such-folder"}}),
     "artifact that is there": flow(outputs={"artifacts": [{"path": "there.txt", "from": "{{ last_response }}"}]}),
+    "artifact with a protected name": flow(
+        {"out_dir": Path()}, outputs={"artifacts": [{"path": ".github/x.yml", "from": "x"}]}
+    ),
     "artifact outside": flow(outputs={"artifacts": [{"path": "../a.txt", "from": "x"}]}),
     "two artifacts of one path": flow(
         outputs={"artifacts": [{"path": "a.txt", "from": "x"}, {"path": "./a.txt", "from": "y"}]}

@@ -120,6 +120,41 @@ def test_what_is_not_text_encoding_is_refused(room, encoding: str) -> None:
     assert room.read("docs/a.txt", encoding=encoding).error == ("invalid_input", "encoding")
 
 
+ENVIRON = b"HOME=/root\0API_TOKEN=tok-1234567890\0PATH=/usr/bin:/bin\0"
+WIDE = ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"]
+
+
+@pytest.mark.parametrize("encoding", WIDE)
+@pytest.mark.parametrize("content", [ENVIRON, b"x" + ENVIRON, bytes(64), b"\x01\0\0\0" * 8 + bytes(8)])
+def test_a_wide_encoding_does_not_disguise_binary_content(room, content: bytes, encoding: str) -> None:
+    (room.path / "x").write_bytes(content)
+    assert room.read("x", encoding=encoding).error == ("invalid_input", "binary")
+
+
+@pytest.mark.parametrize("encoding", [*WIDE, "cp500", "cp037"])
+def test_an_encoding_with_other_letters_does_not_disguise_plain_text(room, encoding: str) -> None:
+    for content in ("token = tok-1234567890\n", "Grün: tok-1234567890\n"):
+        for mark in ("utf-8", "utf-8-sig"):
+            (room.path / "x").write_bytes(content.encode(mark))
+            assert room.read("x", encoding=encoding).error == ("invalid_input", "encoding")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("text", ["", "a", "one\ntwo Ā grün\n", "日本語 and Latin letters", "日本語"])
+def test_real_text_in_a_wide_encoding_is_read_without_a_mark(room, text: str, encoding: str) -> None:
+    (room.path / "x").write_bytes(text.encode(encoding))
+    wanted = "binary" if text == "日本語" and "32" in encoding else None
+    answer = room.read("x", encoding=encoding)
+    assert (answer.error == ("invalid_input", wanted)) if wanted else (answer.text == text)
+
+
+@pytest.mark.parametrize("encoding", ["cp500", "shift_jis", "gb18030", "latin-1", "cp1252"])
+def test_text_of_another_encoding_is_read_with_it(room, encoding: str) -> None:
+    text = "日本\n" if encoding in ("shift_jis", "gb18030") else "grün\n"
+    (room.path / "x").write_bytes(text.encode(encoding))
+    assert room.read("x", encoding=encoding).text == text
+
+
 @pytest.mark.parametrize("content", [b"a\0b", b"%PDF-1.7 text only", b"PK\x03\x04", b"\x7fELF"])
 def test_binary_content_is_refused(room, content: bytes) -> None:
     (room.path / "x").write_bytes(content)

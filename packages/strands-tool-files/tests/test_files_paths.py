@@ -282,3 +282,26 @@ def test_openat2_reports_the_kernels_reason(room) -> None:
     finally:
         os.close(descriptor)
     assert caught.value.errno == errno.EXDEV
+
+
+@pytest.mark.parametrize("way", ["itself", "below", "link"])
+def test_a_mount_of_a_protected_folder_stays_protected(room, tmp_path: Path, way: str) -> None:
+    folder = tmp_path / ".aws" / "sub" if way == "below" else tmp_path / ".aws"
+    folder.mkdir(parents=True)
+    (folder / "credentials").write_text("key")
+    (tmp_path / "link").symlink_to(folder)
+    room.mount = tmp_path / "link" if way == "link" else folder
+    refused = ("sandbox_violation", "protected")
+    assert room.read("@data/credentials").error == refused
+    assert room.write("@data/new").error == refused
+    assert room.write("@data/sub/new").error == refused
+    assert room.list(path="@data").error == refused
+    assert sorted(path.name for path in folder.iterdir() if path.is_file()) == ["credentials"]
+
+
+def test_a_mount_of_a_folder_that_programs_obey_is_read_and_not_written(room, tmp_path: Path) -> None:
+    (tmp_path / ".github").mkdir()
+    (tmp_path / ".github" / "ci.yml").write_text("on: push")
+    room.mount = tmp_path / ".github"
+    assert room.read("@data/ci.yml").text == "on: push"
+    assert room.write("@data/new.yml").error == ("sandbox_violation", "protected")

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.errors import ArtifactError, Code, Finding
+from strands_cli.outputs.output_folder import DEFAULT_OUT, require_own_folder
+from strands_cli.protected_names import unwritable_in
 
 ARTIFACT_EXISTS = Code(
     "artifact-exists",
@@ -22,11 +24,16 @@ ARTIFACT_TWICE = Code(
 )
 
 
-def place_artifact(out_dir: Path, path: str) -> Path:
+def place_artifact(out_dir: Path, path: str, *, is_chosen: bool = False) -> Path:
     """Return the place of an artifact in the output directory.
 
+    Args:
+        out_dir: The output directory.
+        path: The path of the artifact in it.
+        is_chosen: Whether --out names the directory: it may then have files that programs run or obey.
+
     Raises:
-        ArtifactError: The path is empty or absolute, or leaves the output directory.
+        ArtifactError: The path is empty or absolute, leaves the output directory, or has a protected name.
     """
     relative = Path(path)
     is_inside = not relative.is_absolute() and not relative.drive and not relative.root and ".." not in relative.parts
@@ -40,7 +47,19 @@ def place_artifact(out_dir: Path, path: str) -> Path:
         raise ArtifactError(
             f"the artifact path {path!r} leaves the output directory through a link", fix="remove the link"
         )
+    if is_chosen:
+        _require_unprotected(target, out_dir, path)
     return target
+
+
+def _require_unprotected(target: Path, out_dir: Path, path: str) -> None:
+    real = (target.parent.resolve() / target.name).relative_to(out_dir.resolve())
+    name = unwritable_in((*Path(path).parts, *real.parts))
+    if name is not None:
+        raise ArtifactError(
+            f"the artifact path {path!r} has the protected name {name!r}: programs obey it, or it may hold credentials",
+            fix="use another name, or omit --out: below `artifacts` every name is free",
+        )
 
 
 def _leaves(directory: Path, out_dir: Path) -> bool:
@@ -177,8 +196,9 @@ class ArtifactWriter:
         Raises:
             ArtifactError: A path leaves the directory or exists, or a file cannot be written.
         """
-        out_dir = self._beside / self._out_dir
-        placed = [(place_artifact(out_dir, path), text) for path, text in artifacts]
+        out_dir = require_own_folder(self._out_dir, self._beside) if artifacts else self._beside / self._out_dir
+        is_chosen = self._out_dir != DEFAULT_OUT
+        placed = [(place_artifact(out_dir, path, is_chosen=is_chosen), text) for path, text in artifacts]
         findings: list[Finding] = []
         for index, (target, text) in enumerate(placed):
             found = collision(target, [earlier for earlier, _ in placed[:index]], force=self._force, text=text)

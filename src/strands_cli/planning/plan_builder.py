@@ -40,6 +40,7 @@ from strands_cli.planning.resolve import ResolveContext, Surroundings, ToolResol
 from strands_cli.planning.run_inputs import MISSING_INPUT, resolve_inputs
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.workflow_tools import definitions_in, with_parts, workflows_in
+from strands_cli.protected_names import secret_in
 from strands_cli.provider_checks import check_provider
 from strands_cli.provider_table import PROVIDERS
 from strands_cli.providers import ModelSettings, merge_settings
@@ -58,6 +59,11 @@ MISSING_MOUNT = Code(
     "A directory that `env.mounts` names does not exist.",
     "Create the directory, or correct the path.",
     18,
+)
+PROTECTED_MOUNT = Code(
+    "protected-mount",
+    "A directory that `env.mounts` names is protected: it, or a folder above it, may hold credentials.",
+    "Mount another directory, and put a copy of what the tools need there.",
 )
 
 _ERRORS: dict[int, type[StrandsCliError]] = {
@@ -326,18 +332,16 @@ def _locator(document: Document, agent_id: str) -> Callable[[str], Where]:
     return locate
 
 
-def check_mounts(spec: WorkflowSpec, document: Document, base_dir: Path) -> list[Finding]:
-    """Return a finding for each mount that is not a directory on this machine."""
-    return [
-        Finding(
-            MISSING_MOUNT,
-            f"the mount '{name}' is not a directory: {base_dir / path}",
-            document.where(f"/env/mounts/{escape(name)}"),
-            "make the directory, or correct the path",
-        )
-        for name, path in spec.env.mounts.items()
-        if not (base_dir / path).is_dir()
-    ]
+def check_mounts(spec: WorkflowSpec, document: Document, base_dir: Path) -> Iterator[Finding]:
+    """Yield a finding for each mount that is not a directory on this machine, or is a protected one."""
+    for name, path in spec.env.mounts.items():
+        place, where = base_dir / path, document.where(f"/env/mounts/{escape(name)}")
+        if secret := secret_in((*place.parts, *place.resolve().parts)):
+            message = f"the mount '{name}' is protected, since '{secret}' may hold credentials: {place}"
+            yield Finding(PROTECTED_MOUNT, message, where, "mount another directory")
+        elif not place.is_dir():
+            message = f"the mount '{name}' is not a directory: {place}"
+            yield Finding(MISSING_MOUNT, message, where, "make the directory, or correct the path")
 
 
 def _digest(

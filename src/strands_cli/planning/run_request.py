@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.outputs import DEFAULT_OUT
+
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord
 
@@ -84,7 +86,7 @@ class RunRequest:
         {}, "--vars-file", help="Inputs from a YAML or JSON file.", metavar="FILE", in_python=False
     )
     out_dir: Path = option(
-        Path("artifacts"),
+        DEFAULT_OUT,
         "--out",
         help="Where artifacts go.",
         metavar="DIR",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ _MAGIC = {
     b"SQLite format 3": "an SQLite database",
     b"\x7fELF": "a program",
 }
+_ASCII = bytes(range(32, 127))
 # A lone surrogate comes out of no decoder, so it marks exactly the places where bytes did not fit.
 MARK = "\udfff"
 HANDLER = "strands-tool-files-mark"
@@ -93,10 +95,43 @@ def detect_encoding(stream: IO[bytes], asked: str | None) -> str:
     if encoding == "utf-8" and marked == "utf-8-sig":
         encoding = marked
     kind = next((words for magic, words in _MAGIC.items() if head.startswith(magic)), None)
-    is_wide = encoding.startswith(("utf-16", "utf-32"))
-    if kind or (not is_wide and b"\0" in head):
+    if kind or (
+        b"\0" in head and not (_unit(encoding) > 1 and (_unit(marked or "") > 1 or _looks_wide(head, encoding)))
+    ):
         raise ToolError("invalid_input", f"the file is {kind or 'binary'}, not text", reason="binary")
+    if asked and head and _unit(marked or "") == 1:
+        _require_undisguised(head, encoding)
     return encoding
+
+
+def _unit(encoding: str) -> int:
+    """Return the bytes of the shortest character."""
+    return 2 if encoding.startswith("utf-16") else 4 if encoding.startswith("utf-32") else 1
+
+
+def _looks_wide(head: bytes, encoding: str) -> bool:
+    """Return whether bytes without a byte-order mark are text of UTF-16 or UTF-32, and not binary data with zeros.
+
+    At least half of the characters of such a text are of Latin script, and none of them is a zero.
+    """
+    unit = _unit(encoding)
+    high = slice(0, unit - 1) if encoding.endswith("be") else slice(1, unit)
+    characters = [head[start : start + unit] for start in range(0, len(head) - unit + 1, unit)]
+    narrow = sum(not any(character[high]) for character in characters)
+    return bytes(unit) not in characters and 2 * narrow >= len(characters)
+
+
+def _require_undisguised(head: bytes, encoding: str) -> None:
+    """Raise for plain text that is read in an encoding with other bytes for its letters.
+
+    The result would be neither the text nor anything that a person, or what hides secrets, recognises.
+    """
+    if b"\0" in head or _ASCII.decode(encoding, "replace") == _ASCII.decode("ascii"):
+        return
+    with contextlib.suppress(UnicodeDecodeError):
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+        message = f"the file is text in UTF-8, and {encoding} would show other characters; omit the encoding"
+        raise ToolError("invalid_input", message, reason="encoding")
 
 
 def read_window(

@@ -78,6 +78,8 @@ class Workspace:
         shown = _shown(prefix, parts)
         # Twice, as written and as resolved: the answer must not tell whether a protected path exists.
         require_unprotected(parts, shown, writing=writing)
+        if prefix:
+            require_unprotected(_names_of(base), shown, writing=writing)
         try:
             root = open_directory(str(base))
         except OSError as error:
@@ -105,7 +107,7 @@ class Workspace:
             ToolError: As `at`; names that are protected by themselves are refused before anything is made.
         """
         base, parts, prefix = self._start(path)
-        require_unprotected(parts, _shown(prefix, parts), writing=True)
+        require_unprotected(parts if not prefix else (*_names_of(base), *parts), _shown(prefix, parts), writing=True)
         if ".." in parts:
             return
         start = prefix or str(base)
@@ -161,6 +163,12 @@ def _workspace(root: str, mounts: tuple[tuple[str, Any], ...], protected: tuple[
     return Workspace(
         base, {name: Path(path).absolute() for name, path in mounts}, tuple(base / path for path in protected)
     )
+
+
+@functools.lru_cache(maxsize=64)
+def _names_of(mount: Path) -> tuple[str, ...]:
+    """Return the components of a mount's own path, as configured and as resolved, which protect what is below it."""
+    return (*mount.parts, *Path(os.path.realpath(mount)).parts)
 
 
 def identity_of(directory: Directory, name: str) -> tuple[int, int] | None:

@@ -86,10 +86,10 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
 
 def leave_trace(trace: RunTrace, request: RunRequest, flags: RunFlags) -> None:
     """Write the trace of a run, also of a failed one; a failure to write it does not fail the run."""
-    from strands_cli.outputs import write_trace
+    from strands_cli.outputs import require_own_folder, write_trace
 
     try:
-        path = write_trace(trace, request.beside / request.out_dir)
+        path = write_trace(trace, require_own_folder(request.out_dir, request.beside))
     except StrandsCliError as error:
         say(one_line(f"warning: the trace is not written: {error.message}"))
         return

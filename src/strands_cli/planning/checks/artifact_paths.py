@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.errors import ArtifactError, Code, Finding
-from strands_cli.outputs import ARTIFACT_EXISTS, collision, obstacle, place_artifact
+from strands_cli.outputs import (
+    ARTIFACT_EXISTS,
+    DEFAULT_OUT,
+    collision,
+    obstacle,
+    place_artifact,
+    require_own_folder,
+)
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow import WorkflowSpec
 from strands_cli.workflow.templates import TemplateError, Templates
@@ -22,7 +29,7 @@ CANNOT_WRITE = Code(
 )
 ARTIFACT_OUTSIDE = Code(
     "artifact-outside",
-    "An artifact's path is absolute, has '..', or leaves the output directory through a link.",
+    "An artifact's path is absolute, has '..', leaves the output directory through a link, or has a protected name.",
     "Use a path inside the output directory and choose that directory with --out.",
     12,
 )
@@ -38,13 +45,13 @@ def check_outputs(
     findings: list[Finding] = []
     targets: list[Path] = []
     names = {"name": spec.name, "runtime": spec.runtime.model_dump(), **inputs}
-    if spec.outputs.artifacts and (problem := obstacle(options.out_dir)):
-        message = f"the artifacts cannot be written: {problem}"
-        findings.append(Finding(CANNOT_WRITE, message, document.where("/outputs/artifacts"), "choose another --out"))
+    if spec.outputs.artifacts:
+        findings += _check_folder(options, document)
     for index, artifact in enumerate(spec.outputs.artifacts):
         where = document.where(f"/outputs/artifacts/{index}/path")
         try:
-            target = place_artifact(options.out_dir, templates.render(artifact.path, names))
+            path = templates.render(artifact.path, names)
+            target = place_artifact(options.out_dir, path, is_chosen=options.out_dir != DEFAULT_OUT)
         except TemplateError:
             continue  # needs a name that only the run has; it is checked when it is written
         except ArtifactError as error:
@@ -54,6 +61,18 @@ def check_outputs(
             findings.append(replace(found, where=where))
         targets.append(target)
     return findings + _check_record(options)
+
+
+def _check_folder(options: RunRequest, document: Document) -> list[Finding]:
+    """Return a finding if the output directory cannot take artifacts, or leads out of the working directory."""
+    where = document.where("/outputs/artifacts")
+    try:
+        require_own_folder(options.out_dir, options.beside)
+    except ArtifactError as error:
+        return [Finding(ARTIFACT_OUTSIDE, error.message, where, error.fix)]
+    problem = obstacle(options.out_dir)
+    message = f"the artifacts cannot be written: {problem}"
+    return [Finding(CANNOT_WRITE, message, where, "choose another --out")] if problem else []
 
 
 def _check_record(options: RunRequest) -> list[Finding]:

@@ -1,0 +1,52 @@
+"""Names of files that a workflow may not reach on its own: credentials, and what programs run or obey without asking.
+
+The file tools, which need no core, have the same names; a test compares them.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import cache
+
+# Credentials: neither read nor written.
+SECRET = (
+    *(".git", "git~[0-9]", ".env*", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker"),
+    *("*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.ppk", "*.kdbx"),
+    *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"),
+    *(".netrc", "_netrc", ".pgpass", ".npmrc", ".pypirc", ".git-credentials", ".htpasswd"),
+)
+# Files that some program runs or obeys without being asked: read, but never written.
+OBEYED = (
+    *(".github", ".gitlab", ".gitlab-ci.y*ml", ".circleci", ".buildkite", ".woodpecker*", ".drone.y*ml"),
+    *(".travis.y*ml", "azure-pipelines.y*ml", "bitbucket-pipelines.y*ml", "appveyor.y*ml", ".appveyor.y*ml"),
+    *("jenkinsfile*", ".ci", ".gitmodules", ".gitconfig", ".gitattributes", ".husky", ".pre-commit-config.y*ml"),
+    *(".vscode", ".idea", ".devcontainer*", ".mcp.json", "authorized_keys"),
+    *("*.pth", "sitecustomize.py", "usercustomize.py", "conftest.py", "pyvenv.cfg", "site-packages", "*.dist-info"),
+    *("__pycache__", "*.pyc"),
+    *(".bashrc", ".bash_profile", ".bash_login", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile"),
+    *("strands.lock", "strands-policy.y*ml", ".strands"),
+)
+
+
+def secret_in(parts: Iterable[str]) -> str | None:
+    """Return the first part of a path that is the name of what may contain credentials, or None."""
+    return next((part for part in parts if _pattern(SECRET).fullmatch(_folded(part))), None)
+
+
+def unwritable_in(parts: Iterable[str]) -> str | None:
+    """Return the first part of a path that no workflow writes, or None."""
+    return next((part for part in parts if _pattern((*SECRET, *OBEYED)).fullmatch(_folded(part))), None)
+
+
+@cache
+def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(map(fnmatch.translate, names)))
+
+
+def _folded(name: str) -> str:
+    """Return the form of a name under which file systems may take it for another."""
+    visible = "".join(char for char in name if unicodedata.category(char) != "Cf")
+    return unicodedata.normalize("NFKC", visible).casefold().partition(":")[0].rstrip(". ")

@@ -1,0 +1,30 @@
+"""The core and the file tools, which need no core, protect the same names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from strands_cli.protected_names import OBEYED, SECRET, secret_in, unwritable_in
+from strands_tool_files.file_read import file_read
+from strands_tool_files.file_write import file_write
+from strands_tool_kit.testing import call_tool
+
+# Beyond the names below: spellings under which some file system takes a name for a protected one.
+SPELLINGS = [".GIT", ".env.", ".e\u200bnv", "x.PEM ", ".git:stream", "\uff0e\uff45\uff4e\uff56"]
+FREE = ["notes.md", "env", "git", "pth", "key.txt", "my.environment", "lock"]
+
+
+def sample(pattern: str) -> str:
+    return pattern.replace("[0-9]", "1").replace("y*ml", "yaml").replace("*", "x")
+
+
+@pytest.mark.parametrize("name", [*map(sample, (*SECRET, *OBEYED)), *SPELLINGS, *FREE])
+def test_the_file_tools_protect_the_same_names(name: str, tmp_path: Path) -> None:
+    state = {"workspace": str(tmp_path), "config": {}}
+    reading = call_tool(file_read, {"path": f"{name}/x"}, **state)
+    writing = call_tool(file_write, {"path": f"{name}/x", "content": "x"}, **state)
+    for answer, names in ((reading, secret_in), (writing, unwritable_in)):
+        is_refused = answer.status == "error" and answer.error == ("sandbox_violation", "protected")
+        assert is_refused == (names(["a", name, "x"]) is not None)
