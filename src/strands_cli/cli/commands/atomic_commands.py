@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.commands import atomic_test
+from strands_cli.cli.commands import atomic_test, completions
 from strands_cli.cli.commands.command_options import Chosen, RunFlags, with_run_options
 from strands_cli.cli.commands.file_check import Format, report_checked
 from strands_cli.cli.commands.run_execution import execute, json_on_failure, print_outcome, result_document
@@ -24,7 +24,14 @@ from strands_cli.workflow.yaml import SUFFIXES
 if TYPE_CHECKING:
     from strands_cli.workflow.parts import Atomic
 
-FILE = Annotated[Path, typer.Argument(metavar="FILE", help="File with one agent.")]
+FILE = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="File with one agent.",
+        autocompletion=completions.workflow_files,
+    ),
+]
 # Folders that hold no agents and take long to walk.
 _LEFT_OUT = frozenset({"node_modules", "__pycache__", "site-packages"})
 _LARGEST = 1_000_000

@@ -14,11 +14,18 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
+from strands_cli.cli.commands import completions
 from strands_cli.errors import UsageError
 from strands_cli.planning import RunRequest, converted, default_of, options
 
-SPEC = Annotated[str, typer.Argument(metavar="SPEC", help="Workflow file; `-` reads standard input.")]
-RUN = Annotated[str, typer.Argument(metavar="RUN", help="The run's id, the start of it, or `last`.")]
+SPEC_ARGUMENT = typer.Argument(
+    metavar="SPEC", help="Workflow file; `-` reads standard input.", autocompletion=completions.workflow_files
+)
+SPEC = Annotated[str, SPEC_ARGUMENT]
+RUN = Annotated[
+    str,
+    typer.Argument(metavar="RUN", help="The run's id, the start of it, or `last`.", autocompletion=completions.runs),
+]
 
 # What typer reads for the inputs, which no command line has in the type of their field.
 _INPUTS: dict[str, Any] = {"variables": list[str], "values": list[Path]}
@@ -122,7 +129,9 @@ def option_of(name: str, *, again: bool = False) -> Any:
     if again:
         kind = kind | None
     text = (one.help_again if again else None) or one.help
-    return Annotated[kind, typer.Option(*one.flags, metavar=one.metavar, help=text)]
+    return Annotated[
+        kind, typer.Option(*one.flags, metavar=one.metavar, help=text, autocompletion=completions.OF_OPTIONS.get(name))
+    ]
 
 
 POLICY, RUNS_DIR = option_of("policy"), option_of("runs_dir")

@@ -22,9 +22,9 @@ def register(program: typer.Typer) -> None:
 def completion(
     shell: Annotated[Literal["bash", "zsh", "fish", "powershell", "pwsh"], typer.Argument(help="Your shell.")],
 ) -> None:
-    """Print the script that completes commands, options and their values in a shell.
+    """Print the script that completes commands, options, tools, providers, runs and workflow files in a shell.
 
-    Example: strands completion bash > ~/.bash_completion
+    Example: strands completion bash > ~/.local/share/bash-completion/completions/strands
     """
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import POLICY
 from strands_cli.cli.output import print_json, print_result, say_findings
 from strands_cli.cli.text_layout import one_line
@@ -30,10 +31,25 @@ def register(program: typer.Typer) -> None:
 
 def explain(
     what: Annotated[
-        str, typer.Argument(metavar="SPEC|CODE|policy", help="A workflow, a finding's code, an exit code, or `policy`.")
+        str,
+        typer.Argument(
+            metavar="SPEC|CODE|policy",
+            help="A workflow, a finding's code, an exit code, or `policy`.",
+            autocompletion=completions.topics,
+        ),
     ],
-    ref: Annotated[str | None, typer.Argument(metavar="REF", help="With `policy`: the tool, by any reference.")] = None,
-    spec: Annotated[str | None, typer.Argument(metavar="SPEC", help="With `policy`: a workflow that uses it.")] = None,
+    ref: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="REF", help="With `policy`: the tool, by any reference.", autocompletion=completions.tools
+        ),
+    ] = None,
+    spec: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SPEC", help="With `policy`: a workflow that uses it.", autocompletion=completions.workflow_files
+        ),
+    ] = None,
     policy: POLICY = None,
     call_input: Annotated[
         str | None, typer.Option("--input", metavar="JSON", help="With `policy`: the arguments of a call.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from strands_cli.cli.commands import completions
 from strands_cli.cli.output import print_json, print_result, say
 from strands_cli.errors import ArtifactError, Denied, ExitCode, Finding, UsageError, Where, suggest
 from strands_cli.phrases import counted
@@ -27,7 +28,12 @@ def register(program: typer.Typer) -> None:
 
 def lock(
     spec: Annotated[
-        str | None, typer.Argument(metavar="[SPEC]", help="A workflow or a folder; default: the current folder.")
+        str | None,
+        typer.Argument(
+            metavar="[SPEC]",
+            help="A workflow or a folder; default: the current folder.",
+            autocompletion=completions.workflow_files,
+        ),
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 21 if anything differs.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Write nothing; show what differs.")] = False,

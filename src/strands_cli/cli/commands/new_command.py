@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from strands_cli.cli.commands import completions
 from strands_cli.cli.output import print_result
 from strands_cli.errors import UsageError
 from strands_cli.workflow.patterns import PATTERNS
@@ -25,7 +26,13 @@ def register(program: typer.Typer) -> None:
 def new(
     path: Annotated[Path, typer.Argument(metavar="NAME", help="The workflow's name, or the path of its file.")],
     pattern: Annotated[Pattern, typer.Option(help="The order of its steps.")] = "chain",
-    provider: Annotated[str | None, typer.Option(help="The model provider; default: play a recording.")] = None,
+    provider: Annotated[
+        str | None,
+        typer.Option(
+            help="The model provider; default: play a recording.",
+            autocompletion=completions.providers,
+        ),
+    ] = None,
     model: Annotated[str | None, typer.Option(help="The model, as the provider names it.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
 ) -> None:

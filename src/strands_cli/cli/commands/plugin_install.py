@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from strands_cli.cli.commands import completions
 from strands_cli.cli.output import print_result, say, write_error
 from strands_cli.cli.text_layout import printable
 from strands_cli.errors import (
@@ -226,7 +227,17 @@ def _print_next_steps(name: str, *, hooks_too: bool) -> None:
         say(f"warning: {program} made this environment for strands-cli alone; its next upgrade leaves {name} out")
 
 
-def uninstall(name: Annotated[str, typer.Argument(metavar="NAME", help="The distribution.")], yes: YES = False) -> int:
+def uninstall(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="The distribution.",
+            autocompletion=completions.distributions,
+        ),
+    ],
+    yes: YES = False,
+) -> int:
     """Uninstall a plugin, after listing the workflows of this folder that name its tools.
 
     Example: strands plugin uninstall strands-tool-foo

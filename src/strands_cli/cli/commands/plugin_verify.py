@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from strands_cli.cli.commands import completions
 from strands_cli.cli.output import print_json, print_result, say_findings
 from strands_cli.errors import ExitCode, Finding, InvalidInput, did_you_mean
 from strands_cli.plugins.check import UNKNOWN_DISTRIBUTION
@@ -22,7 +23,11 @@ def register(plugin_app: typer.Typer) -> None:
 def verify(
     names: Annotated[
         list[str],
-        typer.Argument(metavar="[NAME]...", help="Distributions; default: all plugins, and what they require."),
+        typer.Argument(
+            metavar="[NAME]...",
+            help="Distributions; default: all plugins, and what they require.",
+            autocompletion=completions.distributions,
+        ),
     ] = [],  # noqa: B006 - Typer's form of an optional list
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> int:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from strands_cli.cli.commands.command_options import Chosen, RunFlags, with_run_options
+from strands_cli.cli.commands.command_options import SPEC_ARGUMENT, Chosen, RunFlags, with_run_options
 from strands_cli.cli.commands.run_execution import execute, json_on_failure, print_outcome
 from strands_cli.errors import ExitCode, UsageError
 
@@ -36,7 +36,7 @@ class OlderOptions:
 @with_run_options()
 def run(
     *,
-    spec: Annotated[str | None, typer.Argument(metavar="SPEC", help="Workflow file; `-` reads standard input.")] = None,
+    spec: Annotated[str | None, SPEC_ARGUMENT] = None,
     ask: Annotated[bool, typer.Option("--ask", help="Ask for missing inputs.")] = False,
     chosen: Chosen,
     watch: Annotated[

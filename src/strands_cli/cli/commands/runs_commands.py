@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
+from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import RUN, RUNS_DIR
 from strands_cli.cli.commands.resume_command import resume
 from strands_cli.cli.output import print_json, print_result, say
@@ -24,7 +25,14 @@ if TYPE_CHECKING:
     from strands_cli.engine.journal import Row, SqliteJournal
     from strands_cli.engine.stored_runs import StoredRun
 
-RUNS = Annotated[list[str], typer.Argument(metavar="RUN...", help="The runs: ids, the start of ids, or `last`.")]
+RUNS = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RUN...",
+        help="The runs: ids, the start of ids, or `last`.",
+        autocompletion=completions.runs,
+    ),
+]
 STATUS = Annotated[list[str], typer.Option("--status", metavar="S", help="Only runs of this status; may be repeated.")]
 JSON = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 

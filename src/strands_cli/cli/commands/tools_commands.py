@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.commands import tools_run
+from strands_cli.cli.commands import completions, tools_run
 from strands_cli.cli.commands.command_options import Chosen, with_run_options
 from strands_cli.cli.commands.tool_list import (
     flat_line,
@@ -70,7 +70,12 @@ def list_tools(*, shows: ListFlags, chosen: Chosen) -> int:
 
 
 def show_tool(
-    name: Annotated[str, typer.Argument(help="A tool's name, 'db.query' for a part, or any reference.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="A tool's name, 'db.query' for a part, or any reference.", autocompletion=completions.tools
+        ),
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Show one tool: input and output schema, annotations, requirements, examples.

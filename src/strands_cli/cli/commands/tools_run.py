@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from strands_cli.canonical_json import strict_json
+from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import Chosen, with_run_options
 from strands_cli.cli.output import json_text, print_json, print_response, say, say_findings
 from strands_cli.errors import ExitCode, StrandsCliError, UsageError
@@ -29,7 +30,14 @@ def register(tools_app: typer.Typer) -> None:
 @with_run_options(only=("policy", "locked", "no_plugins", "trace_hooks"))
 def run_tool(
     *,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The tool: short name or reference.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="The tool: short name or reference.",
+            autocompletion=completions.tools,
+        ),
+    ],
     typed: Annotated[str, typer.Option("--input", metavar="JSON", help="The input; `-` reads standard input.")] = "{}",
     chosen: Chosen,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")] = False,

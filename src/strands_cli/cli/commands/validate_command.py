@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.file_check import Format, check_files
 
 
@@ -16,7 +17,12 @@ def register(program: typer.Typer) -> None:
 
 
 def validate(
-    specs: Annotated[list[str], typer.Argument(metavar="SPEC...", help="Workflow files; - is standard input.")],
+    specs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SPEC...", help="Workflow files; - is standard input.", autocompletion=completions.workflow_files
+        ),
+    ],
     output: Annotated[Format, typer.Option("--format", help="Format of the findings.")] = "text",
 ) -> int:
     """Check workflow files and report every finding.
