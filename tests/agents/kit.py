@@ -272,13 +272,15 @@ def text(result: Mapping[str, Any]) -> str:
 
 
 def error(result: Mapping[str, Any]) -> dict[str, Any]:
-    """The structured error of a failed result."""
+    """The structured error of a failed result; a model reads `code: message`, and as JSON only what is more."""
     assert result["status"] == "error", result
-    [found] = [
-        b["json"]["error"] for b in result["content"] if isinstance(b.get("json"), dict) and "error" in b["json"]
-    ]
+    blocks = [b["json"] for b in result["content"] if isinstance(b.get("json"), dict)]
+    found = dict(next((block["error"] for block in blocks if "error" in block), {}))
+    if "code" not in found:
+        code, _, message = text(result).partition(": ")
+        return {"code": code, "message": message, "retryable": False, "details": {}, **found}
     assert set(found) == {"code", "message", "retryable", "details"}
-    return dict(found)
+    return found
 
 
 def forget_modules(before: set[str]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from strands_cli.phrases import shortened
 from strands_cli.secrets import Redactor
-from strands_cli.tools.messages import decode, encode
+from strands_cli.tools.messages import decode, encode, without_repetition
 
 Result = dict[str, Any]
 Block = dict[str, Any]
@@ -159,10 +159,13 @@ def capped(result: Result, max_bytes: int) -> Result:
 
     Images and documents count by themselves, against 8 MiB or `max_bytes` if that is more.
     """
-    content: Sequence[Block] = result["content"]
+    content: Sequence[Mapping[str, Any]] = result["content"]
+    if (total := sum(map(_size, content))) > max_bytes and result["status"] == "success":
+        # Not cut into a second text: the first one says it.
+        content = without_repetition(content)
     left, media_left = max_bytes, max(max_bytes, MEDIA_BYTES)
-    blocks: list[Block] = []
-    complete = len(content) <= MAX_BLOCKS
+    blocks: list[Mapping[str, Any]] = []
+    complete = len(content) <= MAX_BLOCKS and content == result["content"]
     failed = result["status"] == "error"
     for block in content[:MAX_BLOCKS]:
         size = _size(block)
@@ -182,7 +185,6 @@ def capped(result: Result, max_bytes: int) -> Result:
             left = max(0, left - size)
     if complete:
         return result
-    total = sum(map(_size, content))
     notice = {"text": f"[output cut: at most {max_bytes} of {total} bytes are shown]"}
     return {**result, "content": [*blocks, notice, {"json": {"truncated": True, "bytes": total}}]}
 
@@ -194,12 +196,12 @@ def _bounded(error: Mapping[str, Any]) -> dict[str, Any]:
     return {**error, "message": shortened(error["message"], MAX_MESSAGE), "details": details if small else {}}
 
 
-def _cut(block: Block, size: int) -> str:
+def _cut(block: Mapping[str, Any], size: int) -> str:
     text = block["text"] if "text" in block else json.dumps(block["json"], ensure_ascii=False)
     return str(text.encode("utf-8")[:size].decode("utf-8", "ignore"))
 
 
-def _size(block: Block) -> int:
+def _size(block: Mapping[str, Any]) -> int:
     if "text" in block:
         return len(block["text"].encode("utf-8"))
     if "json" in block:

@@ -21,6 +21,7 @@ from strands_cli.tools.messages import (
     broken_inputs,
     decode,
     encode,
+    for_model,
     in_request_order,
     request_text,
     text_in,
@@ -134,11 +135,12 @@ class JournaledModel(Model):
         failures: list[str] = []
         written = [as_written(spec, self._answer_schema) for spec in tool_specs] if tool_specs else tool_specs
         offered: Any = offered_specs(written, self._settings.provider)
+        sent = for_model(messages)
         try:
             await effect.start()
             events = await self._answered(
                 effect,
-                lambda: self._inner.stream(messages, offered, system_prompt, **kwargs),
+                lambda: self._inner.stream(sent, offered, system_prompt, **kwargs),
                 messages,
                 state,
                 failures,

@@ -1,0 +1,116 @@
+"""What a model reads of a tool result: its text, and of its JSON what the text does not say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+# A field of up to so many bytes stays: it costs little, and a short value is found in a text by chance.
+SMALL_FIELD = 64
+
+
+def for_model(messages: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Return messages as they are sent: no tool result says the same in text and again in JSON.
+
+    The journal, the digest of a request, steps and templates have the results whole.
+    """
+    return [{**message, "content": [_sent(block) for block in message["content"]]} for message in messages]
+
+
+def _sent(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    result = block.get("toolResult")
+    if not result:
+        return block
+    return {**block, "toolResult": {**result, "content": without_repetition(result["content"])}}
+
+
+def without_repetition(content: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the blocks of a result without the JSON that its text says already; something always remains."""
+    text = "\n".join(block["text"] for block in content if "text" in block)
+    if not text.strip():
+        return list(content)
+    kept: list[Mapping[str, Any]] = []
+    for block in content:
+        rest = _rest(block["json"], text) if "json" in block else None
+        if "json" not in block:
+            kept.append(block)
+        elif rest not in (None, {}, []):
+            kept.append({**block, "json": rest})
+    return kept
+
+
+def _rest(value: Any, text: str) -> Any:
+    """Return what of a JSON block the text does not say: a whole field, or nothing of it."""
+    if _is_json_of(text, value):
+        return None
+    if not isinstance(value, Mapping):
+        return None if _is_large(value) and _Text(text).says(value) else value
+    error = value.get("error")
+    if value.keys() == {"error"} and isinstance(error, Mapping) and str(error.get("message")) in text:
+        rest = {name: part for name, part in error.items() if name not in ("code", "message") and part}
+        return {"error": rest} if rest else None
+    words = _Text(text, frozenset(part for part in value.values() if isinstance(part, str) and not _is_large(part)))
+    return {name: part for name, part in value.items() if not (_is_large(part) and words.says(part))}
+
+
+def _is_json_of(text: str, value: Any) -> bool:
+    if not text.lstrip().startswith(("{", "[", '"')):
+        return False
+    try:
+        return bool(json.loads(text) == value)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _is_large(value: Any) -> bool:
+    return len(json.dumps(value, ensure_ascii=False)) > SMALL_FIELD
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """The text of a result.
+
+    Attributes:
+        text: The text.
+        also: What the model reads besides, in short fields: the path in which all matches are.
+    """
+
+    text: str
+    also: frozenset[str] = frozenset()
+
+    def says(self, value: Any) -> bool:
+        """Return whether it says each part of a value: those of a list in its order, those of an object in any."""
+        return self._end_of(value, 0) >= 0
+
+    def _end_of(self, value: Any, start: int) -> int:
+        """Return where a value ends that it says from `start` on, or -1."""
+        if isinstance(value, Mapping):
+            ends = [self._end_of(part, start) for part in value.values()]
+            return -1 if -1 in ends else max(ends, default=start)
+        if isinstance(value, (list, tuple)):
+            for part in value:
+                start = self._end_of(part, start)
+                if start < 0:
+                    return -1
+            return start
+        if value is None or isinstance(value, bool):
+            return -1
+        if isinstance(value, str) and value in self.also:
+            return start
+        return self._end_of_word(value.strip() if isinstance(value, str) else json.dumps(value), start)
+
+    def _end_of_word(self, word: str, start: int) -> int:
+        """Return where a word ends that is there as a whole, or -1: `118` does not say `18`."""
+        found = self.text.find(word, start)
+        while found >= 0:
+            end = found + len(word)
+            if not (self._is_glued(found) or self._is_glued(end)):
+                return end
+            found = self.text.find(word, found + 1)
+        return -1
+
+    def _is_glued(self, place: int) -> bool:
+        text = self.text
+        return 0 < place < len(text) and text[place - 1].isalnum() and text[place].isalnum()
