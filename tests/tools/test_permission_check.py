@@ -64,6 +64,22 @@ def test_defaults_reach_the_tool_and_the_journal(site: Site) -> None:
     assert row.digest == digest_of({"tool": "echo", "input": {"text": "x", "at": {"n": 1}}})
 
 
+def test_a_number_in_a_string_is_a_number_for_the_tool_the_rules_and_the_question(site: Site) -> None:
+    schema = {"type": "object", "properties": {"text": {"type": "string"}, "days": {"type": "integer"}}}
+    planned = install(site, input_schema=schema)
+    host = RunContext([Answer("answered", "yes", by="a person")])
+    written = {"text": "5", "days": "5"}
+    calling(planned, written, host=host, rules=())
+    assert calls() == [{"text": "5", "days": 5}]
+    assert '"days": 5' in host.questions[0].context
+    [row] = host.rows("tool").values()
+    assert row.detail["called_with"] == {"text": "5", "days": 5}
+    # The digest is that of what was asked for, so that calls which earlier versions refused still resume.
+    assert row.digest == digest_of({"tool": "echo", "input": written})
+    calling(planned, written, host=RunContext(journal=host.journal), rules=())
+    assert len(calls()) == 1
+
+
 @pytest.mark.parametrize("rules", [(), (YES,)], ids=["asks", "allowed"])
 def test_bad_input_is_an_answer_and_not_a_call(site: Site, rules: Any) -> None:
     host = RunContext()

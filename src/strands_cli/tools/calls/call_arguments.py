@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from strands_cli.planning.plan import PlannedTool
-from strands_cli.tools.schema import SchemaFaultError, first_problem, prepared
+from strands_cli.tools.schema import SchemaFaultError, coerced, first_problem, prepared
 
 
 def reads_only_now(condition: Any, arguments: Any) -> bool:
@@ -28,7 +28,7 @@ def as_called(tool: PlannedTool, arguments: Mapping[str, Any]) -> tuple[Mapping[
     """
     record = tool.record
     try:
-        filled = prepared(record.input_schema or {}, arguments)
+        filled = coerced(record.input_schema or {}, prepared(record.input_schema or {}, arguments))
     except SchemaFaultError:
         filled = arguments
     return filled, reads_only_now(record.strands_cli.get("read_only_when"), filled)

@@ -26,7 +26,7 @@ from strands_cli.tools.calls.trust import counted_claims
 from strands_cli.tools.forms import LoadedTool
 from strands_cli.tools.messages import decode, encode
 from strands_cli.tools.plugin_hooks import CallHooks
-from strands_cli.tools.schema import SchemaFaultError, first_problem, prepared
+from strands_cli.tools.schema import SchemaFaultError, coerced, first_problem, prepared
 from strands_cli.tools.tool_results import Result, capped, error_of, error_result, plain_json, redacted
 
 if TYPE_CHECKING:
@@ -95,9 +95,11 @@ class PermissionCheck:
         span: ToolSpan,
     ) -> Result:
         name = tool.planned.name
-        arguments, problem = _arguments_of(tool, tool_use["input"])
+        written, problem = _arguments_of(tool, tool_use["input"])
+        arguments = coerced(tool.schema, written)
         request = request_for(tool, arguments, self.locked)
-        call_input = {"tool": name, "input": arguments}
+        # As the model wrote them: so earlier versions stored it, and what is made of it follows from it.
+        call_input = {"tool": name, "input": written}
         # What a composed tool does has rows of its own, so that entering it again repeats nothing.
         repeatable = request.composed or is_repeatable(request)
         effect = scope.tool_effect(tool_use["toolUseId"], name, call_input, repeatable=repeatable)
@@ -111,17 +113,18 @@ class PermissionCheck:
         await scope.turn(request)
         asked = {**tool_use, "name": name, "input": arguments}
         attempt = Attempt(tool, asked, scope, effect, state, self.contract, self.redactor)
-        result, seconds = await self._made(attempt, request, problem, span)
+        detail = {} if arguments == written else {"called_with": self.redactor.json(arguments)}
+        result, seconds = await self._made(attempt, request, problem, span, detail)
         scope.emit(_finished(scope, effect, name, result, seconds, replayed=False))
         await self._plugins.tell(tool, request, scope, result)
         return result
 
     async def _made(
-        self, attempt: Attempt, request: Request, problem: str | None, span: ToolSpan
+        self, attempt: Attempt, request: Request, problem: str | None, span: ToolSpan, noted: Mapping[str, Any]
     ) -> tuple[Result, float]:
         """Make a call that is not in the journal, or refuse it, and store the result."""
         started = attempt.scope.monotonic()
-        detail: dict[str, Any] = {"distribution": attempt.tool.planned.distribution}
+        detail: dict[str, Any] = {"distribution": attempt.tool.planned.distribution, **noted}
         refusal = _check_input(attempt, problem, self.redactor)
         if refusal is None:
             decision = await self._decide(attempt, request)

@@ -10,3 +10,4 @@ from strands_cli.tools.schema.schemas import first_problem as first_problem
 from strands_cli.tools.schema.schemas import prepared as prepared
 from strands_cli.tools.schema.schemas import problem_of_text as problem_of_text
 from strands_cli.tools.schema.schemas import require_schema as require_schema
+from strands_cli.tools.schema.values_in_strings import coerced as coerced

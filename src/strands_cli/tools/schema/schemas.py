@@ -43,7 +43,7 @@ def prepared(schema: Mapping[str, Any], arguments: Any) -> Any:
 
 
 def _prepared(root: Mapping[str, Any], schema: Any, value: Any) -> Any:
-    schema = _followed(root, schema)
+    schema = followed(root, schema)
     if isinstance(value, list):
         return [_prepared(root, schema.get("items"), item) for item in value]
     if not isinstance(value, Mapping):
@@ -52,7 +52,7 @@ def _prepared(root: Mapping[str, Any], schema: Any, value: Any) -> Any:
     parts: Mapping[str, Any] = json_object(properties)
     filled = {}
     for name, item in value.items():
-        part = _followed(root, parts.get(name))
+        part = followed(root, parts.get(name))
         if item is not None or name in required or _knows_null(part):
             filled[name] = _prepared(root, part, item)
     for name, part in parts.items():
@@ -61,7 +61,7 @@ def _prepared(root: Mapping[str, Any], schema: Any, value: Any) -> Any:
     return filled
 
 
-def _followed(root: Mapping[str, Any], schema: Any) -> Mapping[str, Any]:
+def followed(root: Mapping[str, Any], schema: Any) -> Mapping[str, Any]:
     """Return the schema behind a local `$ref`; what cannot be followed says nothing, validation reports it."""
     for _ in range(16):
         ref = schema.get("$ref") if isinstance(schema, Mapping) else None
