@@ -114,6 +114,28 @@ def test_a_tool_of_a_step_without_an_agent_is_under_its_step(collector: Collecto
     assert collector.parents(collector.one("tool:current_time")) == ["step steps.0", "run"]
 
 
+@pytest.mark.parametrize("inputs", [True, False])
+@pytest.mark.parametrize("outputs", [True, False])
+def test_a_tool_step_sends_what_the_file_allows(collector: Collector, inputs: bool, outputs: bool) -> None:
+    steps = [{"tool": "current_time", "input": {"timezone": "Europe/Paris"}}]
+    pattern = {"type": "chain", "config": {"steps": steps}}
+    redact = {"tool_inputs": inputs, "tool_outputs": outputs}
+    run([], {"endpoint": collector.endpoint}, pattern=pattern, telemetry={"redact": redact})
+    span = collector.one("tool:current_time")
+    events = dict(span.events)
+    assert (events["gen_ai.tool.message"]["content"] == "[left out]") is inputs
+    assert (events["gen_ai.choice"]["message"] == "[left out]") is outputs
+    assert ("weekday" in events["gen_ai.choice"]["message"]) is not outputs
+    assert span.attributes["strands_cli.input_bytes"] > 0
+    assert span.attributes["strands_cli.output_bytes"] > 0
+
+
+def test_the_spans_of_a_model_name_it(collector: Collector) -> None:
+    run(CALL, {"endpoint": collector.endpoint})
+    for span in [*collector.named("chat"), collector.one("invoke_agent a")]:
+        assert span.attributes["gen_ai.request.model"] == "m"
+
+
 def test_steps_side_by_side_keep_their_own_spans(collector: Collector) -> None:
     tasks = [{"id": name, "agent": "a", "input": name} for name in "xyz"]
     pattern = {"type": "workflow", "config": {"tasks": tasks}}

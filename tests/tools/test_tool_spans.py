@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from opentelemetry.trace import StatusCode
 from strands.telemetry import tracer as sdk_tracer
 
 from strands_cli.policy.rules.rule import Rule
+from strands_cli.providers import ModelSettings
 from strands_cli.tools.calls.checked_tool import CheckedToolCaller
 from strands_cli.tools.loading.tool_loading import load_tools
 from tests.agents.kit import SCHEMA, YES, RunContext, Script, Site, asking, calling, error, gate_of, run
@@ -58,7 +60,11 @@ def named(exporter: InMemorySpanExporter, name: str) -> list[ReadableSpan]:
 
 def ours(span: ReadableSpan) -> dict[str, Any]:
     attributes: Mapping[str, Any] = span.attributes or {}
-    return {name: value for name, value in attributes.items() if name.startswith("strands_cli.")}
+    return {
+        name: value
+        for name, value in attributes.items()
+        if name.startswith("strands_cli.") and not name.endswith("_bytes")
+    }
 
 
 def test_an_agents_call_has_the_decision_on_the_span_of_the_sdk(site: Site, spans: InMemorySpanExporter) -> None:
@@ -157,6 +163,51 @@ def test_every_end_is_reported_and_no_secret(
     assert SECRET not in f"{span.to_json()} {host.events} {host.rows()}"
 
 
+def contents(span: ReadableSpan) -> dict[str, Any]:
+    return {event.name: dict(event.attributes or {}) for event in span.events}
+
+
+def test_a_span_of_ours_has_inputs_outputs_and_sizes_without_secrets(site: Site, spans: InMemorySpanExporter) -> None:
+    calling(install(site), {"text": f"ä {SECRET}"}, secrets=[SECRET])
+    [span] = named(spans, "tool:echo")
+    found = contents(span)
+    assert json.loads(found["gen_ai.tool.message"]["content"]) == {"text": "ä [secret]"}
+    assert json.loads(found["gen_ai.choice"]["message"])[0]["json"]["engine"] == "locked-cpython"
+    sizes = span.attributes or {}
+    assert sizes["strands_cli.input_bytes"] == len('{"text": "ä [secret]"}'.encode())
+    assert sizes["strands_cli.output_bytes"] == len('{"engine": "locked-cpython", "layers": {"seccomp": "enforced"}}')
+
+
+def test_the_span_of_the_sdk_has_sizes_and_contents_once(site: Site, spans: InMemorySpanExporter) -> None:
+    asking(Script([("echo", {"text": "a"})], "done"), install(site))
+    [span] = named(spans, "execute_tool echo")
+    assert [event.name for event in span.events] == ["gen_ai.tool.message", "gen_ai.choice"]
+    assert (span.attributes or {})["strands_cli.input_bytes"] == len('{"text": "a"}')
+
+
+def test_the_switches_of_the_sdk_hold_for_a_span_of_ours(
+    site: Site, spans: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned = install(site)
+    monkeypatch.setenv("OTEL_SEMCONV_STABILITY_OPT_IN", "gen_ai_latest_experimental")
+    calling(planned, {"text": "a"})
+    monkeypatch.setenv("OTEL_SEMCONV_STABILITY_OPT_IN", "gen_ai_unredacted_attributes=")
+    calling(planned, {"text": "a"})
+    newest, without = named(spans, "tool:echo")
+    assert json.loads(str((newest.attributes or {})["gen_ai.tool.call.arguments"])) == {"text": "a"}
+    assert "gen_ai.tool.call.result" in (newest.attributes or {})
+    assert (newest.events, without.events) == ((), ())
+    assert "gen_ai.tool.call.arguments" not in (without.attributes or {})
+    assert "strands_cli.output_bytes" in (without.attributes or {})
+
+
+def test_the_spans_of_the_sdk_name_the_model(site: Site, spans: InMemorySpanExporter) -> None:
+    asking(Script("done"), settings=ModelSettings("openai", "gpt-4.1-mini"))
+    for name in ("chat", "invoke_agent a"):
+        [span] = named(spans, name)
+        assert (span.attributes or {})["gen_ai.request.model"] == "gpt-4.1-mini"
+
+
 def test_an_answer_of_the_journal_is_marked(site: Site, spans: InMemorySpanExporter) -> None:
     planned, host = install(site), RunContext()
     calling(planned, {"text": "a"}, host=host)
@@ -176,7 +227,7 @@ def test_what_stops_the_run_ends_the_span_without_its_words(
     wording(raised.value)
     [span] = named(spans, "tool:echo")
     assert span.end_time is not None
-    assert span.events == ()
+    assert [event.name for event in span.events] == ["gen_ai.tool.message"]
     assert SECRET not in span.to_json()
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strands_cli.tools.schema import coerced, first_problem
+from tests.agents.kit import Script
 
 INTEGER, NUMBER, BOOLEAN, TEXT = ({"type": word} for word in ("integer", "number", "boolean", "string"))
 NULL = {"type": "null"}
@@ -91,13 +92,16 @@ def test_a_value_that_fits_is_never_changed(part: Any, value: Any) -> None:
 
 
 def test_a_plain_tool_of_the_sdk_reads_them_too() -> None:
-    from strands import tool
+    from strands import Agent, tool
+
+    calls: list[tuple[Any, Any]] = []
 
     @tool
     def add(days: int, exact: bool) -> str:
         """Add."""
-        return f"{days + 1} {exact}"
+        calls.append((days, exact))
+        return "added"
 
     # The part of the SDK's behaviour that this follows.
-    validated = add._metadata.validate_input({"days": "5", "exact": "true"})  # type: ignore[attr-defined]
-    assert validated == {"days": 5, "exact": True}
+    Agent(model=Script([("add", {"days": "5", "exact": "true"})], "done"), tools=[add], callback_handler=None)("go")
+    assert calls == [(5, True)]

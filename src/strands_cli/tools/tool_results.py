@@ -160,7 +160,7 @@ def capped(result: Result, max_bytes: int) -> Result:
     Images and documents count by themselves, against 8 MiB or `max_bytes` if that is more.
     """
     content: Sequence[Mapping[str, Any]] = result["content"]
-    if (total := sum(map(_size, content))) > max_bytes and result["status"] == "success":
+    if (total := sum(map(size_of, content))) > max_bytes and result["status"] == "success":
         # Not cut into a second text: the first one says it.
         content = without_repetition(content)
     left, media_left = max_bytes, max(max_bytes, MEDIA_BYTES)
@@ -168,7 +168,7 @@ def capped(result: Result, max_bytes: int) -> Result:
     complete = len(content) <= MAX_BLOCKS and content == result["content"]
     failed = result["status"] == "error"
     for block in content[:MAX_BLOCKS]:
-        size = _size(block)
+        size = size_of(block)
         if failed and (error := _structured(block)) is not None:
             blocks.append({"json": {"error": _bounded(error)}})
         elif any(kind in block for kind in _MEDIA):
@@ -201,7 +201,8 @@ def _cut(block: Mapping[str, Any], size: int) -> str:
     return str(text.encode("utf-8")[:size].decode("utf-8", "ignore"))
 
 
-def _size(block: Mapping[str, Any]) -> int:
+def size_of(block: Mapping[str, Any]) -> int:
+    """Return the bytes of a content block."""
     if "text" in block:
         return len(block["text"].encode("utf-8"))
     if "json" in block:

@@ -70,6 +70,13 @@ class JournaledModel(Model):
         """The wrapped model's context window, in tokens."""
         return self._inner.context_window_limit
 
+    @property
+    def config(self) -> dict[str, Any]:
+        """The configuration as the SDK's own models have it: its spans take the name of the model from here."""
+        own = self._inner.get_config()
+        named = {"model_id": self._settings.model_id or self._settings.provider}
+        return {**named, **own} if isinstance(own, Mapping) else named
+
     def get_config(self) -> Any:
         """Return the wrapped model's configuration."""
         return self._inner.get_config()

@@ -97,6 +97,7 @@ class PermissionCheck:
         name = tool.planned.name
         written, problem = _arguments_of(tool, tool_use["input"])
         arguments = coerced(tool.schema, written)
+        span.asked(arguments, self.redactor)
         request = request_for(tool, arguments, self.locked)
         # As the model wrote them: so earlier versions stored it, and what is made of it follows from it.
         call_input = {"tool": name, "input": written}

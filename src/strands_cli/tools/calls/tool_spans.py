@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,7 +14,8 @@ from strands_cli.engine.effects import Effect
 from strands_cli.phrases import shortened
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.policy import Decision
-from strands_cli.tools.tool_results import Result, error_of
+from strands_cli.secrets import Redactor
+from strands_cli.tools.tool_results import Result, error_of, size_of
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer, TracerProvider
@@ -27,6 +30,13 @@ class ToolSpan:
 
     span: Span
     is_ours: bool
+
+    def asked(self, arguments: Any, redactor: Redactor) -> None:
+        """Write what it is called with, and how much that is."""
+        if self.span.is_recording():
+            text = _json(redactor.json(arguments))
+            self.span.set_attribute("strands_cli.input_bytes", len(text.encode()))
+            self._write("gen_ai.tool.call.arguments", "gen_ai.tool.message", "content", text)
 
     def decided(self, decision: Decision) -> None:
         """Write who allowed or refused it; the rule comes without secrets."""
@@ -58,12 +68,28 @@ class ToolSpan:
         from opentelemetry.trace import Status, StatusCode
 
         self.span.set_attribute("strands_cli.key", effect.key)
+        self.span.set_attribute("strands_cli.output_bytes", sum(map(size_of, result["content"])))
+        self._write("gen_ai.tool.call.result", "gen_ai.choice", "message", _json(result["content"]))
         error = error_of(result)
         if error is not None:
             self.span.set_attribute("strands_cli.error_code", str(error["code"]))
         if self.is_ours:
             self.span.set_attribute("gen_ai.tool.status", result["status"])
             self.span.set_status(Status(StatusCode.OK if error is None else StatusCode.ERROR))
+
+    def _write(self, attribute: str, event: str, field: str, text: str) -> None:
+        """Write an input or output where the SDK has it on a span of its own, if its switch removes none."""
+        chosen = os.environ.get("OTEL_SEMCONV_STABILITY_OPT_IN", "")
+        if not self.is_ours or "gen_ai_unredacted_attributes" in chosen:
+            return
+        if "gen_ai_latest_experimental" in chosen:
+            self.span.set_attribute(attribute, text)
+        else:
+            self.span.add_event(event, {field: text})
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=lambda _: "<replaced>")
 
 
 @contextlib.contextmanager
