@@ -45,9 +45,13 @@ def load(source: str | Path, text: str | None = None, snapshot: FileSnapshot | N
     return load_spec(read_document(source, text), snapshot or NO_SNAPSHOT)
 
 
-def check(source: str | Path, text: str | None = None, snapshot: FileSnapshot | None = None) -> tuple[Finding, ...]:
-    """Return every finding about a workflow that does not depend on this machine."""
-    return load(source, text, snapshot).findings
+def check(
+    source: str | Path, text: str | None = None, snapshot: FileSnapshot | None = None, catalog: Catalog | None = None
+) -> tuple[Finding, ...]:
+    """Return every finding about a workflow, and about its names against the tools that are installed here."""
+    from strands_cli.planning import check_names
+
+    return check_names(load(source, text, snapshot), catalog).findings
 
 
 # -- workflow -> plan
@@ -76,11 +80,21 @@ def plan(
         InvalidInput: The file is not a valid workflow.
         Denied: A policy file is invalid.
     """
-    from strands_cli.planning import RunRequest, build_plan, installation_for, require_valid, with_findings
+    from strands_cli.errors import has_errors
+    from strands_cli.planning import (
+        RunRequest,
+        build_plan,
+        check_names,
+        installation_for,
+        require_valid,
+        with_findings,
+    )
     from strands_cli.planning.machine import with_lock
     from strands_cli.workflow.yaml import stored_name
 
     loaded = load(source, text) if isinstance(source, (str, Path)) else source
+    if loaded.spec is None or has_errors(loaded.findings):
+        loaded = check_names(loaded, catalog)
     spec = require_valid(loaded)
     request = request or RunRequest()
     machine = installation or installation_for(loaded, request, catalog, settings)

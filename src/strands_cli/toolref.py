@@ -202,3 +202,23 @@ _PREFIXES: dict[str, Callable[[str, str], ToolRef]] = {
     "agent": _parse_agent,
     "workflow": _parse_workflow,
 }
+
+
+def with_prefix_corrected(text: str) -> str | None:
+    """Return a reference whose prefix is mistyped by one letter, or by letters swapped, with the right prefix."""
+    head, colon, rest = text.partition(":")
+    if not (colon and rest and head.isidentifier()) or head in _PREFIXES:
+        return None
+    prefix = next((known for known in _PREFIXES if head.lower() == known or _is_one_slip(head, known)), None)
+    return f"{prefix}:{rest}" if prefix else None
+
+
+def _is_one_slip(word: str, known: str) -> bool:
+    """Return whether one letter is missing, added or another, or two neighbours are swapped."""
+    for at in range(len(known) + 1):
+        before, after = known[:at], known[at:]
+        if word in (before + after[1:], before + after[1:2] + after[:1] + after[2:]):
+            return True
+        if len(word) > at and word in (before + word[at] + after, before + word[at] + after[1:]):
+            return True
+    return False

@@ -50,9 +50,9 @@ def planned(case: Case, folder: Path) -> Iterable[Finding]:
     return plan.findings
 
 
-def checked(text: str) -> Iterable[Finding]:
+def checked(text: str, folder: Path) -> Iterable[Finding]:
     try:
-        return app.check("flow.yaml", text)
+        return app.check("flow.yaml", text, catalog=discover_catalog([str(folder / "site")]))
     except StrandsCliError as error:
         return error.findings
 
@@ -61,7 +61,7 @@ def found(folder: Path) -> Iterator[tuple[str, Finding]]:
     """Yield each finding with the name of the workflow that has it."""
     spoiled = {name: text for name, (text, _, _) in SPOILED.items() if name not in OTHERS_WORDS}
     for name, text in {**TEXTS, **spoiled}.items():
-        yield from ((name, finding) for finding in checked(text))
+        yield from ((name, finding) for finding in checked(text, folder))
     for name, case in CASES.items():
         yield from ((name, finding) for finding in planned(case, folder))
 

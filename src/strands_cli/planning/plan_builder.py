@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,12 +17,11 @@ from strands_cli.errors import (
     NotEquipped,
     StrandsCliError,
     UsageError,
-    Where,
     has_errors,
 )
 from strands_cli.phrases import counted
+from strands_cli.planning.agent_models import check_models, with_runtime_of
 from strands_cli.planning.checks import (
-    check_call_input,
     check_context,
     check_limits,
     check_outputs,
@@ -30,28 +29,23 @@ from strands_cli.planning.checks import (
     check_variables,
     prices_of,
     recorded_texts,
-    summarizer_of,
 )
 from strands_cli.planning.data_flow import check_declared_secrets, check_exposure, check_secrets, check_telemetry
 from strands_cli.planning.machine import Installation, check_patterns, check_rules, read_installation, rules_of
-from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, Skills, WorkflowTool, entry_key
+from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, Skills, WorkflowTool
+from strands_cli.planning.planned_agents import planned_agent, tools_of_steps
 from strands_cli.planning.planned_steps import bounds_of, planned_steps
 from strands_cli.planning.resolve import ResolveContext, Surroundings, ToolResolver, skill_files
 from strands_cli.planning.run_inputs import MISSING_INPUT, resolve_inputs
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.workflow_tools import definitions_in, with_parts, workflows_in
 from strands_cli.protected_names import secret_in
-from strands_cli.provider_checks import check_provider
-from strands_cli.provider_table import PROVIDERS
-from strands_cli.providers import ModelSettings, merge_settings
-from strands_cli.workflow import NO_EFFECT, AgentSpec, Inference, WorkflowSpec
-from strands_cli.workflow.steps import AgentStep, CallStep
-from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot, escape
+from strands_cli.workflow import NO_EFFECT, WorkflowSpec
+from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot, escape, folder_of
 
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog
     from strands_cli.config import Settings
-    from strands_cli.hooks import Hooks
     from strands_cli.workflow import Loaded
 
 MISSING_MOUNT = Code(
@@ -100,11 +94,11 @@ def build_plan(
     around = around or Surroundings(base_dir, request, environ, snapshot, policy, policy.rules)
     rules = rules_of(spec, request, document, replace(policy, rules=around.rules))
     context = ResolveContext(spec, document, machine.catalog, rules, machine.settings, hooks, around)
-    resolver = ToolResolver(context, _planned_agent, _planned_workflow, request.tools)
+    resolver = ToolResolver(context, planned_agent, planned_workflow, request.tools)
     inputs, findings = resolve_inputs(spec.inputs, request.variables, request.values, document)
     findings = [found for found in findings if not (around.is_tool and found.code == MISSING_INPUT)]
     agents = resolver.composed.agents()
-    overrides, call_tools = _step_tools(spec, resolver)
+    overrides, call_tools = tools_of_steps(spec, resolver)
     plan = Plan(
         spec=spec,
         file=document.file,
@@ -124,8 +118,9 @@ def build_plan(
         runs_dir=machine.settings.runs_dir,
         is_complete=context.is_complete,
     )
+    models = {name: agent.model for name, agent in agents.items()}
     plan, unpriced = _priced(_with_what_tools_hold(plan), document, environ)
-    findings += [*check_models(agents, document, environ, hooks), *context.findings, *policy.findings, *unpriced]
+    findings += [*check_models(models, document, environ, hooks), *context.findings, *policy.findings, *unpriced]
     findings += _check_plan(plan, document, machine, request, around)
     return replace(plan, findings=tuple(dict.fromkeys(findings)))
 
@@ -181,11 +176,6 @@ def _check_plan(
         yield Finding(NO_EFFECT, message, document.where("/outputs/artifacts", key=True), fix, "warning")
 
 
-def folder_of(document: Document) -> Path:
-    """Return what relative paths of a workflow start from: its file's folder, else the working directory."""
-    return Path.cwd() if document.file.startswith("<") else Path(document.file).absolute().parent
-
-
 def require_valid(loaded: Loaded) -> WorkflowSpec:
     """Return a workflow that was read without errors.
 
@@ -226,110 +216,10 @@ def require_runnable(plan: Plan) -> None:
     raise kind(f"{plan.file} cannot run: {counted(count, 'problem')}", findings=plan.findings)
 
 
-def _planned_workflow(spec: WorkflowSpec, document: Document, outer: ResolveContext, around: Surroundings) -> Plan:
+def planned_workflow(spec: WorkflowSpec, document: Document, outer: ResolveContext, around: Surroundings) -> Plan:
     """Return the plan of a workflow that is a tool of another."""
     machine = Installation(outer.catalog, outer.settings, around.policy, outer.hooks, around.environ)
     return build_plan(spec, document, machine, around.options, around.snapshot, around)
-
-
-def _planned_agent(agent_id: str, resolver: ToolResolver) -> PlannedAgent:
-    spec, around = resolver.context.spec, resolver.context.around
-    agent = spec.agents[agent_id]
-    model = model_of(spec, agent, around.options)
-    named = around.base_dir / spec.runtime.recording if spec.runtime.recording else around.recording
-    recording = named if model.provider == "replay" else None
-    return PlannedAgent(
-        id=agent_id,
-        prompt=agent.prompt or "",
-        model=model,
-        tools=resolver.agent_tools(agent.tools, f"/agents/{escape(agent_id)}/tools"),
-        recording=recording,
-        input_schema=agent.input_schema if isinstance(agent.input_schema, Mapping) else None,
-        output_schema=agent.output_schema if isinstance(agent.output_schema, Mapping) else None,
-        keeps_conversation=agent.memory == "run",
-        summarizer=summarizer_of(spec, model),
-        limits=agent.limits,
-        budgets=agent.budgets,
-    )
-
-
-def model_of(spec: WorkflowSpec, agent: AgentSpec, options: RunRequest) -> ModelSettings:
-    """Return an agent's model: the runtime's, with the agent's own over it, with the command line's over both."""
-    runtime = spec.runtime
-    base = ModelSettings(
-        runtime.provider,
-        runtime.model_id,
-        runtime.region,
-        runtime.host,
-        runtime.temperature,
-        runtime.top_p,
-        runtime.max_tokens,
-        runtime.options,
-    )
-    inference = agent.inference
-    merged = merge_settings(
-        base,
-        # A live provider on the command line replaces every agent's own; its model would not know the others.
-        provider=None if options.provider else agent.provider,
-        model_id=None if options.provider or options.model else agent.model_id,
-        temperature=inference.temperature,
-        top_p=inference.top_p,
-        max_tokens=inference.max_tokens,
-    )
-    return merge_settings(merged, provider=options.provider, model_id=options.model)
-
-
-def with_runtime_of(spec: WorkflowSpec, options: RunRequest) -> WorkflowSpec:
-    """Return the workflow with the command line's model as its runtime's, so that `runtime.*` in artifacts is true."""
-    model = model_of(spec, AgentSpec.model_construct(inference=Inference()), options)
-    changed = {name: getattr(model, name) for name in ("provider", "model_id", "region", "host", "options")}
-    return spec.model_copy(update={"runtime": spec.runtime.model_copy(update=changed)})
-
-
-def _step_tools(
-    spec: WorkflowSpec, resolver: ToolResolver
-) -> tuple[dict[str, tuple[PlannedTool, ...]], dict[str, PlannedTool]]:
-    """Return the tools that steps name themselves: `tool_overrides` by entry, tool-call steps by reference."""
-    overrides: dict[str, tuple[PlannedTool, ...]] = {}
-    calls: dict[str, PlannedTool] = {}
-    context = resolver.context
-    for placed in spec.pattern.steps():
-        step = placed.step
-        if isinstance(step, AgentStep) and step.tool_overrides is not None:
-            pointer = placed.at("tool_overrides")
-            for index, entry in enumerate(step.tool_overrides):
-                overrides[entry_key(entry)] = resolver.resolve(entry, f"{pointer}/{index}")
-            group = [tool for entry in step.tool_overrides for tool in overrides[entry_key(entry)]]
-            resolver.distinct(group, pointer)
-        elif isinstance(step, CallStep) and (tool := resolver.call_tool(step.tool, placed.at("tool"), placed.key)):
-            calls[step.tool] = tool
-            context.findings += check_call_input(tool, step.input, placed.at("input"), context.document)
-    return overrides, calls
-
-
-def check_models(
-    agents: Mapping[str, PlannedAgent], document: Document, environ: Mapping[str, str], hooks: Hooks | None = None
-) -> list[Finding]:
-    """Return what would keep the agents' models from working here; agents that share a model report it once."""
-    findings: list[Finding] = []
-    is_ours = all(agent.model.provider in PROVIDERS for agent in agents.values())
-    others = () if is_ours or hooks is None else tuple(hooks.providers())
-    for agent in agents.values():
-        findings += check_provider(agent.model, environ, locate=_locator(document, agent.id), others=others)
-    return findings
-
-
-def _locator(document: Document, agent_id: str) -> Callable[[str], Where]:
-    """Return the place of a model setting: under the agent if it is written there, else under `runtime`."""
-
-    def locate(name: str) -> Where:
-        at_agent = f"/agents/{escape(agent_id)}"
-        for pointer in (f"{at_agent}/{name}", f"{at_agent}/inference/{name}"):
-            if pointer in document.positions:
-                return document.where(pointer)
-        return document.where(f"/runtime/{name}")
-
-    return locate
 
 
 def check_mounts(spec: WorkflowSpec, document: Document, base_dir: Path) -> Iterator[Finding]:

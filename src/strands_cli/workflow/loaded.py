@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from strands_cli.errors import Finding, Where
 from strands_cli.workflow.model import WorkflowSpec
@@ -20,6 +20,7 @@ class Loaded:
         files: The files that the workflow names (`$ref`, schema paths); `spec` has their content.
         origins: The file and the pointer in it for each pointer of the workflow that a file has provided.
         snapshot: The files that a run has stored.
+        readable: The workflow as far as it can be read: `spec`, else what is left without its mistakes.
     """
 
     spec: WorkflowSpec | None
@@ -28,6 +29,16 @@ class Loaded:
     files: tuple[Document, ...] = ()
     origins: Mapping[str, tuple[Document, str]] = field(default_factory=dict)
     snapshot: FileSnapshot = NO_SNAPSHOT
+    readable: WorkflowSpec | None = None
+
+    def with_findings(self, findings: Iterable[Finding]) -> Loaded:
+        """Return it with further findings, each once, in the order of the file; those of other files follow."""
+
+        def place(finding: Finding) -> tuple[bool, str, int, int]:
+            where = finding.where or Where(self.document.file)
+            return where.file != self.document.file, where.file, where.line or 0, where.column or 0
+
+        return replace(self, findings=tuple(sorted(dict.fromkeys((*self.findings, *findings)), key=place)))
 
     def where(self, pointer: str, *, key: bool = False) -> Where:
         """Return the place of a node: in the workflow, or in the file that `$ref` names."""

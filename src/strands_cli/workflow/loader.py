@@ -8,7 +8,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from strands_cli.errors import Finding, Where
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot
@@ -52,7 +51,8 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
     if candidate is not None:
         sketch = Loaded(candidate, document, (), files, origins)
         findings += check_spec(candidate, sketch)
-    return Loaded(candidate if spec else None, document, _in_order(findings, document.file), files, origins, snapshot)
+    loaded = Loaded(candidate if spec else None, document, (), files, origins, snapshot, candidate)
+    return loaded.with_findings(findings)
 
 
 def names_files(spec: WorkflowSpec) -> bool:
@@ -104,11 +104,3 @@ def _entry_of(value: Any, error: Any) -> tuple[dict[str, Any], str] | None:
     if error["type"] in ("missing", "union_tag_not_found") or is_named_part or not isinstance(holder, dict):
         return None
     return holder, str(key)
-
-
-def _in_order(findings: list[Finding], file: str) -> tuple[Finding, ...]:
-    def place(finding: Finding) -> tuple[bool, str, int, int]:
-        where = finding.where or Where(file)
-        return where.file != file, where.file, where.line or 0, where.column or 0
-
-    return tuple(sorted(dict.fromkeys(findings), key=place))

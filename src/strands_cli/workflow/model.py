@@ -8,7 +8,7 @@ from strands_cli.workflow.agent_sections import AgentSpec, ContextPolicy, Skill
 from strands_cli.workflow.base_model import FormatModel, Named
 from strands_cli.workflow.patterns import Pattern
 from strands_cli.workflow.sections import Env, Inputs, Metadata, Outputs, Runtime, Security, Telemetry
-from strands_cli.workflow.steps import Tools
+from strands_cli.workflow.steps import AgentStep, CallStep, Tools
 
 
 class WorkflowSpec(FormatModel):
@@ -30,3 +30,14 @@ class WorkflowSpec(FormatModel):
     pattern: Pattern = Field(description="How the agents work together.")
     outputs: Outputs = Field(default_factory=Outputs, description="Files the run writes.")
     security: Security = Field(default_factory=Security, description="Restrictions on the workflow's tools.")
+
+    def named_tools(self) -> list[str]:
+        """Return every tool reference in the workflow."""
+        entries = [*self.tools.python, *(entry for agent in self.agents.values() for entry in agent.tools or ())]
+        called = [step.tool for composite in self.tools.composite for step in composite.steps]
+        for step in (placed.step for placed in self.pattern.steps()):
+            if isinstance(step, AgentStep):
+                entries += step.tool_overrides or ()
+            elif isinstance(step, CallStep):
+                called.append(step.tool)
+        return [*(entry.tool for entry in entries), *called]

@@ -49,11 +49,10 @@ def _print_annotations(findings: list[Finding], form: Format) -> None:
 
 def _check(name: str) -> tuple[tuple[Finding, ...], ExitCode]:
     """Return the findings of one file and its exit code."""
-    from strands_cli.workflow import load_spec
-    from strands_cli.workflow.yaml import read_document
+    from strands_cli import app
 
     try:
-        findings = load_spec(read_document(name)).findings
+        findings = app.check(name)
     except StrandsCliError as error:
         return error.findings, error.exit_code
     return findings, ExitCode.INVALID if has_errors(findings) else ExitCode.OK

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from strands_cli.canonical_json import json_object
-from strands_cli.errors import Code, Finding, suggest
+from strands_cli.errors import Code, Finding, did_you_mean, suggest
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.workflow.templates import is_template
 from strands_cli.workflow.yaml import Document, escape
@@ -40,15 +40,17 @@ def check_call_input(
     if schema is None:
         return
     known = json_object(schema.get("properties"))
+    takes_others = schema.get("additionalProperties") is not False
+    meant = {did_you_mean(name, known) for name in arguments if name not in known and not takes_others}
     for name in schema.get("required") or ():
-        if name not in arguments:
+        if name not in arguments and name not in meant:
             message = f"'{tool.name}' needs '{name}', and the step does not give it"
             yield Finding(TOOL_INPUT, message, document.where(pointer), f"add `{name}:` under `input`")
     for name, value in arguments.items():
         where = document.where(f"{pointer}/{escape(name)}")
         if name in known:
             yield from _check_value(tool, name, value, known[name], where)
-        elif schema.get("additionalProperties") is False:
+        elif not takes_others:
             fix = suggest(name, known, f"it takes: {', '.join(known) or 'nothing'}")
             yield Finding(TOOL_INPUT, f"'{tool.name}' takes no '{name}'", where, fix)
 

@@ -12,13 +12,12 @@ from strands_cli.errors import Finding, InvalidInput, NotEquipped, StrandsCliErr
 from strands_cli.planning.folders.agent_workflow import agent_workflow_of
 from strands_cli.planning.machine import Installation, without_policy
 from strands_cli.planning.plan import Plan
-from strands_cli.planning.plan_builder import build_plan, folder_of
+from strands_cli.planning.plan_builder import build_plan
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.toolref import ToolRef, ToolRefError
 from strands_cli.workflow import WorkflowSpec, load_spec
 from strands_cli.workflow.parts import is_agent_file, read_atomic
-from strands_cli.workflow.steps import AgentStep, CallStep
-from strands_cli.workflow.yaml import SUFFIXES, Document, read_document
+from strands_cli.workflow.yaml import SUFFIXES, Document, folder_of, read_document
 
 # What keeps a tool that a workflow names from being known. Other findings of a plan are about running it.
 _OF_TOOLS = (BAD_TOOL_REF, UNKNOWN_TOOL, TOOL_CONFLICT, TOOL_VERSION, TOOL_BROKEN, TOOL_UNMET)
@@ -118,16 +117,7 @@ def is_workflow(document: Document) -> bool:
 
 def _custom_references(spec: WorkflowSpec, folder: Path, seen: set[Path]) -> Iterator[str]:
     """Yield the custom Python that a workflow names, or another that is a tool of it; `seen` are those looked at."""
-    entries = [
-        entry.tool for tools in (spec.tools.python, *(a.tools or () for a in spec.agents.values())) for entry in tools
-    ]
-    for step in (placed.step for placed in spec.pattern.steps()):
-        if isinstance(step, AgentStep):
-            entries += [entry.tool for entry in step.tool_overrides or ()]
-        elif isinstance(step, CallStep):
-            entries.append(step.tool)
-    entries += [step.tool for composite in spec.tools.composite for step in composite.steps]
-    for text in entries:
+    for text in spec.named_tools():
         with contextlib.suppress(ToolRefError):
             ref = ToolRef.parse(text)
             if ref.kind == "custom":

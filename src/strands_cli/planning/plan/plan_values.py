@@ -12,12 +12,12 @@ from strands_cli.errors import Finding
 from strands_cli.planning.planned_tools import AnyTool, InstalledTool, McpTool, ObjectTool, PythonTool
 from strands_cli.policy import Policy
 from strands_cli.policy.rules import Rule
-from strands_cli.prices import PriceTable
 from strands_cli.providers import ModelSettings
 
 if TYPE_CHECKING:
     from strands_cli.hooks import Hooks
     from strands_cli.lock.format import LockedServer
+    from strands_cli.prices import PriceTable
     from strands_cli.workflow import AgentBudgets, AgentLimits, WorkflowSpec
     from strands_cli.workflow.files import SkillFolder
     from strands_cli.workflow.steps import AgentStep, ToolEntry
@@ -171,6 +171,12 @@ def tools_in_step(
     return tuple(tool for entry in step.tool_overrides for tool in overrides[entry_key(entry)])
 
 
+def _no_prices() -> PriceTable:
+    from strands_cli.prices import PriceTable  # imports the events, which most plans do not need yet
+
+    return PriceTable({}, "")
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Everything `run` needs and nothing it must look up: the value between checking and running.
@@ -195,7 +201,7 @@ class Plan:
     bounds: Bounds
     digest: str
     findings: tuple[Finding, ...] = ()
-    prices: PriceTable = field(default_factory=lambda: PriceTable({}, ""))
+    prices: PriceTable = field(default_factory=_no_prices)
     files: Mapping[str, str] = field(default_factory=dict)
     locked: frozenset[str] = frozenset()
     pinned: Mapping[str, LockedServer] = field(default_factory=dict)

@@ -21,10 +21,11 @@ from strands_cli.planning.resolve.single_tool import (
     how_to_grant,
     installed_tool,
     is_denied_by_policy,
+    is_found,
     is_granted,
     python_tool,
 )
-from strands_cli.toolref import ToolRef, ToolRefError
+from strands_cli.toolref import ToolRef, ToolRefError, with_prefix_corrected
 from strands_cli.workflow import WorkflowSpec
 from strands_cli.workflow.steps import ToolEntry
 from strands_cli.workflow.yaml import Document
@@ -250,12 +251,21 @@ class ToolResolver:
         planned = self.context.decide(python_tool(ref, entry.tool, entry), where)
         if is_denied_by_policy(planned) or is_granted(planned, self.context.rules, self.context.settings):
             return (planned,)
+        corrected = with_prefix_corrected(entry.tool)
+        if corrected and not is_found(str(ref.module), self._python_folders()):
+            message = f"'{entry.tool}' begins with no known prefix, and there is no Python module '{ref.module}'"
+            self.context.report(BAD_TOOL_REF, message, where, f"did you mean '{corrected}'?")
+            return ()
         known = [record.name for record in self.context.catalog.tools]
         guess = did_you_mean(planned.record.name, known)
         allow = how_to_grant(planned)
         fix = f"did you mean 'native:{guess}'? Otherwise {allow}" if guess else allow
         self.context.report(CUSTOM_TOOL_DENIED, f"'{entry.tool}' is custom Python that is not allowed", where, fix)
         return ()
+
+    def _python_folders(self) -> list[str]:
+        base = self.context.around.base_dir
+        return [str(base / path) for path in (*self.context.spec.tools.python_path, "")]
 
     def _from_catalog(self, ref: ToolRef, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
         try:

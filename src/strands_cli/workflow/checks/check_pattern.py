@@ -11,7 +11,7 @@ from strands_cli.workflow.findings import BAD_VALUE, UNKNOWN_AGENT, no_effect, u
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.placed_steps import PlacedStep
-from strands_cli.workflow.steps import AgentStep, CallStep, GateStep
+from strands_cli.workflow.steps import AgentStep, GateStep
 from strands_cli.workflow.templates import SlowPattern, fullmatch
 from strands_cli.workflow.yaml import escape
 
@@ -35,24 +35,15 @@ def check_agents(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     for pointer, name in mentions:
         if name not in spec.agents:
             yield unknown(UNKNOWN_AGENT, name, spec.agents, loaded.where(pointer))
-    used = {name for _, name in mentions} | _agents_as_tools(spec)
+    used = {name for _, name in mentions} | {
+        tool.removeprefix("agent:") for tool in spec.named_tools() if tool.startswith("agent:")
+    }
     # An agent with a mistyped name in a step is used.
     used |= {did_you_mean(name, spec.agents) or "" for _, name in mentions if name not in spec.agents}
     for name in spec.agents:
         if name not in used:
             where = loaded.document.where(f"/agents/{escape(name)}", key=True)
             yield Finding(UNUSED_AGENT, f"no step uses the agent {name!r}", where, "use it or remove it", "warning")
-
-
-def _agents_as_tools(spec: WorkflowSpec) -> set[str]:
-    entries = [*spec.tools.python, *(entry for agent in spec.agents.values() for entry in agent.tools or ())]
-    for placed in spec.pattern.steps():
-        if isinstance(placed.step, AgentStep):
-            entries += placed.step.tool_overrides or ()
-    called = [placed.step.tool for placed in spec.pattern.steps() if isinstance(placed.step, CallStep)]
-    called += [step.tool for composite in spec.tools.composite for step in composite.steps]
-    named = [*called, *(entry.tool for entry in entries)]
-    return {name.removeprefix("agent:") for name in named if name.startswith("agent:")}
 
 
 def _check_schemas(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:

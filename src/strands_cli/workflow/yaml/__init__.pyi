@@ -6,5 +6,6 @@ from strands_cli.workflow.yaml.document_reader import read_document as read_docu
 from strands_cli.workflow.yaml.file_source import FILE_NOT_READ as FILE_NOT_READ
 from strands_cli.workflow.yaml.file_source import NO_SNAPSHOT as NO_SNAPSHOT
 from strands_cli.workflow.yaml.file_source import FileSnapshot as FileSnapshot
+from strands_cli.workflow.yaml.file_source import folder_of as folder_of
 from strands_cli.workflow.yaml.file_source import stored_name as stored_name
 from strands_cli.workflow.yaml.yaml_events import parse as parse

@@ -57,3 +57,8 @@ NO_SNAPSHOT = FileSnapshot()
 def stored_name(path: str | Path) -> str:
     """Return the name under which a file's text is stored; the file need not exist."""
     return os.path.realpath(path)
+
+
+def folder_of(document: Document) -> Path:
+    """Return what relative paths of a workflow start from: its file's folder, else the working directory."""
+    return Path.cwd() if document.file.startswith("<") else Path(document.file).absolute().parent

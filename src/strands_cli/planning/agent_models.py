@@ -1,0 +1,75 @@
+"""The model of each agent: the runtime's settings, the agent's own, and those of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from strands_cli.errors import Finding, Where
+from strands_cli.planning.run_request import RunRequest
+from strands_cli.provider_checks import check_provider
+from strands_cli.provider_table import PROVIDERS
+from strands_cli.providers import ModelSettings, merge_settings
+from strands_cli.workflow import AgentSpec, Inference, WorkflowSpec
+from strands_cli.workflow.yaml import Document, escape
+
+if TYPE_CHECKING:
+    from strands_cli.hooks import Hooks
+
+
+def model_of(spec: WorkflowSpec, agent: AgentSpec, options: RunRequest) -> ModelSettings:
+    """Return an agent's model: the runtime's, with the agent's own over it, with the command line's over both."""
+    runtime = spec.runtime
+    base = ModelSettings(
+        runtime.provider,
+        runtime.model_id,
+        runtime.region,
+        runtime.host,
+        runtime.temperature,
+        runtime.top_p,
+        runtime.max_tokens,
+        runtime.options,
+    )
+    inference = agent.inference
+    merged = merge_settings(
+        base,
+        # A live provider on the command line replaces every agent's own; its model would not know the others.
+        provider=None if options.provider else agent.provider,
+        model_id=None if options.provider or options.model else agent.model_id,
+        temperature=inference.temperature,
+        top_p=inference.top_p,
+        max_tokens=inference.max_tokens,
+    )
+    return merge_settings(merged, provider=options.provider, model_id=options.model)
+
+
+def with_runtime_of(spec: WorkflowSpec, options: RunRequest) -> WorkflowSpec:
+    """Return the workflow with the command line's model as its runtime's, so that `runtime.*` in artifacts is true."""
+    model = model_of(spec, AgentSpec.model_construct(inference=Inference()), options)
+    changed = {name: getattr(model, name) for name in ("provider", "model_id", "region", "host", "options")}
+    return spec.model_copy(update={"runtime": spec.runtime.model_copy(update=changed)})
+
+
+def check_models(
+    models: Mapping[str, ModelSettings], document: Document, environ: Mapping[str, str], hooks: Hooks | None = None
+) -> list[Finding]:
+    """Return what would keep the models of agents from working here; agents that share a model report it once."""
+    findings: list[Finding] = []
+    is_ours = all(model.provider in PROVIDERS for model in models.values())
+    others = () if is_ours or hooks is None else tuple(hooks.providers())
+    for agent_id, model in models.items():
+        findings += check_provider(model, environ, locate=_locator(document, agent_id), others=others)
+    return findings
+
+
+def _locator(document: Document, agent_id: str) -> Callable[[str], Where]:
+    """Return the place of a model setting: under the agent if it is written there, else under `runtime`."""
+
+    def locate(name: str) -> Where:
+        at_agent = f"/agents/{escape(agent_id)}"
+        for pointer in (f"{at_agent}/{name}", f"{at_agent}/inference/{name}"):
+            if pointer in document.positions:
+                return document.where(pointer)
+        return document.where(f"/runtime/{name}")
+
+    return locate

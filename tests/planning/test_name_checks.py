@@ -1,0 +1,134 @@
+"""`validate` checks the names in a workflow: what the file gets wrong is an error, what is not installed a warning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from strands_cli import app
+from strands_cli.catalog import discover_catalog
+from strands_cli.errors import Finding, InvalidInput
+from tests.distributions import sound
+
+FLOW = """\
+version: 1
+name: flow
+runtime: {provider: PROVIDER, model_id: m}
+agents: {a: {prompt: Answer., tools: [TOOL]}}
+pattern: {type: chain, config: {steps: [STEP]}}
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    sound(tmp_path / "site", "echo")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "site"
+
+
+def found(
+    site: Path, tool: str = "native:echo", provider: str = "ollama", step: str = "{agent: a, input: go}"
+) -> list[Finding]:
+    text = FLOW.replace("TOOL", tool).replace("PROVIDER", provider).replace("STEP", step)
+    return list(app.check("flow.yaml", text, catalog=discover_catalog([str(site)])))
+
+
+def test_a_workflow_whose_names_all_exist_has_no_findings(site: Path) -> None:
+    assert found(site) == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "code", "fix"),
+    [
+        ("mcp:nosuch/x", "unknown-server", "there are: none"),
+        ("'agent:nobody'", "unknown-agent", "there are: a"),
+        ("'workflow:./missing.yaml'", "file-unreadable", "correct the path"),
+        ("'native: echo'", "bad-tool-ref", None),
+        ("./x.py", "bad-tool-ref", None),
+        ("native:echo@latest", "bad-tool-ref", None),
+        ("naitve:echo", "bad-tool-ref", "did you mean 'native:echo'?"),
+        ("Native:echo", "bad-tool-ref", "did you mean 'native:echo'?"),
+        ("mpc:files", "bad-tool-ref", "did you mean 'mcp:files'?"),
+        ("agents:a", "bad-tool-ref", "did you mean 'agent:a'?"),
+    ],
+)
+def test_what_the_file_alone_gets_wrong_is_an_error(site: Path, tool: str, code: str, fix: str | None) -> None:
+    (finding,) = found(site, tool)
+    assert (finding.code, finding.severity) == (code, "error")
+    assert finding.where is not None
+    assert (finding.where.line, finding.where.pointer) == (4, "/agents/a/tools/0")
+    assert fix is None or finding.fix == fix
+
+
+def test_a_module_with_a_name_like_a_prefix_is_custom_python(site: Path) -> None:
+    Path("agents.py").write_text("def a(): ...\n")
+    assert found(site, "agents:a") == []
+
+
+@pytest.mark.parametrize("tool", ["native:ehco", "echo@>9", "native:nobody-has/echo"])
+def test_a_tool_that_this_machine_lacks_is_a_warning(site: Path, tool: str) -> None:
+    (finding,) = found(site, f"'native:{tool.removeprefix('native:')}'")
+    assert finding.severity == "warning"
+    assert finding.code in ("unknown-tool", "tool-version")
+
+
+def test_the_same_tool_is_an_error_of_the_plan(site: Path) -> None:
+    text = FLOW.replace("TOOL", "native:ehco").replace("PROVIDER", "ollama").replace("STEP", "{agent: a, input: go}")
+    planned = app.plan("flow.yaml", text=text, catalog=discover_catalog([str(site)]))
+    assert ("unknown-tool", "error") in [(one.code, one.severity) for one in planned.findings]
+
+
+def test_a_provider_that_does_not_exist_is_an_error(site: Path) -> None:
+    (finding,) = found(site, provider="opnai")
+    assert (finding.code, finding.severity, finding.fix) == ("unknown-provider", "error", "did you mean 'openai'?")
+
+
+def test_where_a_hook_plugin_is_installed_an_unknown_provider_is_a_warning(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = site / "acme_hooks-1.0.dist-info"
+    record.mkdir()
+    (record / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-hooks\nVersion: 1.0\n")
+    (record / "entry_points.txt").write_text("[strands_cli.hooks]\nacme = acme_hooks\n")
+    (site / "acme_hooks.py").write_text("raise SystemExit")
+    monkeypatch.syspath_prepend(str(site))
+    (finding,) = found(site, provider="opnai")
+    assert (finding.code, finding.severity) == ("unknown-provider", "warning")
+
+
+def test_keys_and_clients_of_providers_are_left_to_the_plan(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    for provider in ("openai", "bedrock", "mistral"):
+        assert found(site, provider=provider) == []
+
+
+def test_a_file_with_mistakes_of_form_is_checked_for_names_too(site: Path) -> None:
+    codes = [one.code for one in found(site, "native:ehco", "opnai", "{agent: b, input: go}, {agent: a, inptu: x}")]
+    assert codes == ["unknown-provider", "unknown-tool", "unknown-agent", "unknown-key"]
+
+
+def test_a_plan_of_such_a_file_reports_the_same(site: Path) -> None:
+    text = FLOW.replace("TOOL", "native:ehco").replace("PROVIDER", "opnai").replace("STEP", "{agent: b, input: go}")
+    catalog = discover_catalog([str(site)])
+    with pytest.raises(InvalidInput) as raised:
+        app.plan("flow.yaml", text=text, catalog=catalog)
+    assert raised.value.findings == app.check("flow.yaml", text, catalog=catalog)
+
+
+def test_what_is_wrong_with_another_workflow_is_reported_in_its_file(site: Path) -> None:
+    Path("inner.yaml").write_text(
+        FLOW.replace("TOOL", "mcp:nosuch").replace("PROVIDER", "opnai").replace("STEP", "{agent: a, input: go}")
+    )
+    assert [(one.code, one.where and one.where.file) for one in found(site, "'workflow:inner.yaml'")] == [
+        ("unknown-provider", "inner.yaml"),
+        ("unknown-server", "inner.yaml"),
+    ]
+
+
+def test_a_mistyped_input_of_a_tool_is_one_finding(site: Path) -> None:
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+    sound(site, "strict", input_schema={**schema, "additionalProperties": False})
+    step = "{tool: native:strict, input: {txet: x}}, {agent: a, input: go}"
+    (finding,) = found(site, step=step)
+    assert (finding.code, finding.fix) == ("tool-input", "did you mean 'text'?")
