@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
+import jinja2
+import markupsafe
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,7 +24,12 @@ from strands_cli.tools.calls.calling_contract import Contract
 from strands_cli.tools.calls.permission_check import PermissionCheck
 from strands_cli.tools.mcp.toolset import Serving
 
-SECRET = 'sk-Ab+/=?&"\\ é0123456789'
+SECRET = "sk-Ab+/=?&\"\\ <'>é0123456789"
+LINES = "-----BEGIN KEY-----\nMIIEvQIBADAN/BgkqhkiG9w0\nBAQEFAASCBKcwggSj&AgEA\nshort\n-----END KEY-----\n"
+
+
+def lowered(text: str) -> str:
+    return re.sub("%..", lambda found: found[0].lower(), text)
 
 
 @pytest.mark.parametrize(
@@ -31,12 +41,53 @@ SECRET = 'sk-Ab+/=?&"\\ é0123456789'
         quote(SECRET),
         quote(SECRET, safe=""),
         quote_plus(SECRET),
+        quote(SECRET, safe="!'()*"),
+        lowered(quote(SECRET)),
+        lowered(quote(SECRET, safe="")),
+        lowered(quote_plus(SECRET)),
+        html.escape(SECRET),
+        html.escape(SECRET, quote=False),
+        str(markupsafe.escape(SECRET)),
+        json.dumps(SECRET).replace("/", "\\/")[1:-1],
+        jinja2.Template("{{ x|tojson }}").render(x=SECRET)[1:-1],
         SECRET.encode().hex(),
         SECRET.encode().hex().upper(),
     ],
 )
 def test_each_form_of_a_secret_is_found(form: str) -> None:
     assert Redactor([SECRET]).text(f"a {form} b {form}") == f"a {MARK} b {MARK}"
+
+
+@pytest.mark.parametrize("around", ["{}\n", "\r\n {}", "\t{} \n", "{}\u00a0\n"])
+@pytest.mark.parametrize("encode", [str, quote, json.dumps, html.escape, lambda text: text.encode().hex()])
+def test_a_secret_is_found_without_the_white_space_around_it(around: str, encode: Callable[[str], str]) -> None:
+    redactor = Redactor([around.format(SECRET)])
+    for text in (SECRET, SECRET.strip(), around.format(SECRET), f"Bearer {SECRET}."):
+        redacted = redactor.text(encode(text))
+        assert MARK in redacted
+        assert "0123456789" not in redacted
+        assert b"0123456789".hex() not in redacted
+
+
+def test_every_long_line_of_a_secret_is_found() -> None:
+    redactor = Redactor([LINES])
+    for line in LINES.splitlines():
+        wanted = line if line == "short" or line.startswith("---") else MARK
+        for text in (line, f"  {line}\r", quote(line, safe=""), json.dumps(line), html.escape(line)):
+            assert (wanted in redactor.text(text)) or (wanted == line and redactor.text(text) == text)
+    assert redactor.text(LINES) == MARK
+    assert redactor.text(json.dumps({"key": LINES})) == json.dumps({"key": MARK})
+    assert "MIIEvQ" not in redactor.text("".join(LINES.split("\n"))), "as one line"
+
+
+@given(st.integers(1, 7), st.sampled_from([str, quote, html.escape, json.dumps]))
+def test_lines_and_stripped_secrets_are_found_in_pieces_too(size: int, encode: Callable[[str], str]) -> None:
+    stream = Redactor([LINES, f"{SECRET}\n"]).stream()
+    text = " ".join(encode(part) for part in (SECRET, *LINES.splitlines(), LINES))
+    shown = "".join(stream.feed(text[at : at + size]) for at in range(0, len(text), size)) + stream.rest()
+    assert shown == Redactor([LINES, f"{SECRET}\n"]).text(text)
+    assert MARK in shown
+    assert not any(piece in shown for piece in ("0123456789", "MIIEvQ", "BAQEFA"))
 
 
 @given(st.binary(max_size=5), st.text(min_size=MIN_LENGTH, max_size=60), st.binary(max_size=5))

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
-import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Protocol, TypeVar
-from urllib.parse import quote
 
 from strands_cli.provider_table import PROVIDERS
 from strands_cli.secrets.personal_data import (
@@ -19,6 +15,7 @@ from strands_cli.secrets.personal_data import (
     without_personal,
     without_personal_in,
 )
+from strands_cli.secrets.secret_forms import MIN_LENGTH, FormFinder, forms_of
 
 
 class _DataClass(Protocol):
@@ -30,8 +27,6 @@ class _DataClass(Protocol):
 Record = TypeVar("Record", bound=_DataClass)
 
 MARK = "[secret]"
-# A shorter value would be found by chance in texts that have nothing to do with it.
-MIN_LENGTH = 8
 
 _AWS_VARIABLES = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
@@ -40,8 +35,9 @@ _AWS_VARIABLES = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 class Redactor:
     """Replaces secrets by `[secret]`, and personal data by its kind, in texts, JSON, streams and data classes.
 
-    A secret is found as the value itself and in its JSON, URL, hexadecimal and Base64 forms, the last also inside a
-    longer encoded text. Redactors compare by what they hide, and their `repr` shows no value.
+    A secret is found as the value itself, with and without the white space around it, and in its JSON, HTML, URL,
+    hexadecimal and Base64 forms, the last also inside a longer encoded text; of several lines each one. Redactors
+    compare by what they hide, and their `repr` shows no value.
 
     Attributes:
         personal: Whether it hides personal data too.
@@ -81,14 +77,14 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Return the text with every secret replaced by `[secret]`, and personal data by its kind in brackets."""
-        if self._pattern is not None:
-            text = self._pattern.sub(MARK, text)
+        if self._finder is not None:
+            text = self._finder.replace(text, MARK)
         return without_personal(text) if self.personal else text
 
     def json(self, value: Any) -> Any:
         """Return JSON with its texts and keys redacted; numbers only where they are personal data."""
-        if self._pattern is not None:
-            value = _redacted(value, self._pattern)
+        if self._finder is not None:
+            value = _redacted(value, self._finder)
         return _impersonal(value) if self.personal else value
 
     def record(self, record: Record) -> Record:
@@ -104,11 +100,11 @@ class Redactor:
 
     def stream(self) -> RedactedStream:
         """Return what redacts one text that arrives in pieces."""
-        return RedactedStream(self._pattern, self._forms, personal=self.personal)
+        return RedactedStream(self._finder, personal=self.personal)
 
     def may_hide_in(self, text: str) -> bool:
         """Return whether a text, or a value whose JSON the text is, has to be redacted; no only where it is certain."""
-        if self._pattern is not None and self._pattern.search(text) is not None:
+        if self._finder is not None and self._finder.find(text) is not None:
             return True
         return self.personal and may_hold_personal(text)
 
@@ -116,16 +112,11 @@ class Redactor:
         after = self.json(value)
         return tuple(after) if isinstance(value, tuple) else after  # JSON has no tuples
 
+    # Made at the first use: some redactors are only parts of others.
     @cached_property
-    def _forms(self) -> tuple[str, ...]:
-        """Every form of every value, the longest first: one may be the beginning of another."""
-        forms = {form for value in self._values for form in _forms_of(value)}
-        return tuple(sorted(forms, key=lambda form: (-len(form), form)))
-
-    # Compiled at the first use: some redactors are only parts of others.
-    @cached_property
-    def _pattern(self) -> re.Pattern[str] | None:
-        return re.compile("|".join(map(re.escape, self._forms))) if self._forms else None
+    def _finder(self) -> FormFinder | None:
+        forms = {form for value in self._values for form in forms_of(value)}
+        return FormFinder(forms) if forms else None
 
 
 HIDE_NOTHING = Redactor()
@@ -137,18 +128,15 @@ class RedactedStream:
     `Redactor.stream` makes it.
     """
 
-    def __init__(self, pattern: re.Pattern[str] | None, forms: tuple[str, ...], *, personal: bool) -> None:
-        self._pattern = pattern
-        self._forms = forms
-        self._first = {form[0] for form in forms}
-        self._longest = max(map(len, forms), default=1)
+    def __init__(self, finder: FormFinder | None, *, personal: bool) -> None:
+        self._finder = finder
         self._personal = personal
         self._unread = ""  # may be the beginning of a secret
         self._unshown = ""  # holds no secret, and may be the beginning of personal data
 
     def feed(self, piece: str) -> str:
         """Return what can be shown now."""
-        text = piece if self._pattern is None else self._without_secrets(piece, self._pattern)
+        text = piece if self._finder is None else self._without_secrets(piece, self._finder)
         if not self._personal:
             return text
         text = self._unshown + text
@@ -158,29 +146,23 @@ class RedactedStream:
 
     def rest(self) -> str:
         """Return the end that was held back, after the last piece."""
-        text = self._unread if self._pattern is None else self._pattern.sub(MARK, self._unread)
+        text = self._unread if self._finder is None else self._finder.replace(self._unread, MARK)
         text, self._unread, self._unshown = self._unshown + text, "", ""
         return without_personal(text) if self._personal else text
 
-    def _without_secrets(self, piece: str, pattern: re.Pattern[str]) -> str:
+    def _without_secrets(self, piece: str, finder: FormFinder) -> str:
         text, shown, done = self._unread + piece, "", 0
-        beginnings = self._beginnings(text)
-        for found in pattern.finditer(text):
+        places = range(max(0, len(text) - finder.longest + 1), len(text))
+        beginnings = [place for place in places if finder.begins_at(text, place)]
+        while (found := finder.find(text, done)) is not None:
+            start, end = found
             # With the next piece this may become a longer secret, or one that begins before it.
-            if any(done <= beginning <= found.start() for beginning in beginnings):
+            if any(done <= beginning <= start for beginning in beginnings):
                 break
-            shown, done = shown + text[done : found.start()] + MARK, found.end()
+            shown, done = shown + text[done:start] + MARK, end
         end = next((beginning for beginning in beginnings if beginning >= done), len(text))
         self._unread = text[end:]
         return shown + text[done:end]
-
-    def _beginnings(self, text: str) -> list[int]:
-        """Return each place from which on the text is the beginning of a secret, and not yet the whole of it."""
-        places = range(max(0, len(text) - self._longest + 1), len(text))
-        return [place for place in places if text[place] in self._first and self._begins_a_secret(text[place:])]
-
-    def _begins_a_secret(self, tail: str) -> bool:
-        return any(len(form) > len(tail) and form.startswith(tail) for form in self._forms)
 
 
 @lru_cache(maxsize=256)
@@ -189,13 +171,13 @@ def _names_of(kind: type[_DataClass]) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(kind))
 
 
-def _redacted(value: Any, pattern: re.Pattern[str]) -> Any:
+def _redacted(value: Any, finder: FormFinder) -> Any:
     if isinstance(value, str):
-        return pattern.sub(MARK, value)
+        return finder.replace(value, MARK)
     if isinstance(value, Mapping):
-        return {_redacted(key, pattern): _redacted(item, pattern) for key, item in value.items()}
+        return {_redacted(key, finder): _redacted(item, finder) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_redacted(item, pattern) for item in value]
+        return [_redacted(item, finder) for item in value]
     return value
 
 
@@ -205,26 +187,3 @@ def _impersonal(value: Any, name: str = "") -> Any:
     if isinstance(value, (list, tuple)):
         return [_impersonal(item, name) for item in value]
     return without_personal_in(name, value)
-
-
-def _forms_of(secret: str) -> set[str]:
-    raw = secret.encode("utf-8", "surrogatepass")
-    forms = {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
-    forms |= {quote(raw, safe=""), quote(raw), quote(raw, safe="").replace("%20", "+"), raw.hex(), raw.hex().upper()}
-    return forms | _base64_forms(raw)
-
-
-def _base64_forms(raw: bytes) -> set[str]:
-    """Return the Base64 characters that depend on the secret alone, for each place it may have in a longer text.
-
-    Base64 reads three bytes at a time, so the same bytes look different at the three offsets; the characters at the
-    borders depend on the neighbours and are left out.
-    """
-    forms = set()
-    for offset in range(3):
-        encoded = base64.b64encode(b"\0" * offset + raw)
-        first = (offset * 8 + 5) // 6
-        last = (offset + len(raw)) * 8 // 6
-        inner = encoded[first:last].decode("ascii")
-        forms |= {inner, inner.replace("+", "-").replace("/", "_")}
-    return forms
