@@ -49,7 +49,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "requires_confirmation": "each call asks a person",
         "read_only_when": "JSON Schema for the input; a call that matches it only reads",
         "capabilities": "`network`, `filesystem`, `subprocess`, `env`, `secrets`: what it can do",
-        "resources": "what a call reads and writes, see [Resources](#resources)",
+        "resources": "what a call reads, writes and connects to, see [Resources](#resources)",
         "timeout_s": "the longest time for one call, in seconds",
         "max_output_bytes": "the size at which its result is cut",
         "engines": "for a tool whose sandbox depends on the machine: the function that lists its engines, see below",

@@ -52,7 +52,7 @@ class ToolMetadataFields(TypedDict, total=False):
         requires_confirmation: A person must approve every call.
         read_only_when: JSON Schema over the input; a call that matches counts as read-only.
         capabilities: `network`, `filesystem`, `subprocess`, `env`, `secrets`, as in the manifest.
-        resources: `reads` and `writes`, which decide the order of calls.
+        resources: `reads`, `writes` and `connects`, which decide the order of calls, and for which policy has rules.
         timeout_s: Seconds after which a call is ended.
         max_output_bytes: Bytes of output after which it is cut.
     """

@@ -11,7 +11,7 @@ from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.hooks import HookContext, ToolCall
 from strands_cli.hooks.hook_plugins import open_hooks
 from strands_cli.hooks.manager import Hooks
-from strands_cli.policy.rules.rule import Request, Rule
+from strands_cli.policy.rules import Request, Rule
 from tests.distributions import make_distribution, sound
 from tests.wordings import Wording
 

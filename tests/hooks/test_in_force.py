@@ -21,7 +21,7 @@ from strands_cli.hooks.manager import Hooks
 from strands_cli.planning.machine.hook_selection import hooks_in_force
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy import Decision, Policy, SwitchedOn
-from strands_cli.policy.rules.rule import Request, Rule
+from strands_cli.policy.rules import Request, Rule
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools import plugin_hooks as hooked
 from strands_cli.tools.calls.calling_contract import Contract

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from strands_cli.policy import decide
 from strands_cli.policy.claims.tool_claims import NO_CLAIMS, Claims, tightened
-from strands_cli.policy.rules.rule import CAPABILITIES, Request, Rule
+from strands_cli.policy.rules import CAPABILITIES, Request, Rule
 from tests.policy.test_decide import requests, rules, strength
 from tests.wordings import Wording
 

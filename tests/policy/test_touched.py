@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strands_cli.policy.claims.resources import EVERYTHING, MAX_NAMES, Resource, Touched, fields_of, touched
-from strands_cli.policy.rules.rule import Request
+from strands_cli.policy.claims.resources import EVERYTHING, Resource, Touched, touched
+from strands_cli.policy.matching.resource_entries import MAX_NAMES, fields_of
+from strands_cli.policy.rules import Request
 from tests.wordings import Wording
 
 READ_ONLY = {"readOnlyHint": True}

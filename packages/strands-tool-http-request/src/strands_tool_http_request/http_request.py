@@ -42,7 +42,7 @@ TOOL_SPEC: dict[str, Any] = {
     ),
     "outputSchema": OUTPUT_SCHEMA,
     "annotations": hints("Send an HTTP request", reads_only=False, destructive=True, idempotent=False, open_world=True),
-    "strands_cli": SENDS,
+    "strands_cli": {**SENDS, "resources": {"connects": ["url:{url}"]}},
 }
 
 

@@ -180,7 +180,7 @@ def _document(found: Explanation) -> dict[str, Any]:
         "load": _decision(found.load),
         "call": _decision(found.call),
         "rules": [
-            *(_rule(rule, "always" if not rule.arguments else "for this call") for rule in found.speaking),
+            *(_rule(rule, "for this call" if rule.is_conditional else "always") for rule in found.speaking),
             *(_rule(rule, "depends on the arguments") for rule in found.conditional),
         ],
         "changes": list(found.changes),
@@ -192,12 +192,13 @@ def _decision(decision: Decision) -> dict[str, Any]:
 
 
 def _rule(rule: Rule, holds: str) -> dict[str, Any]:
-    narrowed = {
+    narrowed: dict[str, Any] = {
         "unless": list(rule.unless),
         "distribution": list(rule.distribution),
         "version": rule.version,
         "source": list(rule.sources),
         "capability": list(rule.capabilities),
+        **{access: list(globs) for access, globs in rule.touching},
     }
     return {
         "effect": rule.effect,

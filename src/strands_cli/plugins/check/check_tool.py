@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from strands_cli.errors import Code, Finding, Severity, Where, suggest
-from strands_cli.policy.claims import fields_of
+from strands_cli.policy.matching import fields_of
+from strands_cli.policy.rules import ACCESSES
 from strands_cli.unicode_safety import hidden_characters, texts_of
 from strands_cli.workflow import BAD_SCHEMA
 
@@ -47,7 +48,8 @@ BAD_CAPABILITIES = Code(
 )
 BAD_RESOURCES = Code(
     "bad-resources",
-    "A tool's `resources` do not have the required form, so its calls wait for each other more than necessary.",
+    "A tool's `resources` do not have the required form, so its calls wait for each other, and rules on files "
+    "and hosts deny it, more than necessary.",
     "Write them as the manifest's page describes.",
 )
 BAD_ENGINES = Code(
@@ -73,7 +75,6 @@ CAPABILITIES: Mapping[str, type] = {
     "env": list,
     "secrets": list,
 }
-RESOURCES = ("reads", "writes")
 MODES = ("read", "write", "r", "w", "rw")
 SYSTEMS = ("linux", "macos", "windows", "darwin", "win32", "cygwin")
 
@@ -167,8 +168,13 @@ def _capabilities(tool: Mapping[str, Any]) -> Iterator[Fault]:
 def _resources(tool: Mapping[str, Any]) -> Iterator[Fault]:
     for key, entries in tool.get("strands_cli", {}).get("resources", {}).items():
         place = f"/strands_cli/resources/{key}"
-        if key not in RESOURCES:
-            yield BAD_RESOURCES, f"has resources under {key!r}, not under 'reads' or 'writes'", place, "error"
+        if key not in ACCESSES:
+            yield (
+                BAD_RESOURCES,
+                f"has resources under {key!r}, not under 'reads', 'writes' or 'connects'",
+                place,
+                "error",
+            )
         elif not isinstance(entries, list):
             yield BAD_RESOURCES, f"has resources {key!r} that are not a list", place, "error"
         else:

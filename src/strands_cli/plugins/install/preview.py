@@ -149,7 +149,7 @@ def require_allowed(name: str, rules: Sequence[Rule]) -> None:
     """
     any_tool = Request((f"{name}/?", f"native:{name}/?"), distribution=name)
     for rule in rules:
-        narrowed = rule.unless or rule.version or rule.sources or rule.capabilities or rule.arguments
+        narrowed = rule.unless or rule.version or rule.sources or rule.capabilities or rule.is_conditional
         if rule.effect == "deny" and not narrowed and rule.matches(any_tool):
             raise _denied(name, Decision("deny", rule.words, rule))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import posixpath
 import re
 import unicodedata
@@ -11,12 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from strands_cli.canonical_json import json_object
+from strands_cli.policy.matching import fill_entry
 from strands_cli.policy.rules import Request
 
-# An entry with more resources than this counts as all resources of its kind.
-MAX_NAMES = 64
-_ENTRY = re.compile(r"([a-z][a-z0-9_.-]*)(?::(.*))?", re.DOTALL)
-_FIELD = re.compile(r"\{([A-Za-z_]\w*)\}")
 # Names that may be another name of a relative path: absolute, a home directory, a mount.
 _ELSEWHERE = re.compile(r"[/~@]|[a-z]:/|\.\.(/|$)")
 
@@ -87,45 +83,14 @@ def _resources(entries: Any, arguments: Mapping[str, Any]) -> tuple[Resource, ..
     return tuple(resource for entry in entries for resource in _of_entry(entry, arguments))
 
 
-def fields_of(entry: str) -> tuple[str, ...]:
-    """Return the fields of the input that an entry such as `file:{path}` names.
-
-    Raises:
-        ValueError: It is not a valid entry, and would mean everything.
-    """
-    found = _ENTRY.fullmatch(entry)
-    if entry != "*" and (found is None or set("{}") & set("".join(_FIELD.split(found[2] or "")[::2]))):
-        raise ValueError(f"{entry!r} is not 'kind', 'kind:name' with {{field}} in the name, or '*'")
-    return tuple(_FIELD.findall(entry))
-
-
 def _of_entry(entry: Any, arguments: Mapping[str, Any]) -> list[Resource]:
     """Return the resources of an entry with these arguments."""
-    found = _ENTRY.fullmatch(entry) if isinstance(entry, str) else None
-    if found is None:
+    filled = fill_entry(entry, arguments)
+    if filled is None:
         return [EVERYTHING]
-    kind, template = found[1], found[2] or ""
-    *texts, last = _FIELD.split(template)[::2]
-    values = [_names(arguments.get(name)) for name in _FIELD.findall(template)]
-    if any("{" in text or "}" in text for text in (*texts, last)) or None in values:
-        return [Resource(kind)]
-    chosen = itertools.product(*(names for names in values if names is not None))
-    filled = [
-        "".join((*itertools.chain(*zip(texts, each, strict=True)), last))
-        for each in itertools.islice(chosen, MAX_NAMES + 1)
-    ]
-    return [Resource(kind)] if len(filled) > MAX_NAMES else [Resource(kind, _parts(name)) for name in filled]
-
-
-def _names(value: Any) -> list[str] | None:
-    """Return the names in an argument, or None if it has none that can be compared."""
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, int):
-        return [str(value)]
-    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
-        return list(value)
-    return None
+    if filled.names is None:
+        return [Resource(filled.kind)]
+    return [Resource(filled.kind, _parts(name)) for name in filled.names]
 
 
 def _parts(name: str) -> tuple[str, ...]:

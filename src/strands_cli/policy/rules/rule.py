@@ -1,14 +1,15 @@
-"""`Rule`, one rule of policy, and `Request`, the tool or call to which rules apply."""
+"""`Rule`, one rule of policy, and the requests that it matches."""
 
 from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from dataclasses import dataclass
+from typing import Literal, get_args
 
-from strands_cli.policy.rules.argument_globs import fits_any, fits_every
+from strands_cli.policy.matching import fits_any, fits_every, lies_within, reaches, values_of
+from strands_cli.policy.rules.tool_request import Capability, Request
+from strands_cli.policy.rules.touched_resources import Access, kinds_of_argument, touches_any, touches_only
 from strands_cli.versions import satisfies
 
 Effect = Literal["allow", "ask", "deny"]
@@ -27,7 +28,6 @@ Source = Literal[
     "hook",
     "mcp",
 ]
-Capability = Literal["network", "filesystem", "subprocess", "env", "secrets"]
 # Whether a rule matches a request: yes, no, or depending on arguments that are not known yet.
 Standing = Literal["yes", "no", "depends"]
 
@@ -35,51 +35,11 @@ EFFECTS: tuple[Effect, ...] = get_args(Effect)
 # From the strongest to the weakest; the levels above the command line are files.
 LEVELS: tuple[Level, ...] = get_args(Level)
 SOURCES: tuple[Source, ...] = get_args(Source)
-CAPABILITIES: tuple[Capability, ...] = get_args(Capability)
 # A source of a tool if its origin is unknown.
 UNKNOWN_SOURCE = "unknown"
 
 _PATH = re.compile(r"(?:strands_cli\.tools|strands_tools)[.:]([^.:/]+)(?:[.:]\1)?")
 _TYPED: frozenset[Level] = frozenset({"command line", "workflow"})
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One tool, or one call of it, in the form for the permission check.
-
-    Attributes:
-        names: All names of the tool (`file_write`, `native:file_write`, `strands-tool-files/file_write`).
-        annotations: The MCP hints of the tool; a missing key means unknown.
-        claims: Its `strands_cli` object; a missing key means unknown.
-        read_only_now: Whether `read_only_when` matches these arguments.
-        distribution: Normalised name of the distribution; None without a distribution.
-        version: The distribution's version; None is unknown.
-        sources: All of `SOURCES` that apply, and perhaps `UNKNOWN_SOURCE`; an empty set means unknown.
-        arguments: The call's arguments with defaults filled in; None for a tool before its calls.
-        custom: The canonical reference (`module:attr`) of Python outside distributions; else None.
-        aliases: Names that the workflow or loaded code chooses. They never loosen a rule of a file.
-        composed: Whether the workflow composes it of other tools, each call of which has its own decision.
-    """
-
-    names: tuple[str, ...]
-    annotations: Mapping[str, Any] = field(default_factory=dict)
-    claims: Mapping[str, Any] = field(default_factory=dict)
-    read_only_now: bool = False
-    distribution: str | None = None
-    version: str | None = None
-    sources: frozenset[str] = frozenset()
-    arguments: Mapping[str, Any] | None = None
-    custom: str | None = None
-    aliases: tuple[str, ...] = ()
-    composed: bool = False
-
-    @property
-    def capabilities(self) -> Mapping[str, bool | None]:
-        """Whether the tool has each of `CAPABILITIES`; None if it does not declare it."""
-        declared = self.claims.get("capabilities")
-        if not isinstance(declared, Mapping):
-            return dict.fromkeys(CAPABILITIES)
-        return {name: _is_able(declared.get(name)) for name in CAPABILITIES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +58,7 @@ class Rule:
         sources: The tool must have one of these sources.
         capabilities: The tool must have one of these capabilities.
         reason: The reason that people see with the decision.
+        touching: Pairs of an access and globs of the resources that the call reads, writes or connects to.
     """
 
     effect: Effect
@@ -111,6 +72,7 @@ class Rule:
     sources: tuple[Source, ...] = ()
     capabilities: tuple[Capability, ...] = ()
     reason: str | None = None
+    touching: tuple[tuple[Access, tuple[str, ...]], ...] = ()
 
     @property
     def words(self) -> str:
@@ -119,10 +81,15 @@ class Rule:
 
     @property
     def pattern(self) -> str:
-        """The tools and arguments that it matches, as a file writes them."""
-        if not self.arguments:
-            return self.tools
-        return f"{self.tools}({', '.join(f'{path}={glob}' for path, glob in self.arguments)})"
+        """The tools, arguments and resources that it matches, as a file writes them."""
+        arguments = ", ".join(f"{path}={glob}" for path, glob in self.arguments)
+        resources = "".join(f" {access}: {', '.join(globs)}" for access, globs in self.touching)
+        return f"{self.tools}({arguments}){resources}" if arguments else f"{self.tools}{resources}"
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether it depends on the arguments of a call."""
+        return bool(self.arguments or self.touching)
 
     def matches(self, request: Request) -> bool:
         """Return whether the rule matches the request; a rule on arguments does not match a tool before its calls."""
@@ -144,12 +111,36 @@ class Rule:
         ):
             if known is False or (known is None and loosens):
                 return "no"
-        if not self.arguments:
-            return "yes"
+        conditions = [self._by_resources(request), *(self._by_argument(request, *one) for one in self.arguments)]
+        if False in conditions:
+            return "no"
+        return "depends" if None in conditions else "yes"
+
+    def _by_resources(self, request: Request) -> bool | None:
+        """Return whether a call touches what the rule names: any of it, or for an allow rule nothing else."""
+        if not self.touching:
+            return True
+        if request.composed:  # each call of its tools has its own decision
+            return False
+        if self.effect == "allow":
+            return touches_only(request, dict(self.touching))
+        found = [touches_any(request, access, globs) for access, globs in self.touching]
+        return True if True in found else None if None in found else False
+
+    def _by_argument(self, request: Request, path: str, glob: str) -> bool | None:
         if request.arguments is None:
-            return "depends"
-        fits = fits_every if loosens else fits_any
-        return "yes" if all(fits(request.arguments, path, glob) for path, glob in self.arguments) else "no"
+            return None
+        names_file = "file" in kinds_of_argument(request, path)
+        if self.effect != "allow":
+            texts = [value for value in values_of(request.arguments, path) if isinstance(value, str)]
+            is_reached = names_file and any(reaches(text, [glob], request.workspace) for text in texts)
+            return is_reached or fits_any(request.arguments, path, glob)
+        if not names_file:
+            return fits_every(request.arguments, path, glob)
+        values = list(values_of(request.arguments, path))
+        return bool(values) and all(
+            isinstance(value, str) and lies_within(value, [glob], request.workspace) for value in values
+        )
 
     def _names(self, request: Request, loosens: bool) -> bool:
         everything = (*request.names, *request.aliases)
@@ -190,13 +181,6 @@ class Rule:
             return None not in known.values() and bool(present) and present <= set(self.capabilities)
         able = [known[name] for name in self.capabilities]
         return True if True in able else None if None in able else False
-
-
-def _is_able(declared: Any) -> bool | None:
-    """Return whether a tool declares a capability; only `false` and an empty list declare that it has none."""
-    if declared is False or (isinstance(declared, (list, tuple)) and not declared):
-        return False
-    return True if declared else None
 
 
 def named(pattern: str, names: tuple[str, ...]) -> bool:

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from strands_cli.policy.matching import Workspace
+
 DEFAULT_TIMEOUT_S = 120.0
 DEFAULT_OUTPUT_BYTES = 64 * 1024
 
@@ -21,6 +23,11 @@ class Contract:
 
     workspace: Mapping[str, Any]
     secrets: Mapping[str, str] = field(repr=False)
+
+    @property
+    def places(self) -> Workspace:
+        """The places where paths of a call begin, for policy."""
+        return Workspace(str(self.workspace.get("root") or ""), self.workspace.get("mounts") or {})
 
     def keywords(
         self, config: Mapping[str, Any], deadline: float, cancel: threading.Event, declared: Sequence[str] = ()

@@ -12,7 +12,7 @@ from typing import Any
 
 from strands_cli.errors import Code, Denied, Finding, StrandsCliError, Where, suggest
 from strands_cli.policy import Policy, SwitchedOn
-from strands_cli.policy.rules import CAPABILITIES, EFFECTS, SOURCES, Level, PatternError, Rule, make_rule
+from strands_cli.policy.rules import ACCESSES, CAPABILITIES, EFFECTS, SOURCES, Level, PatternError, Rule, make_rule
 from strands_cli.versions import is_specifier
 from strands_cli.workflow.findings import shown
 from strands_cli.workflow.yaml import Document, escape, read_document
@@ -33,7 +33,7 @@ UNSAFE_POLICY_FILE = Code(
 VERSION = 1
 MAX_BYTES = 1_000_000
 KEYS = ("version", "rules", "hooks", "locked")
-RULE_KEYS = (*EFFECTS, "unless", "distribution", "version", "source", "capability", "reason")
+RULE_KEYS = (*EFFECTS, "unless", "distribution", "version", "source", "capability", *ACCESSES, "reason")
 
 # Everything a reference to a tool can hold, and the marks of a glob.
 _TOOLS = re.compile(r"[A-Za-z0-9_.:/*?\[\]!-]+")
@@ -182,6 +182,7 @@ class _Reader:
             "capabilities": self._words(
                 f"{pointer}/capability", rule.get("capability"), CAPABILITIES, "capability" in rule
             ),
+            "touching": tuple((key, self._globs(f"{pointer}/{key}", rule[key])) for key in ACCESSES if key in rule),
             "reason": self._reason(f"{pointer}/reason", rule),
         }
         for place, pattern in self._texts(f"{pointer}/{effect}", rule[effect], "a tool or a list of tools"):
@@ -218,6 +219,9 @@ class _Reader:
             if not _DISTRIBUTION.fullmatch(name):
                 self._report(place, f"{name!r} cannot be the name of a distribution or a glob of names")
         return tuple(name for _, name in found)
+
+    def _globs(self, pointer: str, value: Any) -> tuple[str, ...]:
+        return tuple(glob for _, glob in self._texts(pointer, value, "a glob or a list of globs"))
 
     def _specifier(self, pointer: str, rule: dict[str, Any]) -> str | None:
         if "version" not in rule:

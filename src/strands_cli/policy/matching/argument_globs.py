@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from strands_cli.canonical_json import canonical_json
+from strands_cli.policy.matching.url_forms import canonical_glob, canonical_url, without_query
 
 _MAX_DECODINGS = 5
 # A separator, a dot, a percent sign or a NUL that a tool may decode after the permission check.
@@ -33,8 +34,13 @@ def fits_any(value: Any, path: str, glob: str) -> bool:
     found = [item for item in _values(value, path.split(".")) if item is not _ABSENT]
     if glob in ("*", "**"):
         return bool(found)
-    folded = glob.casefold()
-    return any(matches_glob(text, folded) for item in found for text in _spellings(item))
+    globs = {form.casefold() for form in (glob, canonical_glob(glob))}
+    return any(matches_glob(text, one) for item in found for text in _spellings(item) for one in globs)
+
+
+def values_of(arguments: Any, path: str) -> list[Any]:
+    """Return the values of an argument by its dotted path, those in lists one by one; a missing one is None."""
+    return [None if item is _ABSENT else item for item in _values(arguments, path.split("."))]
 
 
 class _Absent:
@@ -68,10 +74,11 @@ def _below(value: Mapping[Any, Any], path: list[str]) -> Iterator[Any]:
 
 def _fits_plainly(value: Any, glob: str) -> bool:
     text = value if isinstance(value, str) else canonical_json(value)
-    return not _is_doubtful(text) and matches_glob(text, glob)
+    url = canonical_url(text)
+    return not is_doubtful(text) and matches_glob(url or text, canonical_glob(glob) if url else glob)
 
 
-def _is_doubtful(text: str) -> bool:
+def is_doubtful(text: str) -> bool:
     """Return whether a text may mean another path or URL than it shows."""
     for form in (text, unicodedata.normalize("NFKC", text)):
         if "\\" in form or ".." in form.split("/") or any(unicodedata.category(char)[0] == "C" for char in form):
@@ -86,15 +93,21 @@ def _is_doubtful(text: str) -> bool:
 
 
 def _spellings(value: Any) -> set[str]:
-    """Return the possible readings of a value, casefolded: as written, decoded, with plain separators, normalised."""
+    """Return the possible readings of a value, casefolded; of an address also its usual form."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    text = value if isinstance(value, str) else canonical_json(value)
+    forms = readings(value if isinstance(value, str) else canonical_json(value))
+    urls = {url for form in forms if (url := canonical_url(form))}
+    forms |= urls | {without_query(url) for url in urls}
+    return {form.casefold() for form in forms | {_direct(form) for form in forms}}
+
+
+def readings(text: str) -> set[str]:
+    """Return the possible readings of a text: as written, decoded, with plain separators, without what is invisible."""
     forms = {text, unicodedata.normalize("NFKC", text), _decoded(text), _decoded(unicodedata.normalize("NFKC", text))}
     forms |= {form.replace("\\", "/") for form in forms}
     visible = {"".join(char for char in form if unicodedata.category(char)[0] != "C") for form in forms}
-    stripped = {form.strip() for form in forms | visible}
-    return {form.casefold() for form in forms | visible | stripped | {_direct(form) for form in visible | stripped}}
+    return forms | visible | {form.strip() for form in forms | visible}
 
 
 def _decoded(text: str) -> str:
@@ -130,6 +143,15 @@ def matches_glob(text: str, glob: str) -> bool:
         if not states:
             return False
     return bool(states >> machine.end & 1)
+
+
+def may_begin(text: str, glob: str) -> bool:
+    """Return whether a text that begins so, and has more characters, can match a glob."""
+    machine = _machine(glob)
+    states = machine.closed(1)
+    for char in text:
+        states = machine.step(states, char)
+    return bool(states & ~(1 << machine.end))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,14 @@
+from strands_cli.policy.matching.address_globs import connects_only_to as connects_only_to
+from strands_cli.policy.matching.address_globs import connects_to as connects_to
+from strands_cli.policy.matching.argument_globs import fits_any as fits_any
+from strands_cli.policy.matching.argument_globs import fits_every as fits_every
+from strands_cli.policy.matching.argument_globs import is_doubtful as is_doubtful
+from strands_cli.policy.matching.argument_globs import matches_glob as matches_glob
+from strands_cli.policy.matching.argument_globs import readings as readings
+from strands_cli.policy.matching.argument_globs import values_of as values_of
+from strands_cli.policy.matching.file_places import Workspace as Workspace
+from strands_cli.policy.matching.file_places import lies_within as lies_within
+from strands_cli.policy.matching.file_places import reaches as reaches
+from strands_cli.policy.matching.resource_entries import FilledEntry as FilledEntry
+from strands_cli.policy.matching.resource_entries import fields_of as fields_of
+from strands_cli.policy.matching.resource_entries import fill_entry as fill_entry

@@ -1,0 +1,132 @@
+"""The places that a path of a call means: resolved against the tool's workspace, through links, with all below."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from strands_cli.policy.matching.argument_globs import is_doubtful, matches_glob, may_begin, readings
+
+# A folder that takes more work than this counts as one in which every glob matches.
+MAX_WORK = 100_000
+# The work for an entry whose name is compared; that for any other is 1.
+_COMPARING = 10
+# Longer than every path, so that only a glob that ends in `**` matches it.
+_ANYTHING_BELOW = "/\0" * 200
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """Where the paths of a call begin: at the root, or with `@name/` at a mount."""
+
+    root: str = ""
+    mounts: Mapping[str, str] = field(default_factory=dict)
+
+    def bases(self) -> list[tuple[str, str]]:
+        """Return the root and each mount, as written and as resolved, with the prefix of names in it."""
+        root = os.path.abspath(self.root)  # noqa: PTH100 - a Path changes what it gets
+        named = [("", root), *((f"@{name}", os.path.join(root, path)) for name, path in self.mounts.items())]  # noqa: PTH118
+        return list(dict.fromkeys((prefix, form) for prefix, path in named for form in (path, os.path.realpath(path))))
+
+
+def reaches(path: str, globs: Sequence[str], workspace: Workspace) -> bool:
+    """Return whether a path may mean a place that a glob matches, or a folder above one; in doubt it does.
+
+    Args:
+        path: The path in the call; each of its readings counts.
+        globs: The globs; relative ones begin at the root of the workspace.
+        workspace: Where the path begins.
+    """
+    wanted = [_expanded(glob).casefold() for glob in globs]
+    names = _Names(workspace)
+    try:
+        return any(
+            names.match(place, wanted) for reading in readings(path) for place in _places(reading, workspace, names)
+        )
+    except (OSError, ValueError):
+        return True
+
+
+def lies_within(path: str, globs: Sequence[str], workspace: Workspace) -> bool:
+    """Return whether a path certainly means a place that a glob matches, with everything below it."""
+    if is_doubtful(path) or path.startswith(("~", "file:")):
+        return False
+    names = _Names(workspace)
+    try:
+        place = os.path.realpath(next(iter(_places(path, workspace, names))))
+        ending = _ANYTHING_BELOW if os.path.isdir(place) else ""  # noqa: PTH112
+    except (OSError, ValueError):
+        return False
+    return any(matches_glob(name + ending, _expanded(glob)) for name in names.of(place) for glob in globs)
+
+
+def _expanded(glob: str) -> str:
+    """Return a glob with the home directory written out, and without `./` before it."""
+    if glob == "~" or glob.startswith("~/"):
+        return os.path.expanduser("~") + glob[1:]  # noqa: PTH111
+    return glob.removeprefix("./")
+
+
+def _places(path: str, workspace: Workspace, names: _Names) -> Iterator[str]:
+    """Yield the places that a path may mean; the first one is what it means to a tool that expands nothing."""
+    mount, _, rest = path.partition("/")
+    if mount.startswith("@") and mount[1:] in workspace.mounts:
+        yield os.path.join(names.root, workspace.mounts[mount[1:]], rest)  # noqa: PTH118
+    yield os.path.join(names.root, path)  # noqa: PTH118
+    if path.startswith("~"):
+        yield os.path.expanduser(path)  # noqa: PTH111
+    if path.lower().startswith("file:"):
+        yield "/" + path[len("file:") :].lstrip("/")
+
+
+class _Names:
+    """The names of places: absolute, and relative to the workspace's root and its mounts."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._bases = workspace.bases()
+        self.root = self._bases[0][1]
+
+    def of(self, place: str) -> list[str]:
+        """Return all names of an absolute path; the one of the root itself is empty."""
+        found = [place.replace(os.sep, "/")]
+        for prefix, base in self._bases:
+            if place == base:
+                found.append(prefix)
+            elif place.startswith(above := base.rstrip(os.sep) + os.sep):
+                rest = place[len(above) :].replace(os.sep, "/")
+                found.append(f"{prefix}/{rest}" if prefix else rest)
+        return found
+
+    def match(self, path: str, globs: Sequence[str]) -> bool:
+        """Return whether a glob matches a path, what it leads to, or anything below that."""
+        places = dict.fromkeys((os.path.normpath(path), os.path.realpath(path)))
+        if any(self._matches(place, globs) for place in places):
+            return True
+        return any(os.path.isdir(place) and self._matches_below(place, globs) for place in places)  # noqa: PTH112
+
+    def _matches(self, place: str, globs: Sequence[str]) -> bool:
+        names = [name.casefold() or "." for name in self.of(place)]
+        return any(matches_glob(name, glob) for name in names for glob in globs)
+
+    def _may_match_below(self, place: str, globs: Sequence[str]) -> bool:
+        names = [f"{name.casefold()}/" if name else "" for name in self.of(place)]
+        return any(may_begin(name, glob) for name in names for glob in globs)
+
+    def _matches_below(self, place: str, globs: Sequence[str]) -> bool:
+        """Return whether anything in a folder matches; links in it are followed, since some tools do."""
+        pending, seen, work = [place], {place}, 0
+        while pending:
+            folder = pending.pop()
+            may_match = self._may_match_below(folder, globs)
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    is_compared = may_match or entry.is_symlink()
+                    places = {entry.path, os.path.realpath(entry.path)} if entry.is_symlink() else {entry.path}
+                    work += _COMPARING if is_compared else 1
+                    if work > MAX_WORK or (is_compared and any(self._matches(one, globs) for one in places)):
+                        return True
+                    if entry.is_dir():
+                        pending += places - seen
+                        seen |= places
+        return False

@@ -1,0 +1,60 @@
+"""`Request`, the tool or the call to which rules apply."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from strands_cli.policy.matching import Workspace
+
+Capability = Literal["network", "filesystem", "subprocess", "env", "secrets"]
+CAPABILITIES: tuple[Capability, ...] = get_args(Capability)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One tool, or one call of it, in the form for the permission check.
+
+    Attributes:
+        names: All names of the tool (`file_write`, `native:file_write`, `strands-tool-files/file_write`).
+        annotations: The MCP hints of the tool; a missing key means unknown.
+        claims: Its `strands_cli` object; a missing key means unknown.
+        read_only_now: Whether `read_only_when` matches these arguments.
+        distribution: Normalised name of the distribution; None without a distribution.
+        version: The distribution's version; None is unknown.
+        sources: All of `SOURCES` that apply, and perhaps `UNKNOWN_SOURCE`; an empty set means unknown.
+        arguments: The call's arguments with defaults filled in; None for a tool before its calls.
+        custom: The canonical reference (`module:attr`) of Python outside distributions; else None.
+        aliases: Names that the workflow or loaded code chooses. They never loosen a rule of a file.
+        composed: Whether the workflow composes it of other tools, each call of which has its own decision.
+        workspace: Where the relative paths of the call begin; by default in the current directory.
+    """
+
+    names: tuple[str, ...]
+    annotations: Mapping[str, Any] = field(default_factory=dict)
+    claims: Mapping[str, Any] = field(default_factory=dict)
+    read_only_now: bool = False
+    distribution: str | None = None
+    version: str | None = None
+    sources: frozenset[str] = frozenset()
+    arguments: Mapping[str, Any] | None = None
+    custom: str | None = None
+    aliases: tuple[str, ...] = ()
+    composed: bool = False
+    workspace: Workspace = field(default_factory=Workspace)
+
+    @property
+    def capabilities(self) -> Mapping[str, bool | None]:
+        """Whether the tool has each of `CAPABILITIES`; None if it does not declare it."""
+        declared = self.claims.get("capabilities")
+        if not isinstance(declared, Mapping):
+            return dict.fromkeys(CAPABILITIES)
+        return {name: _is_able(declared.get(name)) for name in CAPABILITIES}
+
+
+def _is_able(declared: Any) -> bool | None:
+    """Return whether a tool declares a capability; only `false` and an empty list declare that it has none."""
+    if declared is False or (isinstance(declared, (list, tuple)) and not declared):
+        return False
+    return True if declared else None
