@@ -155,6 +155,12 @@ class RunFailed(StrandsCliError):
     exit_code = ExitCode.RUN_FAILED
 
 
+class CallDenied(RunFailed):
+    """A step that is one call of a tool failed, since the call was denied."""
+
+    exit_code = ExitCode.DENIED
+
+
 class InvalidAnswer(RunFailed):
     """An agent's answer does not have the required form, and neither do its corrections."""
 

@@ -212,6 +212,20 @@ class ArtifactWritten(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Denials:
+    """Calls of one tool that were denied for one reason, beside all calls of it in the run.
+
+    `no_person` is true if a person could have allowed them and none was there to be asked.
+    """
+
+    tool: str
+    rule: str
+    denied: int
+    calls: int
+    no_person: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class RunFinished(Event):
     """A run ended or waits; `reason` is why it did not complete, `cost_usd` is None if unknown."""
 
@@ -223,3 +237,4 @@ class RunFinished(Event):
     tool_calls: int
     reason: str | None = None
     cost_usd: float | None = None
+    denials: tuple[Denials, ...] = ()

@@ -275,7 +275,7 @@ def test_an_import_with_side_effects_fails_exactly_the_check_that_is_meant(
     monkeypatch.setattr("strands_cli.plugins.check.check_import.SLOW_SECONDS", 0.0 if name == "slow" else 120.0)
     statement, wanted, exit_code = IMPORTED[name]
     edit(MODULE, AT_TOP, f"{AT_TOP}\n{statement}\n")(plugin)
-    assert check(plugin, "--strict").code == 0, "nothing is imported unasked"
+    assert check(plugin, "--strict").code == 0, "nothing is imported no_person"
     done = check(plugin, "--import", "--json")
     assert {finding["code"] for finding in done.document["findings"]} == ({wanted} if wanted else set())
     assert done.code == exit_code

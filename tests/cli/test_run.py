@@ -8,6 +8,7 @@ import re
 import pytest
 
 from tests.cli.strands import EXAMPLES, Folder
+from tests.wordings import Wording
 
 QUICKSTART = EXAMPLES / "quickstart.yaml"
 RUN_ID = r"\d{8}-\d{6}-[0-9a-f]{6}"
@@ -71,6 +72,7 @@ def test_json_is_one_document(folder: Folder) -> None:
         "tool_calls",
         "cost_usd",
         "seconds",
+        "denials",
     ]
     assert (document["status"], document["model_calls"], document["tool_calls"]) == ("completed", 4, 2)
     assert document["artifacts"][0]["path"] == "artifacts/report.md"
@@ -176,19 +178,45 @@ def test_a_workflow_is_read_from_standard_input(folder: Folder) -> None:
     assert "<stdin>" in empty.err
 
 
-def test_where_no_person_can_be_asked_a_call_is_announced_denied_and_repeated(folder: Folder) -> None:
+def test_where_no_person_can_be_asked_a_call_is_announced_denied_and_repeated(folder: Folder, wording: Wording) -> None:
     folder.workflow(ONE_STEP, {"steps.0": [WRITE, {"text": "done"}]}, agents=WRITER)
     ran = folder.strands("run", "flow.yaml")
-    assert (ran.code, ran.out) == (0, "done\n"), "the model was told, and the run went on"
+    assert (ran.code, ran.out) == (21, "done\n"), "the model was told, and the run went on"
     lines = ran.err.splitlines()
     assert "file_write" in lines[0]
     assert "--allow file_write" in lines[0]
     assert lines[1].startswith("run ")
     assert "  tool  steps.0  file_write  (denied, " in ran.err
-    assert lines[-1].startswith("denied: file_write: ")
+    assert lines[-2].startswith("denied: file_write: ")
+    assert lines[-1].startswith("error: file_write: ")
+    wording(lines[-2:])
     assert not (folder.work / "note.txt").exists()
     quiet = folder.strands("run", "flow.yaml", "--quiet")
     assert quiet.err.startswith("denied: file_write"), "something was not done: also --quiet says so"
+
+
+def test_denials_for_different_reasons_are_not_one_line(folder: Folder, wording: Wording) -> None:
+    folder.write("policy.yaml", {"version": 1, "rules": [{"deny": "file_write(path=secrets/**)"}]})
+    calls = [WRITE, {"calls": [{"file_write": {"path": "secrets/key", "content": "x"}}]}, WRITE, {"text": "done"}]
+    folder.workflow(ONE_STEP, {"steps.0": calls}, agents=WRITER)
+    ran = folder.strands("run", "flow.yaml", "--policy", "policy.yaml")
+    assert ran.code == 0, "a rule denied a part, which is no want of a person"
+    wording([line for line in ran.err.splitlines() if line.startswith("denied: ")])
+    assert folder.strands("resume", "last", "--fail-on-denied").code == 21
+    denials = folder.strands("resume", "last", "--json").document["denials"]
+    assert [(one["tool"], one["denied"], one["calls"], one["no_person"]) for one in denials] == [
+        ("file_write", 2, 3, True),
+        ("file_write", 1, 3, False),
+    ]
+
+
+def test_a_run_in_which_a_call_was_allowed_is_done(folder: Folder) -> None:
+    other = {"calls": [{"file_write": {"path": "other.txt", "content": "x"}}]}
+    folder.workflow(ONE_STEP, {"steps.0": [WRITE, other, {"text": "done"}]}, agents=WRITER)
+    allowed = ["--allow", "file_write(path=note.txt)"]
+    assert folder.strands("run", "flow.yaml", *allowed).code == 0
+    failed = folder.strands("run", "flow.yaml", *allowed, "--fail-on-denied", "--quiet")
+    assert (failed.code, failed.out) == (21, "done\n")
 
 
 @pytest.mark.parametrize("grant", [["--allow", "file_write"], ["--allow", "file_*"], ["--yes"], ["-y"]])
@@ -240,7 +268,7 @@ def test_a_tool_call_step_that_is_denied_fails_the_run_and_says_what_would_allow
     step = {"tool": "native:file_write", "input": {"path": "note.txt", "content": "hello"}}
     folder.workflow([step])
     denied = folder.strands("run", "flow.yaml")
-    assert denied.code in (10, 21)
+    assert denied.code == 21
     assert re.search(r"^warning: .*'file_write'", denied.err, re.MULTILINE)
     assert "--allow file_write" in denied.err
     allowed = folder.strands("run", "flow.yaml", "--allow", "file_write")

@@ -187,6 +187,12 @@ def test_a_step_calls_a_tool(world: World, case: str) -> None:
     assert [event.tool for event in ran.events if type(event).__name__ == "ToolCallFinished"] == ["calculator"]
 
 
+@covers_each({place: pointer for place, pointer in each(ANY_STEP, "on_error").items() if "tasks" not in place})
+def test_a_step_passes_an_error_of_its_tool_on(world: World, case: str) -> None:
+    ran = go(world, case, {"tool": "calculator", "input": {"expression": "1 / 0"}, "on_error": "continue"})
+    assert ran.error is None, ran.error
+
+
 # Where only a gate is possible, its type means nothing.
 @covers_each(each(ANY_STEP, "type"))
 def test_a_person_is_asked(world: World, case: str) -> None:

@@ -184,8 +184,8 @@ def test_the_reason_of_a_question_is_that_of_the_refusal_where_no_one_answers(wo
     call = ("store", {"path": "a"})
     ask(PermissionPolicy(on_ask=asked.append, catalog=NOTHING), [store], call)
     ask(PermissionPolicy(on_ask=asked.append, ask="store", allow="*", catalog=NOTHING), [store], call)
-    unasked = [ask(PermissionPolicy(ask=rule, catalog=NOTHING), [store], call)[0][1] for rule in ((), "store")]
-    assert [question.reason in text for question, text in zip(asked, unasked, strict=True)] == [True, True]
+    no_person = [ask(PermissionPolicy(ask=rule, catalog=NOTHING), [store], call)[0][1] for rule in ((), "store")]
+    assert [question.reason in text for question, text in zip(asked, no_person, strict=True)] == [True, True]
     assert "ask='store'" in asked[1].reason
     wording([question.reason for question in asked])
 

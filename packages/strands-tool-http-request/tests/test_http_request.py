@@ -40,6 +40,7 @@ def test_an_error_status_is_an_answer(room) -> None:
     room.server.answers["/"] = room.reply("broken", "500 Oh", content_type="text/plain")
     answer = room.request()
     assert (answer.status, answer.value["status"], answer.text) == ("success", 500, "broken")
+    assert answer.value["error"] == "HTTP 500 Internal Server Error", "a step without a model fails with it"
 
 
 def test_json_and_body_and_params_are_sent_unchanged(room) -> None:

@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.engine.denials import denials_of
 from strands_cli.engine.effects import EffectSpec, NeedsDecision
 from strands_cli.engine.journal import Row, in_order_of_request
 from strands_cli.engine.patterns import PATTERNS
 from strands_cli.engine.ports import Ports, Traced
 from strands_cli.engine.run import Run
 from strands_cli.errors import RunRecordError, StrandsCliError, WaitingForPerson
-from strands_cli.events import ArtifactWritten, Event, RunFinished, RunStarted, RunStatus, Usage
+from strands_cli.events import ArtifactWritten, Denials, Event, RunFinished, RunStarted, RunStatus, Usage
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan
@@ -37,6 +38,7 @@ class RunResult:
     tool_calls: int
     seconds: float
     cost_usd: float | None = None
+    denials: tuple[Denials, ...] = ()
 
 
 async def execute(
@@ -76,7 +78,7 @@ async def _execute(
         _report_end(run, span, *_ending(error))
         raise
     _store_end(run, ports, "completed", None)
-    _report_end(run, span, "completed", None)
+    denials = _report_end(run, span, "completed", None)
     return RunResult(
         run_id=run_id,
         status="completed",
@@ -87,6 +89,7 @@ async def _execute(
         tool_calls=run.budget.tool_calls,
         seconds=run.budget.seconds,
         cost_usd=run.budget.cost,
+        denials=denials,
     )
 
 
@@ -189,9 +192,14 @@ def _store_end(run: Run, ports: Ports, status: RunStatus, reason: str | None) ->
     ports.journal.put(status=status, reason=reason, **ended)
 
 
-def _report_end(run: Run, span: Traced, status: RunStatus, reason: str | None) -> None:
+def _report_end(run: Run, span: Traced, status: RunStatus, reason: str | None) -> tuple[Denials, ...]:
+    """Send the event that a run has ended; return its denied calls."""
+    denials: tuple[Denials, ...] = ()
+    with contextlib.suppress(RunRecordError):  # the error that is raised says it
+        denials = denials_of(run.ports.journal.rows("tool"))
     budget = run.budget
     calls = {"model_calls": budget.model_calls, "tool_calls": budget.tool_calls}
     span.ended(status, budget.usage, reason, cost_usd=budget.cost, **calls)
     spent = (budget.usage, budget.model_calls, budget.tool_calls)
-    run.emit(RunFinished(run.clock.now(), run.id, status, budget.seconds, *spent, reason, budget.cost))
+    run.emit(RunFinished(run.clock.now(), run.id, status, budget.seconds, *spent, reason, budget.cost, denials))
+    return denials

@@ -22,8 +22,8 @@ from strands_cli.engine.effects import (
 )
 from strands_cli.engine.journal import Question, Row, RowKind
 from strands_cli.engine.ports import UNTRACED, AgentRequest, Ports, traced_step
-from strands_cli.engine.step_results import StepResult, describe, json_of, text_of
-from strands_cli.errors import RunFailed, StrandsCliError, WaitingForPerson
+from strands_cli.engine.step_results import StepResult, describe, json_of, reports_error, text_of
+from strands_cli.errors import CallDenied, RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, PathEnded, RunWarning, StepFailed, StepFinished, StepStarted
 from strands_cli.planning import agents_by_key
 from strands_cli.planning.plan import tools_in_step
@@ -333,9 +333,15 @@ class Run:
         async def act() -> tuple[StepResult, dict[str, Any]]:
             result = await self.ports.tools.call_tool(tool, arguments, scope)
             text, output = text_of(result), json_of(result)
-            if result["status"] != "success":
-                raise RunFailed(f"{scope.key}: the tool {tool.name} failed: {text}")
-            return StepResult(text, tool.name, output=output), {}
+            if not reports_error(result):
+                return StepResult(text, tool.name, output=output), {}
+            problem = f"{scope.key}: the tool {tool.name} failed: {text}"
+            if not step.continues_after_error:
+                if any(row.detail.get("decision") == "deny" for row in self.finished_below(scope.key)):
+                    raise CallDenied(problem)
+                raise RunFailed(problem, fix="to continue after an error of the tool: `on_error: continue` in the step")
+            self.warn(f"{problem}; the run continues")
+            return StepResult(text, tool.name, output=output, status="failed"), {"status": "failed"}
 
         return {"tool": tool.name, "input": arguments}, act
 

@@ -58,6 +58,16 @@ def text_of(result: Mapping[str, Any]) -> str:
     return "\n".join(json.dumps(block["json"], ensure_ascii=False) for block in result["content"] if "json" in block)
 
 
+def reports_error(result: Mapping[str, Any]) -> bool:
+    """Return whether a tool result reports an error: by its status, or as `error` in its JSON.
+
+    The second is how a tool reports what came of running something, such as code that raised: for a model, an answer.
+    """
+    value = json_of(result)
+    error = value.get("error") if isinstance(value, Mapping) else None
+    return result.get("status") != "success" or (isinstance(error, (str, Mapping)) and bool(error))
+
+
 def json_of(result: Mapping[str, Any]) -> Any:
     """Return the first JSON block of a tool result, or None."""
     return next((block["json"] for block in result["content"] if "json" in block), None)

@@ -12,12 +12,16 @@ _STRENGTH: dict[Effect, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Policy's decision: the effect, its reason as text, and the deciding rule or hook plugin, if there is one."""
+    """Policy's decision: the effect, its reason as text, and the deciding rule or hook plugin, if there is one.
+
+    `no_person` is true where a person could have allowed a call, and none was there to be asked.
+    """
 
     effect: Effect
     rule: str
     by: Rule | None = field(default=None, compare=False)
     plugin: str | None = field(default=None, compare=False)
+    no_person: bool = field(default=False, compare=False)
 
 
 def decide(rules: Sequence[Rule], request: Request) -> Decision:

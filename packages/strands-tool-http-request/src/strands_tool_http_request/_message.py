@@ -27,22 +27,29 @@ SENDS: dict[str, Any] = {
     "timeout_s": 130,
     "max_output_bytes": 1048576,
 }
+ERROR_RULE = string("That the server refused: the status and its name, if the status is 400 or more.")
 OUTPUT_SCHEMA = outputs(
     {
         "url": string("Where the answer came from, after redirects."),
         "status": integer(),
         "headers": mapping(string()),
         "content_type": string(),
+        "error": ERROR_RULE,
         "size": integer("Bytes of the body that were read, decompressed."),
         "json": {"description": "The parsed body, when it is JSON and whole; there is no text then."},
         "truncated": boolean(),
         "redirects": array(string()),
         "notices": array(string()),
     },
-    optional=["json"],
+    optional=["json", "error"],
 )
 _MAX_BODY = 1_048_576
 _MAX_SHOWN_HEADERS = 16_384
+
+
+def refusal_of(status: int) -> dict[str, str]:
+    """Return the `error` of an answer that refuses the request, so that a step without a model fails with it."""
+    return {"error": f"HTTP {status} {httpx.codes.get_reason_phrase(status)}".rstrip()} if status >= 400 else {}
 
 
 def body_of(values: Mapping[str, Any], headers: dict[str, str]) -> bytes | None:
@@ -105,6 +112,7 @@ def describe(response: HttpResponse, policy: Policy, form: str | None = None) ->
         "size": len(response.content),
         "truncated": response.is_cut,
         "redirects": list(response.redirects),
+        **refusal_of(response.status),
     }
     if response.is_cut:
         notices.append(f"the answer goes on after {len(response.content)} bytes")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from strands_tool_http_request._call import CAPABILITIES, TIMEOUT_RULE, URL_RULE, fetch
+from strands_tool_http_request._message import ERROR_RULE, refusal_of
 from strands_tool_http_request._readable import Readable, read_page
 from strands_tool_kit import CallContext, ToolError, answer_async, read_input
 from strands_tool_kit.http import HttpRequest, HttpResponse, Policy, decode_text, is_text, media_type
@@ -31,6 +32,7 @@ TOOL_SPEC: dict[str, Any] = {
         {
             "url": string("Where the page came from, after redirects."),
             "status": integer(),
+            "error": ERROR_RULE,
             "title": string(),
             "content_type": string(),
             "start": integer(),
@@ -39,7 +41,7 @@ TOOL_SPEC: dict[str, Any] = {
             "redirects": array(string()),
             "notices": array(string()),
         },
-        optional=["next_start"],
+        optional=["next_start", "error"],
     ),
     "annotations": hints("Read a web page", reads_only=True, open_world=True),
     "strands_cli": {
@@ -96,6 +98,7 @@ async def _described(response: HttpResponse, values: dict[str, Any]) -> tuple[st
         "truncated": page.is_cut or response.is_cut,
         "redirects": list(response.redirects),
         "notices": notices,
+        **refusal_of(response.status),
     }
     if page.is_cut and text:
         described["next_start"] = start + len(text)

@@ -14,7 +14,13 @@ import typer
 from strands_cli.cli.commands import atomic_test, completions
 from strands_cli.cli.commands.command_options import Chosen, RunFlags, with_run_options
 from strands_cli.cli.commands.file_check import Format, report_checked
-from strands_cli.cli.commands.run_execution import execute, json_on_failure, print_outcome, result_document
+from strands_cli.cli.commands.run_execution import (
+    execute,
+    exit_code_after_denials,
+    json_on_failure,
+    print_outcome,
+    result_document,
+)
 from strands_cli.cli.commands.runs_commands import JSON
 from strands_cli.cli.output import print_json, print_result, say, say_findings
 from strands_cli.cli.text_layout import aligned, one_line
@@ -229,7 +235,7 @@ def run(
             print_json({**result_document(planned, result), "output": output})
         else:
             print_outcome(planned, result, flags)
-    return ExitCode.OK
+    return exit_code_after_denials(result, flags)
 
 
 def _input_of(typed: str | None) -> str:

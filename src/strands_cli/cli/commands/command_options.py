@@ -52,6 +52,9 @@ class RunFlags:
     log: Annotated[
         Log, typer.Option("--log", help="Format of stderr: `text` for a person, `json` one object a line.")
     ] = Log.TEXT
+    fail_on_denied: Annotated[
+        bool, typer.Option("--fail-on-denied", help="Exit with 21 if any tool call was denied.")
+    ] = False
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show what models say and what the SDK logs.")] = (
         False
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.commands.run_execution import execute, json_on_failure, print_outcome
+from strands_cli.cli.commands.run_execution import execute, exit_code_after_denials, json_on_failure, print_outcome
 from strands_cli.cli.output import print_json, say
 from strands_cli.errors import ExitCode, RunRecordError, WaitingForPerson
 
@@ -51,7 +51,7 @@ def continue_run(
                 planned, request, known, flags, lambda human, emit: app.resume(planned, journal, request, human, emit)
             )
         print_outcome(planned, outcome, flags)
-    return ExitCode.OK
+    return exit_code_after_denials(outcome, flags)
 
 
 def rerun_from(run: str, from_key: str, var: Sequence[str], chosen: Chosen, flags: RunFlags) -> int:
@@ -81,7 +81,7 @@ def rerun_from(run: str, from_key: str, var: Sequence[str], chosen: Chosen, flag
                 say(new.changed)
             outcome = execute(new.planned, new.request, known, flags, lambda human, emit: app.rerun(new, human, emit))
         print_outcome(new.planned, outcome, flags)
-    return ExitCode.OK
+    return exit_code_after_denials(outcome, flags)
 
 
 def act_on(journal: SqliteJournal, act: Act, known: dict[str, Any], runs_dir: Path) -> bool:

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from strands_cli.cli.commands.command_options import SPEC_ARGUMENT, Chosen, RunFlags, with_run_options
-from strands_cli.cli.commands.run_execution import execute, json_on_failure, print_outcome
-from strands_cli.errors import ExitCode, UsageError
+from strands_cli.cli.commands.run_execution import execute, exit_code_after_denials, json_on_failure, print_outcome
+from strands_cli.errors import UsageError
 
 
 def register(program: typer.Typer) -> None:
@@ -76,4 +76,4 @@ def run(
         planned = app.plan(loaded, request)
         result = execute(planned, request, known, flags, lambda human, emit: app.run(planned, request, human, emit))
         print_outcome(planned, result, flags)
-    return ExitCode.OK
+    return exit_code_after_denials(result, flags)

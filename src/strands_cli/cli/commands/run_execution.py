@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Coroutine, Iterator
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.output import error_document, print_json, print_response, say, say_findings
 from strands_cli.cli.text_layout import one_line
-from strands_cli.errors import BudgetExceeded, StrandsCliError
+from strands_cli.errors import BudgetExceeded, ExitCode, StrandsCliError
+from strands_cli.phrases import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from strands_cli.cli.commands.command_options import RunFlags
     from strands_cli.cli.terminal import TerminalHuman, View
     from strands_cli.engine import RunResult
+    from strands_cli.events import Denials
     from strands_cli.outputs import RunTrace
     from strands_cli.planning import RunRequest
     from strands_cli.planning.plan import Plan
@@ -129,8 +133,34 @@ def warn_of_questions(planned: Plan) -> None:
 
 def repeat_denials(view: View) -> None:
     """Repeat at the end which calls were denied; also with `--quiet`, since something was not done."""
-    for tool, rule in view.denied.items():
-        say(one_line(f"denied: {tool}: {rule}"))
+    for one in view.denials:
+        times = f" ({counted(one.denied, 'call')})" if one.denied > 1 else ""
+        say(one_line(f"denied: {one.tool}{times}: {one.rule}"))
+
+
+def exit_code_after_denials(result: RunResult, flags: RunFlags) -> ExitCode:
+    """Return the exit code of a completed run: 21 where denied calls mean that its work was not done.
+
+    That is so with `--fail-on-denied`, and where no person could be asked about the calls of a tool and none was made.
+    """
+    from strands_cli.cli.terminal import is_interactive
+
+    failing = list(dict.fromkeys(one.tool for one in result.denials))
+    if not flags.fail_on_denied:
+        failing = [] if is_interactive() else never_asked(result.denials)
+    if not failing:
+        return ExitCode.OK
+    why = "calls were denied" if flags.fail_on_denied else "every call was denied, since no person can be asked"
+    say(one_line(f"error: {', '.join(failing)}: {why}"))
+    return ExitCode.DENIED
+
+
+def never_asked(denials: Sequence[Denials]) -> list[str]:
+    """Return the tools whose every call was denied for want of a person."""
+    without_person: Counter[str] = Counter()
+    for one in denials:
+        without_person[one.tool] += one.denied if one.no_person else 0
+    return list(dict.fromkeys(one.tool for one in denials if without_person[one.tool] == one.calls))
 
 
 def print_outcome(planned: Plan, result: RunResult, flags: RunFlags) -> None:
@@ -159,4 +189,5 @@ def result_document(planned: Plan, result: RunResult) -> dict[str, Any]:
         "tool_calls": result.tool_calls,
         "cost_usd": result.cost_usd,
         "seconds": round(result.seconds, 3),
+        "denials": [dataclasses.asdict(one) for one in result.denials],
     }

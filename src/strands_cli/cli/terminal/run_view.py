@@ -9,6 +9,7 @@ from strands_cli.cli.output import say, write_error
 from strands_cli.cli.terminal.event_lines import line_for
 from strands_cli.cli.text_layout import printable
 from strands_cli.events import (
+    Denials,
     Event,
     HumanAsked,
     ModelText,
@@ -16,7 +17,6 @@ from strands_cli.events import (
     RunStarted,
     RunStatus,
     StepStarted,
-    ToolCallDecided,
 )
 
 # Before each line of a model's streamed text.
@@ -26,12 +26,11 @@ _MODEL_SAYS = "  > "
 class View:
     """Listens to events and prints a line for each that matters to a person.
 
-    `denied` collects the tools whose calls were denied, with the rule; `run_id` is known once the run has started,
-    `ended` once it has ended or waits.
+    `run_id` is known once the run has started; `ended` and `denials` once it has ended or waits.
     """
 
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
-        self.denied: dict[str, str] = {}
+        self.denials: tuple[Denials, ...] = ()
         self.run_id: str | None = None
         self.ended: RunStatus | None = None
         self._quiet = quiet
@@ -49,9 +48,7 @@ class View:
                 case RunStarted():
                     self.run_id = event.run_id
                 case RunFinished():
-                    self.ended = event.status
-                case ToolCallDecided(effect="deny"):
-                    self.denied[event.tool] = event.rule
+                    self.ended, self.denials = event.status, event.denials
             if not self._quiet:
                 self._show(event)
 

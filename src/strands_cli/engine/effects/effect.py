@@ -9,6 +9,7 @@ from typing import Any
 
 from strands_cli.canonical_json import digest_of
 from strands_cli.engine.journal import Clock, Journal, Row, RowKind, RowStatus
+from strands_cli.engine.step_results import reports_error
 from strands_cli.errors import RunRecordError, WaitingForPerson
 from strands_cli.events import Usage
 
@@ -156,4 +157,4 @@ class Effect:
 
 def _is_error(row: Row) -> bool:
     """Return whether a row holds the error result of a tool."""
-    return row.status == "done" and isinstance(row.output, Mapping) and row.output.get("status") == "error"
+    return row.status == "done" and isinstance(row.output, Mapping) and reports_error(row.output)

@@ -49,7 +49,7 @@ async def approved(
     if answer.outcome == "nobody":
         only_a_person = asked.plugin is not None or call.needs_terminal
         fix = "" if only_a_person else f"; allow it with --allow {planned.own_name} or --yes"
-        return Decision("deny", f"{asked.rule}, and no person can be asked{fix}")
+        return Decision("deny", f"{asked.rule}, and no person can be asked{fix}", no_person=True)
     if answer.text == "yes":
         return Decision("allow", f"approved by {answer.by}")
     return Decision("deny", f"refused by {answer.by}" + (f": {answer.reason}" if answer.reason else ""))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.engine import NO_PERSON
 from strands_cli.engine.effects import Effect, StepScope
 from strands_cli.errors import StrandsCliError
 from strands_cli.events import ToolCallDecided, ToolCallFinished
@@ -130,6 +131,8 @@ class PermissionCheck:
         if refusal is None:
             decision = await self._decide(attempt, request)
             detail |= {"decision": decision.effect, "rule": decision.rule}
+            if decision.no_person:
+                detail[NO_PERSON] = True
             span.decided(decision)
             if decision.effect != "allow":
                 refusal = attempt.refused("denied", f"{attempt.name} was not called: {decision.rule}")

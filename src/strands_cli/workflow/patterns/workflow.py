@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
@@ -65,15 +65,18 @@ steps:
 """
 
 
+_ON_ERROR: Any = Field(
+    default="stop", description="Whether a failure of this task stops the run, or only the tasks that depend on it."
+)
+
+
 class TaskFields(FormatModel):
     """What a task has besides its step."""
 
     id: Identifier = Field(description="Name of the task.")
     deps: tuple[str, ...] = Field(default=(), description="Tasks that must be done before this one starts.")
     description: str | None = Field(default=None, description="What the task is for.")
-    on_error: Literal["stop", "continue"] = Field(
-        default="stop", description="Whether a failure of this task stops the run, or only the tasks that depend on it."
-    )
+    on_error: Literal["stop", "continue"] = _ON_ERROR
 
 
 class AgentTask(AgentStep, TaskFields):
@@ -86,6 +89,13 @@ class GateTask(GateStep, TaskFields):
 
 class CallTask(CallStep, TaskFields):
     """A task that is one call of a tool."""
+
+    on_error: Literal["stop", "continue"] = _ON_ERROR
+
+    @property
+    def continues_after_error(self) -> bool:
+        """Whether later tasks get an error of the tool: no, those that depend on a failed task are skipped."""
+        return False
 
 
 Task = Annotated[

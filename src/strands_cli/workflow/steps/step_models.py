@@ -55,6 +55,14 @@ class CallStep(FormatModel):
         default_factory=dict,
         description="The tool's input; strings in it are templates, and a lone `{{ expression }}` keeps its type.",
     )
+    on_error: Literal["stop", "continue"] = Field(
+        default="stop", description="Whether the step fails if its tool reports an error, or passes the error on."
+    )
+
+    @property
+    def continues_after_error(self) -> bool:
+        """Whether later steps get an error of the tool as the step's response."""
+        return self.on_error == "continue"
 
 
 def agent_step(agent: str, text: str | None = None, tools: tuple[ToolEntry, ...] | None = None) -> AgentStep:

@@ -1,0 +1,31 @@
+"""The calls of a run that were denied, from its journal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from strands_cli.engine.journal import Row
+from strands_cli.events import Denials
+
+# The mark in the detail of a denied call that a person could have allowed.
+NO_PERSON = "no_person"
+
+
+def denials_of(rows: Iterable[Row]) -> tuple[Denials, ...]:
+    """Return the denied calls among rows of tool calls, one value for each tool and reason."""
+    calls: Counter[str] = Counter()
+    denied: Counter[tuple[str, str, bool]] = Counter()
+    for row in rows:
+        tool = tool_of(row.key)
+        calls[tool] += 1
+        if row.detail.get("decision") == "deny":
+            denied[tool, row.detail.get("rule", ""), bool(row.detail.get(NO_PERSON))] += 1
+    return tuple(
+        Denials(tool, rule, number, calls[tool], no_person) for (tool, rule, no_person), number in denied.items()
+    )
+
+
+def tool_of(key: str) -> str:
+    """Return the name of the tool from the key of a call."""
+    return key.rpartition("/")[2].split(".", 2)[2]
