@@ -86,17 +86,13 @@ def commands_page() -> str:
 
 
 def program_help() -> str:
-    """Return what Typer prints for `strands --help` on a terminal that is not narrow."""
+    """Return the help of the program with each description on one line; it is fitted to the terminal when printed."""
     from typer.main import get_command
 
-    from strands_cli.cli import HELP_COLUMNS
     from strands_cli.cli.program import program
 
-    command = get_command(program)
-    return (
-        command.get_help(command.make_context("strands", [], terminal_width=HELP_COLUMNS - 2, resilient_parsing=True))
-        + "\n"
-    )
+    command: Any = get_command(program)
+    return f"{command.full_help(command.make_context('strands', [], resilient_parsing=True))}\n"
 
 
 def exit_codes() -> str:

@@ -82,6 +82,24 @@ def test_the_help_printed_without_typer_is_what_typer_prints(
     assert folder.strands(word, COLUMNS=str(columns)).out == capsys.readouterr().out
 
 
+@pytest.mark.parametrize("words", [["--help"], ["runs", "--help"], ["plugin", "--help"], ["atomic", "-h"]])
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_the_help_of_a_group_fits_the_terminal_and_cuts_no_sentence(
+    words: list[str], columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert run_program(words) == 0
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= columns
+    assert "..." not in shown.replace("[ARGS]...", "")
+    (path, group) = (
+        ("", get_command(program)) if len(words) == 1 else (words[0], commands_of(MODULES[words[0]])[words[0]])
+    )
+    for name, command in group.commands.items():
+        first = " ".join(command.get_short_help_str(10_000).split())
+        assert command.hidden or first in " ".join(shown.split()), f"{path} {name}"
+
+
 def test_every_command_is_registered_by_the_module_that_its_table_names() -> None:
     registered = {module: list(commands_of(module)) for module in dict.fromkeys(MODULES.values())}
     named = {module: [name for name in MODULES if MODULES[name] == module] for module in registered}

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 VERSION_ARGUMENTS = ("--version", "-V", "version")
 HELP = (["--help"], ["-h"])
-# Typer uses at most this many columns, however wide a terminal is.
-HELP_COLUMNS = 80
 EXIT_GRACE_S = 2.0
 
 
@@ -39,8 +37,10 @@ def _answer(arguments: list[str]) -> int:
 
         return _print_plain(f"strands-cli {__version__}\n")
     completes = "_STRANDS_COMPLETE" in os.environ
-    if arguments in HELP and not completes and (text := _help_text()) is not None:
-        return _print_plain(text)
+    if arguments in HELP and not completes:
+        from strands_cli.cli.help_page import stored_page
+
+        return _print_plain(stored_page())
     # pydantic looks for plugins in every installed distribution when the first model is built; one malformed
     # entry_points.txt would make every command fail.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -81,16 +81,6 @@ def _print_plain(text: str) -> int:
 
         return report_error(OutputClosed() if isinstance(error, BrokenPipeError) else error)
     return 0
-
-
-def _help_text() -> str | None:
-    """Return the program's help as Typer formats it; None if the terminal is too narrow for its lines."""
-    from shutil import get_terminal_size
-
-    if get_terminal_size().columns < HELP_COLUMNS:
-        return None
-    with open(os.path.join(os.path.dirname(__file__), "help.txt"), encoding="utf-8") as file:  # noqa: PTH118, PTH120, PTH123 - pathlib is not needed yet
-        return file.read()
 
 
 def end_despite_threads(code: int) -> None:

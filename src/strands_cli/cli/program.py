@@ -7,13 +7,14 @@ from typing import Annotated
 import typer
 
 from strands_cli.cli.commands import COMPLETING, Commands
+from strands_cli.cli.help_page import MOST_COLUMNS
 from strands_cli.cli.output import exit_code_of_call, print_result
 
 program = typer.Typer(
     name="strands",
     cls=Commands,
     no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MOST_COLUMNS},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     add_completion=COMPLETING,

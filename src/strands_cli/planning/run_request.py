@@ -29,6 +29,7 @@ class Option:
         flags: The words of the command line; empty where a program alone can choose.
         help: The help text.
         metavar: What the help shows for the value.
+        heading: What the help shows it under.
         is_stored: Whether the run's journal stores it, so that a resume has it again.
         again: Whether commands that continue a stored run have it too, so that it can change.
         help_again: Their help text, where it differs.
@@ -38,10 +39,14 @@ class Option:
     flags: tuple[str, ...] = ()
     help: str = ""
     metavar: str | None = None
+    heading: str | None = None
     is_stored: bool = False
     again: bool = False
     help_again: str | None = None
     in_python: bool = True
+
+
+INPUTS, MODEL, PERMISSIONS, FILES, HOOKS = "Inputs", "Model", "Permissions", "Files", "Hook plugins"
 
 
 def option(default: Any, *flags: str, help: str, **more: Any) -> Any:  # noqa: A002 - the word of every command line
@@ -80,14 +85,15 @@ class RunRequest:
     """
 
     variables: Mapping[str, str] = option(
-        {}, "--var", help="Give an input; may be repeated.", metavar="NAME=VALUE", in_python=False
+        {}, "--var", heading=INPUTS, help="Give an input; may be repeated.", metavar="NAME=VALUE", in_python=False
     )
     values: Mapping[str, Any] = option(
-        {}, "--vars-file", help="Inputs from a YAML or JSON file.", metavar="FILE", in_python=False
+        {}, "--vars-file", heading=INPUTS, help="Inputs from a YAML or JSON file.", metavar="FILE", in_python=False
     )
     out_dir: Path = option(
         DEFAULT_OUT,
         "--out",
+        heading=FILES,
         help="Where artifacts go.",
         metavar="DIR",
         is_stored=True,
@@ -95,31 +101,57 @@ class RunRequest:
         again=True,
     )
     force: bool = option(
-        False, "--force", help="Overwrite artifacts and recordings that exist.", is_stored=True, again=True
+        False,
+        "--force",
+        heading=FILES,
+        help="Overwrite artifacts and recordings that exist.",
+        is_stored=True,
+        again=True,
     )
     provider: str | None = option(
-        None, "--provider", help="Model provider for all agents, e.g. openai.", is_stored=True
+        None, "--provider", heading=MODEL, help="Model provider for all agents, e.g. openai.", is_stored=True
     )
-    model: str | None = option(None, "--model", help="Model for all agents.", is_stored=True)
+    model: str | None = option(None, "--model", heading=MODEL, help="Model for all agents.", is_stored=True)
     allow: tuple[str, ...] = option(
-        (), "--allow", help="Allow a tool without asking (name, glob).", metavar="TOOL", is_stored=True
+        (),
+        "--allow",
+        heading=PERMISSIONS,
+        help="Allow a tool without asking (name, glob).",
+        metavar="TOOL",
+        is_stored=True,
     )
-    yes: bool = option(False, "--yes", "-y", help="Allow every tool call that would ask.", is_stored=True)
+    yes: bool = option(
+        False, "--yes", "-y", heading=PERMISSIONS, help="Allow every tool call that would ask.", is_stored=True
+    )
     detach: bool = option(
         False,
         "--detach",
+        heading=PERMISSIONS,
         help="Never prompt: questions wait, exit code 19.",
         is_stored=True,
         again=True,
         in_python=False,
     )
     record: Path | None = option(
-        None, "--record", help="Write the model's turns to a recording.", metavar="FILE", again=True
+        None,
+        "--record",
+        heading=FILES,
+        help="Write the model's turns to a recording.",
+        metavar="FILE",
+        again=True,
     )
-    runs_dir: Path | None = option(None, "--runs-dir", help="Directory of the journals.", metavar="DIR", again=True)
+    runs_dir: Path | None = option(
+        None,
+        "--runs-dir",
+        heading=FILES,
+        help="Directory of the journals.",
+        metavar="DIR",
+        again=True,
+    )
     policy: Path | None = option(
         None,
         "--policy",
+        heading=PERMISSIONS,
         help="Policy file, in place of strands-policy.yaml.",
         metavar="FILE",
         is_stored=True,
@@ -128,6 +160,7 @@ class RunRequest:
     locked: bool = option(
         False,
         "--locked",
+        heading=PERMISSIONS,
         help="Refuse to run without a strands.lock that covers the tools.",
         is_stored=True,
         again=True,
@@ -135,6 +168,7 @@ class RunRequest:
     no_plugins: bool = option(
         False,
         "--no-plugins",
+        heading=HOOKS,
         help="Ignore the hook plugins of your own policy file.",
         again=True,
         in_python=False,
@@ -142,6 +176,7 @@ class RunRequest:
     trace_hooks: bool = option(
         False,
         "--trace-hooks",
+        heading=HOOKS,
         help="Print each call of a hook to stderr, with its duration.",
         again=True,
         in_python=False,

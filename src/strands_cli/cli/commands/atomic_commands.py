@@ -14,6 +14,7 @@ import typer
 from strands_cli.cli.commands import atomic_test, completions
 from strands_cli.cli.commands.command_options import Chosen, RunFlags, with_run_options
 from strands_cli.cli.commands.file_check import Format, report_checked
+from strands_cli.cli.commands.help_group import App
 from strands_cli.cli.commands.run_execution import (
     execute,
     exit_code_after_denials,
@@ -43,12 +44,10 @@ _LEFT_OUT = frozenset({"node_modules", "__pycache__", "site-packages"})
 _LARGEST = 1_000_000
 _MAX_INPUT = 10 * 1024 * 1024
 
-atomic_app = typer.Typer(
+atomic_app = App(
     name="atomic",
     help="Run, test and describe single agents that workflows use by $ref.\n\n"
     "Example: strands atomic test agents/*.yaml",
-    no_args_is_help=True,
-    rich_markup_mode=None,
 )
 
 

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -44,13 +44,16 @@ class Log(StrEnum):
 class RunFlags:
     """How a run is shown: each field is an option of every command that starts one or continues one."""
 
+    HEADING: ClassVar[str] = "Output"
     events: Annotated[
-        str | None, typer.Option("--events", metavar="FILE", help="Write events as JSON Lines; `-`: stdout.")
+        str | None,
+        typer.Option("--events", metavar="FILE", help="Write events as JSON Lines; `-`: stdout."),
     ] = None
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False
     trace: Annotated[bool, typer.Option("--trace", help="Write the run's trace beside the artifacts.")] = False
     log: Annotated[
-        Log, typer.Option("--log", help="Format of stderr: `text` for a person, `json` one object a line.")
+        Log,
+        typer.Option("--log", help="Format of stderr: `text` for a person, `json` one object a line."),
     ] = Log.TEXT
     fail_on_denied: Annotated[
         bool, typer.Option("--fail-on-denied", help="Exit with 21 if any tool call was denied.")
@@ -133,7 +136,14 @@ def option_of(name: str, *, again: bool = False) -> Any:
         kind = kind | None
     text = (one.help_again if again else None) or one.help
     return Annotated[
-        kind, typer.Option(*one.flags, metavar=one.metavar, help=text, autocompletion=completions.OF_OPTIONS.get(name))
+        kind,
+        typer.Option(
+            *one.flags,
+            metavar=one.metavar,
+            help=text,
+            autocompletion=completions.OF_OPTIONS.get(name),
+            rich_help_panel=one.heading,
+        ),
     ]
 
 
@@ -189,6 +199,9 @@ def with_run_options(
 def _fields_of(group: Any) -> list[inspect.Parameter]:
     """Return a parameter for each field of a dataclass of options."""
     types = get_type_hints(group, include_extras=True)
+    if heading := getattr(group, "HEADING", None):
+        for kind in (types[field.name] for field in dataclasses.fields(group)):
+            kind.__metadata__[0].rich_help_panel = heading
     return [
         _parameter(field.name, types[field.name], [] if field.default_factory is list else field.default)
         for field in dataclasses.fields(group)

@@ -6,32 +6,42 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
-import typer
 from typer.main import get_group
 
-# The module in this package that registers each command, in the order of the help.
-MODULES = {
-    "run": "run_command",
-    "plan": "plan_command",
-    "validate": "validate_command",
-    "schema": "validate_command",
-    "new": "new_command",
-    "resume": "resume_command",
-    "approve": "resume_command",
-    "reject": "resume_command",
-    "rerun": "resume_command",
-    "list-tools": "tools_commands",
-    "lock": "lock_command",
-    "explain": "explain_command",
-    "list-supported": "list_supported",
-    "doctor": "doctor_command",
-    "completion": "completion",
-    "runs": "runs_commands",
-    "sessions": "runs_commands",
-    "tools": "tools_commands",
-    "plugin": "plugin_group",
-    "atomic": "atomic_commands",
+from strands_cli.cli.commands.help_group import App
+
+# The commands by the headings of the help, each with the module in this package that registers it.
+HEADINGS = {
+    "Workflows": {
+        "run": "run_command",
+        "new": "new_command",
+        "validate": "validate_command",
+        "plan": "plan_command",
+        "explain": "explain_command",
+        "atomic": "atomic_commands",
+        "schema": "validate_command",
+    },
+    "Stored runs": {
+        "runs": "runs_commands",
+        "resume": "resume_command",
+        "approve": "resume_command",
+        "reject": "resume_command",
+        "rerun": "resume_command",
+        "sessions": "runs_commands",
+    },
+    "Tools": {
+        "list-tools": "tools_commands",
+        "tools": "tools_commands",
+        "plugin": "plugin_group",
+        "lock": "lock_command",
+    },
+    "This machine": {
+        "doctor": "doctor_command",
+        "list-supported": "list_supported",
+        "completion": "completion",
+    },
 }
+MODULES = {name: module for commands in HEADINGS.values() for name, module in commands.items()}
 
 
 class CommandTable(Mapping[str, Any]):
@@ -54,7 +64,7 @@ class CommandTable(Mapping[str, Any]):
 
 def commands_of(module: str) -> Mapping[str, Any]:
     """Import one module of this package and return the commands and groups that it registers."""
-    app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+    app = App()
     import_module(f"strands_cli.cli.commands.{module}").register(app)
     return get_group(app).commands
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
-from strands_cli.cli.commands.command_table import COMMANDS
+from strands_cli.cli.commands.command_table import COMMANDS, HEADINGS
+from strands_cli.cli.commands.help_group import HelpGroup
 from strands_cli.cli.output import say, say_findings
 from strands_cli.errors import NotEquipped, RunFailed, StrandsCliError, did_you_mean
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from strands_cli.hooks import Hooks
 
 
-class Commands(TyperGroup):
+class Commands(HelpGroup):
     """The program's commands, followed by those of hook plugins."""
 
     def __init__(self, **attributes: Any) -> None:
@@ -24,6 +25,10 @@ class Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands without building any of them."""
         return list(self.commands)
+
+    def headings(self) -> Mapping[str, Iterable[str]]:
+        """Return the headings of the table."""
+        return HEADINGS
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command of a name; the program's own commands always win."""

@@ -8,14 +8,13 @@ from typing import Annotated
 import typer
 
 from strands_cli.cli.commands import plugin_check, plugin_install, plugin_list, plugin_new, plugin_verify
+from strands_cli.cli.commands.help_group import App
 from strands_cli.cli.output import print_result, say_findings
 from strands_cli.errors import ExitCode, UsageError
 
-plugin_app = typer.Typer(
+plugin_app = App(
     name="plugin",
     help="Make, check, install and verify plugins.\n\nExample: strands plugin check packages/strands-tool-foo",
-    no_args_is_help=True,
-    rich_markup_mode=None,
 )
 
 

@@ -12,6 +12,7 @@ import typer
 
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import RUN, RUNS_DIR
+from strands_cli.cli.commands.help_group import App
 from strands_cli.cli.commands.resume_command import resume
 from strands_cli.cli.output import print_json, print_result, say
 from strands_cli.cli.text_layout import aligned, one_line
@@ -57,7 +58,7 @@ def register(program: typer.Typer) -> None:
 def group(verbs: Mapping[str, Callable[..., Any]]) -> typer.Typer:
     """Return a group of commands on stored runs."""
     text = "List, show, cancel and delete stored runs.\n\nExample: strands runs list --status waiting"
-    app = typer.Typer(help=text, no_args_is_help=True, rich_markup_mode=None)
+    app = App(help=text)
     for name, verb in verbs.items():
         app.command(name)(verb)
     return app

@@ -10,6 +10,7 @@ import typer
 
 from strands_cli.cli.commands import completions, tools_run
 from strands_cli.cli.commands.command_options import Chosen, with_run_options
+from strands_cli.cli.commands.help_group import App
 from strands_cli.cli.commands.tool_list import (
     flat_line,
     list_installed,
@@ -23,11 +24,9 @@ from strands_cli.cli.output import print_json, print_result
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog, ToolRecord
 
-tools_app = typer.Typer(
+tools_app = App(
     name="tools",
     help="List, show and run installed tools.\n\nExample: strands tools show calculator",
-    no_args_is_help=True,
-    rich_markup_mode=None,
 )
 
 

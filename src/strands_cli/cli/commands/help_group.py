@@ -1,0 +1,70 @@
+"""Commands and groups whose help has headings and whole sentences, fitted to the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from strands_cli.cli.help_page import UNLIMITED, fitted
+
+ARGUMENTS, OPTIONS = "Arguments", "Options"
+
+
+class HelpCommand(TyperCommand):
+    """A command whose options are below the headings that they name."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, the options by their headings, and those without one."""
+        sections: dict[str, list[tuple[str, str]]] = {ARGUMENTS: [], OPTIONS: []}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            of_options = getattr(parameter, "rich_help_panel", None) or OPTIONS
+            if record is not None:
+                heading = ARGUMENTS if parameter.param_type_name == "argument" else of_options
+                sections.setdefault(heading, []).append(record)
+        sections[OPTIONS] = sections.pop(OPTIONS)
+        for heading, records in sections.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
+
+class HelpGroup(TyperGroup):
+    """A group that cuts no description; a subclass may put its commands below several headings."""
+
+    def headings(self) -> Mapping[str, Iterable[str]]:
+        """Return the names of the commands by the heading above them."""
+        return {"Commands": list(self.commands)}
+
+    def full_help(self, ctx: Any) -> str:
+        """Return the help with each paragraph and each description on one line."""
+        ctx.terminal_width = UNLIMITED
+        return super().get_help(ctx)
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the help, fitted to the terminal."""
+        return fitted(self.full_help(ctx)).rstrip("\n")
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands below their headings, each with its first sentence."""
+        shown = {name: command for name, command in self.commands.items() if not command.hidden}
+        width = max(map(len, shown))
+        for heading, names in self.headings().items():
+            rows = [(name.ljust(width), shown[name].get_short_help_str(UNLIMITED)) for name in names if name in shown]
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+
+class App(typer.Typer):
+    """A group of commands in the making, with the settings that all of the program's groups share."""
+
+    def __init__(self, **attributes: Any) -> None:
+        shared: dict[str, Any] = {"cls": HelpGroup, "rich_markup_mode": None, "pretty_exceptions_enable": False}
+        super().__init__(**{**shared, "no_args_is_help": True, **attributes})
+
+    def command(self, name: str | None = None, **attributes: Any) -> Any:
+        """Return a decorator that adds a command."""
+        return super().command(name, **{"cls": HelpCommand, **attributes})
