@@ -122,7 +122,8 @@ def test_what_goes_to_a_model_is_reported_with_its_host(
 def test_ways_out_of_tools_servers_traces_and_secrets_are_named(folder: Folder) -> None:
     folder.tool("silent", "return answer('x')")
     servers = [{"id": "near", "command": "python3"}, {"id": "far", "url": "https://mcp.example.com/x"}]
-    services = [{"id": "bees", "base_url": "https://bees.example.com/v1"}]
+    headers = {"authorization": "Bearer ${secrets.token}"}
+    services = [{"id": "bees", "base_url": "https://bees.example.com/v1", "headers": headers}]
     folder.workflow(
         [STEP],
         TURNS,

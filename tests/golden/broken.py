@@ -149,10 +149,18 @@ CASES: dict[str, Case] = {
     "budget in money without a price": flow(
         runtime={"provider": "openai", "model_id": "unheard-of", "budgets": {"max_cost_usd": 1}}
     ),
-    "secret without a value": flow(env={"secrets": [{"key": "TOKEN"}]}),
-    "secret in a file that is not there": flow(env={"secrets": [{"key": "t", "source": "file", "path": "none.txt"}]}),
+    "secret without a value": flow(tools={"python": ["native:keyed"]}, env={"secrets": [{"key": "KEY"}]}),
+    "secret in a file that is not there": flow(
+        tools={"python": ["native:keyed"]}, env={"secrets": [{"key": "KEY", "source": "file", "path": "none.txt"}]}
+    ),
+    "secret that no one takes": flow(env={"secrets": [{"key": "t", "source": "command", "path": "./tell"}]}),
+    "private network that the workflow opens": flow(
+        tools={"python": [{"tool": "native:keyed", "config": {"allow_private": ["10.0.0.0/8:80"]}}]},
+        env={"secrets": [{"key": "OPENAI_API_KEY", "name": "KEY"}]},
+    ),
     "secret from a program that is not there": flow(
-        env={"secrets": [{"key": "t", "source": "command", "path": "no-such-program --now"}]}
+        tools={"python": ["native:keyed"]},
+        env={"secrets": [{"key": "KEY", "source": "command", "path": "no-such-program --now"}]},
     ),
     "secret that no section names": flow(
         env={"secrets": [{"key": "OPENAI_API_KEY", "name": "TOKEN"}]},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,16 @@ KEY = {"OPENAI_API_KEY": "k"}
 STEP = "- {agent: writer, input: x}"
 
 
-def with_secret(secret: str, folder: Path | None = None, rest: str = "", **environ: str) -> Plan:
+def with_secret(
+    secret: str, folder: Path | None = None, rest: str = "", *, taken: bool = True, tools: str = "", **environ: str
+) -> Plan:
+    """Return a plan with secrets, all of which a server takes unless `taken` is false."""
     file = str(folder / "flow.yaml") if folder else "flow.yaml"
-    return chain_of(STEP, rest=f"env: {{secrets: [{secret}]}}\n{rest}", environ={**KEY, **environ}, file=file)
+    names = [named or key for key, named in re.findall(r"{key: (\w+)(?:, name: (\w+))?", secret)]
+    given = ", ".join(f'{name}: "${{secrets.{name}}}"' for name in names)
+    server = f"tools: {{mcp: [{{id: taker, command: python3, env: {{PATH: /usr/bin, {given}}}}}]}}" if taken else ""
+    sections = f"env: {{secrets: [{secret}]}}\n{tools or server}\n{rest}"
+    return chain_of(STEP, rest=sections, environ={**KEY, **environ}, file=file)
 
 
 @pytest.mark.parametrize(
@@ -68,6 +76,36 @@ def test_planning_runs_no_program(tmp_path: Path) -> None:
     assert not (tmp_path / "was-run").exists()
     assert read_secrets(plan, {"PATH": "/bin"}) == {"t": "value-of-it"}
     assert (tmp_path / "was-run").exists()
+
+
+@pytest.mark.parametrize("source", ["{key: t, source: command, path: ./tell}", "{key: t, source: file, path: tell}"])
+def test_what_no_one_takes_is_neither_started_nor_read(tmp_path: Path, source: str) -> None:
+    program = tmp_path / "tell"
+    program.write_text(f"#!/bin/sh\necho > {tmp_path / 'was-run'}\necho value-of-it\n")
+    program.chmod(0o700)
+    plan = with_secret(source, tmp_path, taken=False)
+    assert [finding.severity for finding in found(plan, "unused-secret")] == ["warning"]
+    assert read_secrets(plan, {"PATH": "/bin"}) == {}
+    assert not (tmp_path / "was-run").exists()
+
+
+def test_a_tool_that_policy_denies_takes_no_secret(tmp_path: Path) -> None:
+    denied = 'security: {permissions: {deny: ["mcp:taker"]}}'
+    plan = with_secret("{key: t, source: file, path: kept.txt}", tmp_path, denied)
+    assert found(plan, "missing-secret") == []
+    assert found(plan, "unused-secret") != []
+
+
+def test_a_variable_that_no_one_takes_is_hidden_and_need_not_be_set() -> None:
+    plan = with_secret("{key: TOKEN}", taken=False)
+    assert found(plan, "missing-secret") == []
+    assert read_secrets(plan, {}) == {}
+    assert read_secrets(plan, {"TOKEN": "0123456789"}) == {"TOKEN": "0123456789"}
+
+
+def test_a_model_takes_the_variable_of_its_key() -> None:
+    plan = with_secret("{key: OPENAI_API_KEY}", taken=False, OPENAI_API_KEY="")
+    assert found(plan, "missing-secret") != []
 
 
 def test_each_source_gives_its_value_under_the_name_that_tools_ask_for(tmp_path: Path) -> None:

@@ -22,7 +22,9 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="a shell script, mode
 def test_a_workflow_can_have_a_program_run_as_the_source_of_a_secret(folder: Folder) -> None:
     script = folder.write("fetch.sh", "#!/bin/sh\ntouch was-run\necho any-secret-value\n")
     script.chmod(0o755)
-    folder.workflow(STEP, TURNS, env={"secrets": [{"key": "X", "source": "command", "path": "./fetch.sh"}]})
+    executor = {"id": "api", "base_url": "https://api.example.com", "headers": {"X-Key": "${secrets.X}"}}
+    env = {"secrets": [{"key": "X", "source": "command", "path": "./fetch.sh"}]}
+    folder.workflow(STEP, TURNS, env=env, tools={"http_executors": [executor]})
     for command in ("validate", "plan"):
         assert folder.strands(command, "flow.yaml").code == 0
         assert not (folder.work / "was-run").exists()

@@ -30,7 +30,11 @@ from strands_cli.planning.checks import (
     prices_of,
     recorded_texts,
 )
-from strands_cli.planning.data_flow import check_declared_secrets, check_exposure, check_secrets, check_telemetry
+from strands_cli.planning.data_flow import (
+    check_exposure,
+    check_secrets,
+    check_telemetry,
+)
 from strands_cli.planning.machine import Installation, check_patterns, check_rules, read_installation, rules_of
 from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, Skills, WorkflowTool
 from strands_cli.planning.planned_agents import planned_agent, tools_of_steps
@@ -165,8 +169,7 @@ def _check_plan(
     if not around.is_tool:
         yield from check_telemetry(spec, document, environ)
     yield from check_mounts(spec, document, plan.base_dir)
-    yield from check_secrets(spec, document, plan.base_dir, environ)
-    yield from check_declared_secrets(plan, document)
+    yield from check_secrets(plan, document, environ)
     yield from check_variables(spec, document, plan.inputs)
     if not around.is_tool:
         yield from check_outputs(spec, document, plan.inputs, request)

@@ -13,7 +13,7 @@ import typer
 
 from strands_cli.cli.commands import atomic_test, completions
 from strands_cli.cli.commands.command_options import Chosen, RunFlags, with_run_options
-from strands_cli.cli.commands.file_check import Format, report_checked
+from strands_cli.cli.commands.file_check import Checked, Format, report_checked
 from strands_cli.cli.commands.help_group import App
 from strands_cli.cli.commands.run_execution import (
     execute,
@@ -183,7 +183,7 @@ def validate(
 
     Example: strands atomic validate agents/*.yaml
     """
-    return report_checked([(name, *_check(name)) for name in dict.fromkeys(files)], output)
+    return report_checked([Checked(name, *_check(name)) for name in dict.fromkeys(files)], output)
 
 
 def _check(name: str) -> tuple[tuple[Finding, ...], ExitCode]:

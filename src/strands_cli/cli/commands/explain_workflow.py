@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.commands.plan_command import bound_words, model_words, parts_of, step_tools
 from strands_cli.cli.output import error_document, print_json, print_result
-from strands_cli.cli.terminal import about_document
+from strands_cli.cli.terminal import about_document, authority_sections
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import StrandsCliError
 from strands_cli.phrases import shortened
 from strands_cli.workflow.yaml import SUFFIXES
 
 if TYPE_CHECKING:
-    from strands_cli.planning.data_flow import Outgoing
+    from strands_cli.planning.data_flow import Authority
     from strands_cli.planning.plan import Plan, PlannedAgent, PlannedStep, PlannedTool
 
 _BUDGETS = {
@@ -71,25 +70,31 @@ def explain_spec(spec: str, policy: Path | None, *, as_json: bool) -> None:
 
 
 def _document(planned: Plan, sections: dict[str, list[str]]) -> dict[str, Any]:
+    from strands_cli.planning.data_flow import authority_of
+
     return {
         "workflow": planned.spec.name,
         "file": planned.file,
         "pattern": planned.spec.pattern.type,
         "sections": [{"title": title, "sentences": sentences} for title, sentences in sections.items()],
+        "authority": authority_of(planned).as_dict(),
         "findings": [finding.as_dict() for finding in planned.findings],
     }
 
 
 def sections_of(planned: Plan) -> dict[str, list[str]]:
     """Return the sentences about a plan by the title of their section."""
+    from strands_cli.planning.data_flow import authority_of
+
+    authority = authority_of(planned)
     found = {
         "What it is for": _purpose(planned),
         "Who works": _workers(planned),
         "What happens": _events(planned),
         "Where a person is asked": list(dict.fromkeys(_questions(planned))) or ["Nowhere."],
         "What limits it": _limits(planned),
-        "What it writes": _writes(planned),
-        "What leaves this machine": _leaving(planned),
+        "What it writes": _writes(planned, authority),
+        **authority_sections(authority, is_complete=planned.is_complete),
         "What to look at first": [_problem(finding) for finding in planned.findings],
     }
     return {title: list(sentences) for title, sentences in found.items() if sentences}
@@ -214,44 +219,15 @@ def _times(number: int) -> str:
     return {0: "not tried again", 1: "tried again once"}.get(number, f"tried again up to {number} times")
 
 
-def _writes(planned: Plan) -> list[str]:
-    from strands_cli.planning.data_flow import find_writers
-
+def _writes(planned: Plan, authority: Authority) -> list[str]:
     paths = [artifact.path for artifact in planned.spec.outputs.artifacts]
     sentences = [f"At its end: {', '.join(paths)}, in the directory of --out."] if paths else []
     notes = planned.spec.context_policy.notes
     sentences += [f"Notes of the agents: {notes.file}"] if notes is not None else []
-    for name, is_known in find_writers(planned):
+    for name, is_known in authority.writers:
         unknown = f"The tool {name} does not declare whether it writes files."
         sentences.append(f"The tool {name} can write files." if is_known else unknown)
     return [*sentences, "The journal of the run, in the directory of runs."]
-
-
-def _leaving(planned: Plan) -> list[str]:
-    from strands_cli.planning.data_flow import find_outgoing
-
-    known = list(dict.fromkeys(_way_out(way) for way in find_outgoing(planned, os.environ)))
-    unplanned = [] if planned.is_complete else ["Parts that cannot be planned are not included here: see below."]
-    return [*(known or ["Nothing that is known."]), *unplanned]
-
-
-def _way_out(way: Outgoing) -> str:
-    near = " (this machine or a private network)" if way.is_near else ""
-    hosts = "any address" if "*" in (way.hosts or ()) else ", ".join(way.hosts or ())
-    match way.kind:
-        case "model":
-            return f"What {way.who} reads and writes goes to the model of {way.what}{hosts and f' at {hosts}'}{near}."
-        case "secret":
-            return f"The secret {way.who} is requested from {way.what}; its value is not shown."
-        case "trace":
-            return f"Traces go to {hosts}{near}."
-        case "server" if way.hosts is None:
-            return f"The MCP server {way.who} is a program ({_short(way.what)}): it may send what it receives."
-        case "server":
-            return f"What the MCP server {way.who} receives goes to {hosts}{near}."
-    if way.hosts is None:
-        return f"The tool {way.who} does not declare whether it reaches the network."
-    return f"The tool {way.who} can reach {hosts}{near}."
 
 
 def _problem(finding: Any) -> str:

@@ -3,37 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from strands_cli.errors import ExitCode, Finding, StrandsCliError, has_errors
 from strands_cli.phrases import counted
 
+if TYPE_CHECKING:
+    from strands_cli.planning.data_flow import Use
+
 Format = Literal["text", "json", "github", "sarif"]
+
+
+class Checked(NamedTuple):
+    """What is found in one file: its findings, its exit code, and what it uses of the machine."""
+
+    name: str
+    findings: tuple[Finding, ...]
+    code: ExitCode
+    uses: tuple[Use, ...] = ()
 
 
 def check_files(specs: Sequence[str], output: Format = "text") -> int:
     """Check workflow files (`-` is standard input), report the findings, and return the exit code."""
-    return report_checked([(name, *_check(name)) for name in dict.fromkeys(specs)], output)
+    return report_checked([_check(name) for name in dict.fromkeys(specs)], output)
 
 
-def report_checked(checked: Sequence[tuple[str, tuple[Finding, ...], ExitCode]], output: Format) -> int:
-    """Report the findings of each file, and return the highest of their exit codes."""
+def report_checked(checked: Sequence[Checked], output: Format) -> int:
+    """Report the findings of each file and what it uses of the machine; return the highest of their exit codes."""
     from strands_cli.cli.output import print_json, print_result, say, say_findings
 
-    findings = [finding for _, found, _ in checked for finding in found]
+    findings = [finding for one in checked for finding in one.findings]
     if output in ("github", "sarif"):
         _print_annotations(findings, output)
     elif output == "json":
-        files = [{"file": name, "valid": not has_errors(found)} for name, found, _ in checked]
+        files = [
+            {"file": one.name, "valid": not has_errors(one.findings), "uses": [use.as_dict() for use in one.uses]}
+            for one in checked
+        ]
         print_json({"files": files, "findings": [finding.as_dict() for finding in findings]})
     else:
-        for name, found, _ in checked:
-            say_findings(found)
-            if has_errors(found):
-                say(f"{name}: {_count(found)}")
+        for one in checked:
+            say_findings(one.findings)
+            if has_errors(one.findings):
+                say(f"{one.name}: {_count(one.findings)}")
             else:
-                print_result(f"{name}: ok" + (f", {_count(found)}" if found else ""))
-    return max((code for _, _, code in checked), default=ExitCode.OK)
+                counted_findings = f", {_count(one.findings)}" if one.findings else ""
+                print_result("\n".join([f"{one.name}: ok{counted_findings}", *_use_lines(one.uses)]))
+    return max((one.code for one in checked), default=ExitCode.OK)
+
+
+def _use_lines(uses: Sequence[Use]) -> list[str]:
+    if not uses:
+        return []
+    from strands_cli.cli.terminal import use_lines
+    from strands_cli.cli.text_layout import one_line
+
+    return [one_line(f"  {line}") for line in use_lines(uses)]
 
 
 def _print_annotations(findings: list[Finding], form: Format) -> None:
@@ -47,15 +72,18 @@ def _print_annotations(findings: list[Finding], form: Format) -> None:
         print_result("\n".join(map(github_line, findings)))
 
 
-def _check(name: str) -> tuple[tuple[Finding, ...], ExitCode]:
-    """Return the findings of one file and its exit code."""
+def _check(name: str) -> Checked:
+    """Return what is found in one file."""
     from strands_cli import app
+    from strands_cli.planning import check_names
+    from strands_cli.planning.data_flow import uses_in
 
     try:
-        findings = app.check(name)
+        loaded = check_names(app.load(name))
     except StrandsCliError as error:
-        return error.findings, error.exit_code
-    return findings, ExitCode.INVALID if has_errors(findings) else ExitCode.OK
+        return Checked(name, error.findings, error.exit_code)
+    code = ExitCode.INVALID if has_errors(loaded.findings) else ExitCode.OK
+    return Checked(name, loaded.findings, code, uses_in(loaded.spec) if loaded.spec is not None else ())
 
 
 def _count(findings: Any) -> str:

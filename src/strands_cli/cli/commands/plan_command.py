@@ -10,7 +10,7 @@ import typer
 
 from strands_cli.cli.commands.command_options import SPEC, Chosen, with_run_options
 from strands_cli.cli.output import error_document, print_json, print_result, say_findings
-from strands_cli.cli.terminal import about_document, about_lines
+from strands_cli.cli.terminal import about_document, about_lines, authority_sections
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import ExitCode, StrandsCliError
 from strands_cli.phrases import shortened
@@ -70,6 +70,8 @@ def _report(planned: Plan, *, quiet: bool) -> int:
 
 def plan_text(planned: Plan) -> str:
     """Return the plan as text."""
+    from strands_cli.planning.data_flow import authority_of
+
     spec = planned.spec
     lines = [f"workflow  {spec.name} ({spec.pattern.type})  {planned.file}"]
     lines += about_lines(spec)
@@ -90,6 +92,8 @@ def plan_text(planned: Plan) -> str:
         lines += ["tools that steps name themselves", *(line for tool in of_steps for line in _tool_lines(tool))]
     lines += [f"artifact  {artifact.path}" for artifact in spec.outputs.artifacts]
     lines.append(f"bounds    {bound_words(planned.bounds)}")
+    for title, sentences in authority_sections(authority_of(planned), is_complete=planned.is_complete).items():
+        lines += [title, *(f"  {sentence}" for sentence in sentences)] if sentences else []
     return "\n".join(map(one_line, lines))
 
 
@@ -150,6 +154,8 @@ def bound_words(bounds: Bounds) -> str:
 
 def plan_document(planned: Plan) -> dict[str, Any]:
     """Return the plan as one JSON document."""
+    from strands_cli.planning.data_flow import authority_of
+
     return {
         "workflow": planned.spec.name,
         "file": planned.file,
@@ -177,6 +183,7 @@ def plan_document(planned: Plan) -> dict[str, Any]:
             "model_calls": planned.bounds.model_calls,
             "tool_calls": planned.bounds.tool_calls,
         },
+        "authority": authority_of(planned).as_dict(),
         "findings": [finding.as_dict() for finding in planned.findings],
     }
 

@@ -1,9 +1,10 @@
+from strands_cli.planning.data_flow.authority import Use as Use
+from strands_cli.planning.data_flow.authority import uses_in as uses_in
 from strands_cli.planning.data_flow.egress import Outgoing as Outgoing
-from strands_cli.planning.data_flow.egress import find_outgoing as find_outgoing
-from strands_cli.planning.data_flow.egress import find_writers as find_writers
 from strands_cli.planning.data_flow.injection_paths import check_exposure as check_exposure
+from strands_cli.planning.data_flow.planned_authority import Authority as Authority
+from strands_cli.planning.data_flow.planned_authority import authority_of as authority_of
 from strands_cli.planning.data_flow.secret_values import MISSING_SECRET as MISSING_SECRET
-from strands_cli.planning.data_flow.secret_values import check_declared_secrets as check_declared_secrets
 from strands_cli.planning.data_flow.secret_values import check_secrets as check_secrets
 from strands_cli.planning.data_flow.secret_values import local_secret_values as local_secret_values
 from strands_cli.planning.data_flow.secret_values import read_secrets as read_secrets

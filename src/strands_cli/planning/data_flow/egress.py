@@ -6,20 +6,26 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from strands_cli.planning.data_flow.authority import host_and_port
+from strands_cli.planning.data_flow.secret_values import secrets_declared
 from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool
 from strands_cli.planning.planned_tools import HOSTS, McpTool, listed, reached_by
 from strands_cli.planning.workflow_tools import agents_in, with_parts
 from strands_cli.providers import ModelSettings
 
-Kind = Literal["model", "tool", "server", "secret", "trace"]
+# Their values are often keys.
+_TRACE_HEADERS = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
+
+Kind = Literal["model", "tool", "server", "trace"]
 
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
     """One way out: what goes, and where to.
 
-    `who` is the agent, tool, server or secret. `hosts` are where it goes, `*` for any; None where that is unknown.
-    `is_near` tells that all of it stays on this machine or in a private network.
+    `who` is the agent, tool or server. `hosts` are where it goes, `*` for any; None where that is unknown. `is_near`
+    tells that all of it stays on this machine or in a private network. `keys` are the secrets and the variables with
+    keys that may go with it.
     """
 
     kind: Kind
@@ -27,11 +33,12 @@ class Outgoing:
     what: str
     hosts: tuple[str, ...] | None
     is_near: bool = False
+    keys: tuple[str, ...] = ()
 
 
 def find_outgoing(plan: Plan, environ: Mapping[str, str]) -> tuple[Outgoing, ...]:
     """Return every way by which something leaves the machine, those of parts included, each once."""
-    found = [*_models(plan, environ), *_tools(plan), *_secrets(plan), *_traces(plan, environ)]
+    found = [*_models(plan, environ), *_tools(plan), *_traces(plan, environ)]
     return tuple(dict.fromkeys(found))
 
 
@@ -56,15 +63,17 @@ def _models(plan: Plan, environ: Mapping[str, str]) -> Iterator[Outgoing]:
 
 def _model(who: str, settings: ModelSettings, environ: Mapping[str, str]) -> Iterator[Outgoing]:
     from strands_cli.provider_table import PROVIDERS
-    from strands_cli.providers import host_of, is_local
+    from strands_cli.providers import host_of, is_local, key_variables
 
     provider = PROVIDERS.get(settings.provider)
     if provider is None:  # a plugin's
         yield Outgoing("model", who, settings.provider, None)
     elif provider.model_class is not None:
         host = host_of(provider, settings, environ) or provider.default_host
-        hosts = (_host_and_port(host),) if host else ()
-        yield Outgoing("model", who, settings.provider, hosts, is_near=bool(host) and is_local(host or ""))
+        hosts = (host_and_port(host),) if host else ()
+        keys = tuple(name for name in key_variables(provider, settings) if environ.get(name))
+        keys = (*keys, *(("the credentials of AWS",) if provider.aws else ()))
+        yield Outgoing("model", who, settings.provider, hosts, bool(host) and is_local(host or ""), keys)
 
 
 def _tools(plan: Plan) -> Iterator[Outgoing]:
@@ -76,18 +85,12 @@ def _tools(plan: Plan) -> Iterator[Outgoing]:
         if isinstance(tool, McpTool):
             kind, who = "server", tool.server.id
             if tool.server.url is None:
-                yield Outgoing(kind, who, reached_by(tool.server), None)
+                yield Outgoing(kind, who, reached_by(tool.server), None, keys=secrets_declared(tool))
                 continue
         hosts = _hosts(tool)
         if hosts is None or hosts:
             near = hosts is not None and all(is_local(host) for host in hosts)
-            yield Outgoing(kind, who, "", hosts, near)
-
-
-def _secrets(plan: Plan) -> Iterator[Outgoing]:
-    for secret in plan.spec.env.secrets:
-        if secret.source in ("secrets_manager", "ssm"):
-            yield Outgoing("secret", secret.name or secret.key, secret.source, ())
+            yield Outgoing(kind, who, "", hosts, near, secrets_declared(tool))
 
 
 def _traces(plan: Plan, environ: Mapping[str, str]) -> Iterator[Outgoing]:
@@ -96,7 +99,9 @@ def _traces(plan: Plan, environ: Mapping[str, str]) -> Iterator[Outgoing]:
 
     destination = destination_of(plan.spec.telemetry.otel, environ)
     if destination is not None and destination.kind == "otlp":
-        yield Outgoing("trace", "", "", (_host_and_port(destination.url),), is_near=is_local(destination.url))
+        named = [name for name in _TRACE_HEADERS if destination.with_headers and environ.get(name)]
+        hosts = (host_and_port(destination.url),)
+        yield Outgoing("trace", "", "", hosts, is_local(destination.url), tuple(named))
 
 
 def _usable(plan: Plan) -> Iterator[PlannedTool]:
@@ -110,13 +115,3 @@ def _hosts(tool: PlannedTool) -> tuple[str, ...] | None:
     named = tool.config.get(HOSTS)
     hosts = named if isinstance(named, (list, tuple)) and named else listed(tool.capabilities.get("network"))
     return None if hosts is None else tuple(str(host) for host in hosts)
-
-
-def _host_and_port(url: str) -> str:
-    """Return host and port of an address, without what may be a password or a key."""
-    from urllib.parse import urlsplit
-
-    try:
-        return urlsplit(url if "://" in url else f"//{url}").netloc.rpartition("@")[2] or url
-    except ValueError:
-        return "an address that cannot be read"

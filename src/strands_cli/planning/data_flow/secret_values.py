@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import Code, Finding, InvalidInput, NotEquipped, suggest
-from strands_cli.planning.planned_tools import PythonTool, configured_claims, secrets_in
+from strands_cli.planning.planned_tools import McpTool, PythonTool, configured_claims, secrets_in
 from strands_cli.planning.workflow_tools import with_parts
 from strands_cli.workflow.yaml import Document
 
@@ -30,6 +30,11 @@ UNNAMED_SECRET = Code(
     "A tool declares a secret that `env.secrets` does not name, so the tool runs without it.",
     "Name it under `env.secrets`, or ignore this if the tool works without it.",
 )
+UNUSED_SECRET = Code(
+    "unused-secret",
+    "No tool and no model of the workflow takes a secret that `env.secrets` names, so it is not read.",
+    "Remove it, or name it in the tool that needs it: docs/how-to/secrets.md.",
+)
 WRITTEN_SECRET = Code(
     "written-secret",
     "The value of a secret is written in the workflow, its files or the run's inputs, which the journal stores.",
@@ -37,24 +42,74 @@ WRITTEN_SECRET = Code(
 )
 
 
-def check_secrets(
-    spec: WorkflowSpec, document: Document, folder: Path, environ: Mapping[str, str]
-) -> Iterator[Finding]:
-    """Yield a finding for each secret whose source is not there; no program is run and no keyring opened for it."""
-    if not spec.env.secrets:
+def check_secrets(plan: Plan, document: Document, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield a finding for each secret that is not there, that no one takes, or that a tool asks for in vain.
+
+    No program is run for it, and no keyring opened.
+    """
+    yield from _check_named(plan, document, environ)
+    yield from _check_declared(plan, document)
+
+
+def _check_named(plan: Plan, document: Document, environ: Mapping[str, str]) -> Iterator[Finding]:
+    if not plan.spec.env.secrets:
         return
     from strands_cli.secrets import SecretFault, require_source
 
-    for index, secret in enumerate(spec.env.secrets):
+    taken = secret_takers(plan)
+    for index, secret in enumerate(plan.spec.env.secrets):
+        where = document.where(f"/env/secrets/{index}")
         try:
-            require_source(_reference(secret, folder), environ)
+            require_source(_reference(secret, plan.base_dir), environ)
         except SecretFault as fault:
-            yield Finding(MISSING_SECRET, str(fault), document.where(f"/env/secrets/{index}"), fault.fix)
+            if secret_name(secret) in taken:
+                yield Finding(MISSING_SECRET, str(fault), where, fault.fix)
+                continue
+        else:
+            if secret_name(secret) in taken or secret.source == "env":  # a variable is hidden in any case
+                continue
+        message = f"no tool and no model takes the secret '{secret_name(secret)}', so it is not read"
+        fix = "remove it, or let a tool declare it (capabilities.secrets) or its configuration name it"
+        yield Finding(UNUSED_SECRET, message, where, fix, "warning")
 
 
-def check_declared_secrets(plan: Plan, document: Document) -> Iterator[Finding]:
+def secret_takers(plan: Plan) -> dict[str, tuple[str, ...]]:
+    """Return the tools and models of a workflow that take each secret, without those of workflows among its tools.
+
+    What custom Python takes shows when it is imported, so it counts for every secret.
+    """
+    found: dict[str, list[str]] = {}
+    names = [secret_name(secret) for secret in plan.spec.env.secrets]
+    for tool in (tool for tool in _tools_of(plan) if tool.decision.effect != "deny"):
+        is_known = not isinstance(tool, PythonTool)
+        who = f"the MCP server {tool.server.id}" if isinstance(tool, McpTool) else f"the tool {tool.name}"
+        for name in secrets_declared(tool) if is_known else names:
+            found.setdefault(name, []).append(who if is_known else f"{who} (custom Python: perhaps)")
+    for name, who in _taken_by_models(plan):
+        found.setdefault(name, []).append(who)
+    return {name: tuple(dict.fromkeys(who)) for name, who in found.items() if name in names}
+
+
+def secret_name(secret: Secret) -> str:
+    """Return the name by which tools ask for a secret."""
+    return secret.name or secret.key
+
+
+def _taken_by_models(plan: Plan) -> Iterator[tuple[str, str]]:
+    from strands_cli.provider_table import PROVIDERS
+    from strands_cli.providers import key_variables
+
+    variables = {secret.key: secret_name(secret) for secret in plan.spec.env.secrets if secret.source == "env"}
+    for agent in plan.agents.values():
+        if provider := PROVIDERS.get(agent.model.provider):
+            for variable in key_variables(provider, agent.model):
+                if variable in variables:
+                    yield variables[variable], f"the model of {agent.id}"
+
+
+def _check_declared(plan: Plan, document: Document) -> Iterator[Finding]:
     """Yield a warning for each secret that a tool declares and the workflow does not give it."""
-    named = [secret.name or secret.key for secret in plan.spec.env.secrets]
+    named = [secret_name(secret) for secret in plan.spec.env.secrets]
     for tool in _tools_of(plan):
         by_config = secrets_in(tool.config, tool.record.config_schema)
         for name in secrets_declared(tool):
@@ -76,7 +131,9 @@ def secrets_declared(tool: PlannedTool, claims: Mapping[str, Any] | None = None)
 def read_secrets(
     plan: Plan, environ: Mapping[str, str] | None = None, remote: Callable[[SecretReference], str] | None = None
 ) -> dict[str, str]:
-    """Return the value of every secret of a run, by the name under which tools ask for it.
+    """Return the value of every secret that a run takes, by the name under which tools ask for it.
+
+    A variable is looked at in any case, so that its value is hidden; no program is run and no file read for no one.
 
     Args:
         plan: What is to run.
@@ -90,12 +147,16 @@ def read_secrets(
         return {}
     from strands_cli.secrets import SecretFault, read_secret
 
+    environ = os.environ if environ is None else environ
     values: dict[str, str] = {}
     findings = []
+    taken = secret_takers(plan)
     for secret in plan.spec.env.secrets:
         reference = _reference(secret, plan.base_dir)
+        if reference.name not in taken and not (secret.source == "env" and environ.get(secret.key)):
+            continue
         try:
-            values[reference.name] = read_secret(reference, os.environ if environ is None else environ, remote)
+            values[reference.name] = read_secret(reference, environ, remote)
         except SecretFault as fault:
             findings.append(Finding(MISSING_SECRET, str(fault), fix=fault.fix))
     if findings:
@@ -138,7 +199,7 @@ def require_unwritten(plan: Plan, values: Mapping[str, str]) -> None:
 def _reference(secret: Secret, folder: Path) -> SecretReference:
     from strands_cli.secrets import SecretReference
 
-    return SecretReference(secret.name or secret.key, secret.key, secret.source, secret.path or "", folder)
+    return SecretReference(secret_name(secret), secret.key, secret.source, secret.path or "", folder)
 
 
 def _tools_of(plan: Plan) -> list[PlannedTool]:

@@ -1,0 +1,68 @@
+"""What a workflow uses of this machine, in sentences: `plan`, `explain`, `validate` and the question share them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from strands_cli.phrases import shortened
+
+if TYPE_CHECKING:
+    from strands_cli.planning.data_flow import Authority, Outgoing, Use
+
+_VERBS = {
+    "program": "It starts the program `{}`",
+    "file": "It reads the file {}",
+    "variable": "It reads the variable {}",
+    "store": "It asks for a secret of {}",
+    "folder": "It opens the folder {}",
+    "network": "It opens the private network {}",
+    "address": "It sends to {}",
+}
+# A command line is shown whole where that is possible: what is cut off may be what matters.
+_TEXT = 2000
+
+
+def use_lines(uses: Iterable[Use]) -> list[str]:
+    """Return a sentence for each use."""
+    return [_sentence(use) for use in uses]
+
+
+def authority_sections(authority: Authority, *, is_complete: bool) -> dict[str, list[str]]:
+    """Return sentences about all that a plan uses and sends, by the title of their section."""
+    leaving = list(dict.fromkeys(map(_way_out, authority.outgoing))) or ["Nothing that is known."]
+    unplanned = [] if is_complete else ["Parts that cannot be planned are not included here: see below."]
+    return {
+        "What it starts and reads before and while it runs": use_lines(authority.uses),
+        "What leaves this machine": [*leaving, *unplanned],
+    }
+
+
+def _sentence(use: Use) -> str:
+    what = shortened(use.what, _TEXT)
+    if use.is_idle:
+        not_done = {"program": "Not started", "variable": "Only hidden in texts"}.get(use.kind, "Not read")
+        return f"{not_done}, since no tool or model takes it: {what} ({use.by})."
+    to = f", for {', '.join(use.to)}" if use.to else ""
+    asks = "; it asks before the first run" if use.asks else ""
+    return f"{_VERBS[use.kind].format(what)} ({use.by}){to}{asks}."
+
+
+def _way_out(way: Outgoing) -> str:
+    near = " (this machine or a private network)" if way.is_near else ""
+    hosts = "any address" if "*" in (way.hosts or ()) else ", ".join(way.hosts or ())
+    keys = f", with {', '.join(way.keys)}" if way.keys else ""
+    match way.kind:
+        case "model":
+            at = f" at {hosts}" if hosts else ""
+            return f"What {way.who} reads and writes goes to the model of {way.what}{at}{near}{keys}."
+        case "trace":
+            return f"Traces go to {hosts}{near}{keys}."
+        case "server" if way.hosts is None:
+            program = shortened(way.what, _TEXT)
+            return f"The MCP server {way.who} is a program ({program}): it may send what it receives{keys}."
+        case "server":
+            return f"What the MCP server {way.who} receives goes to {hosts}{near}{keys}."
+    if way.hosts is None:
+        return f"The tool {way.who} does not declare whether it reaches the network{keys}."
+    return f"The tool {way.who} can reach {hosts}{near}{keys}."

@@ -1,0 +1,94 @@
+"""The authority of a plan: what it starts, reads and opens, who gets each, what leaves, and what a person is asked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from strands_cli.canonical_json import digest_of
+from strands_cli.planning.data_flow.authority import Use, is_outside, uses_in
+from strands_cli.planning.data_flow.egress import Outgoing, find_outgoing, find_writers
+from strands_cli.planning.data_flow.secret_values import secret_name, secret_takers
+from strands_cli.planning.plan import Plan
+from strands_cli.planning.planned_tools import McpTool
+from strands_cli.planning.workflow_tools import all_workflows_in, with_parts
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """What a plan uses of this machine, and what leaves it.
+
+    `writers` are the tools that may write files, each with whether it says so. `digest` is that of all that its files
+    say of this; it is the same on every machine and in every folder.
+    """
+
+    uses: tuple[Use, ...]
+    outgoing: tuple[Outgoing, ...]
+    writers: tuple[tuple[str, bool], ...]
+    digest: str
+
+    @property
+    def asked(self) -> tuple[Use, ...]:
+        """Return what a person is asked about before the first run."""
+        return tuple(use for use in self.uses if use.asks)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON of `plan` and `explain`."""
+        return {
+            "digest": self.digest,
+            "uses": [use.as_dict() for use in self.uses],
+            "outgoing": [asdict(way) for way in self.outgoing],
+        }
+
+
+def authority_of(plan: Plan, environ: Mapping[str, str] | None = None) -> Authority:
+    """Return what a plan uses, that of the workflows among its tools included."""
+    parts = {part.file: part for part in (plan, *all_workflows_in(plan))}.values()
+    named = [(part, use) for part in parts for use in uses_in(part.spec)]
+    written = [[use.kind, use.what, use.by, use.exact] for _, use in named if use.exact]
+    uses = [use for part in parts for use in _planned(part, "" if part is plan else f" of {Path(part.file).name}")]
+    outgoing = find_outgoing(plan, os.environ if environ is None else environ)
+    return Authority(tuple(dict.fromkeys(uses)), outgoing, find_writers(plan), f"sha256:{digest_of(written)}")
+
+
+def _planned(plan: Plan, of_file: str) -> Iterator[Use]:
+    """Yield what one workflow uses with what its plan knows, without addresses, which `outgoing` has."""
+    takers, started = secret_takers(plan), _started(plan)
+    secrets = {f"the secret {secret_name(secret)}" for secret in plan.spec.env.secrets}
+    for use in uses_in(plan.spec):
+        if use.kind == "address":
+            continue
+        to = use.to
+        if use.by in secrets:
+            to = takers.get(use.by.removeprefix("the secret "), ())
+        elif use.kind == "program" and use.by not in started:
+            to = ()
+        yield replace(use, to=to, asks=to != () and _asks(use, plan.base_dir), by=use.by + of_file)
+
+
+def _started(plan: Plan) -> set[str]:
+    """Return the MCP servers that a run starts, as uses name them."""
+    tools = with_parts(plan.called(), of_others=False)
+    return {
+        f"the MCP server {tool.server.id}"
+        for tool in tools
+        if isinstance(tool, McpTool) and tool.decision.effect != "deny"
+    }
+
+
+def _asks(use: Use, folder: Path) -> bool:
+    """Return whether a person is asked: a path is what it leads to, and file tools read this directory anyway."""
+    if use.kind not in ("file", "folder"):
+        return use.asks
+    place = os.path.realpath(folder / Path(use.what).expanduser())
+    return bool(use.exact) and all(is_outside(_relative(place, inside)) for inside in (folder, Path.cwd()))
+
+
+def _relative(place: str, folder: Path) -> str:
+    try:
+        return os.path.relpath(place, os.path.realpath(folder))
+    except ValueError:  # on another drive of Windows
+        return place
