@@ -74,7 +74,7 @@ def test_an_unknown_tool_keeps_its_place_and_the_run_goes_on(planned: Any) -> No
     assert asking(model, *planned, host=host).text == "done"
     assert [result["status"] for result in model.results] == ["error", "success"]
     assert "Unknown tool: ecko" in text(model.results[0])
-    assert list(host.rows("tool")) == ["steps.0/tool.1.echo"]
+    assert list(host.rows("tool")) == ["steps.0/tool.0.ecko", "steps.0/tool.1.echo"]
 
 
 @pytest.mark.parametrize("name", ["", "my tool!", "x" * 65])

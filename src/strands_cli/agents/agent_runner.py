@@ -22,7 +22,7 @@ from strands_cli.engine.ports import AgentAnswer, AgentRequest
 from strands_cli.errors import InvalidAnswer, RunFailed
 from strands_cli.planning.plan import PlannedAgent
 from strands_cli.secrets import Redactor
-from strands_cli.tools.calls import CheckedTool, Order, PermissionCheck
+from strands_cli.tools.calls import AgentTools, PermissionCheck
 from strands_cli.tools.loading import Toolbox
 from strands_cli.workflow.files import Recording
 
@@ -55,11 +55,10 @@ class SdkAgentRunner:
         schema = request.output_schema
         journaled = JournaledModel(model, request.agent.model, scope, self._check.redactor, schema)
         history = self._context.history(request.agent, model, scope, self._check.redactor, len(request.history))
-        offered = self._toolbox.offered(request.tools)
-        order = Order(scope, [loaded.planned for loaded in offered])
+        tools = AgentTools(scope, self._toolbox.offered(request.tools), self._check, lambda: journaled.broken_inputs)
         agent = Agent(
             model=journaled,
-            tools=[CheckedTool(loaded, self._check, order, lambda: journaled.broken_inputs) for loaded in offered],
+            tools=tools.planned,
             system_prompt=self._check.redactor.text(await self._context.noted(request.system_prompt, scope)),
             messages=restored(request.history),
             name=request.agent.id,
@@ -70,6 +69,7 @@ class SdkAgentRunner:
             # It starts all calls of a turn at once; `Order` decides which call waits for which.
             tool_executor=ConcurrentToolExecutor(),
         )
+        tools.join(agent)
         scope.cancel = agent.cancel
         try:
             result = await self._invoke(agent, request, scope)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.canonical_json import canonical_json
 from strands_cli.errors import Finding
-from strands_cli.planning.planned_tools import AnyTool, InstalledTool, McpTool, ObjectTool, PythonTool
+from strands_cli.planning.planned_tools import AnyTool, InstalledTool, LateTool, McpTool, ObjectTool, PythonTool
 from strands_cli.policy import Policy
 from strands_cli.policy.rules import Rule
 from strands_cli.providers import ModelSettings
@@ -108,7 +108,7 @@ class WorkflowTool(AnyTool):
         return tuple(dict.fromkeys((record.name, prefixed)))
 
 
-PlannedTool = InstalledTool | ObjectTool | PythonTool | McpTool | WorkflowTool
+PlannedTool = InstalledTool | ObjectTool | PythonTool | McpTool | WorkflowTool | LateTool
 
 
 @dataclass(frozen=True, slots=True)

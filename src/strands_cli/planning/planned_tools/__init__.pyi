@@ -1,5 +1,6 @@
 from strands_cli.planning.planned_tools.planned_tool import AnyTool as AnyTool
 from strands_cli.planning.planned_tools.planned_tool import InstalledTool as InstalledTool
+from strands_cli.planning.planned_tools.planned_tool import LateTool as LateTool
 from strands_cli.planning.planned_tools.planned_tool import McpTool as McpTool
 from strands_cli.planning.planned_tools.planned_tool import ObjectTool as ObjectTool
 from strands_cli.planning.planned_tools.planned_tool import PythonTool as PythonTool

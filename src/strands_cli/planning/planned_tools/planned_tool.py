@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.canonical_json import canonical_json, json_object
 from strands_cli.planning.planned_tools.tool_config import configured_claims
 from strands_cli.policy import Decision, decide
-from strands_cli.policy.rules import Request, Rule
+from strands_cli.policy.rules import LATE, Request, Rule
 
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord
@@ -191,6 +191,32 @@ class McpTool(AnyTool):
     def aliases(self) -> tuple[str, ...]:
         """Return what the model calls it, how it is written, and the bare names of server and tool."""
         return (self.name, self.ref, self.server.id, *([self.member] if self.member else []))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateTool(AnyTool):
+    """A tool that another one has registered with its agent during the run, or a name that no tool has."""
+
+    sources: frozenset[str] = frozenset({LATE})
+
+    @property
+    def declared(self) -> ToolRecord | None:
+        """Return None: nothing is declared."""
+        return None
+
+    def names(self) -> tuple[str, ...]:
+        """Return `late:NAME`, the only name by which a rule allows it."""
+        return (f"{LATE}:{self.record.name}",)
+
+    @property
+    def own_name(self) -> str:
+        """Return the name by which a rule allows it."""
+        return self.names()[0]
+
+    @property
+    def reference(self) -> str:
+        """Return its name, and which tool has registered it."""
+        return f"{self.own_name} {self.distribution}"
 
 
 def reached_by(server: McpServer) -> str:

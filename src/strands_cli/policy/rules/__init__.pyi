@@ -1,4 +1,5 @@
 from strands_cli.policy.rules.rule import EFFECTS as EFFECTS
+from strands_cli.policy.rules.rule import LATE as LATE
 from strands_cli.policy.rules.rule import LEVELS as LEVELS
 from strands_cli.policy.rules.rule import SOURCES as SOURCES
 from strands_cli.policy.rules.rule import Effect as Effect

@@ -27,6 +27,7 @@ Source = Literal[
     "object",
     "hook",
     "mcp",
+    "late",
 ]
 # Whether a rule matches a request: yes, no, or depending on arguments that are not known yet.
 Standing = Literal["yes", "no", "depends"]
@@ -35,6 +36,8 @@ EFFECTS: tuple[Effect, ...] = get_args(Effect)
 # From the strongest to the weakest; the levels above the command line are files.
 LEVELS: tuple[Level, ...] = get_args(Level)
 SOURCES: tuple[Source, ...] = get_args(Source)
+# The source of a tool that another one registers with its agent during a run.
+LATE: Source = "late"
 # A source of a tool if its origin is unknown.
 UNKNOWN_SOURCE = "unknown"
 
@@ -144,7 +147,7 @@ class Rule:
 
     def _names(self, request: Request, loosens: bool) -> bool:
         everything = (*request.names, *request.aliases)
-        certain = everything if self.level in _TYPED else request.names
+        certain = everything if self.level in _TYPED and LATE not in request.sources else request.names
         if any(named(pattern, certain) for pattern in self.unless):
             return False
         if loosens and request.custom is not None and self.level not in _TYPED:

@@ -26,7 +26,8 @@ class Request:
         sources: All of `SOURCES` that apply, and perhaps `UNKNOWN_SOURCE`; an empty set means unknown.
         arguments: The call's arguments with defaults filled in; None for a tool before its calls.
         custom: The canonical reference (`module:attr`) of Python outside distributions; else None.
-        aliases: Names that the workflow or loaded code chooses. They never loosen a rule of a file.
+        aliases: Names that the workflow or loaded code chooses. They never loosen a rule of a file, and those of a
+            late tool loosen nothing.
         composed: Whether the workflow composes it of other tools, each call of which has its own decision.
         workspace: Where the relative paths of the call begin; by default in the current directory.
     """

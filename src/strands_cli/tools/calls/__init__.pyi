@@ -1,10 +1,9 @@
+from strands_cli.tools.calls.agent_tools import AgentTools as AgentTools
 from strands_cli.tools.calls.call_arguments import as_called as as_called
 from strands_cli.tools.calls.call_arguments import reads_only_now as reads_only_now
 from strands_cli.tools.calls.calling_contract import Contract as Contract
 from strands_cli.tools.calls.calling_contract import output_bytes_of as output_bytes_of
 from strands_cli.tools.calls.calling_contract import timeout_of as timeout_of
-from strands_cli.tools.calls.checked_tool import CheckedTool as CheckedTool
 from strands_cli.tools.calls.checked_tool import CheckedToolCaller as CheckedToolCaller
-from strands_cli.tools.calls.ordering import Order as Order
 from strands_cli.tools.calls.permission_check import PermissionCheck as PermissionCheck
 from strands_cli.tools.calls.workflow_tool_calls import Parts as Parts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from strands.types.events import ToolResultEvent
@@ -10,11 +10,13 @@ from strands.types.tools import AgentTool
 
 from strands_cli.engine.effects import StepScope
 from strands_cli.planning.plan import PlannedTool
-from strands_cli.tools.calls.ordering import Order
 from strands_cli.tools.calls.permission_check import PermissionCheck
 from strands_cli.tools.forms import LoadedTool
 from strands_cli.tools.loading import Toolbox
 from strands_cli.tools.schema_for_provider import offered_spec
+
+# Makes a call of a tool: with its use, and the SDK's invocation state.
+Make = Callable[[LoadedTool, Mapping[str, Any], dict[str, Any]], Awaitable[Any]]
 
 
 class CheckedTool(AgentTool):
@@ -22,29 +24,19 @@ class CheckedTool(AgentTool):
 
     Args:
         loaded: The tool.
-        check: The permission check.
-        order: The step's calls, among which this tool's have their places.
-        broken_inputs: Returns the arguments of the model's last turn that were not JSON, by tool-use id.
+        make: Makes a call that the model has asked for.
     """
 
-    def __init__(
-        self,
-        loaded: LoadedTool,
-        check: PermissionCheck,
-        order: Order,
-        broken_inputs: Callable[[], Mapping[str, str]],
-    ) -> None:
+    def __init__(self, loaded: LoadedTool, make: Make) -> None:
         super().__init__()
-        self._loaded = loaded
-        self._check = check
-        self._order = order
-        self._broken_inputs = broken_inputs
+        self.loaded = loaded
+        self._make = make
         self._spec: Any = offered_spec(loaded)
 
     @property
     def tool_name(self) -> str:
         """The model-facing name."""
-        return self._loaded.planned.name
+        return self.loaded.planned.name
 
     @property
     def tool_spec(self) -> Any:
@@ -58,13 +50,7 @@ class CheckedTool(AgentTool):
 
     async def stream(self, tool_use: Any, invocation_state: dict[str, Any], **kwargs: Any) -> Any:
         """Make the call through the permission check; the only event is its result."""
-        # The SDK makes an empty object of arguments that are not JSON; the tool must not be called with that.
-        written = self._broken_inputs().get(tool_use["toolUseId"])
-        tool_use = tool_use if written is None else {**tool_use, "input": written}
-        state = {**invocation_state, **kwargs}
-        async with self._order.call(tool_use["toolUseId"], state["agent"].messages) as scope:
-            result: Any = await self._check.call(self._loaded, tool_use, scope, state)
-        yield ToolResultEvent(result)
+        yield ToolResultEvent(await self._make(self.loaded, tool_use, {**invocation_state, **kwargs}))
 
 
 class CheckedToolCaller:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -24,28 +24,27 @@ class Order:
 
     Args:
         step: The step.
-        tools: The tools whose calls come here; others of a turn are answered by the SDK.
+        tools: The tools of the agent, as planned; names of others may come too.
     """
 
     def __init__(self, step: StepScope, tools: Iterable[PlannedTool]) -> None:
         self._step = step
-        self._made_of_calls = {tool.name: tool.is_composed for tool in tools}
+        self._made_of_calls = {tool.name for tool in tools if tool.is_composed}
         self._calls: dict[str, CallScope] = {}
         self._message: Any = None
 
     @asynccontextmanager
-    async def call(self, tool_use_id: str, messages: Sequence[Any]) -> AsyncIterator[StepScope]:
+    async def call(
+        self, tool_use_id: str, messages: Sequence[Any], others: Container[str] = ()
+    ) -> AsyncIterator[StepScope]:
         """Give the scope of a call, once the calls before it are known.
 
         Args:
             tool_use_id: The call.
             messages: The agent's conversation; its last message holds the turn.
+            others: Names of tools whose calls the SDK answers by itself.
         """
-        if messages and messages[-1] is not self._message:
-            self._message = messages[-1]
-            self._calls = self._turn(messages[-1])
-        # None: it is alone in its turn, or a tool makes it in the middle of a call that has its place already.
-        call = self._calls.pop(tool_use_id, None)
+        call = self._taken(tool_use_id, messages, others)  # None: it is alone in its turn
         if call is None:
             yield self._step
             return
@@ -55,10 +54,22 @@ class Order:
         finally:
             call.end()
 
-    def _turn(self, message: Mapping[str, Any]) -> dict[str, CallScope]:
+    def leave_out(self, tool_use_id: str, messages: Sequence[Any], others: Container[str] = ()) -> None:
+        """End a call that the SDK has answered without coming here, so that no other waits for it."""
+        call = self._taken(tool_use_id, messages, others)
+        if call is not None:
+            call.end()
+
+    def _taken(self, tool_use_id: str, messages: Sequence[Any], others: Container[str]) -> CallScope | None:
+        if messages and messages[-1] is not self._message:
+            self._message = messages[-1]
+            self._calls = self._turn(messages[-1], others)
+        return self._calls.pop(tool_use_id, None)
+
+    def _turn(self, message: Mapping[str, Any], others: Container[str]) -> dict[str, CallScope]:
         asked = [block["toolUse"] for block in message["content"] if "toolUse" in block]
         names = {tool_use["toolUseId"]: tool_use["name"] for tool_use in asked}
-        ours = {one: self._made_of_calls[name] for one, name in names.items() if name in self._made_of_calls}
+        ours = {one: name in self._made_of_calls for one, name in names.items() if name not in others}
         if len(ours) < 2:  # a single call waits for no other
             return {}
         # What a call spends inside itself is spent before the next one may count what is left.

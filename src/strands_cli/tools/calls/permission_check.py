@@ -13,7 +13,7 @@ from strands_cli.events import ToolCallDecided, ToolCallFinished
 from strands_cli.hooks import Hooks
 from strands_cli.phrases import shortened
 from strands_cli.planning.plan import WorkflowTool
-from strands_cli.planning.planned_tools import request_of
+from strands_cli.planning.planned_tools import LateTool, request_of
 from strands_cli.policy import Decision
 from strands_cli.policy.rules import Request, Rule
 from strands_cli.secrets import HIDE_NOTHING, Redactor
@@ -32,6 +32,8 @@ from strands_cli.tools.tool_results import Result, capped, error_of, error_resul
 
 if TYPE_CHECKING:
     from strands_cli.tools.calls.workflow_tool_calls import Parts
+
+TOUCHES_NOTHING: Mapping[str, Any] = {"resources": {"reads": [], "writes": []}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,7 @@ class PermissionCheck:
             span.replayed(effect, result)
             scope.emit(_finished(scope, effect, name, result, 0.0, replayed=True))
             return result
-        await scope.turn(request)
+        await scope.turn(request if tool.absent is None else Request(request.names, claims=TOUCHES_NOTHING))
         asked = {**tool_use, "name": name, "input": arguments}
         attempt = Attempt(tool, asked, scope, effect, state, self.contract, self.redactor)
         detail = {} if arguments == written else {"called_with": self.redactor.json(arguments)}
@@ -127,7 +129,8 @@ class PermissionCheck:
         """Make a call that is not in the journal, or refuse it, and store the result."""
         started = attempt.scope.monotonic()
         detail: dict[str, Any] = {"distribution": attempt.tool.planned.distribution, **noted}
-        refusal = _check_input(attempt, problem, self.redactor)
+        absent = attempt.tool.absent
+        refusal = attempt.refused(*absent) if absent is not None else _check_input(attempt, problem, self.redactor)
         if refusal is None:
             decision = await self._decide(attempt, request)
             detail |= {"decision": decision.effect, "rule": decision.rule}
@@ -155,7 +158,10 @@ class PermissionCheck:
     async def _decide(self, attempt: Attempt, request: Request) -> Decision:
         """Ask policy and the hook plugins, and where they ask, ask a person; what comes back is allow or deny."""
         planned, scope = attempt.tool.planned, attempt.scope
-        decision = await self._plugins.decide(attempt.tool, request, scope)
+        if isinstance(planned, LateTool) and self.locked:
+            decision = Decision("deny", "the lock does not have this tool, which was registered during the run")
+        else:
+            decision = await self._plugins.decide(attempt.tool, request, scope)
         # What a plugin says, and what a rule about arguments quotes, may hold anything.
         decision = replace(decision, rule=self.redactor.text(decision.rule))
         if decision.effect == "ask" and self.is_typed:

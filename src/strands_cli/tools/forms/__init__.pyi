@@ -8,6 +8,7 @@ from strands_cli.tools.forms.tool_forms import NotAToolError as NotAToolError
 from strands_cli.tools.forms.tool_forms import RawTool as RawTool
 from strands_cli.tools.forms.tool_forms import close_all as close_all
 from strands_cli.tools.forms.tool_forms import describe_reference as describe_reference
+from strands_cli.tools.forms.tool_forms import read_agent_tool as read_agent_tool
 from strands_cli.tools.forms.tool_forms import read_reference as read_reference
 from strands_cli.tools.forms.tool_forms import read_tools as read_tools
 from strands_cli.tools.forms.tool_forms import spec_named as spec_named

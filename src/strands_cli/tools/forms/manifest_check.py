@@ -28,13 +28,15 @@ _MISMATCH_FIX = "do not use it until its author has corrected it (for authors: s
 class LoadedTool:
     """A tool ready to be called: `spec` is what the model sees and what is validated.
 
-    `wrappers` are what hook plugins put around each call, the outermost first, each with its plugin's name.
+    `wrappers` are what hook plugins put around each call, the outermost first, each with its plugin's name. `absent` is
+    the error code and the message of every call where there is no code to call.
     """
 
     planned: PlannedTool
     spec: Mapping[str, Any]
     raw: RawTool
     wrappers: Sequence[tuple[str, Wrapper]] = ()
+    absent: tuple[str, str] | None = None
 
     @property
     def claims(self) -> Mapping[str, Any]:

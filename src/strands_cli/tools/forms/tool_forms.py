@@ -131,11 +131,11 @@ async def read_tools(plugin: Any, config: Mapping[str, Any], closers: list[Close
         closers += _module_closing(plugin)
         return _module_tools(plugin)
     if isinstance(plugin, AgentTool):
-        return [_agent_tool(plugin)]
+        return [read_agent_tool(plugin)]
     if isinstance(plugin, ToolProvider):
         plugin.add_consumer(CONSUMER)
         closers.append((type(plugin).__name__, partial(plugin.remove_consumer, CONSUMER)))
-        return [_agent_tool(tool) for tool in await plugin.load_tools()]
+        return [read_agent_tool(tool) for tool in await plugin.load_tools()]
     if inspect.isclass(plugin):
         return await _class_tools(plugin, config, closers)
     if callable(plugin) and not _tool_methods(plugin):
@@ -234,7 +234,7 @@ def _module_tools(module: ModuleType) -> list[RawTool]:
     tools = [tool for tool in found if isinstance(tool, AgentTool) and (exported is not None or _of(module, tool))]
     if not tools:
         raise NotAToolError(f"the module {module.__name__} has neither TOOL_SPEC, TOOL_SPECS nor a @tool of its own")
-    return [_agent_tool(tool) for tool in tools]
+    return [read_agent_tool(tool) for tool in tools]
 
 
 def _of(module: ModuleType, tool: AgentTool) -> bool:
@@ -253,7 +253,7 @@ def _instance_tools(instance: Any) -> list[RawTool]:
     names = _tool_methods(instance)
     if not names:
         raise NotAToolError(f"an object of {type(instance).__name__} is not a tool and has no @tool methods")
-    return [_agent_tool(getattr(instance, name)) for name in names]
+    return [read_agent_tool(getattr(instance, name)) for name in names]
 
 
 def spec_named(module: Any, name: str) -> Mapping[str, Any] | None:
@@ -278,7 +278,12 @@ def _spec_tool(module: ModuleType, spec: Any) -> RawTool:
     return RawTool(name, _described(spec, function), invoke, made_of=function)
 
 
-def _agent_tool(tool: AgentTool) -> RawTool:
+def read_agent_tool(tool: AgentTool) -> RawTool:
+    """Return an object of the SDK's class of tools as it is read here.
+
+    Raises:
+        NotAToolError: it is another object, or its spec is none.
+    """
     if not isinstance(tool, AgentTool):
         raise NotAToolError(f"a {type(tool).__name__} is not a tool")
     remote = any(kind.__module__.startswith(MCP_ADAPTER) for kind in type(tool).__mro__)

@@ -1,0 +1,171 @@
+"""The tools of one step's agent: those that were planned, those that come late, and names that no tool has."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from strands.hooks import AfterToolCallEvent, BeforeModelCallEvent, HookRegistry
+from strands.middleware import ExecuteToolContext, ExecuteToolStage
+from strands.tools.structured_output.structured_output_tool import StructuredOutputTool
+from strands.types.tools import AgentTool
+
+from strands_cli.catalog import ToolRecord
+from strands_cli.engine.effects import StepScope
+from strands_cli.errors import StrandsCliError
+from strands_cli.events import RunWarning
+from strands_cli.planning.planned_tools import LateTool
+from strands_cli.policy.rules import LATE
+from strands_cli.tools.calls.checked_tool import CheckedTool
+from strands_cli.tools.calls.ordering import Order
+from strands_cli.tools.calls.permission_check import PermissionCheck
+from strands_cli.tools.forms import LoadedTool, NotAToolError, RawTool, loaded_tool, read_agent_tool
+
+if TYPE_CHECKING:
+    from strands import Agent
+    from strands.tools.registry import ToolRegistry
+
+
+class AgentTools:
+    """Leads every call of an agent's model to the permission check, whatever tool the SDK has found for it.
+
+    The SDK offers a model what the agent's registry holds, and other tools may change that, and hooks the tool of a
+    call. So the check is in the last stage before a tool: it wraps the one that was found.
+
+    Args:
+        scope: The step.
+        offered: The tools that were planned.
+        check: The permission check.
+        broken_inputs: Returns the arguments of the model's last turn that were not JSON, by tool-use id.
+    """
+
+    def __init__(
+        self,
+        scope: StepScope,
+        offered: Sequence[LoadedTool],
+        check: PermissionCheck,
+        broken_inputs: Callable[[], Mapping[str, str]],
+    ) -> None:
+        self._scope = scope
+        self._check = check
+        self._order = Order(scope, [loaded.planned for loaded in offered])
+        self._broken_inputs = broken_inputs
+        self.planned: list[Any] = [CheckedTool(loaded, self._make) for loaded in offered]
+        self._checked: dict[AgentTool, LoadedTool] = {tool: tool.loaded for tool in self.planned}
+
+    def join(self, agent: Agent) -> None:
+        """Check the calls of an agent from now on; it must have no middleware that the caller does not know."""
+        agent.add_middleware(ExecuteToolStage, self._checked_call)
+        # A later one would come between the check and the tool.
+        agent.add_middleware = _refuse  # type: ignore[method-assign]
+        agent.hooks.add_hook(self)
+
+    def register_hooks(self, registry: HookRegistry, **_: Any) -> None:
+        """Look for tools that came late before the model sees them, and for calls that were not made."""
+        registry.add_callback(BeforeModelCallEvent, lambda event: self.take_in(event.agent.tool_registry))
+        registry.add_callback(AfterToolCallEvent, self._after_call)
+
+    def take_in(self, registry: ToolRegistry, by: str = "") -> None:
+        """Put the permission check around tools that another one has registered, and take out what is not a tool.
+
+        Args:
+            registry: The agent's tools.
+            by: The tool whose call has just ended.
+        """
+        for tools in (registry.registry, registry.dynamic_tools):
+            for name, tool in list(tools.items()):
+                if tool in self._checked or _is_answer(tool):
+                    continue
+                try:
+                    tools[name] = self._wrapped(tool, by)
+                except (NotAToolError, StrandsCliError) as error:
+                    del tools[name]
+                    message = f"the tool {name!r}, which was registered during the run, cannot be called: {error}"
+                    self._scope.emit(RunWarning(self._scope.now(), self._check.redactor.text(message)))
+
+    def _wrapped(self, tool: Any, by: str = "") -> CheckedTool:
+        """Return a late tool with the permission check around it.
+
+        Raises:
+            NotAToolError: it is not a tool of the SDK.
+            StrandsCliError: a model could not call it, or its arguments could not be checked.
+        """
+        try:
+            raw = read_agent_tool(tool)
+            planned = _late(raw.name, f"registered by {by}" if by else "registered during the run")
+            loaded = loaded_tool(planned, raw, raw.spec)
+        except (NotAToolError, StrandsCliError):
+            raise
+        except Exception as error:
+            raise NotAToolError(f"{type(error).__name__}: {error}") from error
+        checked = CheckedTool(loaded, self._make)
+        self._checked[checked] = loaded
+        return checked
+
+    async def _checked_call(self, context: ExecuteToolContext, next_fn: Any) -> AsyncGenerator[Any]:
+        """Make the call of whatever tool the SDK has found, through the permission check."""
+        tool = context.tool
+        if tool is None or not _is_answer(tool):
+            # A new one for each call: what other tools do to those of the registry does not matter.
+            tool = CheckedTool(self._loaded(tool, str(context.tool_use["name"])), self._make)
+        async for event in next_fn(context.replace(tool=tool)):
+            yield event
+
+    def _loaded(self, tool: AgentTool | None, name: str) -> LoadedTool:
+        known = None if tool is None else self._checked.get(tool)
+        if known is not None:
+            return known
+        if tool is None:
+            return _absent(name, "unknown_tool", f"no tool has the name {name!r}")
+        try:
+            return self._wrapped(tool).loaded
+        except (NotAToolError, StrandsCliError) as error:
+            return _absent(name, "unavailable", f"it was registered during the run, and cannot be called: {error}")
+
+    async def _make(self, loaded: LoadedTool, tool_use: Mapping[str, Any], state: dict[str, Any]) -> Any:
+        # The SDK makes an empty object of arguments that are not JSON; the tool must not be called with that.
+        written = self._broken_inputs().get(tool_use["toolUseId"])
+        tool_use = tool_use if written is None else {**tool_use, "input": written}
+        agent = state["agent"]
+        async with self._order.call(tool_use["toolUseId"], agent.messages, _answers(agent)) as scope:
+            result = await self._check.call(loaded, tool_use, scope, state)
+            self.take_in(agent.tool_registry, loaded.planned.name)
+        if loaded.absent is None or loaded.absent[0] != "unknown_tool" or scope.stopped is not None:
+            return result
+        # The SDK's words, which the requests of earlier runs hold.
+        return {**result, "content": [{"text": f"Unknown tool: {tool_use['name']}"}]}
+
+    def _after_call(self, event: AfterToolCallEvent) -> None:
+        agent: Any = event.agent
+        if event.cancel_message is not None:
+            self._order.leave_out(event.tool_use["toolUseId"], agent.messages, _answers(agent))
+
+
+def _refuse(*_: Any, **__: Any) -> None:
+    raise RuntimeError("a tool cannot add middleware to the agent of a workflow: the permission check is the last one")
+
+
+def _is_answer(tool: Any) -> bool:
+    """Return whether this is the SDK's own tool for an answer with a schema, as the SDK has made it."""
+    return type(tool) is StructuredOutputTool and "stream" not in vars(tool)
+
+
+def _answers(agent: Any) -> list[str]:
+    """Return the names of the SDK's own tools, whose calls do not come here."""
+    return [name for name, tool in agent.tool_registry.dynamic_tools.items() if _is_answer(tool)]
+
+
+def _late(name: str, origin: str) -> LateTool:
+    entry = f"{LATE}:{name}"
+    record = ToolRecord(name, f"({origin})", None, entry, name, module="", attribute=None, path="")
+    return LateTool(name=name, ref=entry, record=record)
+
+
+def _absent(name: str, code: str, message: str) -> LoadedTool:
+    """Return what takes the place of a tool that cannot be called; each call of it has this error."""
+    spec = {"name": name, "description": name, "inputSchema": {"json": {"type": "object", "properties": {}}}}
+    return LoadedTool(_late(name, "no tool"), spec, RawTool(name, spec, _never), absent=(code, message))
+
+
+async def _never(*_: Any) -> Any:
+    raise RuntimeError("there is no tool to call")
