@@ -93,7 +93,7 @@ def check_yaml(block: Block, workspace: Path) -> None:
 
 
 def is_workflow(value: object) -> bool:
-    return isinstance(value, dict) and {"agents", "pattern"} <= value.keys()
+    return isinstance(value, dict) and "pattern" in value and bool({"agents", "name"} & value.keys())
 
 
 CHECKS: dict[str, Callable[[Block, Path], object]] = {

@@ -77,8 +77,8 @@ class Workflow:
         cls,
         name: str,
         *,
-        runtime: Mapping[str, Any],
-        agents: Mapping[str, AgentPart],
+        runtime: Mapping[str, Any] | None = None,
+        agents: Mapping[str, AgentPart] | None = None,
         pattern: PatternPart,
         base_dir: str | Path | None = None,
         version: int | str = 1,
@@ -88,15 +88,16 @@ class Workflow:
 
         Args:
             name: Its name.
-            runtime: The default model and the limits, as in a file.
-            agents: The agents by id.
-            pattern: The order of the agents' work.
+            runtime: The default model and the limits, as in a file; needed where there are agents.
+            agents: The agents by id; none where steps only call tools.
+            pattern: The order of the steps.
             base_dir: The directory against which paths in it are resolved; the current one by default.
             version: Its version.
             sections: Further sections, as in a file: `inputs`, `tools`, `outputs`, `security` and so on.
         """
         parts = {"version": version, "name": name, "runtime": runtime, "agents": agents, "pattern": pattern}
-        return cls.from_text(workflow_text({**parts, **sections}), base_dir=base_dir)
+        stated = {key: part for key, part in parts.items() if part is not None}
+        return cls.from_text(workflow_text({**stated, **sections}), base_dir=base_dir)
 
     @property
     def spec(self) -> WorkflowSpec:

@@ -58,6 +58,8 @@ def check_models(
     is_ours = all(model.provider in PROVIDERS for model in models.values())
     others = () if is_ours or hooks is None else tuple(hooks.providers())
     for agent_id, model in models.items():
+        if not model.provider:
+            continue  # `missing-key` says it
         findings += check_provider(model, environ, locate=_locator(document, agent_id), others=others)
     return findings
 

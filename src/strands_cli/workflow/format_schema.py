@@ -29,7 +29,9 @@ def workflow_schema() -> dict[str, Any]:
     It accepts what `load_spec` accepts as far as shape goes, shorthands included; what depends on other parts of the
     file (references, templates), only `load_spec` checks.
     """
-    return _schema_of(WorkflowSpec, TITLE)
+    with_agents = {"required": ["agents"], "properties": {"agents": {"minProperties": 1}}}
+    needs = {"required": ["runtime"], "properties": {"runtime": {"required": ["provider"]}}}
+    return {**_schema_of(WorkflowSpec, TITLE), "if": with_agents, "then": needs}
 
 
 def agent_schema() -> dict[str, Any]:

@@ -206,7 +206,8 @@ def _limits(planned: Plan) -> list[str]:
             sentences.append(f"One step of {agent.id}: at most {', '.join(words)}.")
         if agent.budgets is not None and (words := _listed(agent.budgets, _BUDGETS)):
             sentences.append(f"All steps of {agent.id}: {', '.join(words)}.")
-    sentences.append(f"A model call that fails is {_times(runtime.failure_policy.retries)}.")
+    if planned.agents:
+        sentences.append(f"A model call that fails is {_times(runtime.failure_policy.retries)}.")
     return sentences
 
 

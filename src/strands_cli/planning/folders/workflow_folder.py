@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from strands_cli.canonical_json import json_object
 from strands_cli.catalog import BAD_TOOL_REF, TOOL_BROKEN, TOOL_CONFLICT, TOOL_UNMET, TOOL_VERSION, UNKNOWN_TOOL
 from strands_cli.errors import Finding, InvalidInput, NotEquipped, StrandsCliError, UsageError, has_errors
 from strands_cli.planning.folders.agent_workflow import agent_workflow_of
@@ -86,9 +87,7 @@ def _documents(folder: Path, named: Path | None) -> tuple[list[Document], list[s
         if is_workflow(document) or is_agent_file(document.value):
             documents.append(document)
         elif path == named:
-            raise InvalidInput(
-                f"{path} is not a workflow: it has no `agents` and `pattern`", fix="name one, or its folder"
-            )
+            raise InvalidInput(f"{path} is not a workflow: it has no `pattern`", fix="name one, or its folder")
     return documents, unread
 
 
@@ -112,7 +111,8 @@ def _plan_agent(document: Document, machine: Installation) -> tuple[Plan | None,
 
 def is_workflow(document: Document) -> bool:
     """Return whether a document is meant as a workflow; recordings and files of agents lie beside them."""
-    return isinstance(document.value, dict) and {"agents", "pattern"} <= document.value.keys()
+    keys = json_object(document.value).keys()
+    return "pattern" in keys and bool(keys & {"agents", "name"})
 
 
 def _custom_references(spec: WorkflowSpec, folder: Path, seen: set[Path]) -> Iterator[str]:

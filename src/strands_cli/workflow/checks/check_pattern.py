@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from strands_cli.canonical_json import json_object
 from strands_cli.errors import Code, Finding, did_you_mean
 from strands_cli.workflow.checks.check_memory import check_memory
 from strands_cli.workflow.checks.schema_checks import BAD_REGEX, check_regex
-from strands_cli.workflow.findings import BAD_VALUE, UNKNOWN_AGENT, no_effect, unknown
+from strands_cli.workflow.findings import BAD_VALUE, MISSING_KEY, UNKNOWN_AGENT, no_effect, unknown
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.placed_steps import PlacedStep
@@ -32,6 +33,9 @@ def check_agents(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     mentions = [
         (placed.at("agent"), placed.step.agent) for placed in spec.pattern.steps() if isinstance(placed.step, AgentStep)
     ]
+    if mentions and not spec.agents:
+        yield from _no_agents(mentions[0][1], loaded)
+        return
     for pointer, name in mentions:
         if name not in spec.agents:
             yield unknown(UNKNOWN_AGENT, name, spec.agents, loaded.where(pointer))
@@ -44,6 +48,16 @@ def check_agents(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         if name not in used:
             where = loaded.document.where(f"/agents/{escape(name)}", key=True)
             yield Finding(UNUSED_AGENT, f"no step uses the agent {name!r}", where, "use it or remove it", "warning")
+
+
+def _no_agents(first: str, loaded: Loaded) -> Iterator[Finding]:
+    """Report that a workflow has none; one whose steps only call tools needs none."""
+    document = json_object(loaded.document.value)
+    if "agents" not in document:
+        yield Finding(MISSING_KEY, "the document has no `agents`", loaded.where(""), "add `agents:`")
+    elif document["agents"] == {}:
+        fix = f"describe the agent {first!r} there"
+        yield Finding(BAD_VALUE, "`agents` is empty", loaded.where("/agents"), fix)
 
 
 def _check_schemas(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:

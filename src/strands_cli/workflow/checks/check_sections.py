@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from strands_cli.canonical_json import json_object
 from strands_cli.errors import Code, Finding, suggest
 from strands_cli.workflow.checks.schema_checks import check_schema
 from strands_cli.workflow.findings import (
@@ -164,6 +165,11 @@ def _check_server(server: McpServer, pointer: str, loaded: Loaded) -> Iterator[F
 
 
 def _check_runtime(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    written = json_object(loaded.document.value).get("runtime")
+    if spec.agents and written is None:
+        yield Finding(MISSING_KEY, "the document has no `runtime`", loaded.where(""), "add `runtime:`")
+    elif spec.agents and isinstance(written, dict) and not written.get("provider"):
+        yield Finding(MISSING_KEY, "`runtime` has no `provider`", loaded.where("/runtime"), "add `provider:`")
     policy = spec.runtime.failure_policy
     if policy.wait_min > policy.wait_max:
         message = f"`wait_min` ({policy.wait_min:g}) is longer than `wait_max` ({policy.wait_max:g})"

@@ -54,7 +54,9 @@ class FailurePolicy(FormatModel):
 class Runtime(FormatModel):
     """Which model the agents use by default, and the limits of the run."""
 
-    provider: str = Field(description="Who serves the model, for example `openai`, `bedrock`, `ollama`, `replay`.")
+    provider: str = Field(
+        default="", description="Who serves the model, for example `openai`, `bedrock`, `ollama`, `replay`."
+    )
     model_id: str | None = Field(default=None, description="The provider's name of the model.")
     region: str | None = Field(default=None, description="Cloud region, for providers that have regions.")
     host: str | None = Field(default=None, description="Base URL of the provider's server.")
