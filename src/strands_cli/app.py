@@ -309,8 +309,8 @@ async def run_tool(
     Args:
         planned: The tool.
         arguments: Its input.
-        installation: Its deny rules and its hook plugins apply.
-        person: Answers the tool's own questions.
+        installation: Its deny rules, the managed file's ask rules and its hook plugins apply.
+        person: Answers those, and the tool's own questions.
         tell: Receives a line if the tool's import takes long.
     """
     from strands_cli.agents import toolbox_caller
@@ -318,11 +318,11 @@ async def run_tool(
     from strands_cli.policy.rules import Rule
 
     rules = installation.policy.rules if installation is not None else ()
-    denying = [rule for rule in rules if rule.effect == "deny"]
+    strict = [rule for rule in rules if rule.effect == "deny" or (rule.effect == "ask" and rule.level == "managed")]
     yes = Rule("allow", "*", "command line", "typed by hand")
     workspace = {"root": str(Path.cwd()), "mounts": {}, "protected": []}
     hooks = installation.hooks if installation is not None else None
-    caller = await toolbox_caller([planned], [*denying, yes], workspace, tell, hooks)
+    caller = await toolbox_caller([planned], [*strict, yes], workspace, tell, hooks)
     try:
         return await caller.call_tool(planned, arguments, StandaloneRun(person).scope())
     finally:

@@ -77,12 +77,14 @@ STORED = (
 _TIMES = ("started_at", "ended_at", "seconds")
 # Wordings may improve; codes, keys, answers and commands may not change.
 _SENTENCES = ("message", "fix", "findings", "prompt")
+# What later versions store besides.
+_LATER = ("call",)
 
 
 def lasting(document: Any, names: Mapping[str, str]) -> Any:
     """Return a document without times and sentences of errors, with other names for what differs."""
     if isinstance(document, dict):
-        dropped = (*_TIMES, *_SENTENCES)
+        dropped = (*_TIMES, *_SENTENCES, *_LATER)
         return {name: lasting(value, names) for name, value in document.items() if name not in dropped}
     if isinstance(document, list):
         return [lasting(entry, names) for entry in document]
@@ -114,7 +116,7 @@ def effects_of(run: Path) -> dict[str, Any]:
                 kind,
                 status,
                 attempt,
-                sorted(json.loads(detail)),
+                sorted(json.loads(detail).keys() - set(_LATER)),
                 json.loads(output or "null") if kind != "model" else None,
             ]
             for key, kind, status, attempt, detail, output in database.execute(query)

@@ -101,7 +101,10 @@ def test_names_that_a_workflow_chose_restrict_and_do_not_loosen() -> None:
     assert standing("deny", disguised, tools="calculator") == "yes"
     assert standing("allow", disguised, tools="calculator") == "no"
     assert standing("deny", disguised, unless=("calculator",)) == "yes"
-    assert rule("allow", "calculator", "command line").standing(disguised) == "yes"
+    assert rule("allow", "calculator", "command line").standing(disguised) == "no"
+    executor = Request(("http_executor",), aliases=("hives",), typed_names=("hives",))
+    assert rule("allow", "hives", "command line").standing(executor) == "yes"
+    assert rule("allow", "hives", "user").standing(executor) == "no"
     assert standing("deny", Request(("calculator",)), unless=("calculator",)) == "no"
 
 

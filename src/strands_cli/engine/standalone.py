@@ -66,10 +66,10 @@ def _json_copy(value: Any) -> Any:
 
 
 class StandaloneRun:
-    """The context of calls outside a run: no approval can be asked for, and the journal is forgotten.
+    """The context of calls outside a run: nothing can wait, and the journal is forgotten.
 
     Args:
-        person: Answers the questions of the tool itself.
+        person: Answers the questions of the tool itself, and those of a managed policy file.
     """
 
     def __init__(self, person: Human | None = None) -> None:
@@ -99,16 +99,16 @@ class StandaloneRun:
         return []
 
     async def ask(self, question: Question) -> Answer:
-        """Return the answer to a tool's own question; approvals are not asked for, since a call by hand is one.
+        """Return the answer to a question; without one a call is denied.
 
         Raises:
-            RunFailed: The tool's question has no answer, and outside a run it cannot wait.
+            RunFailed: The tool's own question has no answer, and outside a run it cannot wait.
         """
-        if question.kind != "interrupt":
-            return Answer("nobody")
         answer = await self._person.ask(question) if self._person is not None else Answer("nobody")
         if answer.outcome == "answered":
             return answer
+        if question.kind != "interrupt":
+            return Answer("nobody")
         raise RunFailed(
             f"{question.prompt}; there is no answer, and outside a run a call cannot wait for one",
             fix="call it at a terminal, or in a workflow: its run waits for the answer",

@@ -13,7 +13,7 @@ from strands_cli.planning.machine import Installation
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.planning.planned_tools import InstalledTool, PythonTool, request_of
 from strands_cli.planning.resolve import find_single_tool, installed_tool, is_granted
-from strands_cli.policy import Decision, conditional_rules, decide, grant_of, speaking_rules
+from strands_cli.policy import Decision, conditional_rules, decide, grant_of, is_managed, speaking_rules
 from strands_cli.policy.rules import Request, Rule
 from strands_cli.toolref import ToolRef, ToolRefError
 
@@ -173,8 +173,8 @@ def _changes(name: str, request: Request, load: Decision, call: Decision) -> lis
         return [f"STRANDS_CUSTOM_TOOL_ALLOWLIST={request.custom}, or {rule}, would let it be imported"]
     if call.effect == "deny" and by is not None:
         return [f"nothing overrules a deny: it holds until {by.origin} is changed"]
-    if call.effect == "ask" and by is not None and by.level == "managed":
-        return ["only a person who is asked in the run can say yes; no option and no file can"]
+    if call.effect == "ask" and is_managed(call):
+        return ["only a person who is asked at a terminal can say yes; no option, file or program can"]
     if call.effect == "ask" and by is not None:
         return [f"--allow {name} or --yes answers it for one run; {by.origin} asks again in the next"]
     if call.effect == "ask":

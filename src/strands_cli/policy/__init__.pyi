@@ -2,6 +2,7 @@ from strands_cli.policy.decision import Decision as Decision
 from strands_cli.policy.decision import conditional_rules as conditional_rules
 from strands_cli.policy.decision import decide as decide
 from strands_cli.policy.decision import grant_of as grant_of
+from strands_cli.policy.decision import is_managed as is_managed
 from strands_cli.policy.decision import speaking_rules as speaking_rules
 from strands_cli.policy.decision import strongest as strongest
 from strands_cli.policy.permission_question import PermissionQuestion as PermissionQuestion

@@ -90,8 +90,13 @@ def grant_of(rules: Iterable[Rule], request: Request) -> Rule | None:
 
 
 def strongest(decisions: Iterable[Decision]) -> Decision:
-    """Return the strictest of several decisions: deny > ask > allow; the first of equals."""
-    return max(decisions, key=lambda decision: _STRENGTH[decision.effect])
+    """Return the strictest of several decisions: deny > ask > allow; of equals a managed one, else the first."""
+    return max(decisions, key=lambda decision: (_STRENGTH[decision.effect], is_managed(decision)))
+
+
+def is_managed(decision: Decision) -> bool:
+    """Return whether a rule of a managed policy file decided; only a person at a terminal answers its questions."""
+    return decision.by is not None and decision.by.level == "managed"
 
 
 def decide_by_hints(request: Request) -> Decision:

@@ -184,6 +184,7 @@ def _event(step: PlannedStep, waits: str) -> str:
 
 def _questions(planned: Plan) -> Iterator[str]:
     from strands_cli.planning.workflow_tools import with_parts
+    from strands_cli.policy import is_managed
     from strands_cli.workflow.steps import GateStep
 
     for placed in planned.spec.pattern.steps():
@@ -193,7 +194,9 @@ def _questions(planned: Plan) -> Iterator[str]:
             yield f"At {placed.key}: {_short(step.prompt)}{default}"
     for tool in with_parts(planned.called()):
         if tool.decision.effect == "ask":
-            yield f"Before each call of {tool.name}: {tool.decision.rule}. To allow it in advance: --allow {tool.name}"
+            allow = f"To allow it in advance: --allow {tool.own_name}"
+            how = "Only a person at a terminal can allow it" if is_managed(tool.decision) else allow
+            yield f"Before each call of {tool.name}: {tool.decision.rule}. {how}"
         elif any(rule.effect == "ask" for rule in tool.conditional):
             yield f"Before some calls of {tool.name}, depending on their arguments."
 

@@ -92,8 +92,11 @@ def questions_of(journal: Journal) -> list[dict[str, Any]]:
     """Return what waits for a person, as JSON."""
     from strands_cli.engine.decisions import open_decisions, open_questions
 
-    names = ("kind", "prompt", "context", "pattern", "default", "timeout_s", "call")
-    asked = [{"key": row.key, **{name: row.detail.get(name) for name in names}} for row in open_questions(journal)]
+    names = ("kind", "prompt", "context", "pattern", "default", "timeout_s")
+    asked = []
+    for row in open_questions(journal):
+        call = {"call": row.detail["call"]} if "call" in row.detail else {}
+        asked.append({"key": row.key, **{name: row.detail.get(name) for name in names}, **call})
     prompt = "it was running when the process ended: redo, skip or fail?"
     cut_off = [{"key": row.key, "kind": "decision", "prompt": prompt} for row in open_decisions(journal)]
     return [*asked, *cut_off]

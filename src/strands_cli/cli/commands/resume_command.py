@@ -12,10 +12,10 @@ import typer
 from strands_cli.cli.commands.command_options import RUN, Chosen, RunFlags, with_run_options
 from strands_cli.cli.commands.continuation import Act, continue_run, rerun_from
 from strands_cli.cli.output import say
-from strands_cli.errors import RunFailed, UsageError, WaitingForPerson
+from strands_cli.errors import Denied, RunFailed, UsageError, WaitingForPerson
 
 if TYPE_CHECKING:
-    from strands_cli.engine.journal import SqliteJournal
+    from strands_cli.engine.journal import Row, SqliteJournal
 
 KEY = Annotated[str | None, typer.Argument(metavar="KEY", help="The question; not needed if only one waits.")]
 VAR = Annotated[list[str], typer.Option("--var", metavar="NAME=VALUE", help="Change an input; may be repeated.")]
@@ -144,12 +144,20 @@ def answering(key: str | None, answer: str | None, flags: RunFlags, *, no_resume
     """Return what `approve` does: store an answer; the run continues unless other questions wait."""
 
     async def act(journal: SqliteJournal) -> bool:
-        from strands_cli.engine.decisions import approving_text, chosen_question, give_answer, open_questions
+        from strands_cli.engine.decisions import (
+            approving_text,
+            chosen_question,
+            give_answer,
+            needs_terminal,
+            open_questions,
+        )
         from strands_cli.engine.ports import SystemClock
 
         question = chosen_question(journal, key)
         text = approving_text(question, answer)
-        await give_answer(journal, SystemClock(), question, text)
+        if is_typed := needs_terminal(question):
+            text = await _typed_answer(question)
+        await give_answer(journal, SystemClock(), question, text, is_typed=is_typed)
         if not flags.quiet:
             say(f"{question.key}: {text}")
         waiting = open_questions(journal)
@@ -159,6 +167,26 @@ def answering(key: str | None, answer: str | None, flags: RunFlags, *, no_resume
         return not no_resume
 
     return act
+
+
+async def _typed_answer(question: Row) -> str:
+    """Ask at the terminal a question that a managed policy file asks; no option answers it.
+
+    Raises:
+        Denied: There is no terminal.
+        UsageError: No answer is typed.
+    """
+    from strands_cli.cli.terminal import TerminalHuman, is_interactive
+    from strands_cli.engine.journal import Question
+
+    if not is_interactive():
+        message = f"a managed policy file asks {question.key}, so only a person at a terminal can say yes"
+        raise Denied(message, fix="run the command at a terminal; `strands reject` needs none")
+    asked = Question(question.key, "approval", question.detail["prompt"], question.detail["context"])
+    answer = await TerminalHuman("terminal").ask(asked)
+    if answer.outcome != "answered":
+        raise UsageError(f"{question.key} was not answered", fix="type y or n")
+    return answer.text
 
 
 def resume_as_before(spec: str | None, run: str, response: str | None, chosen: Chosen, flags: RunFlags) -> int:

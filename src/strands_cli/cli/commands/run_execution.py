@@ -118,6 +118,7 @@ def explain_stop(error: StrandsCliError, view: View, runs_dir: Path) -> dict[str
 def warn_of_questions(planned: Plan) -> None:
     """Warn before the first call of the tools that would ask when no person can be asked."""
     from strands_cli.planning.planned_tools import McpTool
+    from strands_cli.policy import is_managed
 
     asking = {tool.name: tool for tool in planned.called() if tool.decision.effect == "ask"}
     for name, tool in asking.items():
@@ -127,7 +128,8 @@ def warn_of_questions(planned: Plan) -> None:
         if isinstance(tool, McpTool) and tool.member is None:  # rules may cover some of its tools
             which = "that no rule allows will be denied"
         rule = tool.decision.rule
-        message = f"warning: calls of '{name}' {which}: {rule}, and there is no terminal (allow: --allow {name})"
+        fix = "" if is_managed(tool.decision) else f" (allow: --allow {tool.own_name})"
+        message = f"warning: calls of '{name}' {which}: {rule}, and there is no terminal{fix}"
         say(one_line(message))
 
 

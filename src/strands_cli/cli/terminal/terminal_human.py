@@ -74,7 +74,7 @@ class TerminalHuman:
                 return unanswered(question)
             answer = accepted(question, typed)
             if answer is not None:
-                return Answer("answered", answer)
+                return Answer("answered", answer, is_typed=True)
             say(f"  {_wanted(question)}")
 
     async def _read_line(self, hint: str) -> str | None:

@@ -75,8 +75,17 @@ def approving_text(question: Row, answer: str | None) -> str:
     return text
 
 
-async def give_answer(journal: Journal, clock: Clock, question: Row, text: str, reason: str | None = None) -> None:
+def needs_terminal(question: Row) -> bool:
+    """Return whether only a person at a terminal may approve a question: that of a managed policy file."""
+    return bool((question.detail.get("call") or {}).get("needs_terminal"))
+
+
+async def give_answer(
+    journal: Journal, clock: Clock, question: Row, text: str, reason: str | None = None, *, is_typed: bool = False
+) -> None:
     """Record an answer to a waiting question; with a `reason` it is a rejection."""
     store_worked(journal)
-    output = {"text": text, "by": "person"} | ({"reason": reason} if reason is not None else {})
+    output: dict[str, str | bool] = {"text": text, "by": "person"}
+    output |= {"reason": reason} if reason is not None else {}
+    output |= {"is_typed": True} if is_typed else {}
     await journal.write(dataclasses.replace(question, status="done", output=output, ended_at=clock.now()))

@@ -290,7 +290,8 @@ class StepScope:
             raise WaitingForPerson(f"the run waits for an answer to {question.key}: {question.prompt}")
         if answer.outcome == "answered":
             await effect.start()
-            await effect.finish({"text": answer.text, "by": answer.by})
+            typed = {"is_typed": True} if answer.is_typed else {}
+            await effect.finish({"text": answer.text, "by": answer.by} | typed)
             self.emit(HumanAnswered(self.now(), question.key, answer.text, answer.by))
         return answer
 

@@ -168,13 +168,15 @@ class Question:
 class Answer:
     """The answer to a question, or that it must wait, or that no person can be asked.
 
-    An answer with a `reason` rejects: the step of a gate then fails, and a tool call is denied.
+    An answer with a `reason` rejects: the step of a gate then fails, and a tool call is denied. `is_typed` says that a
+    person typed it at a terminal, which a call needs if a managed policy file asks.
     """
 
     outcome: Literal["answered", "waiting", "nobody"]
     text: str = ""
     by: str = "person"
     reason: str | None = None
+    is_typed: bool = False
 
 
 def unanswered(question: Question) -> Answer:

@@ -106,13 +106,14 @@ def check_rules(
     """
     planned = list(planned)
     used = {name for tool in planned for name in tool.all_names()}
+    allowed = {name for tool in planned for name in (*tool.names(), *tool.typed_names)}
     unknown = [tool.server for tool in planned if isinstance(tool, McpTool) and tool.member is None]
     installed = {name for ref in catalog.allowed_refs for name in (ref, ref.removeprefix("native:"))}
     findings = []
     for rule in (rule for rule in rules if rule.level in ("workflow", "command line")):
-        names = used if rule.level == "command line" else used | installed
+        names = allowed if rule.level == "command line" else used | installed
         findings += [
-            _unmatched(word, rule, names)
+            _unmatched(word, rule, names, planned)
             for word in rule.unless or (rule.tools,)
             if not _matches(word, names) and not any(_may_be_of(server, word) for server in unknown)
         ]
@@ -154,8 +155,9 @@ def _may_be_of(server: McpServer, word: str) -> bool:
     return word.startswith(server.prefix or "")
 
 
-def _unmatched(word: str, rule: Rule, names: set[str]) -> Finding:
-    fix = suggest(word, names, "see the names: strands plan")
+def _unmatched(word: str, rule: Rule, names: set[str], planned: Sequence[PlannedTool]) -> Finding:
+    own = [tool.own_name for tool in planned if rule.level == "command line" and word in tool.aliases()]
+    fix = f"name the tool itself: --allow {own[0]}" if own else suggest(word, names, "see the names: strands plan")
     if rule.level == "command line":
         return Finding(UNMATCHED_RULE, f"{rule.origin} speaks of no tool of this workflow", None, fix, "warning")
     return Finding(UNMATCHED_RULE, f"{rule.origin}: no tool is called '{word}'", None, fix, "warning")

@@ -33,6 +33,7 @@ class AnyTool:
         config_claims: The claims that its configuration adds (see `tool_config.configured_claims`).
         sources: How it came to be here, in the words of a rule.
         depth: How many levels of tools it has below it, its own included; 0 where the workflow does not make it.
+        typed_names: Names of the workflow by which the command line may allow it: ids that no installed tool has.
     """
 
     name: str
@@ -44,6 +45,7 @@ class AnyTool:
     config_claims: Mapping[str, Any] = field(default_factory=dict)
     sources: frozenset[str] = frozenset()
     depth: int = 0
+    typed_names: tuple[str, ...] = ()
 
     @property
     def distribution(self) -> str:
@@ -92,7 +94,7 @@ class AnyTool:
     @property
     def own_name(self) -> str:
         """Return the name by which a rule may allow it: what the model calls it, unless another chose that name."""
-        return self.name if self.name in self.names() else self.reference
+        return self.name if self.name in (*self.names(), *self.typed_names) else self.reference
 
     @property
     def reference(self) -> str:

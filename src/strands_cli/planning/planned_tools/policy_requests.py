@@ -40,5 +40,6 @@ def request_of(
         arguments=arguments,
         custom=tool.reference if isinstance(tool, PythonTool) else None,
         aliases=tuple(name for name in tool.all_names() if name not in names),
+        typed_names=tool.typed_names,
         composed=tool.is_composed,
     )

@@ -63,7 +63,9 @@ def _planned(executor: HttpExecutor, record: ToolRecord, index: int, context: Re
     context.check_config(record, config, where)
     described = replace(record, description=description_of(executor))
     bare = installed_tool(described, context.catalog, executor.id, executor.id, config)
-    return context.decide(replace(bare, config_claims=_config_claims(executor, record)), where)
+    # An executor that is called as an installed tool is not allowed by that name.
+    typed = () if f"native:{executor.id}" in context.catalog.allowed_refs else (executor.id,)
+    return context.decide(replace(bare, config_claims=_config_claims(executor, record), typed_names=typed), where)
 
 
 def _config(executor: HttpExecutor) -> dict[str, Any]:

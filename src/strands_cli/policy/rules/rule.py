@@ -42,7 +42,6 @@ LATE: Source = "late"
 UNKNOWN_SOURCE = "unknown"
 
 _PATH = re.compile(r"(?:strands_cli\.tools|strands_tools)[.:]([^.:/]+)(?:[.:]\1)?")
-_TYPED: frozenset[Level] = frozenset({"command line", "workflow"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +146,14 @@ class Rule:
 
     def _names(self, request: Request, loosens: bool) -> bool:
         everything = (*request.names, *request.aliases)
-        certain = everything if self.level in _TYPED and LATE not in request.sources else request.names
-        if any(named(pattern, certain) for pattern in self.unless):
+        # The workflow's own exceptions may have its own names; what loosens names the tool itself.
+        own = self.level == "workflow" and LATE not in request.sources
+        if any(named(pattern, everything if own else request.names) for pattern in self.unless):
             return False
-        if loosens and request.custom is not None and self.level not in _TYPED:
+        if loosens and request.custom is not None and self.level not in ("command line", "workflow"):
             return names_custom(self.tools, request.custom)
-        return named(self.tools, certain if loosens else everything)
+        typed = request.typed_names if self.level == "command line" else ()
+        return named(self.tools, (*request.names, *typed) if loosens else everything)
 
     def _by_distribution(self, request: Request) -> bool | None:
         if not self.distribution:

@@ -26,8 +26,8 @@ class Request:
         sources: All of `SOURCES` that apply, and perhaps `UNKNOWN_SOURCE`; an empty set means unknown.
         arguments: The call's arguments with defaults filled in; None for a tool before its calls.
         custom: The canonical reference (`module:attr`) of Python outside distributions; else None.
-        aliases: Names that the workflow or loaded code chooses. They never loosen a rule of a file, and those of a
-            late tool loosen nothing.
+        aliases: Names that the workflow or loaded code chooses. They loosen nothing.
+        typed_names: Names that the workflow chooses, and by which the command line may allow it all the same.
         composed: Whether the workflow composes it of other tools, each call of which has its own decision.
         workspace: Where the relative paths of the call begin; by default in the current directory.
     """
@@ -42,6 +42,7 @@ class Request:
     arguments: Mapping[str, Any] | None = None
     custom: str | None = None
     aliases: tuple[str, ...] = ()
+    typed_names: tuple[str, ...] = ()
     composed: bool = False
     workspace: Workspace = field(default_factory=Workspace)
 

@@ -10,7 +10,7 @@ from strands_cli.canonical_json import digest_of
 from strands_cli.engine.effects import StepScope
 from strands_cli.engine.journal import Question
 from strands_cli.planning.plan import PlannedTool
-from strands_cli.policy import Decision, PermissionQuestion
+from strands_cli.policy import Decision, PermissionQuestion, is_managed
 from strands_cli.secrets import Redactor
 
 MAX_SHOWN = 1000
@@ -50,6 +50,8 @@ async def approved(
         only_a_person = asked.plugin is not None or call.needs_terminal
         fix = "" if only_a_person else f"; allow it with --allow {planned.own_name} or --yes"
         return Decision("deny", f"{asked.rule}, and no person can be asked{fix}", no_person=True)
+    if answer.text == "yes" and call.needs_terminal and not answer.is_typed:
+        return Decision("deny", f"{asked.rule}, and only a person at a terminal can answer, not a program or a script")
     if answer.text == "yes":
         return Decision("allow", f"approved by {answer.by}")
     return Decision("deny", f"refused by {answer.by}" + (f": {answer.reason}" if answer.reason else ""))
@@ -64,7 +66,7 @@ def _question_about(planned: PlannedTool, arguments: Any, digest: str, asked: De
         digest=digest,
         reference="" if planned.own_name == planned.name else planned.reference,
         distribution=planned.distribution,
-        needs_terminal=asked.by is not None and asked.by.level == "managed",
+        needs_terminal=is_managed(asked),
     )
 
 

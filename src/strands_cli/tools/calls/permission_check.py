@@ -14,7 +14,7 @@ from strands_cli.hooks import Hooks
 from strands_cli.phrases import shortened
 from strands_cli.planning.plan import WorkflowTool
 from strands_cli.planning.planned_tools import LateTool, request_of
-from strands_cli.policy import Decision
+from strands_cli.policy import Decision, is_managed
 from strands_cli.policy.rules import Request, Rule
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools.calls.approval import approved
@@ -48,7 +48,7 @@ class PermissionCheck:
         workflow: The workflow's file.
         locked: What a lock vouches for: distributions, and MCP servers as `mcp:ID`.
         parts: What the workflow's own tools are made of.
-        is_typed: Whether a person has typed the call by hand, which answers all questions about it.
+        is_typed: Whether a person has typed the call by hand, which answers every question but a managed file's.
     """
 
     rules: Sequence[Rule]
@@ -164,7 +164,7 @@ class PermissionCheck:
             decision = await self._plugins.decide(attempt.tool, request, scope)
         # What a plugin says, and what a rule about arguments quotes, may hold anything.
         decision = replace(decision, rule=self.redactor.text(decision.rule))
-        if decision.effect == "ask" and self.is_typed:
+        if decision.effect == "ask" and self.is_typed and not is_managed(decision):
             decision = Decision("allow", f"typed by hand ({decision.rule})")
         if decision.effect == "ask":
             decision = await approved(planned, attempt.arguments, decision, scope, attempt.effect.key, self.redactor)
