@@ -64,6 +64,24 @@ def test_the_quickstart_runs_the_same_with_a_live_model(folder: Folder) -> None:
     assert (again.code, again.out) == (0, ran.out), "what was recorded plays the same run"
 
 
+def test_a_host_can_be_typed_or_come_from_the_environment_and_a_resumed_run_has_it_again(folder: Folder) -> None:
+    runtime = {"provider": "${WHO:-openai}", "model_id": "m", "host": "http://${PLACE}/v1", **AT_ONCE}
+    folder.workflow([*ONE_STEP, {"type": "hitl", "prompt": "Go on?"}, *ONE_STEP], runtime=runtime)
+    with ModelServer([Turn("one"), Turn("two"), Turn("three")]) as server:
+        place = re.sub(r"https?://|/v1.*", "", server.url)
+        ran = folder.strands("run", "flow.yaml", "--detach", "--host", server.url, OPENAI_API_KEY="any", PLACE="no:1")
+        assert ran.code == 19, ran.err
+        (run,) = folder.strands("runs", "list", "--json").document["runs"]
+        again = folder.strands("approve", run["id"], "--answer", "yes", OPENAI_API_KEY="any", PLACE="no:1")
+        assert (again.code, again.out) == (0, "two\n"), again.err
+        folder.workflow(ONE_STEP, runtime=runtime)
+        ran = folder.strands("run", "flow.yaml", OPENAI_API_KEY="any", PLACE=place)
+        assert (ran.code, ran.out) == (0, "three\n"), ran.err
+    ran = folder.strands("run", "flow.yaml", OPENAI_API_KEY="any")
+    assert (ran.code, ran.codes) == (18, ["unset-variable"])
+    assert folder.strands("validate", "flow.yaml").code == 0
+
+
 def test_verbose_streams_what_the_model_says(folder: Folder) -> None:
     folder.workflow(ONE_STEP, **LIVE)
     with ModelServer([Turn("a rather long answer\nof two lines")], chunk_chars=4) as server:

@@ -137,6 +137,9 @@ CASES: dict[str, Case] = {
     "option of another type": model(options={"params": 5}),
     "host that is not an address": model(host="not an address"),
     "key to another host": model(host="https://collect.example/v1"),
+    "variables of runtime": model(
+        model_id="${NO_SUCH_VARIABLE}", region="${MY_API_KEY:-x}", host="http://${H:-h}${H-h}/v1"
+    ),
     "key in the file": model(options={"client_args": {"api_key": "sk-0123456789abcdef0123"}}),
     "replay without a recording": flow(runtime={"provider": "replay"}),
     "replay without a step": flow(

@@ -21,5 +21,6 @@ class StoredRunChoices(TypedDict, total=False):
 class RunChoices(StoredRunChoices, total=False):
     provider: str | None
     model: str | None
+    host: str | None
     allow: Sequence[str]
     yes: bool

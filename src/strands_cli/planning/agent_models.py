@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from strands_cli.errors import Finding, Where
@@ -40,7 +41,8 @@ def model_of(spec: WorkflowSpec, agent: AgentSpec, options: RunRequest) -> Model
         top_p=inference.top_p,
         max_tokens=inference.max_tokens,
     )
-    return merge_settings(merged, provider=options.provider, model_id=options.model)
+    chosen = merge_settings(merged, provider=options.provider, model_id=options.model)
+    return replace(chosen, host=options.host) if options.host and chosen.provider != "replay" else chosen
 
 
 def with_runtime_of(spec: WorkflowSpec, options: RunRequest) -> WorkflowSpec:

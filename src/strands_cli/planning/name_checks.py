@@ -59,8 +59,13 @@ def _has_tools(spec: WorkflowSpec) -> bool:
 
 def _provider_findings(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     from strands_cli.planning.agent_models import check_models, model_of
+    from strands_cli.planning.environment_values import UNSET_VARIABLE, with_environment
     from strands_cli.planning.run_request import RunRequest
 
+    spec, of_variables = with_environment(spec, loaded.document, {})
+    yield from (finding for finding in of_variables if finding.code != UNSET_VARIABLE)
+    if of_variables:
+        return  # their values are known only where the workflow runs
     models = {name: model_of(spec, agent, RunRequest()) for name, agent in spec.agents.items()}
     for finding in check_models(models, loaded.document, _ENVIRON):
         if finding.code == UNKNOWN_PROVIDER and _has_hook_plugins():

@@ -35,6 +35,7 @@ from strands_cli.planning.data_flow import (
     check_secrets,
     check_telemetry,
 )
+from strands_cli.planning.environment_values import with_environment
 from strands_cli.planning.machine import Installation, check_patterns, check_rules, read_installation, rules_of
 from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, Skills, WorkflowTool
 from strands_cli.planning.planned_agents import planned_agent, tools_of_steps
@@ -88,11 +89,12 @@ def build_plan(
     Args:
         spec: The workflow.
         document: The file it was read from, for places.
-        machine: This machine; of its environment only the presence of keys is looked at.
+        machine: This machine; of its environment it takes the presence of keys, and what `runtime` names.
         request: What the person wants of the run.
         snapshot: The workflow's folder and files, where a run has stored them.
         around: The workflow that this one is a tool of, and its rules; its inputs come with each call.
     """
+    spec, unset = with_environment(spec, document, machine.environ)
     spec, base_dir = with_runtime_of(spec, request), snapshot.folder or folder_of(document)
     environ, policy, hooks = machine.environ, machine.policy, machine.hooks
     around = around or Surroundings(base_dir, request, environ, snapshot, policy, policy.rules)
@@ -100,6 +102,7 @@ def build_plan(
     context = ResolveContext(spec, document, machine.catalog, rules, machine.settings, hooks, around)
     resolver = ToolResolver(context, planned_agent, planned_workflow, request.tools)
     inputs, findings = resolve_inputs(spec.inputs, request.variables, request.values, document)
+    findings = [*unset, *findings]
     findings = [found for found in findings if not (around.is_tool and found.code == MISSING_INPUT)]
     agents = resolver.composed.agents()
     overrides, call_tools = tools_of_steps(spec, resolver)
@@ -122,7 +125,8 @@ def build_plan(
         runs_dir=machine.settings.runs_dir,
         is_complete=context.is_complete,
     )
-    models = {name: agent.model for name, agent in agents.items()}
+    # With an unset variable there is no setting to check.
+    models = {} if unset else {name: agent.model for name, agent in agents.items()}
     plan, unpriced = _priced(_with_what_tools_hold(plan), document, environ)
     findings += [*check_models(models, document, environ, hooks), *context.findings, *policy.findings, *unpriced]
     findings += _check_plan(plan, document, machine, request, around)

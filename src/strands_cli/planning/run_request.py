@@ -68,6 +68,7 @@ class RunRequest:
         force: Whether files that exist are overwritten.
         provider: The model provider of all agents.
         model: The model of all agents.
+        host: The base URL of the server of all models.
         allow: Names or globs of tools that need no approval.
         yes: Whether every call that would ask is allowed.
         detach: Whether questions wait instead of prompting.
@@ -112,6 +113,14 @@ class RunRequest:
         None, "--provider", heading=MODEL, help="Model provider for all agents, e.g. openai.", is_stored=True
     )
     model: str | None = option(None, "--model", heading=MODEL, help="Model for all agents.", is_stored=True)
+    host: str | None = option(
+        None,
+        "--host",
+        heading=MODEL,
+        help="Address of the model's server for all agents.",
+        metavar="URL",
+        is_stored=True,
+    )
     allow: tuple[str, ...] = option(
         (),
         "--allow",

@@ -52,7 +52,10 @@ class FailurePolicy(FormatModel):
 
 
 class Runtime(FormatModel):
-    """Which model the agents use by default, and the limits of the run."""
+    """Which model the agents use by default, and the limits of the run.
+
+    `provider`, `model_id`, `region` and `host` may contain `${NAME}` and `${NAME:-default}`: environment variables.
+    """
 
     provider: str = Field(
         default="", description="Who serves the model, for example `openai`, `bedrock`, `ollama`, `replay`."
