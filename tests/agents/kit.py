@@ -166,6 +166,9 @@ class RunContext:
             self.budget.require(spec.kind)
         return effect
 
+    def rows_below(self, key: str) -> list[Row]:
+        return [row for row in self.journal.rows() if row.key.startswith(f"{key}/")]
+
     async def ask(self, question: Question) -> Answer:
         self.questions.append(question)
         if callable(self._answers):

@@ -54,6 +54,7 @@ class SdkAgentRunner:
         model = self._models(request.agent, scope.key)
         schema = request.output_schema
         journaled = JournaledModel(model, request.agent.model, scope, self._check.redactor, schema)
+        journaled.of_step = lambda key: self._models(request.agent, key)
         history = self._context.history(request.agent, model, scope, self._check.redactor, len(request.history))
         tools = AgentTools(scope, self._toolbox.offered(request.tools), self._check, lambda: journaled.broken_inputs)
         agent = Agent(

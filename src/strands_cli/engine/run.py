@@ -272,10 +272,9 @@ class Run:
         if self._within is not None:
             self._within.run.count_step()
 
-    def finished_below(self, key: str) -> list[Row]:
-        """Return the finished rows of what a call was made of."""
-        rows = self.ports.journal.rows()
-        return [row for row in rows if row.status == "done" and row.key.startswith(f"{key}/")]
+    def rows_below(self, key: str) -> list[Row]:
+        """Return the rows of what a step or a call was made of."""
+        return [row for row in self.ports.journal.rows() if row.key.startswith(f"{key}/")]
 
     def _count_step(self, scope: StepScope) -> None:
         """Count a step that begins in the run and in its agent's budget, before it waits for a slot.
@@ -337,7 +336,7 @@ class Run:
                 return StepResult(text, tool.name, output=output), {}
             problem = f"{scope.key}: the tool {tool.name} failed: {text}"
             if not step.continues_after_error:
-                if any(row.detail.get("decision") == "deny" for row in self.finished_below(scope.key)):
+                if any(row.detail.get("decision") == "deny" for row in self.rows_below(scope.key)):
                     raise CallDenied(problem)
                 raise RunFailed(problem, fix="to continue after an error of the tool: `on_error: continue` in the step")
             self.warn(f"{problem}; the run continues")

@@ -94,7 +94,7 @@ class StandaloneRun:
         """Count a step."""
         self.budget.count_step()
 
-    def finished_below(self, key: str) -> list[Row]:
+    def rows_below(self, key: str) -> list[Row]:
         """Return nothing: outside a run no tool consists of others."""
         return []
 

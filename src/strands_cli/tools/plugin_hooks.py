@@ -87,7 +87,12 @@ def call_of(tool: LoadedTool, request: Request, scope: StepScope) -> ToolCall:
 
 
 async def through_wrappers(
-    wrappers: Sequence[tuple[str, Wrapper]], call: ToolCall, invoke: Invoke, tool_use_id: str, seconds: float
+    wrappers: Sequence[tuple[str, Wrapper]],
+    call: ToolCall,
+    invoke: Invoke,
+    tool_use_id: str,
+    seconds: float,
+    elsewhere: Callable[[], float] = lambda: 0.0,
 ) -> Result:
     """Make a call from inside the wrappers of plugins; one that fails or hangs is an error result that names it.
 
@@ -97,6 +102,7 @@ async def through_wrappers(
         invoke: Makes the call.
         tool_use_id: The id of the result.
         seconds: What all of it may take.
+        elsewhere: Returns how many seconds of it do not count so far.
 
     Raises:
         AsksPersonError: the tool asks a person; no wrapper can keep that to itself.
@@ -104,7 +110,7 @@ async def through_wrappers(
     for plugin, wrapper in reversed(wrappers):
         invoke = _around(plugin, wrapper, call, invoke, tool_use_id)
     try:
-        answer = await bounded(invoke, seconds)
+        answer = await bounded(invoke, seconds, elsewhere)
     except TimeoutError:
         named = " or ".join(plugin for plugin, _ in wrappers)
         message = f"no answer within {seconds:g} s of the hook plugin {named} around the call"

@@ -8,22 +8,35 @@ from typing import Any
 
 from strands_cli.errors import Raised
 
+# How long to wait at least before the time is looked at again.
+SHORTEST_S = 0.01
 # How long code that was cancelled may take to put its things in order.
 GRACE_S = 1.0
 
 
-async def bounded(start: Callable[[], Awaitable[Any]], seconds: float) -> Any:
+async def bounded(
+    start: Callable[[], Awaitable[Any]], seconds: float, elsewhere: Callable[[], float] = lambda: 0.0
+) -> Any:
     """Run what `start` returns in a task of its own and return its value, or a `Raised`.
 
     A thread that it waits for cannot be ended; it is left to itself.
+
+    Args:
+        start: Starts the work.
+        seconds: How long it may take.
+        elsewhere: Returns how many seconds of it do not count so far.
 
     Raises:
         TimeoutError: It was not done in time. It is cancelled, and left alone if it does not end.
         asyncio.CancelledError: The caller was cancelled, and so was it.
     """
     task = asyncio.create_task(_contained(start))
+    now = asyncio.get_running_loop().time
+    began, left = now(), seconds
     try:
-        await asyncio.wait({task}, timeout=seconds)
+        while left > 0 and not task.done():
+            await asyncio.wait({task}, timeout=max(left, SHORTEST_S))
+            left = seconds + elsewhere() - (now() - began)
         if task.done():
             return task.result()
     finally:

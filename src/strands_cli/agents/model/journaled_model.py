@@ -11,11 +11,13 @@ from strands_cli.agents.model.replay import ReplayModel
 from strands_cli.agents.model.retry import Retries
 from strands_cli.agents.model.structured_output import answered_in_text, as_written
 from strands_cli.engine.effects import Effect, StepScope
+from strands_cli.errors import StrandsCliError
 from strands_cli.events import ModelCallFinished, ModelCallStarted, ModelRetried, ModelText, Usage
 from strands_cli.phrases import shortened
 from strands_cli.providers import ModelSettings
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools import offered_specs
+from strands_cli.tools.calls import OpenCall, open_call
 from strands_cli.tools.messages import (
     ToolUseIds,
     broken_inputs,
@@ -40,7 +42,10 @@ class JournaledModel(Model):
     Attributes:
         label: Provider and model for people.
         broken_inputs: Tool arguments of the last turn that were not JSON, by tool-use id.
+        of_step: Returns the model for the key of another step, or of a call whose tool makes an agent.
     """
+
+    of_step: Callable[[str], Model] | None = None
 
     def __init__(
         self,
@@ -97,6 +102,12 @@ class JournaledModel(Model):
         self, messages: Any, tool_specs: Any = None, system_prompt: str | None = None, **kwargs: Any
     ) -> AsyncIterator[Any]:
         """Yield the answer from the journal, or ask the wrapped model and record its answer."""
+        if (call := open_call()) is not None:
+            for event in await call.through(
+                lambda: self._asked_inside(call, messages, tool_specs, system_prompt, kwargs)
+            ):
+                yield event
+            return
         messages = in_request_order(messages)
         effect = self._scope.model_effect(self._inputs(messages, tool_specs, system_prompt, kwargs), label=self._name)
         if effect.recorded is not None:
@@ -107,6 +118,21 @@ class JournaledModel(Model):
             stream = answered_in_text(stream, self._answer_schema, effect.key)
         async for event in stream:
             yield event
+
+    async def _asked_inside(
+        self, call: OpenCall, messages: Any, tool_specs: Any, system_prompt: str | None, kwargs: dict[str, Any]
+    ) -> list[Any]:
+        """Return the answer to an agent that a tool has made with this model; its rows are below the tool's call."""
+        model = call.models.get(id(self))
+        if model is None:
+            inner = self._inner if self.of_step is None else self.of_step(call.effect.key)
+            scope = call.scope_of_model()
+            model = call.models[id(self)] = JournaledModel(inner, self._settings, scope, self._redactor)
+        call.made += 1
+        try:
+            return [event async for event in model.stream(messages, tool_specs, system_prompt, **kwargs)]
+        except StrandsCliError as error:
+            call.stop(error)
 
     def _inputs(self, messages: Any, tool_specs: Any, system_prompt: str | None, kwargs: Mapping[str, Any]) -> Any:
         """Return everything that determines the answer: the request that the model receives, and its settings."""

@@ -44,6 +44,7 @@ class Effect:
     """The life of one row: `recorded` by an earlier process, or `start`, then `finish`, `fail` or `wait`.
 
     Attributes:
+        is_repeated: Whether it was begun before.
         recorded: The row of a result that the journal already has.
         begun_with: The argument of `start` in an earlier process that did not reach the end.
         waiting_since: When an earlier process stored that it waits.
@@ -61,6 +62,7 @@ class Effect:
         self._repeatable = spec.repeatable
         known = journal.row(spec.key)
         digest = digest_of(spec.input)
+        self.is_repeated = known is not None
         self.recorded: Row | None = None
         self.begun_with: Any = None
         self.waiting_since: float | None = None

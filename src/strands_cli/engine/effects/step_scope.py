@@ -18,6 +18,7 @@ from strands_cli.workflow.templates import SlowPattern, fullmatch
 if TYPE_CHECKING:
     from strands_cli.engine.effects.budget import Budget
     from strands_cli.engine.journal import Clock, Human, Row, RowKind
+    from strands_cli.policy.claims import Touched
     from strands_cli.policy.rules import Request
 
 
@@ -37,8 +38,8 @@ class RunContext(Protocol):
     def count_step(self) -> None:
         """Count a step that begins."""
 
-    def finished_below(self, key: str) -> Iterable[Row]:
-        """Return the finished rows of what a call was made of."""
+    def rows_below(self, key: str) -> Iterable[Row]:
+        """Return the rows of what a step or a call was made of."""
 
 
 @dataclass(slots=True)
@@ -148,6 +149,9 @@ class StepScope:
     async def turn(self, request: Request) -> None:
         """Wait until a call may begin beside the others of its turn; a call without others begins at once."""
 
+    async def turn_within(self, touched: Touched) -> None:
+        """Wait for the calls before this one that conflict with a call inside it."""
+
     def model_effect(self, effect_input: Any, *, label: str = "model") -> Effect:
         """Open the next model call of this step; check the limits where the journal has no result."""
         key = f"{self.key}/{label}.{self._state.tally.turns}"
@@ -223,7 +227,12 @@ class StepScope:
         """Open one tool call; its number is its position among the requests of the step."""
         if not self._state.positions.get(tool_use_id):
             self.expect_tools([tool_use_id])
-        key = f"{self.key}/tool.{self._state.positions[tool_use_id].popleft()}.{name}"
+        place = self._state.positions[tool_use_id].popleft()
+        return self.numbered_effect(place, name, effect_input, repeatable=repeatable)
+
+    def numbered_effect(self, number: int, name: str, effect_input: Any, *, repeatable: bool) -> Effect:
+        """Open the tool call with this number, and reserve its place in the budgets."""
+        key = f"{self.key}/tool.{number}.{name}"
         effect = self._run.effect(EffectSpec(key, "tool", effect_input, repeatable, self.retries_call))
         if effect.recorded is None:
             self._begin_call("tool")
@@ -233,8 +242,8 @@ class StepScope:
 
     def count_nested(self, key: str) -> None:
         """Count what was spent inside a call whose result the journal has."""
-        for row in self._run.finished_below(key):
-            for tally in self._tallies:
+        for row in self._run.rows_below(key):
+            for tally in self._tallies if row.status == "done" else ():
                 if row.kind == "model":
                     tally.count_model_call(row.usage, row.cost)
                 tally.tool_calls += row.kind == "tool"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from strands.hooks import AfterToolCallEvent, BeforeModelCallEvent, HookRegistry
 from strands.middleware import ExecuteToolContext, ExecuteToolStage
 from strands.tools.structured_output.structured_output_tool import StructuredOutputTool
+from strands.types.exceptions import ConcurrencyException
 from strands.types.tools import AgentTool
 
 from strands_cli.catalog import ToolRecord
@@ -17,9 +19,15 @@ from strands_cli.events import RunWarning
 from strands_cli.planning.planned_tools import LateTool
 from strands_cli.policy.rules import LATE
 from strands_cli.tools.calls.checked_tool import CheckedTool
+from strands_cli.tools.calls.inner_calls import OpenCall, open_call
 from strands_cli.tools.calls.ordering import Order
 from strands_cli.tools.calls.permission_check import PermissionCheck
 from strands_cli.tools.forms import LoadedTool, NotAToolError, RawTool, loaded_tool, read_agent_tool
+
+NO_CALL = (
+    "it is not known for which call of a tool this one is made: make it in the tool's own thread, or start the thread"
+    " with contextvars.copy_context().run"
+)
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -50,12 +58,13 @@ class AgentTools:
         self._check = check
         self._order = Order(scope, [loaded.planned for loaded in offered])
         self._broken_inputs = broken_inputs
-        self.planned: list[Any] = [CheckedTool(loaded, self._make) for loaded in offered]
+        self.planned: list[Any] = [CheckedTool(loaded, self._call_of_tool) for loaded in offered]
         self._checked: dict[AgentTool, LoadedTool] = {tool: tool.loaded for tool in self.planned}
 
     def join(self, agent: Agent) -> None:
         """Check the calls of an agent from now on; it must have no middleware that the caller does not know."""
         agent.add_middleware(ExecuteToolStage, self._checked_call)
+        agent.tool_caller = InnerCaller(agent, self)  # type: ignore[assignment]
         # A later one would come between the check and the tool.
         agent.add_middleware = _refuse  # type: ignore[method-assign]
         agent.hooks.add_hook(self)
@@ -98,7 +107,7 @@ class AgentTools:
             raise
         except Exception as error:
             raise NotAToolError(f"{type(error).__name__}: {error}") from error
-        checked = CheckedTool(loaded, self._make)
+        checked = CheckedTool(loaded, self._call_of_tool)
         self._checked[checked] = loaded
         return checked
 
@@ -107,7 +116,7 @@ class AgentTools:
         tool = context.tool
         if tool is None or not _is_answer(tool):
             # A new one for each call: what other tools do to those of the registry does not matter.
-            tool = CheckedTool(self._loaded(tool, str(context.tool_use["name"])), self._make)
+            tool = CheckedTool(self._loaded(tool, str(context.tool_use["name"])), self._call_of_model)
         async for event in next_fn(context.replace(tool=tool)):
             yield event
 
@@ -122,7 +131,50 @@ class AgentTools:
         except (NotAToolError, StrandsCliError) as error:
             return _absent(name, "unavailable", f"it was registered during the run, and cannot be called: {error}")
 
-    async def _make(self, loaded: LoadedTool, tool_use: Mapping[str, Any], state: dict[str, Any]) -> Any:
+    async def _call_of_tool(self, loaded: LoadedTool, tool_use: Mapping[str, Any], state: dict[str, Any]) -> Any:
+        """Make a call that a tool makes itself, or an agent that a tool has made of tools of its own agent."""
+        call = open_call()
+        if call is None:
+            raise RuntimeError(NO_CALL)
+        return await call.through(lambda: self._inner_call(call, loaded, tool_use, state))
+
+    def call_by_name(self, agent: Agent, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Make a call for `agent.tool.NAME(...)`, in the thread of a tool.
+
+        Raises:
+            AttributeError: The agent has no such tool.
+            RuntimeError: It is not clear for which call this one is made, or it would wait for itself.
+        """
+        call = open_call(agent)
+        if call is None:
+            raise RuntimeError(NO_CALL)
+        self.take_in(agent.tool_registry)
+        tools = agent.tool_registry.registry
+        tool = tools.get(name) or next((tool for key, tool in tools.items() if key.replace("-", "_") == name), None)
+        if tool is None:
+            raise AttributeError(f"Tool '{name}' not found")
+        given = {key: value for key, value in arguments.items() if value is not agent}
+        tool_use = {"toolUseId": f"{call.effect.key}.{call.made}", "name": name, "input": given}
+        return call.through_from_thread(
+            lambda: self._inner_call(call, self._loaded(tool, name), tool_use, dict(call.state)),
+            f"await asyncio.to_thread(agent.tool.{name}, ...)",
+        )
+
+    async def _inner_call(
+        self, call: OpenCall, loaded: LoadedTool, tool_use: Mapping[str, Any], state: dict[str, Any]
+    ) -> Any:
+        scope = call.scope_of_call()
+        try:
+            result = await self._check.call(loaded, tool_use, scope, state)
+        finally:
+            scope.over.set()
+        if scope.stopped is not None:
+            call.stop(scope.stopped)
+        return result
+
+    async def _call_of_model(self, loaded: LoadedTool, tool_use: Mapping[str, Any], state: dict[str, Any]) -> Any:
+        if open_call() is not None:
+            return await self._call_of_tool(loaded, tool_use, state)
         # The SDK makes an empty object of arguments that are not JSON; the tool must not be called with that.
         written = self._broken_inputs().get(tool_use["toolUseId"])
         tool_use = tool_use if written is None else {**tool_use, "input": written}
@@ -139,6 +191,28 @@ class AgentTools:
         agent: Any = event.agent
         if event.cancel_message is not None:
             self._order.leave_out(event.tool_use["toolUseId"], agent.messages, _answers(agent))
+
+
+class InnerCaller:
+    """What tools have as `agent.tool`: each call passes the permission check below the call of the tool."""
+
+    def __init__(self, agent: Agent, tools: AgentTools) -> None:
+        self._agent = weakref.ref(agent)
+        self._tools = tools
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return what calls the tool of this name."""
+
+        def call(
+            user_message_override: str | None = None, record_direct_tool_call: bool | None = None, **arguments: Any
+        ) -> Any:
+            if record_direct_tool_call:
+                raise ConcurrencyException("a call that a tool makes cannot become a message of the conversation")
+            if (agent := self._agent()) is None:
+                raise ReferenceError("the agent's step is over")
+            return self._tools.call_by_name(agent, name, arguments)
+
+        return call
 
 
 def _refuse(*_: Any, **__: Any) -> None:

@@ -15,6 +15,7 @@ from strands_cli.hooks import ToolCall
 from strands_cli.planning.data_flow import secrets_declared
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools.calls.calling_contract import Contract, timeout_of
+from strands_cli.tools.calls.inner_calls import OpenCall
 from strands_cli.tools.calls.interrupts import Asking
 from strands_cli.tools.forms import LoadedTool, output_problem
 from strands_cli.tools.invocation import Answers, AsksPersonError
@@ -67,42 +68,54 @@ class Attempt:
     def _timeout_s(self) -> float:
         return timeout_of(self.tool.claims)
 
-    async def carry_through(self) -> Result:
+    async def carry_through(self) -> tuple[Result, int]:
         """Execute the tool, from its start again with each answer of a person that it asks for on the way.
+
+        Returns:
+            The result, and how many calls the tool has made.
 
         Raises:
             WaitingForPerson: the question has no answer yet.
         """
         asking = Asking(self.tool, self.arguments, self.scope, self.effect, self.redactor)
         refusal = await asking.recall()
+        inner = OpenCall(self.scope, self.effect, self.state)
         try:
             while True:
                 await self.effect.start()
                 if refusal is not None:
                     message = f"{self.name} asked a person and ends here: {refusal}"
-                    return self.refused("denied", message)
+                    return self.refused("denied", message), inner.made
                 try:
-                    return await self._execute(asking.answers)
+                    result = await self._execute(asking.answers, inner)
                 except AsksPersonError as error:
                     refusal = await asking.ask(error.interrupt)
+                    continue
+                if inner.stopped is None:
+                    return result, inner.made
+                # A resumed run enters the tool again: the calls that it has made are in the journal.
+                await self.effect.wait({"stopped": "in a call that it makes"})
+                raise inner.stopped
         finally:
+            await inner.close()
             asking.forget()
 
-    async def _execute(self, answers: Answers) -> Result:
+    async def _execute(self, answers: Answers, inner: OpenCall) -> Result:
         """Run the tool, inside what hook plugins put around it.
 
         Raises:
             AsksPersonError: it asks what `answers` does not hold.
         """
-        invoke = partial(self._invoke, answers)
+        invoke = partial(self._invoke, answers, inner)
         if not self.tool.wrappers:
             return await invoke()
         call = ToolCall(self.name, self.arguments, self.scope.who)
         # The wrappers around the call have as much time again.
-        result = await through_wrappers(self.tool.wrappers, call, invoke, self._id, 2 * self._timeout_s)
+        limit = 2 * self._timeout_s
+        result = await through_wrappers(self.tool.wrappers, call, invoke, self._id, limit, inner.elsewhere)
         return self._fitting(result)
 
-    async def _invoke(self, answers: Answers) -> Result:
+    async def _invoke(self, answers: Answers, inner: OpenCall) -> Result:
         """Run the tool within its time, and make its answer a well-formed result.
 
         Raises:
@@ -118,9 +131,12 @@ class Attempt:
 
         state = {**self.state, "strands_cli": contract}
         try:
-            answer = await bounded(
-                lambda: self.tool.raw.invoke(self.tool_use, state, progress, answers), self._timeout_s
-            )
+            with inner.entered():
+                answer = await bounded(
+                    lambda: self.tool.raw.invoke(self.tool_use, state, progress, answers),
+                    self._timeout_s,
+                    inner.elsewhere,
+                )
         except TimeoutError:
             return error_result(self._id, "timeout", f"no answer within {self._timeout_s:g} s", retryable=True)
         finally:

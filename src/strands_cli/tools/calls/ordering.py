@@ -171,6 +171,13 @@ class CallScope(StepScope):
         self._require_going()
         self._unbegun = None
 
+    async def turn_within(self, touched: Touched) -> None:
+        """Wait for the earlier calls that conflict with a call inside this one; later ones wait for both."""
+        self.touched = Touched((*self.touched.reads, *touched.reads), (*self.touched.writes, *touched.writes))
+        for earlier in self._turn.calls[: self._place]:
+            if earlier.touched.conflicts(touched):
+                await earlier.over.wait()
+
     async def _wait_for_earlier(self) -> None:
         """Wait until all earlier calls are over: questions come one at a time, in request order."""
         if self._place:

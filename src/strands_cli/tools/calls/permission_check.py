@@ -33,6 +33,8 @@ from strands_cli.tools.tool_results import Result, capped, error_of, error_resul
 if TYPE_CHECKING:
     from strands_cli.tools.calls.workflow_tool_calls import Parts
 
+# How many calls a tool has made itself, in the detail of its row.
+CALLS = "calls"
 TOUCHES_NOTHING: Mapping[str, Any] = {"resources": {"reads": [], "writes": []}}
 
 
@@ -108,7 +110,7 @@ class PermissionCheck:
         repeatable = request.composed or is_repeatable(request)
         effect = scope.tool_effect(tool_use["toolUseId"], name, call_input, repeatable=repeatable)
         if effect.recorded is not None:
-            if request.composed:
+            if request.composed or effect.recorded.detail.get(CALLS):
                 scope.count_nested(effect.key)
             result: Result = {"toolUseId": tool_use["toolUseId"], **decode(effect.recorded.output)}
             span.replayed(effect, result)
@@ -143,7 +145,8 @@ class PermissionCheck:
             await attempt.effect.start()
             result = await self.parts.call(attempt.tool, attempt.tool_use, attempt.scope, attempt.effect.key, self)
         elif refusal is None:
-            result = await attempt.carry_through()
+            result, made = await attempt.carry_through()
+            detail |= {CALLS: made} if made else {}
         else:
             await attempt.effect.start()
             result = refusal
