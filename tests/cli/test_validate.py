@@ -130,7 +130,7 @@ def test_the_schema_is_printed_as_json(capsys: pytest.CaptureFixture[str]) -> No
     assert run_program(["schema"]) == 0
     schema = json.loads(capsys.readouterr().out)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    assert schema["required"] == ["version", "name", "runtime", "agents", "pattern"]
+    assert schema["required"] == ["version", "name", "pattern"]
 
 
 def test_the_schema_offers_the_installed_tools_and_checks_their_config(capsys: pytest.CaptureFixture[str]) -> None:

@@ -132,3 +132,33 @@ def test_a_mistyped_input_of_a_tool_is_one_finding(site: Path) -> None:
     step = "{tool: native:strict, input: {txet: x}}, {agent: a, input: go}"
     (finding,) = found(site, step=step)
     assert (finding.code, finding.fix) == ("tool-input", "did you mean 'text'?")
+
+
+def test_seven_mistakes_of_form_and_of_names_are_seven_findings(site: Path) -> None:
+    text = """\
+version: 1
+name: many
+runtime: {provider: opnai, model_id: m}
+inputs: {required: {n: int}}
+agents:
+  poet: {prompt: Answer., tools: [native:ehco, naitve:echo]}
+  other: {prompts: Answer.}
+pattern:
+  type: chain
+  config:
+    step:
+      - {agent: peot, input: "{{ n }}"}
+      - {agent: other}
+"""
+    findings = app.check("flow.yaml", text, catalog=discover_catalog([str(site)]))
+    assert [(one.code, one.where and one.where.line) for one in findings] == [
+        ("unknown-provider", 3),
+        ("bad-value", 4),
+        ("unknown-tool", 6),
+        ("bad-tool-ref", 6),
+        ("unknown-key", 7),
+        ("unknown-key", 11),
+        ("unknown-agent", 12),
+    ]
+    assert findings[-1].where is not None
+    assert findings[-1].where.pointer == "/pattern/config/step/0/agent"

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import functools
+import json
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,8 +54,19 @@ def test_a_spoiled_workflow_is_an_error_with_its_place(text: str, code: str, lin
     findings = load(text).findings
     found = [(finding.code, finding.where.line if finding.where else None) for finding in findings]
     assert (code, line) in found, [str(finding) for finding in findings]
-    others = {"unused-agent", "unknown-name", "undeclared-variable", "missing-skill"}
-    assert {finding.code for finding in findings} <= {code, *others}
+
+
+@pytest.mark.parametrize("name", SPOILED)
+def test_one_mistake_is_one_finding_and_hides_no_other(name: str) -> None:
+    text, code, _ = SPOILED[name]
+    besides = {"unused-agent", "missing-skill"} - {code}  # true of the example
+
+    def codes_of(text: str) -> list[str]:
+        return [finding.code for finding in load(text).findings if finding.code not in besides]
+
+    assert codes_of(text) == [code]
+    if text.startswith(HEAD[:10]):
+        assert sorted(codes_of(text + "telemtry: {}\n")) == sorted([code, "unknown-key"])
 
 
 @pytest.mark.parametrize(("text", "code", "line"), SPOILED.values(), ids=SPOILED)
@@ -68,6 +85,40 @@ def test_no_message_speaks_of_pydantic(text: str, code: str, line: int) -> None:
             "ctx",
         ):
             assert word not in said
+
+
+def keys_in(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the path of every key of a document."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        if isinstance(key, str):
+            yield (*path, key)
+        yield from keys_in(item, (*path, key))
+
+
+def misspelt(value: Any, path: tuple[Any, ...]) -> str:
+    """Return a document with the last letters of one key swapped."""
+    copied = copy.deepcopy(value)
+    holder = functools.reduce(lambda node, key: node[key], path[:-1], copied)
+    key = path[-1]
+    holder[f"{key[:-2]}{key[-1]}{key[-2]}"] = holder.pop(key)
+    return json.dumps(copied)
+
+
+@pytest.mark.parametrize("path", [path for path in CORPUS if path.stem != "anchors"], ids=lambda path: path.name)
+def test_a_misspelt_key_is_one_finding_anywhere(path: Path) -> None:
+    document = read_document(path)
+    before = Counter(codes(load_spec(document).findings))
+    tried = 0
+    for keys in keys_in(document.value):
+        if len(keys[-1]) > 3 and keys[-1][-1] != keys[-1][-2]:
+            text = misspelt(document.value, keys)
+            after = Counter(codes(load_spec(read_document(path, text)).findings)) - before
+            is_shared = "inference" in keys  # by an anchor
+            if after["unknown-key"] and not is_shared and keys[-1] != "callable":
+                tried += 1
+                assert after == Counter({"unknown-key": 1}), keys
+    assert tried > 5
 
 
 def test_nothing_is_reported_twice() -> None:
@@ -102,7 +153,6 @@ pattern:
         "duplicate-key",
         "unknown-key",
         "wrong-type",
-        "unused-agent",
         "bad-value",
         "bad-schema",
         "unknown-agent",

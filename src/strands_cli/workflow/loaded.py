@@ -11,6 +11,44 @@ from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot
 
 
 @dataclass(frozen=True, slots=True)
+class Repairs:
+    """What was done to a document with mistakes in its form so that it can be read.
+
+    Attributes:
+        absent: Pointers of the values that were left out or replaced.
+        filled: Pointers of the mappings with a value that replaces another.
+        untrue: Codes of findings that are not true of the document, only of the repaired workflow.
+        renamed: For each key that replaces a mistyped one, both with their pointers, the mistyped one.
+    """
+
+    absent: frozenset[str] = frozenset()
+    filled: frozenset[str] = frozenset()
+    untrue: frozenset[str] = frozenset()
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+    def as_written(self, finding: Finding) -> Finding | None:
+        """Return a finding about the repaired workflow at its place in the document; None if repairs made it."""
+        where = finding.where
+        if where is None or self == _NONE:
+            return finding
+        pointer = where.pointer
+        for new, old in self.renamed.items():
+            if pointer == new or pointer.startswith(f"{new}/"):
+                pointer = old + pointer[len(new) :]
+        is_untrue = finding.code in self.untrue or pointer in self.filled
+        if is_untrue or any(_is_at(pointer, place) for place in self.absent):
+            return None
+        return replace(finding, where=replace(where, pointer=pointer))
+
+
+_NONE = Repairs()
+
+
+def _is_at(pointer: str, place: str) -> bool:
+    return pointer == place or pointer.startswith(f"{place}/")
+
+
+@dataclass(frozen=True, slots=True)
 class Loaded:
     """The result of loading a document.
 
@@ -21,6 +59,7 @@ class Loaded:
         origins: The file and the pointer in it for each pointer of the workflow that a file has provided.
         snapshot: The files that a run has stored.
         readable: The workflow as far as it can be read: `spec`, else what is left without its mistakes.
+        repairs: What was repaired in `readable`.
     """
 
     spec: WorkflowSpec | None
@@ -30,6 +69,7 @@ class Loaded:
     origins: Mapping[str, tuple[Document, str]] = field(default_factory=dict)
     snapshot: FileSnapshot = NO_SNAPSHOT
     readable: WorkflowSpec | None = None
+    repairs: Repairs = field(default_factory=Repairs)
 
     def with_findings(self, findings: Iterable[Finding]) -> Loaded:
         """Return it with further findings, each once, in the order of the file; those of other files follow."""
@@ -38,7 +78,8 @@ class Loaded:
             where = finding.where or Where(self.document.file)
             return where.file != self.document.file, where.file, where.line or 0, where.column or 0
 
-        return replace(self, findings=tuple(sorted(dict.fromkeys((*self.findings, *findings)), key=place)))
+        true = filter(None, map(self.repairs.as_written, findings))
+        return replace(self, findings=tuple(sorted(dict.fromkeys((*self.findings, *true)), key=place)))
 
     def where(self, pointer: str, *, key: bool = False) -> Where:
         """Return the place of a node: in the workflow, or in the file that `$ref` names."""

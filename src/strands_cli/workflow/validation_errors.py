@@ -32,6 +32,7 @@ Loc = tuple[int | str, ...]
 
 AS_MAPPING = "write it as a mapping: `key: value` on lines of their own"
 STEP_FORMS = "a step needs one of `agent`, `tool`, `type: hitl`"
+STEP_WORDS = ("agent", "tool", "type")
 _STEP_TAGS = {"<agent>": "agent", "<tool>": "tool", "<gate>": "type"}
 _EXPECTED = {
     "string": "text",
@@ -72,9 +73,12 @@ def findings_of(errors: list[Any], model: type[FormatModel], document: Document,
         at: Pointer of the value in the document.
     """
     root = value_at(document.value, at)
+    meant = _meant_keys(errors, model, root)
     joined: dict[tuple[str, bool], _Mistake] = {}
     for error in errors:
-        pointer, is_exact = _pointer_of(error["loc"], root)
+        pointer, is_exact = pointer_of(error["loc"], root)
+        if error["type"] == "missing" and (pointer, error["loc"][-1]) in meant:
+            continue  # the unknown key beside it is a finding
         mistake = joined.setdefault(
             (pointer, is_exact or error["type"] == "missing"), _Mistake(at + pointer, error["loc"], error)
         )
@@ -83,6 +87,33 @@ def findings_of(errors: list[Any], model: type[FormatModel], document: Document,
         finding = _finding(mistake, model, document)
         if finding is not None:
             yield finding
+
+
+def _meant_keys(errors: list[Any], model: type[FormatModel], root: Any) -> set[tuple[str, str]]:
+    """Return the keys that mistyped ones mean, each with the pointer of its mapping."""
+    unknown = [error for error in errors if error["type"] == "extra_forbidden"]
+    found = set()
+    for loc in (error["loc"] for error in unknown):
+        pointer, _ = pointer_of(loc[:-1], root)
+        if close := meant_key(str(loc[-1]), keys_at(model, loc[:-1]), value_at(root, pointer)):
+            found.add((pointer, close))
+    return found
+
+
+def meant_key(key: str, known: set[str], holder: Mapping[str, Any]) -> str | None:
+    """Return the known key that a mistyped one means; of equally close ones, one that its mapping does not have."""
+    close, absent = did_you_mean(key, sorted(known)), did_you_mean(key, sorted(known - holder.keys()))
+    return (
+        absent
+        if absent is not None and close is not None and _likeness(key, absent) >= _likeness(key, close)
+        else close
+    )
+
+
+def _likeness(word: str, known: str) -> float:
+    from difflib import SequenceMatcher
+
+    return round(SequenceMatcher(None, known, word).ratio(), 1)
 
 
 def value_at(value: Any, pointer: str) -> Any:
@@ -100,7 +131,7 @@ def has_entry(value: Any, token: Any) -> bool:
     return isinstance(value, dict) and token in value
 
 
-def _pointer_of(loc: Loc, value: Any) -> tuple[str, bool]:
+def pointer_of(loc: Loc, value: Any) -> tuple[str, bool]:
     """Return the pointer of an error's node, and whether its last token is a node of the document."""
     pointer, is_exact = "", True
     for token in loc:
@@ -169,8 +200,9 @@ def _unknown_key(mistake: _Mistake, model: type[FormatModel], document: Document
     if form and key in _STEP_TAGS.values():
         message = f"{STEP_FORMS}; this one has `{form}` and `{key}`"
         return Finding(STEP_FORM, message, where, "keep one of the two, or make two steps of it")
-    known = sorted(_keys_at(model, loc))
-    fix = suggest(key, known, f"known here: {', '.join(known)}", form="`{}`")
+    known = keys_at(model, loc)
+    close = meant_key(key, known, value_at(document.value, parent))
+    fix = f"did you mean `{close}`?" if close else f"known here: {', '.join(sorted(known))}"
     return Finding(UNKNOWN_KEY, f"`{key}` is not a key of {_owner(parent, model)}", where, fix)
 
 
@@ -191,7 +223,7 @@ def _no_form(mistake: _Mistake, document: Document) -> Finding:
         fix = suggest(str(name), PATTERNS, f"one of {', '.join(PATTERNS)}", form="`{}`")
         return Finding(UNKNOWN_PATTERN, f"there is no pattern {name!r}", document.where(f"{mistake.pointer}/type"), fix)
     for key in value:
-        close = did_you_mean(str(key), ("agent", "tool", "type"))
+        close = did_you_mean(str(key), STEP_WORDS)
         if close:
             place = document.where(f"{mistake.pointer}/{escape(key)}", key=True)
             return Finding(STEP_FORM, STEP_FORMS, place, f"did you mean `{close}` for `{key}`?")
@@ -226,12 +258,18 @@ def _bad_value(mistake: _Mistake, document: Document) -> Finding | None:
         fix = f"it must match {context['pattern']}"
         return Finding(BAD_IDENTIFIER, f"`{name}` is {shown(error['input'])}, which cannot be a name", where, fix)
     if kind in ("too_short", "string_too_short"):
+        if counts_failed_items(error):
+            return None
         least = context["min_length"]
-        if hasattr(error["input"], "__len__") and len(error["input"]) >= least:
-            return None  # pydantic does not count items that failed; they have findings already
         message = f"`{name}` is empty" if least == 1 else f"`{name}` needs {least} or more items"
         return Finding(BAD_VALUE, message, where)
     return Finding(BAD_VALUE, f"`{name}` is not usable: {error['msg']}", where)
+
+
+def counts_failed_items(error: Mapping[str, Any]) -> bool:
+    """Return whether an error is that of a list whose items failed, which pydantic does not count; they have errors."""
+    is_short = error["type"] in ("too_short", "string_too_short")
+    return is_short and hasattr(error["input"], "__len__") and len(error["input"]) >= error["ctx"]["min_length"]
 
 
 def _literal_words(expected: str) -> list[str]:
@@ -250,7 +288,7 @@ def _kind(value: Any) -> str:
     return next((word for kind, word in words if isinstance(value, kind)), "empty")
 
 
-def _keys_at(model: type[FormatModel], loc: Loc) -> set[str]:
+def keys_at(model: type[FormatModel], loc: Loc) -> set[str]:
     """Return the keys of the object at a location, by walking the models."""
     places: list[Any] = [model]
     for token in loc:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strands_cli.canonical_json import json_object
-from strands_cli.errors import Code, Finding, did_you_mean
+from strands_cli.errors import Code, Finding
 from strands_cli.workflow.checks.check_memory import check_memory
 from strands_cli.workflow.checks.schema_checks import BAD_REGEX, check_regex
 from strands_cli.workflow.findings import BAD_VALUE, MISSING_KEY, UNKNOWN_AGENT, no_effect, unknown
@@ -42,8 +42,8 @@ def check_agents(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     used = {name for _, name in mentions} | {
         tool.removeprefix("agent:") for tool in spec.named_tools() if tool.startswith("agent:")
     }
-    # An agent with a mistyped name in a step is used.
-    used |= {did_you_mean(name, spec.agents) or "" for _, name in mentions if name not in spec.agents}
+    if any(name not in spec.agents for _, name in mentions):
+        return  # an agent with a mistyped name in a step is used
     for name in spec.agents:
         if name not in used:
             where = loaded.document.where(f"/agents/{escape(name)}", key=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strands_cli.canonical_json import json_object
-from strands_cli.errors import Code, Finding, suggest
+from strands_cli.errors import Code, Finding, did_you_mean, suggest
 from strands_cli.workflow.checks.schema_checks import check_schema
 from strands_cli.workflow.findings import (
     BAD_IDENTIFIER,
@@ -153,7 +153,11 @@ def _check_server(server: McpServer, pointer: str, loaded: Loaded) -> Iterator[F
     if (server.command is None) == (server.url is None):
         how = "both" if server.command else "neither"
         message = f"the MCP server {server.id!r} needs one of `command` and `url`; it has {how}"
-        yield Finding(SERVER_FORM, message, loaded.where(pointer), "say how it is reached")
+        meant = [key for key in server.model_extra or () if did_you_mean(key, ("command", "url"))]
+        fix = suggest(meant[0], ("command", "url"), form="`{}`") if meant else "say how it is reached"
+        place = f"{pointer}/{escape(meant[0])}" if meant else pointer
+        yield Finding(SERVER_FORM, message, loaded.where(place, key=bool(meant)), fix)
+        return
     for name, needs in (("args", "command"), ("env", "command"), ("headers", "url")):
         if getattr(server, name) and getattr(server, needs) is None:
             yield no_effect(f"`{name}` has no effect without `{needs}`", loaded.where(f"{pointer}/{name}", key=True))

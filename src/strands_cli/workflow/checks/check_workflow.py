@@ -43,7 +43,11 @@ def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         if error is not None:
             yield _syntax(site, error, loaded)
             continue
-        for path in sorted(_paths(templates, site), key=spoken_path):
+        paths = sorted(_paths(templates, site), key=spoken_path)
+        ends = {end for path in paths for end in (_hyphened(path, site.scope) or "").split("-")[1:]}
+        for path in paths:
+            if str(path[0]) in ends:
+                continue  # the end of an id with a hyphen, which is a finding
             finding = _name(site, path, inputs, loaded)
             if finding is not None:
                 yield finding
@@ -89,7 +93,8 @@ def _attribute(site: Site, path: Path, loaded: Loaded) -> Finding | None:
     problem = problem_of(path, site.scope)
     if problem is None:
         return None
-    hyphened = _hyphened(path, site.scope)
+    meant = _hyphened(path, site.scope)
+    hyphened = f"write `{path[0]}[{meant!r}]`: a hyphen means minus" if meant else None
     close = did_you_mean(problem.word, problem.known)
     known = f"known: {', '.join(problem.known)}" if problem.known else None
     fix = hyphened or (f"did you mean `{close}`?" if close else known)
@@ -97,9 +102,8 @@ def _attribute(site: Site, path: Path, loaded: Loaded) -> Finding | None:
 
 
 def _hyphened(path: Path, scope: Scope) -> str | None:
-    """Return how to write an id with a hyphen where a path stops before one: `a-b` means a minus b."""
+    """Return the id with a hyphen before which a path stops: `a-b` means a minus b."""
     ids = scope.get(str(path[0]))
     if len(path) < 2 or not isinstance(ids, dict):
         return None
-    meant = next((name for name in ids if str(name).startswith(f"{path[1]}-")), None)
-    return f"write `{path[0]}[{meant!r}]`: a hyphen means minus" if meant else None
+    return next((str(name) for name in ids if str(name).startswith(f"{path[1]}-")), None)

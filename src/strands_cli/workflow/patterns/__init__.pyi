@@ -1,6 +1,10 @@
 from strands_cli.workflow.patterns.chain import Chain as Chain
 from strands_cli.workflow.patterns.chain import ChainConfig as ChainConfig
 from strands_cli.workflow.patterns.evaluator_optimizer import EvaluatorConfig as EvaluatorConfig
+from strands_cli.workflow.patterns.graph import EDGE_FORM as EDGE_FORM
+from strands_cli.workflow.patterns.graph import NO_ELSE as NO_ELSE
+from strands_cli.workflow.patterns.graph import UNKNOWN_NODE as UNKNOWN_NODE
+from strands_cli.workflow.patterns.graph import UNREACHABLE_NODE as UNREACHABLE_NODE
 from strands_cli.workflow.patterns.graph import Edge as Edge
 from strands_cli.workflow.patterns.graph import GraphConfig as GraphConfig
 from strands_cli.workflow.patterns.orchestrator_workers import OrchestratorConfig as OrchestratorConfig
@@ -10,6 +14,10 @@ from strands_cli.workflow.patterns.pattern_models import PATTERNS as PATTERNS
 from strands_cli.workflow.patterns.pattern_models import Pattern as Pattern
 from strands_cli.workflow.patterns.pattern_models import reserved_names as reserved_names
 from strands_cli.workflow.patterns.pattern_models import tag_of as tag_of
+from strands_cli.workflow.patterns.routing import UNKNOWN_ROUTE as UNKNOWN_ROUTE
 from strands_cli.workflow.patterns.routing import RoutingConfig as RoutingConfig
+from strands_cli.workflow.patterns.workflow import MISSING_DEPENDENCY as MISSING_DEPENDENCY
+from strands_cli.workflow.patterns.workflow import TASK_CYCLE as TASK_CYCLE
+from strands_cli.workflow.patterns.workflow import UNKNOWN_TASK as UNKNOWN_TASK
 from strands_cli.workflow.patterns.workflow import DagConfig as DagConfig
 from strands_cli.workflow.patterns.workflow import Task as Task

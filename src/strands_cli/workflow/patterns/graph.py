@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from strands_cli.errors import Code, Finding
+from strands_cli.errors import Code, Finding, has_errors
 from strands_cli.graph_paths import reach_of, reach_without_loops, reached, waves_of
 from strands_cli.workflow.base_model import FormatModel, Named
 from strands_cli.workflow.findings import no_effect, unknown
@@ -157,9 +157,12 @@ class Graph(PatternModel):
 
     def check(self, locator: Locator) -> Iterator[Finding]:
         """Report edges without a node or a form, choices without `else`, and nodes that no path leads to."""
+        found: list[Finding] = []
         for index, edge in enumerate(self.config.edges):
-            yield from _check_edge(edge, f"{CONFIG}/edges/{index}", self.config.nodes, locator)
-        yield from _check_reachable(self.config, locator)
+            found += _check_edge(edge, f"{CONFIG}/edges/{index}", self.config.nodes, locator)
+        yield from found
+        if not has_errors(found):  # an edge with a mistake may be the way to the others
+            yield from _check_reachable(self.config, locator)
 
     def shared_agents(self, agents: Collection[str]) -> Iterator[SharedAgent]:
         """Yield agents of nodes that run at the same time; a warning where they only may."""
