@@ -129,6 +129,24 @@ examples = [{ input = { text = "a b" } }]
 """
 
 
+@pytest.mark.parametrize("is_committed", [False, True])
+def test_a_wheel_without_the_code_of_its_tools_is_not_built(project: Project, is_committed: bool) -> None:
+    project.write()
+    if is_committed:
+        project.commit()
+    # With the forced manifest hatchling does not notice that it finds no package.
+    text = (project.directory / "pyproject.toml").read_text()
+    include = text.replace(f'packages = ["src/{HOME}"]', 'include = ["other"]')
+    (project.directory / "pyproject.toml").write_text(include)
+    said = project.build(code=1)
+    assert HOME in said
+    assert f'packages = ["src/{HOME}"]' in said
+    assert not list((project.directory / "dist").glob("*.whl"))
+    (project.directory / "pyproject.toml").write_text(text)
+    project.build()
+    assert project.in_wheel()
+
+
 def test_a_wheel_without_a_committed_manifest_tells_everything(project: Project, isolated: str, tmp_path: Path) -> None:
     project.write(options=OPTIONS)
     project.build("sdist", "wheel", python=isolated)

@@ -33,12 +33,13 @@ class Plugin:
         self.made += 1
         package = self.directory / name
         package.mkdir()
-        (package / "__init__.py").write_text(source, encoding="utf-8")
+        (package / "__init__.py").write_text("", encoding="utf-8")
+        (package / "count_words.py").write_text(source, encoding="utf-8")
         if manifest is not None:
-            tool = {"name": "count_words", "entry": name, **MANIFEST, **manifest}
+            tool = {"name": "count_words", "entry": f"{name}.count_words", **MANIFEST, **manifest}
             document = {"manifest_version": 1, "api": {"min": 1, "max": 1}, "distribution": name, "tools": [tool]}
             (package / "strands_tools.json").write_text(json.dumps(document), encoding="utf-8")
-        return name
+        return f"{name}.count_words"
 
 
 @pytest.fixture
@@ -129,6 +130,56 @@ def test_a_failure_says_what_is_wrong_and_what_to_do(plugin: Plugin, wording: Wo
 def test_an_example_says_what_it_comes_to(expected: Any, status: Any, passes: bool, plugin: Plugin) -> None:
     said = outcomes(plugin.make(GOOD["module"][0]), [Example({"text": "one"}, expected, status)])
     assert ("test_the_examples_give_what_is_expected" not in said) is passes
+
+
+# -- what a workflow gives
+
+
+SECRET = """
+TOOL_SPEC = {
+    "name": "count_words",
+    "description": "Answer whether a token is there.",
+    "inputSchema": {"json": {"type": "object", "properties": {"text": {"type": "string"}}}},
+    "annotations": {"readOnlyHint": True, "destructiveHint": False},
+    "strands_cli": {"capabilities": {"secrets": ["TOKEN"]}},
+}
+
+
+def count_words(tool, **kwargs):
+    ours = kwargs.get("strands_cli", {})
+    text = tool["input"].get("text", "")
+    is_good = isinstance(text, str)
+    content = [{"text": " ".join(sorted(ours.get("secrets", {})) + sorted(ours.get("config", {})))}]
+    return {"toolUseId": tool["toolUseId"], "status": "success" if is_good else "error", "content": content}
+"""
+
+
+def test_a_tool_gets_the_secrets_that_it_declares(plugin: Plugin) -> None:
+    tool = plugin.make(SECRET)
+    expected = [Example({"text": "x"}, expected="TOKEN url")]
+    given = {"secrets": {"TOKEN": "s3cret"}, "config": {"url": "u"}}
+    assert failed(outcomes(tool, expected, **given)) == set()
+    assert "test_the_examples_give_what_is_expected" in outcomes(tool, expected)
+
+
+def test_a_secret_that_no_tool_declares_is_reported(plugin: Plugin) -> None:
+    said = outcomes(plugin.make(SECRET), [{"text": "x"}], secrets={"TOKEN": "a", "TOKNE": "b"})
+    assert failed(said) == {"test_it_loads"}
+    assert "TOKNE" in said["test_it_loads"]
+
+
+def test_a_module_that_a_plain_agent_refuses_fails(plugin: Plugin, tmp_path: Path) -> None:
+    from strands import Agent
+
+    tool = plugin.make(GOOD["module"][0])
+    package = tool.partition(".")[0]
+    (tmp_path / package / "other.py").write_text(GOOD["module"][0])
+    # What the SDK says to the same.
+    with pytest.raises(Exception, match="other"):
+        Agent(tools=[importlib.import_module(f"{package}.other")])
+    said = outcomes(f"{package}.other", ONE)
+    assert failed(said) == {"test_a_plain_agent_can_call_it"}
+    assert "other" in said["test_a_plain_agent_can_call_it"]
 
 
 # -- overriding
@@ -245,7 +296,7 @@ from strands_cli.testing import ToolContract, contract_exception
 
 
 class TestCountWords(ToolContract):
-    tool = "strands_tool_words_0"
+    tool = "strands_tool_words_0.count_words"
     examples = [{"text": "three small words"}]
 
     @contract_exception("people wait for it")

@@ -8,9 +8,10 @@ import inspect
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar, cast
 
 from strands import Agent
@@ -21,6 +22,7 @@ from strands.types.tools import AgentTool, ToolSpec
 
 from strands_cli.agents import SdkAgentRunner
 from strands_cli.agents.model import ReplayModel
+from strands_cli.canonical_json import json_object
 from strands_cli.daemon_threads import DaemonThreads
 from strands_cli.engine import StandaloneRun
 from strands_cli.engine.ports import AgentRequest
@@ -76,19 +78,29 @@ class Outcome:
         return isinstance(blocks, list) and bool(blocks) and all(map(_is_block, blocks))
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a workflow would give a plugin: its configuration, and the values of secrets by name."""
+
+    config: Mapping[str, Any] = field(default_factory=dict)
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
 @dataclass(slots=True)
 class LoadedPlugin:
-    """A loaded plugin and what to close at the end."""
+    """A loaded plugin, the module that it is of, and what to close at the end."""
 
     tools: dict[str, RawTool] = field(default_factory=dict)
     closers: list[Closer] = field(default_factory=list)
-    config: Mapping[str, Any] = field(default_factory=dict)
+    given: Given = field(default_factory=Given)
+    module: ModuleType | None = None
 
     async def invoke(self, call: Call, tool_use_id: str, workspace: Path) -> Outcome:
         """Call a tool directly, within its own time limit; its answer is not corrected."""
         name, tool_input = call
         limit, over, started = timeout_of(self.tools[name].claims), threading.Event(), time.monotonic()
-        contract = _contract(workspace).keywords(self.config, started + limit, over)
+        declared = _secrets_of(self.tools[name])
+        contract = self._contract(workspace).keywords(self.given.config, started + limit, over, declared)
         tool_use = {"toolUseId": tool_use_id, "name": name, "input": tool_input}
         try:
             answer = await bounded(
@@ -118,10 +130,10 @@ class LoadedPlugin:
         Raises:
             StrandsCliError: The run would have stopped.
         """
-        planned = {name: _planned(name, self.config) for name in self.tools}
+        planned = {name: self._planned(name) for name in self.tools}
         toolbox = Toolbox({key_of(planned[name]): [_loaded(planned[name], raw)] for name, raw in self.tools.items()})
         model = _Played(calls)
-        runner = SdkAgentRunner(lambda *_: model, toolbox, PermissionCheck([_YES], _contract(workspace)))
+        runner = SdkAgentRunner(lambda *_: model, toolbox, PermissionCheck([_YES], self._contract(workspace)))
         agent = PlannedAgent("author", "Call the tools.", ModelSettings("replay"), tuple(planned.values()))
         request = AgentRequest(agent, "Call the tools.", agent.prompt, agent.tools)
         await runner.run_agent(request, StandaloneRun().scope())
@@ -132,7 +144,7 @@ class LoadedPlugin:
         model = _Played(calls)
         agent = Agent(
             model=model,
-            tools=[self._plain(name) for name in self.tools],
+            tools=list(self._plain()),
             callback_handler=None,
             retry_strategy=None,
             tool_executor=SequentialToolExecutor(),
@@ -144,12 +156,32 @@ class LoadedPlugin:
         """Close tools that have state; return the problems, one line each."""
         return await close_all(self.closers)
 
-    def _plain(self, name: str) -> AgentTool:
-        raw = self.tools[name]
-        function, spec = raw.made_of, dict[str, Any](raw.spec)
-        if inspect.isfunction(function) and not inspect.isasyncgenfunction(function):
-            return PythonAgentTool(name, cast("ToolSpec", spec), function)
-        return _Plain(raw)
+    def undeclared_secrets(self) -> list[str]:
+        """Return the names of secrets that are given and that no tool declares; no run would hand them out."""
+        declared = {name for raw in self.tools.values() for name in _secrets_of(raw)}
+        return [name for name in self.given.secrets if name not in declared]
+
+    def _planned(self, name: str) -> PlannedTool:
+        record = python_tool(ToolRef.parse(f"tested:{name}"), name).record
+        allowed = Decision("allow", "the tool's own test")
+        return PythonTool(name=name, ref=f"native:{name}", record=record, decision=allowed, config=self.given.config)
+
+    def _contract(self, root: Path) -> Contract:
+        """Return the calling contract with a workspace of one directory."""
+        return Contract({"root": str(root), "mounts": {}, "protected": []}, self.given.secrets)
+
+    def _plain(self) -> Iterator[Any]:
+        """Yield what an author would give a plain agent: the module of a `TOOL_SPEC`, else each tool."""
+        for name, raw in self.tools.items():
+            function, spec = raw.made_of, dict[str, Any](raw.spec)
+            if isinstance(function, AgentTool):
+                yield function
+            elif not inspect.isfunction(function) or inspect.isasyncgenfunction(function):
+                yield _Plain(raw)
+            elif hasattr(self.module, "TOOL_SPEC"):
+                yield self.module
+            else:
+                yield PythonAgentTool(name, cast("ToolSpec", spec), function)
 
 
 def _is_block(block: Any) -> bool:
@@ -202,20 +234,33 @@ def use_id(number: int) -> str:
     return f"{_STEP}.1.{number}"
 
 
-async def load_plugin(target: Any, config: Mapping[str, Any]) -> LoadedPlugin:
+async def load_plugin(target: Any, given: Given) -> LoadedPlugin:
     """Load a plugin from an entry point's value (`package.module:attribute`), or from the object that it refers to.
 
     Raises:
         NotAToolError: It has none of the forms of a tool.
     """
-    loaded = LoadedPlugin(config=config)
+    loaded = LoadedPlugin(given=given)
     try:
-        found = await _read(target, config, loaded.closers)
+        found = await _read(target, given.config, loaded.closers)
     except BaseException:
         await loaded.close()
         raise
     loaded.tools = {raw.name: raw for raw in found}
+    loaded.module = _module_of(target)
     return loaded
+
+
+def _secrets_of(raw: RawTool) -> tuple[str, ...]:
+    names = json_object(raw.claims.get("capabilities")).get("secrets")
+    return tuple(map(str, names)) if isinstance(names, (list, tuple)) else ()
+
+
+def _module_of(target: Any) -> ModuleType | None:
+    if isinstance(target, ModuleType):
+        return target
+    name = target.partition(":")[0] if isinstance(target, str) else getattr(target, "__module__", None)
+    return sys.modules.get(str(name))
 
 
 def run_coroutine(work: Coroutine[Any, Any, Value]) -> Value:
@@ -242,17 +287,6 @@ async def _read(target: Any, config: Mapping[str, Any], closers: list[Closer]) -
     if module is not None and spec_named(module, target.__name__) is not None:
         return await read_reference(module, target.__name__, config, closers)
     return await read_tools(target, config, closers)
-
-
-def _contract(root: Path) -> Contract:
-    """Return the calling contract with a workspace of one directory."""
-    return Contract({"root": str(root), "mounts": {}, "protected": []}, {})
-
-
-def _planned(name: str, config: Mapping[str, Any]) -> PlannedTool:
-    record = python_tool(ToolRef.parse(f"tested:{name}"), name).record
-    allowed = Decision("allow", "the tool's own test")
-    return PythonTool(name=name, ref=f"native:{name}", record=record, decision=allowed, config=config)
 
 
 def _loaded(planned: PlannedTool, raw: RawTool) -> LoadedTool:

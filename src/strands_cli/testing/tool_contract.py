@@ -20,6 +20,7 @@ from strands_cli.testing.performed_calls import (
     results_by_agent,
     results_by_plain_agent,
 )
+from strands_cli.testing.plugin_harness import Given
 from strands_cli.testing.rehearsal import Example, Rehearsal, Scene, rehearse
 from strands_cli.testing.standard_tests import require_standard_tests, skip, standard
 
@@ -30,15 +31,17 @@ class ToolContract:
     A standard test may be overridden only by one that is decorated with `@contract_exception("why")`.
 
     Attributes:
-        tool: The plugin: the value of its entry point (`"package.module:attribute"`), or the object that it refers to.
+        tool: The value of its entry point (`"package.module:attribute"`), or the object that it refers to.
         examples: Valid inputs, as objects or `Example`s; of a plugin with several tools a mapping from each name to
             such a list. Two different examples let the test of concurrent calls find mixed-up answers.
         config: The configuration, as in a workflow.
+        secrets: The values of secrets by name; each tool gets those that it declares, as in a run.
     """
 
     tool: Any = None
     examples: Any = ()
     config: Mapping[str, Any] = {}
+    secrets: Mapping[str, str] = {}
 
     _rehearsed: ClassVar[Rehearsal | None] = None
 
@@ -61,10 +64,10 @@ class ToolContract:
         tool may have.
         """
         rehearsal = self._rehearsal()
-        if rehearsal.problem is not None:
-            yield f"it does not load: {rehearsal.problem}"
-        elif not rehearsal.loaded.tools:
-            yield "it has no tool"
+        if rehearsal.problem is not None or not rehearsal.loaded.tools:
+            yield f"it does not load: {rehearsal.problem or 'it has no tool'}"
+        for name in rehearsal.loaded.undeclared_secrets():
+            yield f"no tool declares the secret {name!r} in its capabilities: a run gives it to none"
 
     @standard
     def test_its_names_can_be_called(self) -> Iterator[str]:
@@ -249,7 +252,7 @@ class ToolContract:
         # A call that changes something may return another answer when it is repeated in one place.
         tools = self._loaded().loaded.tools
         yield from check_concurrent(
-            *self._plugin_config_and_prepare(), [one for one in scenes if is_repeatable(tools[one.tool])]
+            *self._plugin_given_and_prepare(), [one for one in scenes if is_repeatable(tools[one.tool])]
         )
 
     @standard
@@ -259,7 +262,7 @@ class ToolContract:
         If it fails: let `asyncio.CancelledError` through (`except Exception`, not a bare `except`), and check
         `strands_cli["cancel"]` in code that runs in threads.
         """
-        yield from cancelled(*self._plugin_config_and_prepare(), self._scenes(shaped=True))
+        yield from cancelled(*self._plugin_given_and_prepare(), self._scenes(shaped=True))
 
     @standard
     def test_bad_input_is_an_error_result(self) -> Iterator[str]:
@@ -268,7 +271,7 @@ class ToolContract:
         If it fails: check the input at the start of the tool, since a plain Strands agent does not do so for a module
         tool, and name the wrong field in the error.
         """
-        yield from refusals(*self._plugin_config_and_prepare(), self._scenes(shaped=True))
+        yield from refusals(*self._plugin_given_and_prepare(), self._scenes(shaped=True))
 
     @standard
     def test_an_agent_can_call_it(self) -> Iterator[str]:
@@ -277,16 +280,17 @@ class ToolContract:
         If it fails: the message says what the check or the agent's loop did not accept; compare the direct call.
         """
         self._named()
-        yield from results_by_agent(*self._plugin_config_and_prepare(), self._scenes(shaped=True))
+        yield from results_by_agent(*self._plugin_given_and_prepare(), self._scenes(shaped=True))
 
     @standard
     def test_a_plain_agent_can_call_it(self) -> Iterator[str]:
-        """A plain Strands agent makes the same call, with nothing of strands-cli in the invocation state.
+        """`Agent(tools=[...])` of the SDK takes it and makes the same call, with nothing of strands-cli in the state.
 
-        If it fails: read `strands_cli` from the keywords with `.get()`, and work without it if it is absent.
+        If it fails: give the module of a `TOOL_SPEC` the name of its function (`strands_tool_foo/foo.py`), and work
+        without `strands_cli` in the keywords: read it with `.get()`.
         """
         self._named()
-        yield from results_by_plain_agent(*self._plugin_config_and_prepare(), self._scenes(shaped=True))
+        yield from results_by_plain_agent(*self._plugin_given_and_prepare(), self._scenes(shaped=True))
 
     # -- the side effects of its calls
 
@@ -353,7 +357,8 @@ class ToolContract:
     def _rehearsal(self) -> Rehearsal:
         """Return the outcomes of all calls, which are made once for all tests of a class."""
         if type(self)._rehearsed is None:
-            type(self)._rehearsed = rehearse(self._plugin(), self.config, self._examples, self.prepare)
+            given = Given(self.config, self.secrets)
+            type(self)._rehearsed = rehearse(self._plugin(), given, self._examples, self.prepare)
         rehearsal = type(self)._rehearsed
         assert rehearsal is not None  # noqa: S101 - it was just made
         return rehearsal
@@ -386,8 +391,8 @@ class ToolContract:
             skip("no call answered: see test_a_call_does_not_raise, ..._answers_in_time and test_an_answer_is_a_result")
         return chosen
 
-    def _plugin_config_and_prepare(self) -> tuple[Any, Mapping[str, Any], Any]:
-        return self._plugin(), self.config, self.prepare
+    def _plugin_given_and_prepare(self) -> tuple[Any, Given, Any]:
+        return self._plugin(), Given(self.config, self.secrets), self.prepare
 
 
 def _as_examples(examples: Sequence[Any]) -> tuple[Example, ...]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -46,12 +48,26 @@ class ManifestHook(BuildHookInterface[Any]):
             self._abort([str(finding) for finding in error.findings])
         if problems := [problem for manifest in manifests for problem in manifest.problems]:
             self._abort(problems)
+        self._modules = [tool["entry"].partition(":")[0] for one in manifests for tool in json.loads(one.text)["tools"]]
         if version != "editable":
             self._include(manifests, build_data)
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Remove what was made for the build."""
+        """Remove what was made for the build, and a wheel that lacks the code of its tools."""
         shutil.rmtree(getattr(self, "_made", ""), ignore_errors=True)
+        if self.target_name == "wheel" and version != "editable" and (missing := self._missing_in(artifact_path)):
+            Path(artifact_path).unlink()
+            fix = (
+                f'name the packages: [tool.hatch.build.targets.wheel] packages = ["src/{missing[0].partition(".")[0]}"]'
+            )
+            self._abort([f"the wheel would have the manifest and not the code: {', '.join(missing)}", f"fix: {fix}"])
+
+    def _missing_in(self, wheel: str) -> list[str]:
+        """Return the modules of tools that a wheel does not have."""
+        with zipfile.ZipFile(wheel) as archive:
+            stems = {name.partition(".")[0] for name in archive.namelist() if not name.endswith(".json")}
+        paths = {module: module.replace(".", "/") for module in dict.fromkeys(self._modules)}
+        return [module for module, path in paths.items() if not {path, f"{path}/__init__"} & stems]
 
     def _include(self, manifests: Sequence[BuildManifest], build_data: dict[str, Any]) -> None:
         self._made = tempfile.mkdtemp(prefix="hatch-strands-tools-")
