@@ -1,4 +1,4 @@
-"""Find characters that a person cannot see, or that change how a terminal shows a text."""
+"""Find and escape characters that a person cannot see, or that change how a terminal shows a text."""
 
 from __future__ import annotations
 
@@ -23,6 +23,16 @@ def hidden_characters(text: str) -> list[str]:
         return []
     found = dict.fromkeys(char for char in text if is_hidden(char) and char not in HARMLESS)
     return [f"U+{ord(char):04X} {unicodedata.name(char, '')}".strip() for char in found]
+
+
+def printable(text: str) -> str:
+    r"""Escape control, bidi and invisible characters of text from outside (`\x1b` becomes `\\x1b`)."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        char.encode("unicode_escape").decode("ascii") if is_hidden(char) and char not in HARMLESS else char
+        for char in text
+    )
 
 
 def texts_of(document: Any, pointer: str = "") -> Iterator[tuple[str, str]]:

@@ -17,9 +17,10 @@ from strands_cli.cli.output.results import json_text
 from strands_cli.cli.terminal.event_lines import duration
 from strands_cli.cli.terminal.run_view import View
 from strands_cli.cli.terminal.status_view import StatusView
-from strands_cli.cli.text_layout import fitted, one_line, printable
+from strands_cli.cli.text_layout import fitted, one_line
 from strands_cli.errors import ExitCode, Finding, Where
 from strands_cli.events import ModelText, RunStarted, StepFailed
+from strands_cli.unicode_safety import printable
 from strands_cli.workflow import BAD_VALUE
 
 ANY_TEXT = st.text(st.characters(codec=None))

@@ -10,5 +10,16 @@ from strands_cli.engine import RunResult as RunResult
 from strands_cli.engine.journal import Answer as Answer
 from strands_cli.engine.journal import Question as Question
 from strands_cli.events import Event as Event
+from strands_cli.secrets import RedactedFormatter as RedactedFormatter
 
-__all__ = ["Answer", "Event", "Question", "RunChoices", "RunResult", "StoredRunChoices", "Workflow", "check_text"]
+__all__ = [
+    "Answer",
+    "Event",
+    "Question",
+    "RedactedFormatter",
+    "RunChoices",
+    "RunResult",
+    "StoredRunChoices",
+    "Workflow",
+    "check_text",
+]

@@ -1,21 +1,9 @@
-"""Text for a terminal: hidden characters escaped, columns aligned, lines cut."""
+"""Text for a terminal: columns aligned, lines cut."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-
-from strands_cli.unicode_safety import HARMLESS, is_hidden
-
-
-def printable(text: str) -> str:
-    r"""Escape control, bidi and invisible characters of text from outside (`\x1b` becomes `\\x1b`)."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        char.encode("unicode_escape").decode("ascii") if is_hidden(char) and char not in HARMLESS else char
-        for char in text
-    )
 
 
 def one_line(text: str) -> str:

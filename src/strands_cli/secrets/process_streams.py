@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
+from strands_cli.unicode_safety import printable
 
 _hidden = HIDE_NOTHING
 
@@ -21,8 +22,8 @@ def redact_output(text: str) -> str:
 
 
 class RedactedFormatter(logging.Formatter):
-    """Formats log records, with their stack traces, without secrets."""
+    """Formats log records, with their stack traces, without secrets and without what a terminal would act on."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the redacted line."""
-        return redact_output(super().format(record))
+        """Return the redacted and escaped text."""
+        return printable(redact_output(super().format(record)))

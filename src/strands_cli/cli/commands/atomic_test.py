@@ -82,7 +82,8 @@ def _run_all(atomics: Sequence[Atomic], request: RunRequest, *, live: bool, quie
     import dataclasses
 
     from strands_cli.agent_files import run_test
-    from strands_cli.cli.process import reserved_streams, run_to_end
+    from strands_cli.cli.foreign_output import reserved_streams
+    from strands_cli.cli.process import run_to_end
     from strands_cli.cli.terminal import TerminalHuman
 
     outcomes: list[Outcome] = []

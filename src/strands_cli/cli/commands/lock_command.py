@@ -110,9 +110,11 @@ def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, writes: bool
     from strands_cli.agents import lock_servers, servers_without_tools
 
     if mcp:
+        from strands_cli.cli.foreign_output import captured_logs
         from strands_cli.cli.process import run_to_end
 
-        return run_to_end(lambda: lock_servers(plans))
+        with captured_logs(say):
+            return run_to_end(lambda: lock_servers(plans))
     from strands_cli.lock.format import lock_file, read_lock
 
     try:

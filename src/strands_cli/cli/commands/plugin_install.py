@@ -12,7 +12,6 @@ import typer
 
 from strands_cli.cli.commands import completions
 from strands_cli.cli.output import print_result, say, write_error
-from strands_cli.cli.text_layout import printable
 from strands_cli.errors import (
     Code,
     Denied,
@@ -26,6 +25,7 @@ from strands_cli.errors import (
 )
 from strands_cli.phrases import counted, joined
 from strands_cli.plugins.install import PLUGIN_REPLACES
+from strands_cli.unicode_safety import printable
 
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog

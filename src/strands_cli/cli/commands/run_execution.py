@@ -52,7 +52,8 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
     Raises:
         StrandsCliError: The run did not complete.
     """
-    from strands_cli.cli.process import reserved_streams, run_to_end
+    from strands_cli.cli.foreign_output import reserved_streams
+    from strands_cli.cli.process import run_to_end
     from strands_cli.cli.terminal import Keyboard, choose_human, event_writer, open_view
     from strands_cli.outputs import RunTrace
     from strands_cli.planning import require_runnable
@@ -63,7 +64,10 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
         say_findings(planned.findings)
         if human.mode == "nobody":
             warn_of_questions(planned)
-    with open_view(quiet=flags.quiet, verbose=flags.verbose) as view, reserved_streams(view.tool_line) as streams:
+    with (
+        open_view(quiet=flags.quiet, verbose=flags.verbose) as view,
+        reserved_streams(view.tool_line, view.error_line, verbose=flags.verbose) as streams,
+    ):
         human.view, human.keyboard = view, Keyboard(streams.stdin)
         if planned.hooks is not None:
             planned.hooks.tell = view.line  # lines of plugins must not break the status line
@@ -75,7 +79,7 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
                 listener(event)
 
         try:
-            return run_to_end(lambda: go(human, emit), verbose=flags.verbose)
+            return run_to_end(lambda: go(human, emit))
         except StrandsCliError as error:
             known |= explain_stop(error, view, planned.runs_dir)
             raise

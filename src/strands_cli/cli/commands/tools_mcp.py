@@ -21,11 +21,13 @@ def list_server_tools(spec: str, *, as_json: bool = False) -> None:
     """
     from strands_cli import app
     from strands_cli.agents import ask_servers
+    from strands_cli.cli.foreign_output import captured_logs
     from strands_cli.cli.process import run_to_end
     from strands_cli.planning import RunRequest
 
     plan = app.plan(spec, RunRequest(tell=say))
-    found = run_to_end(lambda: ask_servers(plan))
+    with captured_logs(say):
+        found = run_to_end(lambda: ask_servers(plan))
     rows = list(_rows(plan, found))
     if as_json:
         print_json({"tools": rows, "findings": []})

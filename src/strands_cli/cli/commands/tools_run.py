@@ -74,7 +74,8 @@ def call(name: str, typed: str, request: RunRequest) -> Mapping[str, Any]:
     """
     arguments = read_arguments(sys.stdin.read() if typed == "-" else typed)
     from strands_cli import app
-    from strands_cli.cli.process import reserved_streams, run_to_end
+    from strands_cli.cli.foreign_output import reserved_streams
+    from strands_cli.cli.process import run_to_end
     from strands_cli.cli.terminal import Keyboard, choose_human
     from strands_cli.planning.machine import read_installation
 

@@ -1,12 +1,13 @@
 from strands_cli.cli.output.messages import error_document as error_document
 from strands_cli.cli.output.messages import exit_code_of_call as exit_code_of_call
-from strands_cli.cli.output.messages import log_to as log_to
 from strands_cli.cli.output.messages import logs_json as logs_json
+from strands_cli.cli.output.messages import real_stderr as real_stderr
 from strands_cli.cli.output.messages import report_error as report_error
 from strands_cli.cli.output.messages import say as say
 from strands_cli.cli.output.messages import say_findings as say_findings
 from strands_cli.cli.output.messages import write_error as write_error
 from strands_cli.cli.output.messages import write_log as write_log
+from strands_cli.cli.output.messages import write_to as write_to
 from strands_cli.cli.output.results import OutputClosed as OutputClosed
 from strands_cli.cli.output.results import json_text as json_text
 from strands_cli.cli.output.results import print_json as print_json

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
 from strands_cli.cli.output.results import OutputClosed, result_lost, without_secrets
-from strands_cli.cli.text_layout import printable
 from strands_cli.errors import (
     ExitCode,
     Finding,
@@ -21,6 +20,7 @@ from strands_cli.errors import (
     continued,
     exit_code_of,
 )
+from strands_cli.unicode_safety import printable
 
 
 def discard_output(stream: TextIO) -> None:
@@ -31,14 +31,20 @@ def discard_output(stream: TextIO) -> None:
         os.close(null_device)
 
 
-# The stream for the log, where stderr is JSON.
-_log: TextIO | None = None
+# The stream for our own lines, where others have a pipe in the place of stderr, and whether the lines are JSON.
+_real: TextIO | None = None
+_is_json = False
 
 
-def log_to(stream: TextIO) -> None:
-    """Write the lines for stderr as JSON to this stream, one object per line (`--log json`)."""
-    global _log
-    _log = stream
+def write_to(stream: TextIO, *, as_json: bool = False) -> None:
+    """Write the lines for stderr to this stream, or with `as_json` (`--log json`) one object per line."""
+    global _real, _is_json
+    _real, _is_json = stream, as_json
+
+
+def real_stderr() -> TextIO:
+    """Return the stream that ends where stderr ended when the program started."""
+    return _real or sys.stderr
 
 
 def log_line(text: str, *, level: str | None = None, **fields: Any) -> str:
@@ -58,7 +64,7 @@ def write_log(text: str, *, level: str | None = None, **fields: Any) -> None:
 
 def logs_json() -> bool:
     """Return whether stderr is JSON."""
-    return _log is not None
+    return _is_json
 
 
 def say(text: str) -> None:
@@ -68,7 +74,7 @@ def say(text: str) -> None:
 
 def write_error(text: str) -> None:
     """Write to stderr, as a line of the log where that is JSON."""
-    if _log is None:
+    if not _is_json:
         _write_stderr(text)
     elif text.strip():
         write_log(text.strip())
@@ -76,7 +82,7 @@ def write_error(text: str) -> None:
 
 def _write_stderr(text: str) -> None:
     """Write to stderr; if it is closed, the work continues without it."""
-    stream = _log or sys.stderr
+    stream = real_stderr()
     try:
         stream.write(without_secrets(text))
         stream.flush()

@@ -7,11 +7,10 @@ import re
 import sys
 from typing import Any
 
-from strands_cli.cli.text_layout import printable
 from strands_cli.errors import (
     ArtifactError,
 )
-from strands_cli.unicode_safety import is_hidden
+from strands_cli.unicode_safety import is_hidden, printable
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7e]")
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from strands_cli.cli.output import say, write_error
 from strands_cli.cli.terminal.event_lines import line_for
-from strands_cli.cli.text_layout import printable
 from strands_cli.events import (
     Denials,
     Event,
@@ -18,6 +17,7 @@ from strands_cli.events import (
     RunStatus,
     StepStarted,
 )
+from strands_cli.unicode_safety import printable
 
 # Before each line of a model's streamed text.
 _MODEL_SAYS = "  > "
@@ -66,6 +66,10 @@ class View:
         """Show a line that a tool has printed."""
         if not self._quiet:
             self.line(f"  | {text}")
+
+    def error_line(self, text: str) -> None:
+        """Show a line that a tool, or what it uses, has written to stderr or logged."""
+        self.line(text)
 
     def line(self, text: str) -> None:
         """Print one line; further lines of its text are indented, so that none of them looks like a line of ours."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
 
-from strands_cli.cli.output import write_error
+from strands_cli.cli.output import real_stderr, write_error
 from strands_cli.cli.terminal.event_lines import activity_of, duration, line_for
 from strands_cli.cli.terminal.run_view import View
-from strands_cli.cli.text_layout import fitted, printable
+from strands_cli.cli.text_layout import fitted
 from strands_cli.events import Event, ModelCallFinished, ModelText, StepFailed, StepFinished
+from strands_cli.unicode_safety import printable
 
 REDRAW_S = 0.25
 
@@ -111,11 +111,11 @@ class StatusView(View):
 def terminal_columns() -> int:
     """Return the current width of the terminal at stderr."""
     try:
-        return os.get_terminal_size(2).columns or 80
-    except OSError:
+        return os.get_terminal_size(real_stderr().fileno()).columns or 80
+    except (OSError, ValueError):
         return 80
 
 
 def wants_status() -> bool:
     """Return whether stderr is a terminal that can overwrite a line."""
-    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    return real_stderr().isatty() and os.environ.get("TERM") != "dumb"

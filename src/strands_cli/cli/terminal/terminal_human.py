@@ -8,7 +8,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Literal
 
-from strands_cli.cli.output import say
+from strands_cli.cli.output import logs_json, real_stderr, say
 from strands_cli.cli.terminal.keyboard import Keyboard
 from strands_cli.engine.journal import Answer, Question, unanswered
 
@@ -20,8 +20,8 @@ _YES, _NO = ("y", "yes"), ("n", "no", "")
 
 
 def is_interactive() -> bool:
-    """Return whether a person can be asked: stdin and stderr are terminals."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
+    """Return whether a person can be asked: stdin and stderr are terminals, and stderr is not a log."""
+    return sys.stdin.isatty() and real_stderr().isatty() and not logs_json()
 
 
 def choose_human(*, detach: bool) -> TerminalHuman:
