@@ -50,7 +50,7 @@ def hook_plugin(folder: Folder, name: str, body: str, attribute: str = "") -> st
     return name
 
 
-def switch_on(folder: Folder, *names: str, rules: Sequence[Any] = ()) -> Path:
+def switch_on(folder: Folder, *names: Any, rules: Sequence[Any] = ()) -> Path:
     """Name hook plugins in the user's policy file."""
     path = folder.root / "home" / ".config" / "strands-cli" / "policy.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -118,7 +118,7 @@ def test_a_plugin_denies_a_call_and_event_and_record_have_its_name(folder: Folde
     echoing(folder, "a")
     switch_on(folder, hook_plugin(folder, "strands-hooks-no", deciding("deny", "strands_decide_call")))
     ran = folder.strands("run", "flow.yaml", "--events", "events.jsonl", "--yes")
-    assert ran.code == 10
+    assert ran.code == 21
     assert "denied: echo: strands-hooks-no: because of echo" in ran.err
     assert lines(folder, "calls.txt") == []
     decided = [one for one in map(json.loads, lines(folder, "events.jsonl")) if "effect" in one]
@@ -135,7 +135,7 @@ def test_a_plugin_that_raises_denies_and_is_named(folder: Folder) -> None:
     body = "@hookimpl\ndef strands_decide_call(record):\n    raise OSError('no answer')\n"
     switch_on(folder, hook_plugin(folder, "strands-hooks-bad", body))
     ran = folder.strands("run", "flow.yaml")
-    assert ran.code == 10
+    assert ran.code == 21
     assert re.search(r"\bstrands-hooks-bad .*\bstrands_decide_call: OSError: no answer", ran.err)
     assert lines(folder, "calls.txt") == []
 
@@ -144,7 +144,7 @@ def test_no_option_answers_what_a_plugin_asks_but_typing_the_call_does(folder: F
     echoing(folder, "a")
     switch_on(folder, hook_plugin(folder, "strands-hooks-ask", deciding("ask", "strands_decide_call")))
     ran = folder.strands("run", "flow.yaml", "--yes", "--allow", "echo")
-    assert ran.code == 10
+    assert ran.code == 21
     assert "strands-hooks-ask: because of echo, " in ran.err
     assert "--allow" not in ran.err
     assert lines(folder, "calls.txt") == []
@@ -463,3 +463,110 @@ def test_doctor_asks_plugins_for_their_lines(folder: Folder) -> None:
     ran = folder.strands("doctor")
     assert "audit disk" in ran.out
     assert "it is full" in ran.out
+
+
+ALLOWING = """
+@hookimpl
+def strands_decide_call(record, call):
+    return Decision("allow", "the platform team allows it")
+
+
+@hookimpl
+def strands_allow_tool(record, ref):
+    return Decision("allow", "the platform team allows it") if record is None else None
+"""
+
+
+def custom(folder: Folder) -> None:
+    """Write a workflow with its own Python."""
+    folder.write("mytools.py", "from strands import tool\n\n@tool\ndef foo() -> str:\n    'Foo.'\n    return 'FOO'\n")
+    folder.workflow([{"tool": "mytools:foo", "input": {}}], tools={"python": ["mytools:foo"], "python_path": ["."]})
+
+
+def test_a_plugin_that_may_allow_allows_calls_and_custom_python(folder: Folder) -> None:
+    name = hook_plugin(folder, "strands-hooks-kind", ALLOWING)
+    echoing(folder, "a", annotations={})
+    switch_on(folder, {"name": name, "may": "allow"})
+    ran = folder.strands("run", "flow.yaml")
+    assert ran.code == 0, ran.err
+    assert lines(folder, "calls.txt") == ["a"]
+    assert "hook-without-effect" not in ran.err
+    (tool,) = folder.strands("explain", "policy", "echo", "--json", "--input", '{"text": "a"}').document["tools"]
+    assert tool["call"] == {"effect": "allow", "rule": "strands-hooks-kind: the platform team allows it"}
+    custom(folder)
+    assert folder.strands("run", "flow.yaml").code == 0
+    (tool,) = folder.strands("explain", "policy", "mytools:foo", "--json").document["tools"]
+    assert tool["load"]["effect"] == "allow"
+    switch_on(folder, {"name": name, "may": "allow"}, rules=[{"deny": "mytools:foo"}])
+    assert folder.strands("run", "flow.yaml").codes[-1] == "tool-denied"
+
+
+def test_a_plugin_without_that_word_allows_nothing_and_is_reported_with_the_fix(folder: Folder) -> None:
+    switch_on(folder, hook_plugin(folder, "strands-hooks-kind", ALLOWING))
+    echoing(folder, "a", "b", annotations={})
+    ran = folder.strands("run", "flow.yaml")
+    assert ran.code == 21
+    assert lines(folder, "calls.txt") == []
+    assert ran.codes.count("hook-without-effect") == 1
+    assert "strands plugin enable strands-hooks-kind --may allow" in ran.err
+    custom(folder)
+    assert folder.strands("plan", "flow.yaml").codes[0] == "hook-without-effect"
+
+
+def test_a_wrong_word_for_what_a_hook_plugin_may_is_reported_with_its_line(folder: Folder) -> None:
+    path = switch_on(folder, {"name": "strands-hooks-kind", "may": "everything", "mai": 1}, {"may": "allow"})
+    ran = folder.strands("tools", "run", "calculator", "--input", '{"expression": "1"}')
+    assert ran.code == 21
+    assert ran.codes == ["bad-policy"] * 3
+    assert f"{path}:1" in ran.err
+
+
+REGISTERED = """
+TOOL_SPEC = {
+    "name": "shout",
+    "description": "Say it loud.",
+    "inputSchema": {"json": {"type": "object", "properties": {"text": {"type": "string"}}}},
+    "annotations": {"readOnlyHint": True},
+}
+
+
+def shout(tool, **kwargs):
+    return {"status": "success", "content": [{"text": tool["input"]["text"].upper()}]}
+
+
+@hookimpl
+def strands_register_tools(context):
+    yield ToolRecord.from_source(SOURCE)
+"""
+
+
+@pytest.mark.parametrize("source", ["TOOL_SPEC", "__name__"])
+def test_a_plugin_registers_a_tool_by_its_spec_or_its_module_and_the_listing_names_it(
+    folder: Folder, source: str
+) -> None:
+    switch_on(folder, hook_plugin(folder, "strands-hooks-more", REGISTERED.replace("SOURCE", source)))
+    assert folder.strands("tools", "run", "shout", "--input", '{"text": "hello"}').out == "HELLO\n"
+    (listed,) = [
+        tool for tool in folder.strands("list-tools", "--source", "--json").document["tools"] if tool["name"] == "shout"
+    ]
+    assert (listed["description"], listed["distribution"]) == ("Say it loud.", "strands-hooks-more")
+    assert listed["source"]["registered_by"] == "strands-hooks-more"
+    assert listed["source"]["line"] > 1
+    table = folder.strands("list-tools", "--source").out
+    assert re.search(r"^shout .*Say it loud\.$", table, re.MULTILINE)
+    assert table.count("the hook plugin strands-hooks-more") == 1
+    folder.workflow([{"tool": "native:shout", "input": {"text": "a"}}])
+    ran = folder.strands("run", "flow.yaml")  # it says that it only reads, so no call asks
+    assert (ran.code, ran.out) == (0, "A\n")
+
+
+def test_a_registered_module_that_does_not_exist_is_a_finding_and_a_part_of_a_module_is_a_tool(folder: Folder) -> None:
+    body = "@hookimpl\ndef strands_register_tools(context):\n    yield ToolRecord.from_source('nowhere')\n"
+    switch_on(folder, hook_plugin(folder, "strands-hooks-more", body))
+    ran = folder.strands("list-tools")
+    assert ran.code == 0
+    assert "missing-module" in ran.codes
+    parts = "from strands import tool\n\n@tool\ndef whisper(text: str) -> str:\n    'Say it low.'\n    return text\n"
+    (folder.site / "more_tools.py").write_text(parts)
+    hook_plugin(folder, "strands-hooks-more", body.replace("'nowhere'", "'more_tools:whisper'"))
+    assert re.search(r"^whisper .*Say it low\.$", folder.strands("list-tools").out, re.MULTILINE)

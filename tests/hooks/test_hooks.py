@@ -94,6 +94,48 @@ def test_a_plugin_cannot_allow_what_policy_asks_or_denies(site: Path) -> None:
         assert hooks.allow_tool(record(), "shout", context).effect == effect
 
 
+def test_a_plugin_that_may_allow_answers_what_the_tool_asks_and_nothing_else(site: Path) -> None:
+    hook_plugin(site, "strands-hooks-kind", deciding("allow"))
+    hook_plugin(site, "strands-hooks-careful", deciding("ask"))
+    hooks = open_hooks(["strands-hooks-kind"], path=[str(site)], may_allow=["Strands_Hooks.Kind"])
+    request = Request(("shout",))
+    decision = hooks.decide_call(record(), CALL, HookContext(request=request))
+    assert (decision.effect, decision.rule, decision.plugin) == (
+        "allow",
+        "strands-hooks-kind: because",
+        "strands-hooks-kind",
+    )
+    for effect in ("ask", "deny"):
+        rules = (Rule(effect, "*", "user", "x"),)
+        assert hooks.decide_call(record(), CALL, HookContext(rules=rules, request=request)).effect == effect
+    both = ["strands-hooks-kind", "strands-hooks-careful"]
+    asks = open_hooks(both, path=[str(site)], may_allow=both).decide_call(record(), CALL, HookContext(request=request))
+    assert (asks.effect, asks.plugin) == ("ask", "strands-hooks-careful")
+
+
+def test_an_allow_without_power_is_reported_once_with_the_command_that_gives_it(site: Path) -> None:
+    hook_plugin(site, "strands-hooks-kind", deciding("allow"))
+    said: list[str] = []
+    hooks = open_hooks(["strands-hooks-kind"], path=[str(site)], tell=said.append)
+    for request in (Request(("shout",), annotations=READ_ONLY), Request(("shout",)), Request(("shout",))):
+        hooks.decide_call(record(), CALL, HookContext(request=request))
+    assert len(said) == 1
+    assert "hook-without-effect" in said[0]
+    assert "strands plugin enable strands-hooks-kind --may allow" in said[0]
+
+
+def test_only_a_plugin_that_may_allow_grants_the_import_of_custom_python(site: Path) -> None:
+    hook_plugin(site, "strands-hooks-kind", deciding("allow", "strands_allow_tool"))
+    context = HookContext(request=Request(("foo",), custom="mytools:foo"))
+    for powers, grant in (([], None), (["strands-hooks-kind"], "strands-hooks-kind: because")):
+        hooks = open_hooks(["strands-hooks-kind"], path=[str(site)], may_allow=powers)
+        decision = hooks.allow_tool(None, "mytools:foo", context)
+        assert (decision.effect, decision.grant) == ("ask", grant)
+    rules = (Rule("deny", "foo", "user", "x"),)
+    denied = hooks.allow_tool(None, "mytools:foo", HookContext(rules=rules, request=context.request))
+    assert (denied.effect, denied.grant) == ("deny", None)
+
+
 def test_ask_is_stronger_than_allow_and_names_the_plugin(site: Path) -> None:
     hook_plugin(site, "strands-hooks-careful", deciding("ask"))
     decision = opened(site, "strands-hooks-careful").decide_call(record(), CALL, ALLOWED)

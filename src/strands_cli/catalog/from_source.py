@@ -45,16 +45,27 @@ def read_record(record: ToolRecord, package: Package) -> SourceTool:
     Raises:
         SourceError: The source is not Python.
     """
+    return _read(record.module, record.attribute, package)
 
-    def read_module(module: str) -> tuple[str, bytes] | None:
-        file = module_file(package, module)
+
+def name_of(module: str, attribute: str | None, package: Package) -> str | None:
+    """Return the name of a tool in its source; None if the source does not show it."""
+    try:
+        return _read(module, attribute, package).name
+    except SourceError:
+        return None
+
+
+def _read(module: str, attribute: str | None, package: Package) -> SourceTool:
+    def read_module(name: str) -> tuple[str, bytes] | None:
+        file = module_file(package, name)
         try:
             raw = read_file(file, MAX_SOURCE_BYTES) if file else None
         except OSError as error:
             raise SourceError(f"the source cannot be opened ({error.strerror})") from None
         return None if file is None or raw is None else (file, raw)
 
-    return read_tool(record.module, record.attribute, read_module)
+    return read_tool(module, attribute, read_module)
 
 
 def find_definition(record: ToolRecord, listings: Mapping[str, frozenset[str]]) -> tuple[str | None, int | None]:

@@ -57,6 +57,31 @@ def build_records(distribution: Distribution, seen: Scan) -> list[ToolRecord]:
     return records
 
 
+def build_record(reference: str, name: str, distribution: str, seen: Scan) -> ToolRecord:
+    """Return the record of a tool that its distribution does not declare; its faults go to `seen.findings`.
+
+    Args:
+        reference: Its object reference, `module` or `module:attribute`.
+        name: The tool's name; empty for the one in its source.
+        distribution: The installed distribution with the module.
+        seen: The scan.
+    """
+    directory, record = seen.records[distribution][0]
+    owner = Distribution(distribution, seen.version(distribution), directory, record, ())
+    builder = _Builder(owner, seen, {})
+    return builder.record(EntryPoint(name or _name_in_source(reference, directory, seen), reference, 0))
+
+
+def _name_in_source(reference: str, directory: str, seen: Scan) -> str:
+    from strands_cli.catalog.from_source import name_of  # parses Python
+
+    module, _, attribute = reference.partition(":")
+    package = find_package(module.partition(".")[0], seen.listings, directory)
+    return (name_of(module, attribute or None, package) if package else None) or reference.replace(":", ".").rpartition(
+        "."
+    )[2]
+
+
 class _Builder:
     """Build the records of one distribution, reading each of its manifests once."""
 
@@ -99,7 +124,7 @@ class _Builder:
                     self.seen.findings.append(Finding(MANIFEST_UNTRUE, message, where))
 
     def _line(self, entry_point: EntryPoint) -> Where:
-        return Where(os.path.join(self.distribution.record, "entry_points.txt"), entry_point.line)
+        return Where(os.path.join(self.distribution.record, "entry_points.txt"), entry_point.line or None)
 
     def _bare(
         self, name: str, entry: str, module: str, attribute: str | None, location: str | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -24,7 +25,7 @@ class ToolRecord:
 
     Attributes:
         name: What a workflow calls it: the entry point's name, or a member's own.
-        distribution: Normalised name of the distribution.
+        distribution: Normalised name of the distribution; empty for the one of the hook plugin that registers it.
         version: The distribution's version; None if its record does not state one.
         entry: The object reference as the entry point has it (`package.module:attribute`).
         entry_name: The entry point's name; for a member its parent's.
@@ -83,6 +84,23 @@ class ToolRecord:
     parent: str | None = None
     registered_by: str | None = None
 
+    @classmethod
+    def from_source(cls, source: str | Mapping[str, Any]) -> ToolRecord:
+        """Return the record that a hook plugin registers for a tool of its own distribution.
+
+        The rest of it is read from the manifest or the source of the module, without an import, when tools are
+        looked up.
+
+        Args:
+            source: A module's name, `module:attribute`, or the `TOOL_SPEC` of the module that calls this.
+        """
+        if isinstance(source, str):
+            entry, name = "".join(source.split()), ""
+        else:
+            entry, name = str(sys._getframe(1).f_globals["__name__"]), str(source.get("name") or "")
+        module, _, attribute = entry.partition(":")
+        return cls(name, "", None, entry, name, module, attribute or None, "")
+
     @property
     def ref_name(self) -> str:
         """Return the name after `native:`, `db.query` for a member."""
@@ -120,7 +138,13 @@ class ToolRecord:
     @property
     def source(self) -> dict[str, Any]:
         """Return the tool's place as the listing knows it, without reading more files."""
-        return {"entry": self.entry, "path": self.path, "location": self.location, "manifest": self.manifest}
+        return {
+            "entry": self.entry,
+            "path": self.path,
+            "location": self.location,
+            "manifest": self.manifest,
+            "registered_by": self.registered_by,
+        }
 
 
 def summarise(members: Sequence[ToolRecord]) -> str:

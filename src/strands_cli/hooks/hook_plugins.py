@@ -34,6 +34,7 @@ def open_hooks(
     distributions: Iterable[str] = (),
     *,
     path: Sequence[str] | None = None,
+    may_allow: Iterable[str] = (),
     tell: Tell = lambda _line: None,
     trace: Tell | None = None,
 ) -> Hooks:
@@ -44,12 +45,13 @@ def open_hooks(
     Args:
         distributions: What configuration has switched on, by name.
         path: Where tools and plugins are looked for; `sys.path` without the current directory by default.
+        may_allow: Those of them whose "allow" counts.
         tell: Takes a line for the person when a plugin fails in a notification.
         trace: Takes a line for each call of a hook, with its time.
     """
     manager = pluggy.PluginManager(specs.PROJECT)
     manager.add_hookspecs(specs)
-    hooks = Hooks(manager, path, tell=tell)
+    hooks = Hooks(manager, path, tell=tell, may_allow=frozenset(map(normalise, may_allow)))
     if trace is not None:
         _trace(manager, trace)
     named = list(dict.fromkeys(normalise(name) for name in distributions))

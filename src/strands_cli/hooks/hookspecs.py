@@ -22,8 +22,8 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 def strands_register_tools(context: HookContext) -> Iterable[ToolRecord]:  # type: ignore[empty-body]
     """Return records of tools, which are added to those of the installed distributions.
 
-    A record is data: its module is imported only when a workflow uses the tool, from the distribution that the record
-    names, which must be installed.
+    `ToolRecord.from_source` makes one from a module's name or a `TOOL_SPEC`. A record is data: its module is imported
+    only when a workflow uses the tool.
     """
 
 
@@ -33,7 +33,8 @@ def strands_allow_tool(record: ToolRecord | None, ref: str, context: HookContext
 
     The strictest answer applies: deny, then ask, then allow; None abstains. Policy's answer, which is
     `context.rules` applied to `context.request`, is always one of them. `record` is None for custom Python of the
-    workflow. An implementation that raises denies.
+    workflow, whose import a plugin that is switched on with `may: allow` grants by allowing it. An implementation that
+    raises denies.
     """
 
 
@@ -41,8 +42,9 @@ def strands_allow_tool(record: ToolRecord | None, ref: str, context: HookContext
 def strands_decide_call(record: ToolRecord | None, call: ToolCall, context: HookContext) -> Decision | None:
     """Decide whether this one call may be made.
 
-    The strictest answer applies, and policy's is always one of them: an implementation can only tighten. If the answer
-    is to ask, a person decides; no option of the command line does. An implementation that raises denies.
+    The strictest answer applies, and policy's is always one of them. To allow has an effect where only the tool itself
+    asks, and the plugin is switched on with `may: allow`. If the answer of a plugin is to ask, a person decides; no
+    option of the command line does. An implementation that raises denies.
     """
 
 

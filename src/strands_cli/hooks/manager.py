@@ -9,7 +9,7 @@ from typing import Any
 
 import pluggy
 
-from strands_cli.catalog import Catalog, ToolRecord, join_records, scan_tools
+from strands_cli.catalog import Catalog, ToolRecord, build_record, join_records, scan_tools
 from strands_cli.catalog.distributions import Scan, normalise
 from strands_cli.catalog.files import find_package
 from strands_cli.errors import Code, Denied, Finding, Raised
@@ -21,6 +21,12 @@ HOOK_FAILED = Code(
     "A hook plugin cannot be used, or returns a value that its hook does not allow.",
     "Upgrade it, or remove it from `hooks:` of the policy file.",
     21,
+)
+
+HOOK_WITHOUT_EFFECT = Code(
+    "hook-without-effect",
+    "A hook plugin allows something, and the policy file that switches it on does not let it allow.",
+    "Let it allow: strands plugin enable NAME --may allow",
 )
 
 Tell = Callable[[str], None]
@@ -35,12 +41,15 @@ class Hooks:
         path: Where tools are looked for; `sys.path` without the current directory by default.
         findings: What is wrong with hook plugins; an error among them means that nothing may run.
         tell: Takes one line for the person, for notifications that failed; from any thread.
+        may_allow: The distributions whose plugins may allow, by a word of the policy file.
     """
 
     manager: pluggy.PluginManager
     path: Sequence[str] | None = None
     findings: list[Finding] = field(default_factory=list)
     tell: Tell = lambda _line: None
+    may_allow: frozenset[str] = frozenset()
+    _powerless: set[str] = field(default_factory=set, init=False)
 
     @property
     def plugins(self) -> tuple[str, ...]:
@@ -60,12 +69,45 @@ class Hooks:
         return join_records(found, seen)
 
     def allow_tool(self, record: ToolRecord | None, ref: str, context: HookContext) -> Decision:
-        """Return the strongest answer on whether a tool may be used at all, of policy and of the plugins."""
-        return self._decide("strands_allow_tool", context, record=record, ref=ref)
+        """Return the strongest answer on whether a tool may be used at all, of policy and of the plugins.
+
+        A plugin that may allow grants the import of custom Python with it; whether a call asks is not its subject.
+        """
+        decision, allowing = self._decide("strands_allow_tool", context, record=record, ref=ref)
+        if decision.asks_for_the_tool and (may := self._may_allow_calls()):
+            decision = replace(decision, rule=f"{decision.rule}, unless the hook plugin {may} allows the call")
+        if decision.effect == "deny" or context.request is None or context.request.custom is None:
+            return decision
+        granting = self._with_power(allowing, f"the custom Python '{ref}'")
+        return replace(decision, grant=granting.rule) if granting is not None else decision
 
     def decide_call(self, record: ToolRecord | None, call: ToolCall, context: HookContext) -> Decision:
-        """Return the strongest answer on one call; policy's is always among them, so plugins can only tighten."""
-        return self._decide("strands_decide_call", context, record=record, call=call)
+        """Return the strongest answer on one call; policy's is always among them.
+
+        A plugin that may allow answers what the tool asks of itself; no deny, no rule that asks, no other plugin.
+        """
+        decision, allowing = self._decide("strands_decide_call", context, record=record, call=call)
+        if not decision.asks_for_the_tool:
+            return decision
+        return self._with_power(allowing, f"a call of '{call.name}'") or decision
+
+    def _may_allow_calls(self) -> str:
+        deciding = self.implementers("strands_decide_call") if self.may_allow else ()
+        return " or ".join(plugin for plugin in deciding if plugin.partition(":")[0] in self.may_allow)
+
+    def _with_power(self, allowing: Sequence[Decision], what: str) -> Decision | None:
+        """Return the first answer of a plugin that may allow; report each other plugin once."""
+        for decision in allowing:
+            plugin = str(decision.plugin)
+            distribution = plugin.partition(":")[0]
+            if distribution in self.may_allow:
+                return decision
+            if plugin not in self._powerless:
+                self._powerless.add(plugin)
+                message = f"the hook plugin {plugin} allows {what}, which has no effect: it is not switched on for that"
+                fix = f"strands plugin enable {distribution} --may allow"
+                self.tell(f"warning[{HOOK_WITHOUT_EFFECT}]: {message}\n  fix: {fix}")
+        return None
 
     def before_load(self, record: ToolRecord) -> None:
         """Notify that a tool is about to be imported."""
@@ -132,21 +174,26 @@ class Hooks:
                 # pluggy leaves None out of the answers.
                 yield implementation.plugin_name, answers[0] if answers else None
 
-    def _decide(self, hook: str, context: HookContext, **arguments: Any) -> Decision:
-        """Join what the plugins answer to the decision of policy; a plugin that fails to answer denies."""
+    def _decide(self, hook: str, context: HookContext, **arguments: Any) -> tuple[Decision, list[Decision]]:
+        """Return the strictest of what policy and the plugins answer, and the plugins that allow.
+
+        A plugin that fails to answer denies.
+        """
         if context.request is None:
-            return Decision("deny", f"{hook} has no request to decide on")
-        decisions = []
+            return Decision("deny", f"{hook} has no request to decide on"), []
+        decisions: list[Decision] = []
+        allowing: list[Decision] = []
         for plugin, answer in self._ask(hook, context=context, **arguments):
             if isinstance(answer, Decision) and answer.effect in ("allow", "ask", "deny"):
-                decisions.append(Decision(answer.effect, f"{plugin}: {answer.rule}", plugin=plugin))
+                decision = Decision(answer.effect, f"{plugin}: {answer.rule}", plugin=plugin)
+                (allowing if answer.effect == "allow" else decisions).append(decision)
             elif answer is not None:
                 problem = answer if isinstance(answer, Raised) else f"gave {type(answer).__name__}, not a Decision"
                 message = f"the hook plugin {plugin} failed in {hook}: {problem}"
                 decisions.append(Decision("deny", message, plugin=plugin))
         # Of equals the first holds: a plugin's denial keeps a tool from being imported, the workflow's own does not,
         # and its question is one that no option answers.
-        return strongest([*decisions, decide(context.rules, context.request)])
+        return strongest([*decisions, decide(context.rules, context.request)]), allowing
 
     def _notify(self, hook: str, **arguments: Any) -> None:
         for plugin, answer in self._ask(hook, **arguments):
@@ -179,13 +226,20 @@ def _records(plugin: str, answer: Any, seen: Scan) -> list[ToolRecord]:
         return []
     found = []
     for record in records:
-        name = normalise(record.distribution)
-        if name in seen.records:
+        name = normalise(record.distribution) or plugin.partition(":")[0]
+        if not record.distribution:
+            found.append(_registered(build_record(record.entry, record.name, name, seen), plugin))
+        elif name in seen.records:
             found.append(_attributed(record, plugin, name, seen))
         else:
             message = f"the hook plugin {plugin} registers '{record.name}' of '{record.distribution}', "
             seen.findings.append(Finding(HOOK_FAILED, message + "which is not installed", None, f"pip install {name}"))
     return found
+
+
+def _registered(record: ToolRecord, plugin: str) -> ToolRecord:
+    members = record.members and tuple(replace(one, registered_by=plugin) for one in record.members)
+    return replace(record, members=members, registered_by=plugin)
 
 
 def _attributed(record: ToolRecord, plugin: str, distribution: str, seen: Scan) -> ToolRecord:

@@ -95,16 +95,19 @@ def _of_tool(
         arguments, reads_only = as_called(tool, arguments)
     request = request_of(tool, arguments=arguments, read_only_now=reads_only)
     at_load = replace(request, arguments=None)
+    if machine.hooks is not None:
+        answer = machine.hooks.allow_tool(tool.declared, tool.ref, HookContext(rules=tuple(rules), request=at_load))
+        tool = replace(tool, decision=answer)
     load = _load_decision(at_load, rules, is_allowed=is_granted(tool, rules, machine.settings))
+    if tool.decision.grant is not None and load.effect == "allow":
+        load = Decision("allow", tool.decision.grant)
     explained = _explained(tool.reference if isinstance(tool, PythonTool) else tool.name, request, load, rules)
     return explained if machine.hooks is None else _with_plugins(explained, tool, rules, machine.hooks)
 
 
 def _with_plugins(explained: Explanation, tool: PlannedTool, rules: Sequence[Rule], hooks: Hooks) -> Explanation:
-    """Return an explanation with what hook plugins answer, where that is stricter than the rules."""
-    request = explained.request
-    at_load = HookContext(rules=tuple(rules), request=replace(request, arguments=None))
-    load = hooks.allow_tool(tool.declared, tool.ref, at_load)
+    """Return an explanation with what hook plugins answer, where the rules alone do not decide."""
+    request, load = explained.request, tool.decision
     if load.plugin is not None and load.effect == "deny" and explained.load.effect != "deny":
         return replace(explained, load=load, call=load, changes=(_plugin_sentence(load),))
     call = load
@@ -117,6 +120,8 @@ def _with_plugins(explained: Explanation, tool: PlannedTool, rules: Sequence[Rul
 
 
 def _plugin_sentence(decision: Decision) -> str:
+    if decision.effect == "allow":
+        return f"the hook plugin {decision.plugin} allows it; any rule that asks or denies is stronger"
     return f"no rule and no option overrules the hook plugin {decision.plugin}; it is switched on by a policy file"
 
 

@@ -15,6 +15,7 @@ class Decision:
     """Policy's decision: the effect, its reason as text, and the deciding rule or hook plugin, if there is one.
 
     `no_person` is true where a person could have allowed a call, and none was there to be asked.
+    `grant` is the reason of a hook plugin that may allow, and allows the import of custom Python.
     """
 
     effect: Effect
@@ -22,6 +23,12 @@ class Decision:
     by: Rule | None = field(default=None, compare=False)
     plugin: str | None = field(default=None, compare=False)
     no_person: bool = field(default=False, compare=False)
+    grant: str | None = field(default=None, compare=False)
+
+    @property
+    def asks_for_the_tool(self) -> bool:
+        """Whether only the tool's own declaration asks, which what allows may answer."""
+        return self.effect == "ask" and self.by is None and self.plugin is None
 
 
 def decide(rules: Sequence[Rule], request: Request) -> Decision:

@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from strands_cli.errors import Finding
-from strands_cli.policy.rules import Level, Rule
+from strands_cli.policy.rules import Level, Rule, normalised
 
 
 @dataclass(frozen=True, slots=True)
 class SwitchedOn:
-    """A setting of a policy file that is not a rule, and its place: a hook plugin's distribution, or `locked`."""
+    """A setting of a policy file that is not a rule, and its place: a hook plugin's distribution, or `locked`.
+
+    `may_allow` is whether a hook plugin may also allow what no rule forbids.
+    """
 
     word: str
     level: Level
     origin: str
+    may_allow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +42,10 @@ class Policy:
 
 
 def joined(*policies: Policy) -> Policy:
-    """Return several policies as one, with the hooks and the lock requirement of each."""
+    """Return several policies as one; the first of them that names a hook plugin says what it may."""
     return Policy(
         rules=tuple(rule for policy in policies for rule in policy.rules),
-        hooks=tuple({hook.word: hook for policy in reversed(policies) for hook in policy.hooks}.values()),
+        hooks=tuple({normalised(hook.word): hook for policy in reversed(policies) for hook in policy.hooks}.values()),
         locked=next((policy.locked for policy in policies if policy.locked), None),
         files=tuple(file for policy in policies for file in policy.files),
         findings=tuple(finding for policy in policies for finding in policy.findings),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from strands_cli.cli.commands import plugin_check, plugin_install, plugin_list, plugin_new, plugin_verify
+from strands_cli.cli.commands import plugin_check, plugin_install, plugin_list, plugin_new, plugin_switch, plugin_verify
 from strands_cli.cli.commands.help_group import App
 from strands_cli.cli.output import print_result, say_findings
 from strands_cli.errors import ExitCode, UsageError
@@ -26,6 +26,7 @@ def register(program: typer.Typer) -> None:
     plugin_install.register(plugin_app)
     plugin_list.register(plugin_app)
     plugin_verify.register(plugin_app)
+    plugin_switch.register(plugin_app)
     program.add_typer(plugin_app)
 
 

@@ -118,6 +118,8 @@ def source_lines(source: dict[str, Any]) -> Iterable[str]:
     """Yield lines about where a tool is defined and how it was installed."""
     place = source["file"] or source["location"] or source["path"]
     yield f"defined: {place}:{source['line']}" if source["line"] else f"defined: {place}"
+    if source["registered_by"]:
+        yield f"registered: by the hook plugin {source['registered_by']}"
     origin = f" from {source['url']}" if source["url"] else ""
     commit = f" at {source['commit']}" if source["commit"] else ""
     yield f"installed: {source['install']}{origin}{commit} in {source['site']} ({source['place']})"

@@ -27,6 +27,7 @@ def hooks_in_force(policy: Policy, options: RunRequest) -> Hooks:
     # The program that shows the run may replace this one.
     hooks: Hooks = open_hooks(
         [*(hook.word for hook in wanted), *options.hooks],
+        may_allow=[hook.word for hook in wanted if hook.may_allow],
         tell=options.tell,
         trace=(lambda line: hooks.tell(line)) if options.trace_hooks else None,
     )

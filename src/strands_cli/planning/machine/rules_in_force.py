@@ -10,7 +10,7 @@ from strands_cli.planning.plan import PlannedTool
 from strands_cli.planning.planned_tools import McpTool
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy import Policy
-from strands_cli.policy.rules import Effect, PatternError, Rule, make_rule, named, parse_pattern
+from strands_cli.policy.rules import Effect, PatternError, Rule, make_rule, named
 from strands_cli.workflow import BAD_VALUE, WorkflowSpec
 from strands_cli.workflow.steps import McpServer
 from strands_cli.workflow.yaml import Document
@@ -74,7 +74,7 @@ def check_patterns(spec: WorkflowSpec, document: Document) -> list[Finding]:
     findings = []
     for effect, index, pattern in _permissions(spec):
         try:
-            parse_pattern(pattern)
+            make_rule(effect, pattern, "workflow", "")
         except PatternError as error:
             where = document.where(f"/security/permissions/{effect}/{index}")
             fix = "write a tool's name, a glob, or name(argument=glob)"

@@ -128,8 +128,10 @@ def is_denied_by_policy(tool: AnyTool) -> bool:
 
 
 def is_granted(tool: AnyTool, rules: Sequence[Rule], settings: Settings) -> bool:
-    """Return whether a tool may be imported: custom Python needs the allowlist or a rule of a policy file."""
+    """Return whether a tool may be imported: custom Python needs the allowlist, a rule of a policy file, or a hook."""
     if not isinstance(tool, PythonTool):
+        return True
+    if tool.decision.grant is not None:
         return True
     if any(names_custom(pattern, tool.reference) for pattern in settings.custom_tools):
         return True

@@ -7,9 +7,9 @@ from strands_cli.policy.rules.rule import Level as Level
 from strands_cli.policy.rules.rule import Rule as Rule
 from strands_cli.policy.rules.rule import named as named
 from strands_cli.policy.rules.rule import names_custom as names_custom
+from strands_cli.policy.rules.rule import normalised as normalised
 from strands_cli.policy.rules.tool_patterns import PatternError as PatternError
 from strands_cli.policy.rules.tool_patterns import make_rule as make_rule
-from strands_cli.policy.rules.tool_patterns import parse_pattern as parse_pattern
 from strands_cli.policy.rules.tool_request import CAPABILITIES as CAPABILITIES
 from strands_cli.policy.rules.tool_request import Request as Request
 from strands_cli.policy.rules.touched_resources import ACCESSES as ACCESSES

@@ -33,6 +33,7 @@ UNSAFE_POLICY_FILE = Code(
 VERSION = 1
 MAX_BYTES = 1_000_000
 KEYS = ("version", "rules", "hooks", "locked")
+HOOK_KEYS = ("name", "may")
 RULE_KEYS = (*EFFECTS, "unless", "distribution", "version", "source", "capability", *ACCESSES, "reason")
 
 # Everything a reference to a tool can hold, and the marks of a glob.
@@ -150,11 +151,17 @@ class _Reader:
         if not isinstance(value, list):
             self._report("/hooks", "`hooks` is a list of distributions")
             return
-        for index, name in enumerate(value):
+        for index, item in enumerate(value):
+            place = f"/hooks/{index}"
+            name, may = (item.get("name"), item.get("may")) if isinstance(item, dict) else (item, None)
+            if isinstance(item, dict):
+                self._check_keys(place, item, HOOK_KEYS, "a hook plugin")
+            if may not in (None, "allow"):
+                self._report(f"{place}/may", f"`may` is 'allow', not {may!r}")
             if isinstance(name, str) and _NAME.fullmatch(name):
-                yield SwitchedOn(name, self._level, self._origin(f"/hooks/{index}"))
+                yield SwitchedOn(name, self._level, self._origin(place), may == "allow")
             else:
-                self._report(f"/hooks/{index}", f"{name!r} is not the name of a distribution")
+                self._report(place, f"{shown(item)} is not the name of a distribution, or a mapping with `name`")
 
     def _rules(self, value: Any) -> Iterator[Rule]:
         if not isinstance(value, list):

@@ -1,0 +1,137 @@
+"""Switch hook plugins on and off in the user's policy file, which keeps its comments and its form."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from strands_cli.catalog import Catalog
+from strands_cli.catalog.distributions import normalise, read_entry_points
+from strands_cli.errors import Denied, InvalidInput, StrandsCliError, did_you_mean
+from strands_cli.hooks import GROUP, open_hooks
+from strands_cli.plugins.installed.policy_edit import CannotEditError, with_hook, without_hook
+from strands_cli.policy import Policy, SwitchedOn
+
+
+@dataclass(frozen=True, slots=True)
+class Switched:
+    """What a command changed: the plugin's state before and after, in words, and the file."""
+
+    name: str
+    before: str
+    after: str
+    file: Path
+
+
+@dataclass(frozen=True, slots=True)
+class HookFiles:
+    """What the managed and the user's policy file say, each by itself, and where the user's is."""
+
+    managed: Policy
+    own: Policy
+    file: Path
+
+
+def enable_hooks(name: str, files: HookFiles, catalog: Catalog, *, may_allow: bool) -> Switched:
+    """Switch a hook plugin on in the user's file.
+
+    Args:
+        name: The distribution.
+        files: The policy files.
+        catalog: What is installed.
+        may_allow: Whether the plugin may allow.
+
+    Raises:
+        InvalidInput: It is not installed, has no hooks, or the file cannot be edited.
+        Denied: The managed file decides otherwise, or the plugin cannot be used.
+    """
+    name = normalise(name)
+    _require_hooks(name, catalog)
+    managed = _switched_on(files.managed, name)
+    if managed is not None and managed.may_allow != may_allow:
+        state = _state(managed)
+        raise Denied(f"{name} is {state} by {managed.origin}, and that counts before your own file")
+    if findings := open_hooks([name]).findings:
+        raise Denied(f"{name} cannot be used, and while it is on nothing would run", findings=findings)
+    _edit(files.file, lambda text: with_hook(text, name, may_allow=may_allow))
+    before = _state(_switched_on(files.own, name))
+    return Switched(name, before, "on, may allow" if may_allow else "on", files.file)
+
+
+def disable_hooks(name: str, files: HookFiles) -> Switched:
+    """Switch a hook plugin off in the user's file; it need not be installed.
+
+    Raises:
+        InvalidInput: No file has it, or the file cannot be edited.
+        Denied: The managed file switches it on.
+    """
+    name = normalise(name)
+    managed, own = _switched_on(files.managed, name), _switched_on(files.own, name)
+    if own is not None:
+        _edit(files.file, lambda text: without_hook(text, name))
+    if managed is not None:
+        raise Denied(f"{name} stays {_state(managed)}, which {managed.origin} asks for")
+    return Switched(name, _state(own), "off", files.file)
+
+
+def require_known(name: str, files: HookFiles, catalog: Catalog) -> None:
+    """Check that a name is a hook plugin that is installed or switched on.
+
+    Raises:
+        InvalidInput: It is neither; with the nearest name.
+    """
+    if normalise(name) not in {normalise(hook.word) for hook in (*files.managed.hooks, *files.own.hooks)}:
+        _require_hooks(normalise(name), catalog)
+
+
+def _require_hooks(name: str, catalog: Catalog) -> None:
+    records = catalog.seen.records
+    known = [one for one, copies in records.items() if read_entry_points(copies[0][1], one, catalog.seen, GROUP)]
+    if name in known:
+        return
+    guess = did_you_mean(name, known)
+    fix = f"did you mean '{guess}'?" if guess else "see the installed ones: strands plugin list"
+    problem = "has no hooks" if name in records else "is not installed"
+    raise InvalidInput(f"'{name}' {problem}", fix=fix)
+
+
+def _switched_on(policy: Policy, name: str) -> SwitchedOn | None:
+    return next((hook for hook in policy.hooks if normalise(hook.word) == name), None)
+
+
+def _state(hook: SwitchedOn | None) -> str:
+    if hook is None:
+        return "off"
+    return "on, may allow" if hook.may_allow else "on"
+
+
+def _edit(file: Path, change: Callable[[str], str]) -> None:
+    """Write a changed file at once: a reader sees the old or the new one; a link to it stays one."""
+    place = file.resolve()
+    try:
+        text = place.read_bytes().decode("utf-8") if place.exists() else ""
+        new = change(text)
+        if new != text:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            _replace(place, new)
+    except CannotEditError as error:
+        raise InvalidInput(f"{file} has a form that only a person can edit", fix=f"write there: {error}") from error
+    except OSError as error:
+        raise StrandsCliError(f"{file} cannot be written: {error.strerror}") from error
+
+
+def _replace(place: Path, text: str) -> None:
+    descriptor, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(text.encode("utf-8"))
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(temporary).chmod(place.stat().st_mode & 0o7777 if place.exists() else 0o600)
+        Path(temporary).replace(place)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
