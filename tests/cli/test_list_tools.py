@@ -64,7 +64,7 @@ def test_the_json_is_one_document_of_the_documented_shape(strands: Strands, tmp_
     broken_manifest(tmp_path, "bad")
     done = strands(tmp_path, "list-tools", "--json")
     document = json.loads(done.stdout)
-    assert set(document) == {"tools", "findings"}
+    assert set(document) == {"format", "tools", "findings"}
     foo = next(tool for tool in document["tools"] if tool["name"] == "foo")
     assert (foo["status"], foo["description"], foo["distribution"], foo["version"], foo["family"]) == (
         "available",

@@ -22,6 +22,7 @@ from strands_cli.errors import ExitCode, Finding, Where
 from strands_cli.events import ModelText, RunStarted, StepFailed
 from strands_cli.unicode_safety import printable
 from strands_cli.workflow import BAD_VALUE
+from tests.cli.strands import Folder
 
 ANY_TEXT = st.text(st.characters(codec=None))
 HIDDEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
@@ -137,3 +138,16 @@ def test_what_comes_while_a_question_is_there_is_shown_after_its_answer(kind: ty
         assert stderr.getvalue() == "before\n"
         view.unpause()
     assert stderr.getvalue() == "before\na line of another step\n  | what a tool prints\n"
+
+
+@pytest.mark.parametrize("words", [["list-tools"], ["validate", "flow.yaml"], ["plan", "flow.yaml"], ["doctor"]])
+def test_a_json_document_begins_with_the_version_of_its_form(folder: Folder, words: list[str]) -> None:
+    folder.workflow([{"agent": "writer", "input": "Write."}], {"steps.0": [{"text": "done"}]})
+    document = folder.strands(*words, "--json").document
+    assert next(iter(document.items())) == ("format", 1)
+
+
+@pytest.mark.parametrize("words", [["schema"], ["validate", "flow.yaml", "--format", "sarif"]])
+def test_a_json_document_of_another_standard_has_no_field_of_ours(folder: Folder, words: list[str]) -> None:
+    folder.workflow([{"agent": "writer", "input": "Write."}], {"steps.0": [{"text": "done"}]})
+    assert "format" not in folder.strands(*words).document

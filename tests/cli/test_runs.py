@@ -32,7 +32,7 @@ def ids(folder: Folder) -> list[str]:
 
 
 def test_no_runs_are_an_empty_list(folder: Folder, wording: Wording) -> None:
-    assert folder.strands("runs", "list", "--json").document == {"runs": [], "problems": []}
+    assert folder.strands("runs", "list", "--json").document == {"format": 1, "runs": [], "problems": []}
     ran = folder.strands("runs", "list")
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (0, "", 1)
     wording(ran.err)

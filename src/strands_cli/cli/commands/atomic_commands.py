@@ -178,12 +178,15 @@ def _schema_line(schema: Any) -> str:
 def validate(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files with one agent each.")],
     output: Annotated[Format, typer.Option("--format", help="How findings are written.")] = "text",
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> int:
     """Check agent files: structure, templates, schemas, and whether their tests fit their contract.
 
     Example: strands atomic validate agents/*.yaml
     """
-    return report_checked([Checked(name, *_check(name)) for name in dict.fromkeys(files)], output)
+    return report_checked(
+        [Checked(name, *_check(name)) for name in dict.fromkeys(files)], "json" if as_json else output
+    )
 
 
 def _check(name: str) -> tuple[tuple[Finding, ...], ExitCode]:

@@ -67,7 +67,7 @@ def _print_annotations(findings: list[Finding], form: Format) -> None:
     from strands_cli.cli.terminal import github_line, sarif_document
 
     if form == "sarif":
-        print_json(sarif_document(findings, __version__))
+        print_json(sarif_document(findings, __version__), is_ours=False)
     elif findings:
         print_result("\n".join(map(github_line, findings)))
 

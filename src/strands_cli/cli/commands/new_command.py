@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from strands_cli.cli.commands import completions
-from strands_cli.cli.output import print_result
+from strands_cli.cli.output import print_json, print_result
 from strands_cli.errors import UsageError
 from strands_cli.workflow.patterns import PATTERNS
 
@@ -35,6 +35,7 @@ def new(
     ] = None,
     model: Annotated[str | None, typer.Option(help="The model, as the provider names it.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was made as JSON.")] = False,
 ) -> None:
     """Write a new workflow of a pattern, with the line that shows editors its schema.
 
@@ -50,5 +51,8 @@ def new(
         raise UsageError(f"{path} is not the name of a YAML file", fix=f"write {path.with_suffix('.yaml')}")
     name = path.stem if path.suffix else path.name
     made = make_workflow(NewWorkflow(name, pattern, provider, model), path.parent, force=force)
+    if as_json:
+        print_json({"made": [str(file) for file in made]})
+        return
     lines = [*(f"made {file}" for file in made), "next:", f"  strands run {shlex.quote(str(made[0]))}"]
     print_result("\n".join(lines))

@@ -32,12 +32,14 @@ def plan(
     *,
     spec: SPEC,
     output: Annotated[Literal["text", "json", "mermaid"], typer.Option("--format", help="Output format.")] = "text",
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     chosen: Chosen,
 ) -> int:
     """Show what a run would do, without calling a model or importing a tool.
 
     Example: strands plan report.yaml --var topic=bees
     """
+    output = "json" if as_json else output
     try:
         request = chosen.request()
         from strands_cli import app

@@ -155,7 +155,7 @@ def listed_tools(python_tools: Mapping[str, str]) -> str:
     return f"{named}; continue the run in that program, with Workflow.resume"
 
 
-def cancel_runs(runs: RUNS, runs_dir: RUNS_DIR = None) -> None:
+def cancel_runs(runs: RUNS, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None:
     """Stop runs for good: a process that works on one is asked to end, and the run cannot be resumed.
 
     Example: strands runs cancel 20261121-033012-a1b2c3
@@ -167,9 +167,11 @@ def cancel_runs(runs: RUNS, runs_dir: RUNS_DIR = None) -> None:
     for directory in directories:
         cancel_run(directory, SystemClock())
         say(f"{directory.name}: cancelled")
+    if as_json:
+        print_json({"cancelled": [directory.name for directory in directories]})
 
 
-def delete_runs(runs: RUNS, runs_dir: RUNS_DIR = None) -> None:
+def delete_runs(runs: RUNS, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None:
     """Delete the journals of runs; files that the runs have written stay.
 
     Example: strands runs delete 20261121-033012-a1b2c3
@@ -180,6 +182,8 @@ def delete_runs(runs: RUNS, runs_dir: RUNS_DIR = None) -> None:
     for directory in directories:
         delete_run(directory)
         say(f"{directory.name}: deleted")
+    if as_json:
+        print_json({"deleted": [directory.name for directory in directories]})
 
 
 def prune_runs(

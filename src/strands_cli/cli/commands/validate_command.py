@@ -24,6 +24,7 @@ def validate(
         ),
     ],
     output: Annotated[Format, typer.Option("--format", help="Format of the findings.")] = "text",
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> int:
     """Check workflow files and report every finding.
 
@@ -31,7 +32,7 @@ def validate(
 
     Example: strands validate flows/*.yaml
     """
-    return check_files(specs, output)
+    return check_files(specs, "json" if as_json else output)
 
 
 def schema(
@@ -46,7 +47,7 @@ def schema(
     from strands_cli.workflow import agent_schema, offer_tools, workflow_schema
 
     whole = agent_schema() if agent else workflow_schema()
-    print_json(whole if plain else offer_tools(whole, _installed_tools()))
+    print_json(whole if plain else offer_tools(whole, _installed_tools()), is_ours=False)
 
 
 def _installed_tools() -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from strands_cli.errors import (
@@ -12,6 +13,7 @@ from strands_cli.errors import (
 )
 from strands_cli.unicode_safety import is_hidden, printable
 
+JSON_FORMAT = 1
 _NOT_ASCII = re.compile(r"[^\x00-\x7e]")
 
 
@@ -25,8 +27,13 @@ def print_response(text: str) -> None:
     _write_result((printable(text) if sys.stdout.isatty() else text) + "\n")
 
 
-def print_json(document: Any) -> None:
-    """Print one JSON document; nothing else may be written to stdout."""
+def print_json(document: Mapping[str, Any], *, is_ours: bool = True) -> None:
+    """Print one JSON document; nothing else may be written to stdout.
+
+    One of ours has the version of its form: within a version fields are added, and none is renamed, removed or given
+    another type (docs/reference/json.md). JSON Schema and SARIF have forms of their own.
+    """
+    document = {"format": JSON_FORMAT, **document} if is_ours else document
     # Without indentation the C encoder does the work, which saves 10 ms for 1,000 tools.
     _write_result(json_text(document, indent=2 if sys.stdout.isatty() else None) + "\n")
 
