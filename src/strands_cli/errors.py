@@ -156,7 +156,7 @@ class RunFailed(StrandsCliError):
 
 
 class CallDenied(RunFailed):
-    """A step that is one call of a tool failed, since the call was denied."""
+    """A step that is one call of a tool failed, since no person could be asked about the call."""
 
     exit_code = ExitCode.DENIED
 

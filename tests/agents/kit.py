@@ -152,6 +152,7 @@ class RunContext:
         self.events: list[Event] = []
         self.questions: list[Question] = []
         self.problems: list[str] = []
+        self.grants: set[str] = set()
         self._answers = answers
 
     def scope(self, key: str = "steps.0") -> StepScope:

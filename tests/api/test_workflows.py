@@ -298,7 +298,7 @@ def test_the_stream_of_a_failing_run_ends_with_its_error() -> None:
         async for item in calling(call("fail")).stream(tools=[failing], yes=True):
             seen.append(item)  # noqa: PERF401 - what came before the error is to be seen
 
-    with pytest.raises(RunFailed, match=r"\bfail\b.*: Error: no$"):
+    with pytest.raises(RunFailed, match=r"\bfail\b.*: Error: no\n"):
         asyncio.run(program())
     assert isinstance(seen[-1], RunFinished)
     assert seen[-1].status == "failed"

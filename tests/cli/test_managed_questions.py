@@ -81,7 +81,7 @@ def test_a_person_at_a_terminal_can(asking: Folder, typed: str, called: str) -> 
     run = waiting_run(asking)
     with terminal(asking, "approve", run, "--answer", "yes") as person:
         person.wait_for(r"Allow .* to call echo ")
-        person.wait_for(r"\[y/N\]")
+        person.wait_for(r"\[y/N/d\]")
         assert calls(asking) == ""
         person.type(f"{typed}\n")
         person.end()
@@ -94,7 +94,7 @@ def test_typing_a_call_by_hand_does_not_answer_it(asking: Folder) -> None:
     assert "managed.yaml" in ran.err
     assert calls(asking) == ""
     with terminal(asking, "tools", "run", "echo", "--input", INPUT) as person:
-        person.wait_for(r"\[y/N\]")
+        person.wait_for(r"\[y/N/d\]")
         person.type("y\n")
         assert person.end() == 0
     assert calls(asking) == "typed\n"

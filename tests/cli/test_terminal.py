@@ -29,8 +29,8 @@ def test_a_yes_lets_the_call_happen(folder: Folder, answer: str) -> None:
     folder.workflow(ONE_STEP, {"steps.0": [WRITE, {"text": "done"}]}, agents=WRITER)
     with folder.terminal("run", "flow.yaml") as terminal:
         terminal.wait_for(r"\? .*\bwriter .*\bfile_write .*\bstrands-tool-files\? \(.+\)")
-        terminal.wait_for(r'"content": "hello"')
-        terminal.wait_for(r"\[y/N\] $")
+        terminal.wait_for(r"content: hello")
+        terminal.wait_for(r"\[y/N[^]]*\] $")
         terminal.type(f"{answer}\n")
         assert terminal.end() == 0
     assert (folder.work / "note.txt").read_text() == "hello"
@@ -41,9 +41,9 @@ def test_a_yes_lets_the_call_happen(folder: Folder, answer: str) -> None:
 def test_anything_that_is_not_a_yes_denies_and_nonsense_is_asked_again(folder: Folder, answer: str) -> None:
     folder.workflow(ONE_STEP, {"steps.0": [WRITE, {"text": "done"}]}, agents=WRITER)
     with folder.terminal("run", "flow.yaml") as terminal:
-        terminal.wait_for(r"\[y/N\] $")
+        terminal.wait_for(r"\[y/N[^]]*\] $")
         terminal.type("perhaps\n")
-        terminal.wait_for(r"\[y/N\] $")
+        terminal.wait_for(r"\[y/N[^]]*\] $")
         terminal.type(f"{answer}\n")
         assert terminal.end() == 0
     assert "denied: file_write: " in terminal.text
@@ -98,7 +98,7 @@ def test_the_end_of_input_leaves_a_gate_waiting_and_denies_a_call(folder: Folder
     turns = {"steps.0": [WRITE, {"text": "The draft."}]}
     folder.workflow([*ONE_STEP, gate()], turns, agents=WRITER)
     with folder.terminal("run", "flow.yaml") as terminal:
-        terminal.wait_for(r"\[y/N\] $")
+        terminal.wait_for(r"\[y/N[^]]*\] $")
         terminal.type("\x04")
         terminal.wait_for(r"\n *\w+: $")
         terminal.type("\x04")
@@ -115,7 +115,7 @@ def test_what_was_typed_before_a_question_is_not_taken_for_its_answer(folder: Fo
     with folder.terminal("run", "flow.yaml") as terminal:
         terminal.wait_for(r"\[.*\b60 s\]: $")
         terminal.type("first\nyes\n")
-        terminal.wait_for(r"\[y/N\] $")
+        terminal.wait_for(r"\[y/N[^]]*\] $")
         terminal.type("n\n")
         assert terminal.end() == 0
     assert not (folder.work / "note.txt").exists()
@@ -230,7 +230,7 @@ def test_hostile_text_of_a_model_a_tool_and_a_file_is_escaped_at_a_terminal(fold
     turns = {"steps.0": [{"calls": [{"hostile": {}}]}, write, {"text": HOSTILE}]}
     folder.workflow([*ONE_STEP, gate(prompt="{{ last_response }}")], turns, agents=agents)
     with folder.terminal("run", "flow.yaml") as terminal:
-        terminal.wait_for(r"\[y/N\] $")
+        terminal.wait_for(r"\[y/N[^]]*\] $")
         terminal.type("n\n")
         terminal.wait_for(r"\n *\w+: $")
         terminal.type("ok\n")
@@ -264,7 +264,7 @@ def test_quiet_asks_all_the_same(folder: Folder) -> None:
     folder.workflow(ONE_STEP, {"steps.0": [WRITE, {"text": "done"}]}, agents=WRITER)
     with folder.terminal("run", "flow.yaml", "--quiet") as terminal:
         terminal.wait_for(r"\? .*\bwriter .*")
-        terminal.wait_for(r"\[y/N\] $")
+        terminal.wait_for(r"\[y/N[^]]*\] $")
         terminal.type("y\n")
         assert terminal.end() == 0
     assert (folder.work / "note.txt").exists()

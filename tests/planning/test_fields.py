@@ -116,6 +116,7 @@ ACTS = {
     "pattern.config.steps.timeout_seconds",
     "pattern.config.steps.validation.pattern",
     "pattern.config.steps.tool",
+    "pattern.config.steps.on_error",
     "context_policy.compaction.enabled",
     "context_policy.compaction.when_tokens_over",
     "context_policy.compaction.summary_ratio",
@@ -178,5 +179,5 @@ def test_every_field_of_the_format_acts() -> None:
 
 
 def test_the_walk_over_the_format_sees_all_of_it() -> None:
-    assert set(CallStep.model_fields) == {"tool", "input"}
+    assert set(CallStep.model_fields) == {"tool", "input", "on_error"}
     assert len(set(fields_of(WorkflowSpec))) > 110

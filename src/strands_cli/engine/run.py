@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.conversations import Conversations
+from strands_cli.engine.decisions import granted_tools
+from strands_cli.engine.denials import NO_PERSON
 from strands_cli.engine.effects import (
     Budget,
     Effect,
@@ -22,7 +25,7 @@ from strands_cli.engine.effects import (
 )
 from strands_cli.engine.journal import Question, Row, RowKind
 from strands_cli.engine.ports import UNTRACED, AgentRequest, Ports, traced_step
-from strands_cli.engine.step_results import StepResult, describe, json_of, reports_error, text_of
+from strands_cli.engine.step_results import StepResult, describe, is_approval, json_of, reports_error, text_of
 from strands_cli.errors import CallDenied, RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, PathEnded, RunWarning, StepFailed, StepFinished, StepStarted
 from strands_cli.planning import agents_by_key
@@ -71,6 +74,11 @@ class Run:
         self.templates = Templates()
         self._conversations = Conversations(plan.agents)
         self._slots = asyncio.Semaphore(plan.spec.runtime.max_parallel)
+
+    @functools.cached_property
+    def grants(self) -> set[str]:
+        """The tools that a person has allowed for all calls of this run; a workflow inside it shares them."""
+        return granted_tools(self.ports.journal) if self._within is None else self._within.run.grants
 
     def emit(self, event: Event) -> None:
         """Send an event to the listeners."""
@@ -336,7 +344,7 @@ class Run:
                 return StepResult(text, tool.name, output=output), {}
             problem = f"{scope.key}: the tool {tool.name} failed: {text}"
             if not step.continues_after_error:
-                if any(row.detail.get("decision") == "deny" for row in self.rows_below(scope.key)):
+                if any(row.detail.get(NO_PERSON) for row in self.rows_below(scope.key)):
                     raise CallDenied(problem)
                 raise RunFailed(problem, fix="to continue after an error of the tool: `on_error: continue` in the step")
             self.warn(f"{problem}; the run continues")
@@ -374,7 +382,7 @@ class Run:
         tracing = UNTRACED if replayed else self.ports.tracing
         with traced_step(tracing, scope, *describe(step)):
             answer = await scope.ask(question, {"prompt": question.prompt, "context": question.context})
-        return StepResult(answer.text, "person", index=index), replayed
+        return StepResult(answer.text, "person", index=index, approved=is_approval(answer.text)), replayed
 
 
 def _agent_budgets(plan: Plan, ports: Ports, prefix: str) -> dict[str, Budget]:

@@ -78,6 +78,7 @@ class StandaloneRun:
         self._person = person
         self.journal = MemoryJournal()
         self.budget = Budget(Budgets(), self.clock)
+        self.grants: set[str] = set()
 
     def scope(self) -> StepScope:
         """Return the scope for one call."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.workflow.steps import CallStep, GateStep
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What later templates may use of a step: `steps[0].response`, `.agent`, `.index`, `.output`, `.status`.
+    """What later templates may use of a step, such as `steps[0].response`.
 
-    `status` is `completed`, `failed` (then `response` is the error) or `skipped`.
+    `status` is `completed`, `failed` (then `response` is the error) or `skipped`. `approved` says of a gate whether
+    its answer is one of `APPROVALS`; any other answer does not approve.
     """
 
     response: str
@@ -26,6 +27,17 @@ class StepResult:
     index: int = 0
     output: Any = None
     status: str = "completed"
+    # Not in the text of a whole step: a template that prints one makes the same prompt as before.
+    approved: bool | None = field(default=None, repr=False)
+
+
+# The answers to a gate that approve, in any case; without --answer, `approve` gives the first that fits.
+APPROVALS = ("approved", "approve", "yes", "y", "ok")
+
+
+def is_approval(answer: str) -> bool:
+    """Return whether an answer to a gate approves."""
+    return answer.strip().lower() in APPROVALS
 
 
 def describe(step: Step) -> tuple[StepKind, str]:

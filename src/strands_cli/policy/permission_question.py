@@ -20,6 +20,9 @@ class PermissionQuestion:
         reference: The tool's own reference (`native:strands-tool-files/file_write`) where `tool` is a name that the
             workflow or loaded code chose for it; else empty.
         distribution: The distribution that ships it, or the word for where it comes from otherwise.
+        diff: What the call changes in a text file that exists, as it was when the question was asked; else empty.
+        grant: What an answer for all calls of the tool in the run is valid for: this tool with this configuration;
+            empty where each call is asked about.
         needs_terminal: Whether only a person at a terminal may answer, since a managed policy file asks.
     """
 
@@ -31,6 +34,8 @@ class PermissionQuestion:
     reference: str = ""
     distribution: str = ""
     needs_terminal: bool = False
+    diff: str = ""
+    grant: str = ""
 
     @property
     def prompt(self) -> str:

@@ -32,7 +32,7 @@ def scope_of(*words: str) -> dict[str, Any]:
     return dict.fromkeys(words, ANY)
 
 
-STEP: Scope = scope_of("response", "output", "agent", "index", "status")
+STEP: Scope = scope_of("response", "output", "agent", "index", "status", "approved")
 
 # Names that templates of every pattern may use somewhere; a pattern adds its own.
 COMMON_NAMES = frozenset({"steps", "last_response", "hitl_response", "TRACE", "run", "runtime", "execution_context"})

@@ -14,6 +14,8 @@ from strands_cli.phrases import first_of
 MANY = 10
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from strands_cli.engine.journal import Journal, Row
 
 
@@ -90,16 +92,27 @@ def answer_commands(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:
 
 def questions_of(journal: Journal) -> list[dict[str, Any]]:
     """Return what waits for a person, as JSON."""
-    from strands_cli.engine.decisions import open_decisions, open_questions
+    from strands_cli.engine.decisions import natural_answer, open_decisions, open_questions
 
     names = ("kind", "prompt", "context", "pattern", "default", "timeout_s")
     asked = []
     for row in open_questions(journal):
         call = {"call": row.detail["call"]} if "call" in row.detail else {}
-        asked.append({"key": row.key, **{name: row.detail.get(name) for name in names}, **call})
+        known = {name: row.detail.get(name) for name in names}
+        asked.append({"key": row.key, **known, "approve_answers": natural_answer(row), **call})
     prompt = "it was running when the process ended: redo, skip or fail?"
     cut_off = [{"key": row.key, "kind": "decision", "prompt": prompt} for row in open_decisions(journal)]
     return [*asked, *cut_off]
+
+
+def waiting_lines(question: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a question that waits, and what `approve` answers to it without --answer."""
+    from strands_cli.cli.question_layout import question_lines
+
+    # Questions that a person decides with `resume` have no answer.
+    answer = question.get("approve_answers")
+    said = [f"  approve answers: {answer}"] if answer and question["kind"] == "gate" else []
+    return [f"waits: {question['key']}", *(f"  {line}" for line in [*question_lines(question), *said])]
 
 
 def command(verb: str, *words: str, runs_dir: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from strands_cli.cli.output import say
 from strands_cli.errors import Denied, RunFailed, UsageError, WaitingForPerson
 
 if TYPE_CHECKING:
-    from strands_cli.engine.journal import Row, SqliteJournal
+    from strands_cli.engine.journal import Answer, Row, SqliteJournal
 
 KEY = Annotated[str | None, typer.Argument(metavar="KEY", help="The question; not needed if only one waits.")]
 VAR = Annotated[list[str], typer.Option("--var", metavar="NAME=VALUE", help="Change an input; may be repeated.")]
@@ -144,20 +145,13 @@ def answering(key: str | None, answer: str | None, flags: RunFlags, *, no_resume
     """Return what `approve` does: store an answer; the run continues unless other questions wait."""
 
     async def act(journal: SqliteJournal) -> bool:
-        from strands_cli.engine.decisions import (
-            approving_text,
-            chosen_question,
-            give_answer,
-            needs_terminal,
-            open_questions,
-        )
+        from strands_cli.engine.decisions import approving_text, chosen_question, give_answer, open_questions
         from strands_cli.engine.ports import SystemClock
 
         question = chosen_question(journal, key)
         text = approving_text(question, answer)
-        if is_typed := needs_terminal(question):
-            text = await _typed_answer(question)
-        await give_answer(journal, SystemClock(), question, text, is_typed=is_typed)
+        typed = await typed_answer(question, text)
+        await give_answer(journal, SystemClock(), question, text, typed=typed)
         if not flags.quiet:
             say(f"{question.key}: {text}")
         waiting = open_questions(journal)
@@ -169,24 +163,33 @@ def answering(key: str | None, answer: str | None, flags: RunFlags, *, no_resume
     return act
 
 
-async def _typed_answer(question: Row) -> str:
-    """Ask at the terminal a question that a managed policy file asks; no option answers it.
+async def typed_answer(question: Row, text: str) -> Answer | None:
+    """Show a question, and ask once more at a terminal whether this is the answer to it; None without a terminal.
 
     Raises:
-        Denied: There is no terminal.
-        UsageError: No answer is typed.
+        Denied: There is no terminal, and a managed policy file asks.
+        WaitingForPerson: The answer is not a yes, so the question waits still.
     """
     from strands_cli.cli.terminal import TerminalHuman, is_interactive
+    from strands_cli.engine.decisions import needs_terminal
     from strands_cli.engine.journal import Question
+    from strands_cli.policy import PermissionQuestion
 
     if not is_interactive():
-        message = f"a managed policy file asks {question.key}, so only a person at a terminal can say yes"
-        raise Denied(message, fix="run the command at a terminal; `strands reject` needs none")
-    asked = Question(question.key, "approval", question.detail["prompt"], question.detail["context"])
+        if needs_terminal(question):
+            message = f"a managed policy file asks {question.key}, so only a person at a terminal can say yes"
+            raise Denied(message, fix="run the command at a terminal; `strands reject` needs none")
+        return None
+    stored, call = question.detail, question.detail.get("call")
+    prompt = f"{stored.get('prompt', '')}" + ("" if call else f"\nThe answer is: {text}")
+    asked = Question(question.key, "approval", prompt, str(stored.get("context") or ""))
+    if call:
+        known = {name: value for name, value in call.items() if name in PermissionQuestion.__slots__}
+        asked = dataclasses.replace(asked, call=PermissionQuestion(**known))
     answer = await TerminalHuman("terminal").ask(asked)
-    if answer.outcome != "answered":
-        raise UsageError(f"{question.key} was not answered", fix="type y or n")
-    return answer.text
+    if answer.text != "yes":
+        raise WaitingForPerson(f"{question.key} is not answered, and waits still")
+    return answer
 
 
 def resume_as_before(spec: str | None, run: str, response: str | None, chosen: Chosen, flags: RunFlags) -> int:

@@ -109,13 +109,15 @@ def explain_stop(error: StrandsCliError, view: View, runs_dir: Path) -> dict[str
     """Print where the journal of an unfinished run is and how the run continues; return its open questions."""
     if view.run_id is None:
         return {}
-    from strands_cli.cli.commands.next_commands import explain_ending, how_to_continue
+    from strands_cli.cli.commands.next_commands import explain_ending, how_to_continue, waiting_lines
 
     view.line(f"journal {runs_dir / view.run_id}")
     # The fix of a spent budget is the one command that works: it raises the limit.
     if view.ended in ("failed", "interrupted") and not isinstance(error, BudgetExceeded):
         view.line(how_to_continue(view.run_id, runs_dir))
     questions = explain_ending(error, runs_dir, view.run_id)
+    for question in questions:
+        view.line("\n".join(waiting_lines(question)))
     return {"questions": questions} if questions else {}
 
 

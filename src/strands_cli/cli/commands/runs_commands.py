@@ -93,7 +93,7 @@ def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None
 
     Example: strands runs show 20261121-033012-a1b2c3
     """
-    from strands_cli.cli.commands.next_commands import answer_commands, command, questions_of
+    from strands_cli.cli.commands.next_commands import answer_commands, command, questions_of, waiting_lines
     from strands_cli.engine.journal import SqliteJournal, in_order_of_request
     from strands_cli.engine.stored_runs import find_run, run_in
 
@@ -136,7 +136,7 @@ def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None
     ]
     lines += ["", *aligned([("KEY", "KIND", "STATUS", "ATTEMPT", "SECONDS", "TOKENS"), *cells])] if cells else []
     for question in questions:
-        lines += ["", f"waits: {question['key']}", *(f"  {line}" for line in question["prompt"].splitlines())]
+        lines += ["", *waiting_lines(question)]
     if stored.status != "completed" and any(row.is_step and row.status == "done" for row in rows):
         lines += ["", f"responses of the steps that are done: {command('runs', 'show', run, '--json', runs_dir=place)}"]
     print_result("\n".join([*lines, *([""] if ways else []), *ways]))

@@ -9,6 +9,7 @@ import threading
 from typing import TYPE_CHECKING, Literal
 
 from strands_cli.cli.output import logs_json, real_stderr, say
+from strands_cli.cli.question_layout import document_of, question_lines
 from strands_cli.cli.terminal.keyboard import Keyboard
 from strands_cli.engine.journal import Answer, Question, unanswered
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 Mode = Literal["terminal", "nobody", "later"]
 _YES, _NO = ("y", "yes"), ("n", "no", "")
+_ALL, _DETAILS = ("a", "all"), ("d", "details")
 
 
 def is_interactive() -> bool:
@@ -58,11 +60,12 @@ class TerminalHuman:
 
     async def _ask_here(self, question: Question) -> Answer:
         self.keyboard.discard_typed()
-        # Every line is indented, so that no text from a model can look like a question of ours.
-        first, *more = question.prompt.splitlines() or [""]
-        say("\n".join([f"\n? {first}", *(f"  {line}" for line in [*more, *question.context.splitlines()])]))
+        document = document_of(question)
+        say("\n".join([f"\n? {question_lines(document)[0]}", *question_lines(document)[1:]]))
         if question.problem:
             say(f"  {question.problem}")
+        if question.kind == "approval":
+            say(f"  {_choices(question)}")
         while True:
             try:
                 async with asyncio.timeout(question.timeout_s):
@@ -72,6 +75,11 @@ class TerminalHuman:
             if typed is None:
                 say("")
                 return unanswered(question)
+            if question.call is not None and typed.strip().lower() in _DETAILS:
+                say("\n".join(question_lines(document, details=True)[1:]))
+                continue
+            if question.call is not None and question.call.grant and typed.strip().lower() in _ALL:
+                return Answer("answered", "yes", is_typed=True, grants=question.call.grant)
             answer = accepted(question, typed)
             if answer is not None:
                 return Answer("answered", answer, is_typed=True)
@@ -111,15 +119,25 @@ def accepted(question: Question, typed: str) -> str | None:
     return text
 
 
+def _choices(question: Question) -> str:
+    """Return what the answers to a question about a call mean."""
+    call = question.call
+    if call is None:
+        return "y: yes, n: no"
+    grant = f"; a: every call of {call.tool} in this run" if call.grant else ""
+    return f"y: this call; n: no call{grant}; d: details"
+
+
 def _wanted(question: Question) -> str:
     if question.kind == "approval":
-        return "answer yes or no"
+        return "answer with one of these letters, or its word"
     return f"the answer must match {question.pattern}" if question.pattern else "the tool needs an answer"
 
 
 def _hint(question: Question) -> str:
     if question.kind == "approval":
-        return "  [y/N] "
+        grant = "/a" if question.call is not None and question.call.grant else ""
+        return f"  [y/N{grant}{'/d' if question.call is not None else ''}] "
     default = f"{question.default}" if question.default is not None else ""
     within = f"within {question.timeout_s:g} s" if question.timeout_s is not None else ""
     extra = ", ".join(part for part in (default, within) if part)

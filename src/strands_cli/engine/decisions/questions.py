@@ -5,12 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 from strands_cli.engine.decisions.cut_off_calls import store_worked
-from strands_cli.engine.effects import mismatch
-from strands_cli.engine.journal import Clock, Journal, Row
+from strands_cli.engine.effects import REUSED, mismatch
+from strands_cli.engine.journal import Answer, Clock, Journal, Row
+from strands_cli.engine.step_results import APPROVALS
 from strands_cli.errors import UsageError, suggest
-
-# What `approve` answers at a gate without --answer: the first that matches.
-_APPROVALS = ("approved", "approve", "yes", "y", "ok")
 
 
 def open_questions(journal: Journal) -> list[Row]:
@@ -54,7 +52,7 @@ def natural_answer(question: Row) -> str | None:
     if question.detail.get("kind") == "interrupt":  # only the tool knows what a yes means there
         return None
     pattern = question.detail.get("pattern")
-    return next((word for word in _APPROVALS if pattern is None or mismatch(word, pattern) is None), None)
+    return next((word for word in APPROVALS if pattern is None or mismatch(word, pattern) is None), None)
 
 
 def approving_text(question: Row, answer: str | None) -> str:
@@ -80,12 +78,20 @@ def needs_terminal(question: Row) -> bool:
     return bool((question.detail.get("call") or {}).get("needs_terminal"))
 
 
+def granted_tools(journal: Journal) -> set[str]:
+    """Return what answers in this run allow for all of its calls; rows of the run that it reruns do not count."""
+    answers = (row for row in journal.rows("human") if row.status == "done" and not row.detail.get(REUSED))
+    return {row.output["grants"] for row in answers if "grants" in row.output}
+
+
 async def give_answer(
-    journal: Journal, clock: Clock, question: Row, text: str, reason: str | None = None, *, is_typed: bool = False
+    journal: Journal, clock: Clock, question: Row, text: str, reason: str | None = None, *, typed: Answer | None = None
 ) -> None:
-    """Record an answer to a waiting question; with a `reason` it is a rejection."""
+    """Record an answer to a waiting question; with a `reason` it is a rejection.
+
+    `typed` is the yes of a person at a terminal to this answer, which may be for further calls too.
+    """
     store_worked(journal)
-    output: dict[str, str | bool] = {"text": text, "by": "person"}
-    output |= {"reason": reason} if reason is not None else {}
-    output |= {"is_typed": True} if is_typed else {}
+    answer = dataclasses.replace(typed or Answer("answered"), text=text, reason=reason)
+    output = answer.stored()
     await journal.write(dataclasses.replace(question, status="done", output=output, ended_at=clock.now()))

@@ -38,6 +38,10 @@ class RunContext(Protocol):
     def count_step(self) -> None:
         """Count a step that begins."""
 
+    @property
+    def grants(self) -> set[str]:
+        """The tools that a person has allowed for all calls of the run."""
+
     def rows_below(self, key: str) -> Iterable[Row]:
         """Return the rows of what a step or a call was made of."""
 
@@ -285,6 +289,9 @@ class StepScope:
         effect = self._run.effect(EffectSpec(question.key, "human", effect_input))
         if effect.recorded is not None:
             return _recorded_answer(question, Answer("answered", **effect.recorded.output))
+        grant = question.call.grant if question.call is not None else ""
+        if grant and effect.waiting_since is None and grant in self._run.grants:
+            return Answer("answered", "yes", grants=grant)
         if self.before_asking is not None:
             await self.before_asking()
         answer = _default_if_late(question, effect.waiting_since, self.now())
@@ -299,8 +306,9 @@ class StepScope:
             raise WaitingForPerson(f"the run waits for an answer to {question.key}: {question.prompt}")
         if answer.outcome == "answered":
             await effect.start()
-            typed = {"is_typed": True} if answer.is_typed else {}
-            await effect.finish({"text": answer.text, "by": answer.by} | typed)
+            answer = dataclasses.replace(answer, grants=grant if answer.grants == grant else "")
+            await effect.finish(answer.stored())
+            self._run.grants.update({answer.grants} - {""})
             self.emit(HumanAnswered(self.now(), question.key, answer.text, answer.by))
         return answer
 

@@ -169,7 +169,8 @@ class Answer:
     """The answer to a question, or that it must wait, or that no person can be asked.
 
     An answer with a `reason` rejects: the step of a gate then fails, and a tool call is denied. `is_typed` says that a
-    person typed it at a terminal, which a call needs if a managed policy file asks.
+    person typed it at a terminal, which a call needs if a managed policy file asks. `grants` is the `call.grant` of the
+    question where the answer is meant for every call of that tool in the run.
     """
 
     outcome: Literal["answered", "waiting", "nobody"]
@@ -177,6 +178,17 @@ class Answer:
     by: str = "person"
     reason: str | None = None
     is_typed: bool = False
+    grants: str = ""
+
+    def stored(self) -> dict[str, str | bool]:
+        """Return what the journal stores of an answer."""
+        further: dict[str, str | bool | None] = {
+            "reason": self.reason,
+            "is_typed": self.is_typed or None,
+            "grants": self.grants or None,
+        }
+        present = {name: one for name, one in further.items() if one is not None}
+        return {"text": self.text, "by": self.by, **present}
 
 
 def unanswered(question: Question) -> Answer:

@@ -7,28 +7,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from strands_cli.canonical_json import digest_of
-from strands_cli.engine.effects import StepScope
 from strands_cli.engine.journal import Question
-from strands_cli.planning.plan import PlannedTool
 from strands_cli.policy import Decision, PermissionQuestion, is_managed
-from strands_cli.secrets import Redactor
+from strands_cli.policy.rules import Request
+from strands_cli.tools.calls.execution import Attempt
+from strands_cli.tools.calls.file_changes import change_of
 
 MAX_SHOWN = 1000
 MAX_SHOWN_ITEMS = 50
 
 
-async def approved(
-    planned: PlannedTool, arguments: Any, asked: Decision, scope: StepScope, key: str, redactor: Redactor
-) -> Decision:
+async def approved(attempt: Attempt, request: Request, asked: Decision) -> Decision:
     """Put a call to a person; the approval is bound to the digest of these very arguments.
 
     Args:
-        planned: The tool.
-        arguments: What it would be called with.
+        attempt: The call.
+        request: The same as policy sees it.
         asked: Why policy asks.
-        scope: The step in which the call happens.
-        key: The call's path in the run.
-        redactor: Hides secrets in the question.
 
     Returns:
         What the answer means: allow or deny.
@@ -36,9 +31,10 @@ async def approved(
     Raises:
         WaitingForPerson: the question was stored and waits.
     """
-    call = _question_about(planned, redactor.json(arguments), digest_of(arguments), asked, scope.who)
+    planned, scope = attempt.tool.planned, attempt.scope
+    call = _question_about(attempt, request, asked)
     question = Question(
-        key=f"{key}/approval",
+        key=f"{attempt.effect.key}/approval",
         kind="approval",
         prompt=call.prompt,
         context=shown(call.arguments),
@@ -53,20 +49,24 @@ async def approved(
     if answer.text == "yes" and call.needs_terminal and not answer.is_typed:
         return Decision("deny", f"{asked.rule}, and only a person at a terminal can answer, not a program or a script")
     if answer.text == "yes":
-        return Decision("allow", f"approved by {answer.by}")
+        return Decision("allow", f"approved by {answer.by}" + (" for every call of the run" if answer.grants else ""))
     return Decision("deny", f"refused by {answer.by}" + (f": {answer.reason}" if answer.reason else ""))
 
 
-def _question_about(planned: PlannedTool, arguments: Any, digest: str, asked: Decision, who: str) -> PermissionQuestion:
+def _question_about(attempt: Attempt, request: Request, asked: Decision) -> PermissionQuestion:
+    planned, redactor = attempt.tool.planned, attempt.redactor
+    each = is_managed(asked) or asked.plugin is not None
     return PermissionQuestion(
         tool=planned.name,
-        arguments=arguments,
+        arguments=redactor.json(attempt.arguments),
         reason=asked.rule,
-        agent=who,
-        digest=digest,
+        agent=attempt.scope.who,
+        digest=digest_of(attempt.arguments),
         reference="" if planned.own_name == planned.name else planned.reference,
         distribution=planned.distribution,
         needs_terminal=is_managed(asked),
+        diff=redactor.text(change_of(request)),
+        grant="" if each else f"{planned.reference} {digest_of(list(planned.identity))}",
     )
 
 

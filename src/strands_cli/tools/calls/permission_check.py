@@ -170,7 +170,7 @@ class PermissionCheck:
         if decision.effect == "ask" and self.is_typed and not is_managed(decision):
             decision = Decision("allow", f"typed by hand ({decision.rule})")
         if decision.effect == "ask":
-            decision = await approved(planned, attempt.arguments, decision, scope, attempt.effect.key, self.redactor)
+            decision = await approved(attempt, request, decision)
             decision = replace(decision, rule=self.redactor.text(decision.rule))
         scope.emit(
             ToolCallDecided(

@@ -1,0 +1,82 @@
+"""A question to a person as lines: what it asks, the call with all of its arguments, what an answer means."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.cli.text_layout import one_line
+
+if TYPE_CHECKING:
+    from strands_cli.engine.journal import Question
+
+# The place of a text of several lines; no line of ours begins so.
+_TEXT = "  | "
+
+
+def document_of(question: Question) -> dict[str, Any]:
+    """Return a question as a journal stores it, as far as its lines need it."""
+    call = asdict(question.call) if question.call is not None else None
+    return {"prompt": question.prompt, "context": question.context, "call": call}
+
+
+def question_lines(question: Mapping[str, Any], *, details: bool = False) -> list[str]:
+    """Return the lines of a question, as a journal stores it; `details` has a call as it is, without a diff.
+
+    Every line after the first is indented, so that no text from a model can look like a question of ours.
+    """
+    first, *more = str(question.get("prompt") or "").splitlines() or [""]
+    call = question.get("call")
+    if isinstance(call, Mapping):
+        shown = _details(call) if details else _arguments(call)
+    else:
+        shown = iter(str(question.get("context") or "").splitlines())
+    return [first, *(f"  {line}" for line in [*more, *shown])]
+
+
+def _arguments(call: Mapping[str, Any]) -> Iterator[str]:
+    """Yield each argument; in place of a new content what it changes."""
+    diff = call.get("diff")
+    for name, value in call.get("arguments", {}).items():
+        if diff and name == "content":
+            yield f"{name}: changes a file that exists (d: the whole text)"
+            yield from (_TEXT + line for line in diff.split("\n"))
+        else:
+            yield from _argument(one_line(str(name)), value)
+
+
+def _argument(name: str, value: Any) -> Iterator[str]:
+    if isinstance(value, str) and "\n" in value.rstrip("\n"):
+        yield f"{name}:"
+        yield from (_TEXT + line for line in value.rstrip("\n").split("\n"))
+        return
+    if isinstance(value, str):
+        yield f"{name}: {value if _is_plain(value) else json.dumps(value, ensure_ascii=False)}"
+        return
+    flat = json.dumps(value, ensure_ascii=False, default=str)
+    if len(flat) <= 80 or not isinstance(value, (list, dict)):
+        yield f"{name}: {flat}"
+        return
+    yield f"{name}:"
+    yield from (_TEXT + line for line in json.dumps(value, ensure_ascii=False, indent=2, default=str).split("\n"))
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether a text cannot be taken for a number, for JSON, or for nothing."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return bool(text) and text == text.strip()
+    return False
+
+
+def _details(call: Mapping[str, Any]) -> Iterator[str]:
+    """Yield who asks, what the tool really is, why it asks, and the arguments as JSON."""
+    named = {"tool": "tool", "reference": "it is", "distribution": "from", "agent": "called by", "reason": "asks since"}
+    yield from (f"{title + ':':12}{one_line(str(call[name]))}" for name, title in named.items() if call.get(name))
+    if call.get("needs_terminal"):
+        yield "a managed policy file asks, so only a person at a terminal may say yes"
+    yield f"arguments (digest {call.get('digest')}):"
+    yield from (_TEXT + line for line in json.dumps(call.get("arguments"), ensure_ascii=False, indent=2).split("\n"))
