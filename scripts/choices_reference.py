@@ -5,7 +5,7 @@ from __future__ import annotations
 from strands_cli.api.choice_types import choices
 
 HEAD = """# Made by scripts/make_reference.py from the fields of RunRequest.
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 

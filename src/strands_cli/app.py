@@ -189,6 +189,7 @@ def plan_resume(
     """
     from strands_cli.engine.run_start import (
         raised_budgets,
+        require_context,
         require_python_tools,
         require_same,
         snapshot_of,
@@ -198,6 +199,7 @@ def plan_resume(
 
     request = stored_request(journal, changes)
     require_python_tools(journal, request.tools)
+    require_context(journal, request.context)
     loaded = load(journal.get("file"), journal.get("text"), snapshot_of(journal))
     planned = plan(loaded, request, catalog=catalog)
     # Warnings were shown when the run began; existing artifacts may be those that this run has begun to write.
@@ -243,7 +245,13 @@ def plan_rerun(
         UsageError: The run has no such key.
     """
     from strands_cli.engine.decisions import rows_before
-    from strands_cli.engine.run_start import Rerun, current_source, require_python_tools, stored_request
+    from strands_cli.engine.run_start import (
+        Rerun,
+        current_source,
+        require_context,
+        require_python_tools,
+        stored_request,
+    )
     from strands_cli.planning import installation_for
 
     rows = rows_before(journal, from_key)
@@ -252,6 +260,7 @@ def plan_rerun(
     loaded = load(source, text, snapshot)
     machine = installation_for(loaded, request, catalog)
     require_python_tools(journal, request.tools, installed=machine.catalog.by_name)
+    require_context(journal, request.context)
     planned = plan(loaded, request, machine)
     origin = {"run": journal.get("id"), "from": from_key}
     return Rerun(planned, request, rows, origin, f"{source}: {changed}" if changed else None)
@@ -363,7 +372,7 @@ async def _execute(
 
     async with contextlib.AsyncExitStack() as stack:
         tell = None if python_tools is not None else warn
-        workers = await assemble(planned, workspace_of(planned), python_tools, tell)
+        workers = await assemble(planned, workspace_of(planned), python_tools, tell, request.context)
         redactor = workers.redactor
         emit = redacted_emit(emit, redactor)
         stack.enter_context(redacted_errors(redactor))

@@ -72,8 +72,16 @@ async def assemble(
     workspace: Mapping[str, Any],
     objects: ObjectTools | None = None,
     tell: Tell | None = None,
+    context: Mapping[str, Any] | None = None,
 ) -> Workers:
-    """Load every tool and model of a plan before its first effect; `tell` is called for a slow import of a plugin.
+    """Load every tool and model of a plan before its first effect.
+
+    Args:
+        plan: The plan.
+        workspace: What file tools may touch.
+        objects: The Python objects of a program that are tools.
+        tell: Is called for a slow import of a plugin.
+        context: What a program gives to the tools of this run.
 
     Raises:
         NotEquipped: A tool or a provider's client cannot be loaded.
@@ -89,7 +97,7 @@ async def assemble(
     hide_in_output(redactor)
     guarded = [str(Path(one.file).absolute()) for one in plans if one is not plan]
     workspace = {**workspace, "protected": [*workspace.get("protected", ()), *guarded]}
-    return await _Assembly(values, redactor, objects, tell).workers(plan, workspace)
+    return await _Assembly(values, redactor, objects, tell, context or {}).workers(plan, workspace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +108,7 @@ class _Assembly:
     redactor: Redactor
     objects: ObjectTools | None
     tell: Tell | None
+    context: Mapping[str, Any] = field(repr=False)
 
     async def workers(self, plan: Plan, workspace: Mapping[str, Any], *, below: bool = False) -> Workers:
         """Return the workers of a workflow and of the workflows that are its tools; `below` if it is a tool itself."""
@@ -135,7 +144,7 @@ class _Assembly:
         )
         try:
             parts = Parts(toolbox, {file: (workers.agents, workers.tools) for file, workers in inner.items()})
-            contract = Contract(workspace=workspace, secrets=self.values[plan.file])
+            contract = Contract(workspace, self.values[plan.file], self.context)
             locked = plan.locked | {f"mcp:{server}" for server in plan.pinned}
             check = PermissionCheck(
                 plan.rules, contract, self.redactor, plan.hooks, plan.file, locked=locked, parts=parts

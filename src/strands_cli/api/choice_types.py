@@ -12,8 +12,14 @@ _OF_PROGRAMS = {
     "tools": "Python objects as tools: `@tool` functions, an `AgentTool`, a module, a provider, a class with tools.",
     "catalog": "The installed tools; found again by default.",
     "hooks": "Distributions of hook plugins, besides those that the managed and the user's policy file switch on.",
+    "context": "Values for the tools of this run, such as a user's id; they are neither stored nor hidden in output.",
 }
-_OF_PROGRAMS_TYPES = {"tools": "Sequence[Any]", "catalog": "Catalog | None", "hooks": "Sequence[str]"}
+_OF_PROGRAMS_TYPES = {
+    "tools": "Sequence[Any]",
+    "catalog": "Catalog | None",
+    "hooks": "Sequence[str]",
+    "context": "Mapping[str, Any]",
+}
 
 
 def choices(*, again: bool) -> Iterator[tuple[str, str, str]]:

@@ -1,5 +1,5 @@
 # Made by scripts/make_reference.py from the fields of RunRequest.
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -11,6 +11,7 @@ class StoredRunChoices(TypedDict, total=False):
     tools: Sequence[Any]
     catalog: Catalog | None
     hooks: Sequence[str]
+    context: Mapping[str, Any]
     out_dir: str | Path
     force: bool
     record: str | Path | None

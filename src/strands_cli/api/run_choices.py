@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from strands_cli.tools.loading import ObjectTools
 
 
+# What the SDK and strands-cli pass to tools under these names.
+_TAKEN = ("agent", "strands_cli", "tool", "tool_use", "messages", "model", "system_prompt", "tool_config")
+
+
 def new_request(
     inputs: Mapping[str, Any] | None, choices: RunChoices, python_tools: ObjectTools | None = None
 ) -> RunRequest:
@@ -23,6 +27,7 @@ def new_request(
         TypeError: A name is unknown.
     """
     require_known(choices, RunChoices)
+    _require_free(choices.get("context", {}))
     return RunRequest(values=dict(inputs or {}), **_fields(choices, python_tools))
 
 
@@ -33,6 +38,7 @@ def changes_of(choices: StoredRunChoices, python_tools: ObjectTools) -> dict[str
         TypeError: A name is unknown.
     """
     require_known(choices, StoredRunChoices)
+    _require_free(choices.get("context", {}))
     return _fields(choices, python_tools)
 
 
@@ -40,6 +46,17 @@ def _fields(choices: RunChoices | StoredRunChoices, python_tools: ObjectTools | 
     """Return choices as fields of the request; `tools` become their descriptions, `catalog` is omitted."""
     fields = {name: value for name, value in choices.items() if name not in ("tools", "catalog")}
     return {**converted(fields), "tools": python_tools.records if python_tools is not None else ()}
+
+
+def _require_free(context: Mapping[str, Any]) -> None:
+    """Check the names of what tools get as keywords and in `ToolContext.invocation_state`.
+
+    Raises:
+        TypeError: A name is not an identifier, or has a meaning already.
+    """
+    wrong = [name for name in context if not str(name).isidentifier() or name in _TAKEN]
+    if wrong:
+        raise TypeError(f"context cannot have the names {', '.join(map(repr, wrong))}")
 
 
 def require_known(choices: Mapping[str, Any], kind: type) -> None:

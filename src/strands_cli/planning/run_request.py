@@ -80,6 +80,7 @@ class RunRequest:
         trace_hooks: Whether each call of a hook is reported through `tell`.
         tools: Descriptions of Python objects that a program adds as tools of the workflow.
         hooks: Distributions of further hook plugins.
+        context: What a program gives to the tools of the run; it is not stored.
         beside: The directory that relative paths start from: the working directory before any tool could change it.
         as_written: Whether templates stay unrendered, to look at a workflow that has not been reviewed.
         tell: Takes a line for the person, from any thread.
@@ -192,6 +193,7 @@ class RunRequest:
     )
     tools: tuple[ToolRecord, ...] = ()
     hooks: tuple[str, ...] = ()
+    context: Mapping[str, Any] = field(default_factory=dict, repr=False)
     beside: Path = field(default_factory=Path.cwd)
     as_written: bool = False
     tell: Callable[[str], None] = log_line

@@ -24,6 +24,9 @@ class CallContext:
         workspace: Where the tool may read and write, as the host describes it.
         deadline: A moment of `time.monotonic()`, in seconds.
         cancel: Has an `is_set()` like `threading.Event`.
+        run_id: The run, or None outside a run.
+        idempotency_key: The same for each attempt at this call, and for no other call; None outside a run.
+        context: What the program that started the run gives to its tools, such as a user's id.
     """
 
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -31,6 +34,9 @@ class CallContext:
     workspace: Any = None
     deadline: float | None = None
     cancel: Any = None
+    run_id: str | None = None
+    idempotency_key: str | None = None
+    context: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, keywords: Mapping[str, Any]) -> CallContext:
@@ -42,6 +48,9 @@ class CallContext:
             workspace=passed.get("workspace"),
             deadline=passed.get("deadline"),
             cancel=passed.get("cancel"),
+            run_id=passed.get("run_id"),
+            idempotency_key=passed.get("idempotency_key"),
+            context=passed.get("context") or {},
         )
 
     def require_time(self) -> None:

@@ -44,6 +44,7 @@ def run_facts(plan: Plan, request: RunRequest, run_id: str, clock: Clock) -> dic
         "plan_digest": plan.digest,
         "started_at": clock.now(),
         "status": "running",
+        **({"context": sorted(request.context)} if request.context else {}),
     }
 
 
@@ -114,6 +115,21 @@ def require_python_tools(journal: Journal, tools: Sequence[ToolRecord], installe
             f"a Python program gave the run {run_id} tools that are missing here: {listed}",
             fix=f"continue in that program: Workflow.resume({run_id!r}, tools=[{names}]), or "
             f"Workflow.rerun({run_id!r}, KEY, tools=[{names}])",
+        )
+
+
+def require_context(journal: Journal, context: Mapping[str, Any]) -> None:
+    """Check that the program gives the tools of a run what it gave them when the run began; values are not stored.
+
+    Raises:
+        NotEquipped: something is missing.
+    """
+    missing = [name for name in journal.get("context") or () if name not in context]
+    if missing:
+        run_id, names = journal.get("id"), ", ".join(f"{name!r}: ..." for name in missing)
+        raise NotEquipped(
+            f"a Python program gave the tools of the run {run_id} what is missing here: {joined(missing)}",
+            fix=f"continue in that program: Workflow.resume({run_id!r}, context={{{names}}})",
         )
 
 

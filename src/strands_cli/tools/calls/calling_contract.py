@@ -18,11 +18,13 @@ DEFAULT_OUTPUT_BYTES = 64 * 1024
 class Contract:
     """Calling contract 1: what a tool gets besides its input, under the key `strands_cli`.
 
-    `secrets` are all of the run; each tool gets those that it declares.
+    `secrets` are all of the run; each tool gets those that it declares. `context` is what a program gives to the tools
+    of one run.
     """
 
     workspace: Mapping[str, Any]
     secrets: Mapping[str, str] = field(repr=False)
+    context: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def places(self) -> Workspace:
@@ -46,7 +48,16 @@ class Contract:
             "secrets": {name: self.secrets[name] for name in declared if name in self.secrets},
             "deadline": deadline,
             "cancel": cancel,
+            "context": dict(self.context),
+            "run_id": None,
+            "call_key": None,
+            "idempotency_key": None,
         }
+
+
+def names_of_call(run_id: str | None, key: str) -> dict[str, str | None]:
+    """Return the names of one call; the idempotency key is the same for each attempt at it, and for no other call."""
+    return {"run_id": run_id, "call_key": key, "idempotency_key": f"{run_id}/{key}" if run_id else None}
 
 
 def timeout_of(claims: Mapping[str, Any]) -> float:

@@ -14,7 +14,7 @@ from strands_cli.events import ToolProgress
 from strands_cli.hooks import ToolCall
 from strands_cli.planning.data_flow import secrets_declared
 from strands_cli.secrets import HIDE_NOTHING, Redactor
-from strands_cli.tools.calls.calling_contract import Contract, timeout_of
+from strands_cli.tools.calls.calling_contract import Contract, names_of_call, timeout_of
 from strands_cli.tools.calls.inner_calls import OpenCall
 from strands_cli.tools.calls.interrupts import Asking
 from strands_cli.tools.forms import LoadedTool, output_problem
@@ -129,7 +129,8 @@ class Attempt:
                 shown = self.redactor.json(printable_value(value))
                 self.scope.emit(ToolProgress(self.scope.now(), self.effect.key, self.name, shown))
 
-        state = {**self.state, "strands_cli": contract}
+        # A program's context is where a tool of the SDK expects what `agent(prompt, user_id=...)` passes.
+        state = {**self.contract.context, **self.state, "strands_cli": contract}
         try:
             with inner.entered():
                 answer = await bounded(
@@ -151,7 +152,9 @@ class Attempt:
     def _keywords(self, over: threading.Event) -> dict[str, Any]:
         planned = self.tool.planned
         declared = secrets_declared(planned, self.tool.claims)
-        return self.contract.keywords(planned.config, self.scope.monotonic() + self._timeout_s, over, declared)
+        deadline = self.scope.monotonic() + self._timeout_s
+        call = names_of_call(self.scope.run_id, self.effect.key)
+        return {**self.contract.keywords(planned.config, deadline, over, declared), **call}
 
     def _fitting(self, result: Result, structured: Any = None) -> Result:
         """Return the result, or an error where it is not what the tool's output schema promises."""
