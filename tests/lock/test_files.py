@@ -6,10 +6,12 @@ import os
 import subprocess
 import sys
 import zipfile
+from importlib.machinery import EXTENSION_SUFFIXES, PathFinder
 from pathlib import Path
 
 import pytest
 
+from strands_cli.catalog.import_files import modules_of
 from strands_cli.catalog.installed_files import UNREADABLE, digest_of_file
 from strands_cli.errors import NotEquipped
 from strands_cli.lock import require_readable
@@ -17,6 +19,7 @@ from tests.distributions import make_distribution, manifest_of, module_source, s
 from tests.lock.kit import install, lock_site, write_record
 
 NAME = "strands-tool-shout"
+SUFFIX = EXTENSION_SUFFIXES[0]
 
 
 def files(site: Path, *elsewhere: Path) -> dict[str, str]:
@@ -206,3 +209,77 @@ def by_uv(wheel: Path, site: Path, *options: str) -> None:
     """Install a wheel as a person does, without an index."""
     command = [sys.executable, "-m", "uv", "pip", "install", "--no-index", "--no-deps", "--quiet", "--no-cache"]
     subprocess.run([*command, *options, "--target", str(site), str(wheel)], check=True, timeout=300)
+
+
+def in_namespace(site: Path) -> Path:
+    """Install a tool whose module, with a helper, is in a namespace package; return its folder."""
+    code = {"nsroot/part/shout.py": module_source("shout"), "nsroot/part/helper.py": ""}
+    dist_info = make_distribution(site, NAME, "1.0", {"shout": "nsroot.part.shout"}, code)
+    write_record(dist_info, site / "nsroot")
+    return site / "nsroot" / "part"
+
+
+@pytest.mark.parametrize(
+    "added", ["shout/__init__.py", "__init__.py", "../__init__.py", f"shout{SUFFIX}", f"helper{SUFFIX}"]
+)
+def test_what_python_would_load_instead_of_a_module_of_a_namespace_package_shows(tmp_path: Path, added: str) -> None:
+    part = in_namespace(tmp_path)
+    before = files(tmp_path)
+    PathFinder.invalidate_caches()
+    path = part / added
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("EVIL = 1\n", encoding="utf-8")
+    name = path.resolve().relative_to(tmp_path).as_posix()
+    assert {name for name, _ in files(tmp_path).items() - before.items()} == {name}
+
+
+@pytest.mark.parametrize("name", ["shout.py", "helper.py"])
+def test_an_earlier_portion_of_a_namespace_package_shows(tmp_path: Path, name: str) -> None:
+    site, earlier = tmp_path / "site", tmp_path / "earlier"
+    in_namespace(site)
+    before = dict(lock_site(earlier, site).distributions[NAME].files)
+    (earlier / "nsroot" / "part").mkdir(parents=True)
+    (earlier / "nsroot" / "part" / name).write_text("EVIL = 1\n", encoding="utf-8")
+    PathFinder.invalidate_caches()
+    now = lock_site(earlier, site).distributions[NAME].files
+    assert {name for name, _ in now.items() - before.items()} == {f"nsroot/part/{name}"}
+
+
+def test_a_later_portion_of_a_namespace_package_does_not(tmp_path: Path) -> None:
+    site, later = tmp_path / "site", tmp_path / "later"
+    in_namespace(site)
+    before = lock_site(site).distributions[NAME].files
+    in_namespace(later).joinpath("other.py").write_text("", encoding="utf-8")
+    assert lock_site(site, later).distributions[NAME].files == before
+
+
+def test_an_extension_module_beside_a_single_module_shows(tmp_path: Path) -> None:
+    dist_info = make_distribution(tmp_path, NAME, "1.0", {"shout": "onemod"}, {"onemod.py": module_source("shout")})
+    write_record(dist_info, more="onemod.py,,\n")
+    before = files(tmp_path)
+    assert "onemod.py" in before
+    PathFinder.invalidate_caches()
+    (tmp_path / f"onemod{SUFFIX}").write_bytes(b"\x7fELF")
+    assert files(tmp_path).keys() - before.keys() == {f"onemod{SUFFIX}"}
+
+
+def test_a_package_that_hides_another_earlier_on_the_path_shows(tmp_path: Path) -> None:
+    site, earlier = tmp_path / "site", tmp_path / "earlier"
+    install(site, "shout")
+    before = dict(lock_site(earlier, site).distributions[NAME].files)
+    (earlier / "strands_tool_shout").mkdir(parents=True)
+    (earlier / "strands_tool_shout" / "__init__.py").write_text("EVIL = 1\n", encoding="utf-8")
+    PathFinder.invalidate_caches()
+    assert lock_site(earlier, site).distributions[NAME].files != before
+
+
+@pytest.mark.parametrize(
+    ("paths", "modules"),
+    [
+        (["a/__init__.py", "a/b.py", "a/b/__init__.py", "a/c/d.py"], {"a"}),
+        (["a/b/c.py", "a/b/d/__init__.py", "a/b/d/e.py", "a/data.txt"], {"a.b.c", "a.b.d"}),
+        (["one.py", f"two{SUFFIX}", "a-b/c.py", "data/x.json"], {"one", "two"}),
+    ],
+)
+def test_what_decides_on_imports(paths: list[str], modules: set[str]) -> None:
+    assert modules_of(set(paths)) == modules

@@ -7,9 +7,10 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from strands_cli.catalog.files import READ_FLAGS, read_record
+from strands_cli.catalog.import_files import files_to_import, modules_of
 
 UNREADABLE = "unreadable"
 CACHE = "__pycache__"
@@ -19,28 +20,44 @@ _CHUNK = 262_144
 INITS = ("__init__.py", "__init__.pyc")
 
 
-def files_of(site: str, dist_info: str, locations: Iterable[str]) -> tuple[dict[str, str], bool]:
+def files_of(
+    site: str, dist_info: str, locations: Iterable[str], path: Sequence[str] = (), modules: Iterable[str] = ()
+) -> tuple[dict[str, str], bool]:
     """Return the digests of a distribution's files by path, and whether it is editable.
 
     Paths are relative to `site`; those of its `.dist-info` begin with `dist-info/`. Files outside `site` are left out:
-    scripts, which name the interpreter of one machine, and data. A file that RECORD does not list is included.
+    scripts, which name the interpreter of one machine, and data. A file that RECORD does not list is included, and so
+    is what Python would import in place of a listed file: of another portion of a namespace package, for example.
 
     Args:
         site: The directory or zip archive of `sys.path` that contains it.
         dist_info: Its `*.dist-info`.
         locations: The folders or single files of the packages that contain its tools.
+        path: The directories of `sys.path`, in order; without them no file elsewhere is looked for.
+        modules: The modules of its tools.
     """
     locations = sorted(set(locations))
     if os.path.isfile(site):
-        return _zipped(site, locations), False
+        return _zipped(site, locations) | _digests(_imported(modules, path, site)), False
     editable = any(not _is_below(location, site) for location in locations)
     found = {} if editable else _recorded(site, dist_info)
     for top in sorted({name.partition("/")[0] for name in found if "/" in name and name[:10] != "dist-info/"}):
         found |= _unrecorded(site, top, found)
     for location in locations:
         found |= dict(_package(location))
-    digests = {name: digest for name, path in found.items() if (digest := digest_of_file(path)) is not None}
-    return digests, editable
+    own = {name for name in found if not name.startswith("dist-info/")}
+    found |= _imported({*modules_of(own), *modules}, path)
+    return _digests(found), editable
+
+
+def _digests(paths: Mapping[str, str]) -> dict[str, str]:
+    return {name: digest for name, path in paths.items() if (digest := digest_of_file(path)) is not None}
+
+
+def _imported(modules: Iterable[str], path: Sequence[str], archive: str = "") -> dict[str, str]:
+    """Return the files that importing modules would run, except those inside an archive."""
+    found = {name: file for module in modules for name, file in files_to_import(module, path)} if path else {}
+    return {name: file for name, file in found.items() if not (archive and _is_below(file, archive))}
 
 
 def digest_of_file(path: str) -> str | None:

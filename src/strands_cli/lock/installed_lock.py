@@ -1,18 +1,14 @@
 """Describe what is installed as values of a lock, from metadata and files, without importing a plugin."""
 
-# Strings and os.path, as the catalog has them.
-# ruff: noqa: PTH120
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from strands_cli.catalog import UNREADABLE, Catalog, ToolRecord, digest_of_file, files_of, pin_of
+from strands_cli.catalog import UNREADABLE, Catalog, ToolRecord, digest_of_file, files_of, files_to_import, pin_of
 from strands_cli.catalog.distributions import search_path
-from strands_cli.catalog.files import find_package, module_file
 from strands_cli.errors import NotEquipped
 from strands_cli.lock.format import LockedDistribution, LockedModule, LockedTool
 from strands_cli.toolref import ToolRef
@@ -50,7 +46,8 @@ def _distribution(name: str, records: Sequence[ToolRecord], catalog: Catalog) ->
     copies = catalog.seen.records.get(name, [])
     dist_info = next((record for directory, record in copies if directory == site), "")
     locations = [record.location for record in records if record.location]
-    files, editable = files_of(site, dist_info, locations)
+    path = list(catalog.seen.listings)
+    files, editable = files_of(site, dist_info, locations, path, {record.module for record in records})
     tools = {tool.name: tool for record in records for tool in _tools(record)}
     return LockedDistribution(name, records[0].version, files, tools, editable)
 
@@ -81,25 +78,9 @@ def lock_module(ref: ToolRef, folder: Path, python_path: Sequence[str]) -> Locke
         folder: The workflow's folder.
         python_path: Folders for custom Python, relative to `folder`.
     """
-    listings = {entry: _names(entry) for entry in search_path()}
-    listings |= {entry: _names(entry) for entry in (str((folder / name).resolve()) for name in python_path)}
-    module = ref.module or ""
-    package = find_package(module.partition(".")[0], listings)
-    if package is None:
-        return LockedModule(ref.canonical, {})
-    parts = module.split(".")
-    parents = [".".join(parts[:count]) for count in range(1, len(parts) + 1)]
-    paths = [path for parent in parents if (path := module_file(package, parent)) is not None]
-    root = os.path.dirname(package.directory or package.file or "")
-    shown = {os.path.relpath(path, root).replace(os.sep, "/"): digest_of_file(path) for path in paths}
-    return LockedModule(ref.canonical, {name: digest for name, digest in shown.items() if digest})
-
-
-def _names(directory: str) -> frozenset[str]:
-    try:
-        return frozenset(os.listdir(directory))  # noqa: PTH208 - names, not paths
-    except OSError:
-        return frozenset()
+    path = [*search_path(), *(str((folder / name).resolve()) for name in python_path)]
+    digests = {name: digest_of_file(file) for name, file in files_to_import(ref.module or "", path)}
+    return LockedModule(ref.canonical, {name: digest for name, digest in digests.items() if digest})
 
 
 def require_readable(name: str, files: Mapping[str, str]) -> None:

@@ -7,7 +7,7 @@ import sysconfig
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from strands_cli.catalog import INITS, Catalog
+from strands_cli.catalog import Catalog
 from strands_cli.catalog.files import find_package, open_distribution, read_record
 from strands_cli.errors import Code, Finding
 from strands_cli.plugins.install.download import Fetched
@@ -82,7 +82,7 @@ def _hidden(fetched: Fetched, installed: Catalog, recorded: set[str], site: str)
     mine = {record.location for record in installed.tools if record.distribution == fetched.name}
     for name in top_names(fetched.tree):
         folder = fetched.tree / name
-        if folder.is_dir() and not any((folder / init).exists() for init in INITS):
+        if folder.is_dir() and not any(folder.glob("__init__.py*")):
             continue  # distributions share a namespace package
         package = find_package(name, installed.seen.listings)
         found = (package.directory or package.file) if package else None
