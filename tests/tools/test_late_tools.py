@@ -225,3 +225,16 @@ def test_a_call_that_a_hook_cancels_holds_up_no_other(site: Site) -> None:
     model = Script([("adder", {})], [("adder", {"text": "first"}), ("adder", {})], "done")
     asking(model, *adder(site, body))
     assert [result["status"] for result in model.results] == ["error", "success"]
+
+
+def test_a_run_of_an_earlier_version_goes_on_where_the_model_invented_a_name(site: Site) -> None:
+    """It has no row of that call, and its next request has the SDK's words."""
+    first, planned = RunContext(), adder(site, "")
+    asking(Script([("nope", {})], "done"), *planned, host=first)
+    second = RunContext()
+    for row in first.rows().values():
+        if row.kind != "tool":
+            second.journal.note(row)
+    model = Script()
+    assert asking(model, *planned, host=second).text == "done"
+    assert model.requests == []

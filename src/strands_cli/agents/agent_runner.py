@@ -76,7 +76,7 @@ class SdkAgentRunner:
             result = await self._invoke(agent, request, scope)
         finally:
             # The agent's model has the scope: a reference back would leave both to the garbage collector.
-            scope.cancel = None
+            scope.cancel = scope.changes = None
         if isinstance(model, ReplayModel):
             model.require_played()
         answer = await self._answer(request, result, scope)

@@ -46,6 +46,19 @@ class RunContext(Protocol):
         """Return the rows of what a step or a call was made of."""
 
 
+class Changes(Protocol):
+    """What calls change in their agent besides the conversation."""
+
+    def now(self) -> Any:
+        """Return what is in the agent."""
+
+    def since(self, before: Any, by: str) -> Mapping[str, Any]:
+        """Return the changes by a call of the tool `by` as JSON."""
+
+    def restore(self, changes: Mapping[str, Any]) -> None:
+        """Make changes again that an earlier process has stored."""
+
+
 @dataclass(slots=True)
 class StepState:
     """What has happened in a step so far; the scopes of its single calls share it."""
@@ -57,6 +70,7 @@ class StepState:
     positions: dict[str, deque[int]] = field(default_factory=dict)
     inner: list[StepScope] = field(default_factory=list)
     exceeded: BudgetExceeded | None = None
+    changes: Changes | None = None
 
 
 class StepScope:
@@ -105,6 +119,15 @@ class StepScope:
     def stopped(self) -> StrandsCliError | None:
         """Why the step must end, or None."""
         return self._state.stopped
+
+    @property
+    def changes(self) -> Changes | None:
+        """What its calls change in its agent; None without an agent."""
+        return self._state.changes
+
+    @changes.setter
+    def changes(self, changes: Changes | None) -> None:
+        self._state.changes = changes
 
     @property
     def usage(self) -> Usage:

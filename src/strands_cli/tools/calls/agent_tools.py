@@ -18,11 +18,14 @@ from strands_cli.errors import StrandsCliError
 from strands_cli.events import RunWarning
 from strands_cli.planning.planned_tools import LateTool
 from strands_cli.policy.rules import LATE
+from strands_cli.tools.calls.agent_changes import AgentChanges, LateSpecs
 from strands_cli.tools.calls.checked_tool import CheckedTool
 from strands_cli.tools.calls.inner_calls import OpenCall, open_call
 from strands_cli.tools.calls.ordering import Order
 from strands_cli.tools.calls.permission_check import PermissionCheck
 from strands_cli.tools.forms import LoadedTool, NotAToolError, RawTool, loaded_tool, read_agent_tool
+from strands_cli.tools.schema_for_provider import offered_spec
+from strands_cli.tools.tool_results import plain_json
 
 NO_CALL = (
     "it is not known for which call of a tool this one is made: make it in the tool's own thread, or start the thread"
@@ -64,6 +67,9 @@ class AgentTools:
     def join(self, agent: Agent) -> None:
         """Check the calls of an agent from now on; it must have no middleware that the caller does not know."""
         agent.add_middleware(ExecuteToolStage, self._checked_call)
+        self._changes = AgentChanges(agent, LateSpecs(self._late_specs, self._put_back))
+        self._scope.changes = self._changes
+        self._registry = agent.tool_registry
         agent.tool_caller = InnerCaller(agent, self)  # type: ignore[assignment]
         # A later one would come between the check and the tool.
         agent.add_middleware = _refuse  # type: ignore[method-assign]
@@ -81,16 +87,22 @@ class AgentTools:
             registry: The agent's tools.
             by: The tool whose call has just ended.
         """
+        came = False
         for tools in (registry.registry, registry.dynamic_tools):
             for name, tool in list(tools.items()):
                 if tool in self._checked or _is_answer(tool):
                     continue
+                del tools[name]
                 try:
-                    tools[name] = self._wrapped(tool, by)
+                    # The SDK has two places for tools; a resumed run finds all of them in one.
+                    registry.registry[name] = self._wrapped(tool, by)
+                    came = True
                 except (NotAToolError, StrandsCliError) as error:
-                    del tools[name]
                     message = f"the tool {name!r}, which was registered during the run, cannot be called: {error}"
                     self._scope.emit(RunWarning(self._scope.now(), self._check.redactor.text(message)))
+
+        if came:
+            self._sort()
 
     def _wrapped(self, tool: Any, by: str = "") -> CheckedTool:
         """Return a late tool with the permission check around it.
@@ -103,6 +115,7 @@ class AgentTools:
             raw = read_agent_tool(tool)
             planned = _late(raw.name, f"registered by {by}" if by else "registered during the run")
             loaded = loaded_tool(planned, raw, raw.spec)
+            plain_json(offered_spec(loaded))
         except (NotAToolError, StrandsCliError):
             raise
         except Exception as error:
@@ -110,6 +123,30 @@ class AgentTools:
         checked = CheckedTool(loaded, self._call_of_tool)
         self._checked[checked] = loaded
         return checked
+
+    def _late_specs(self, by: str) -> Mapping[str, Any]:
+        """Return what would offer each late tool again, by name; `by` is the tool whose call has just ended."""
+        self.take_in(self._registry, by)
+        return {name: _as_stored(tool) for name, tool in self._late_tools().items()}
+
+    def _put_back(self, name: str, stored: Any) -> None:
+        """Offer a tool again that an earlier process had registered; its code is not here."""
+        self._registry.registry.pop(name, None)
+        if stored is not None:
+            checked = CheckedTool(_lost(name, stored), self._call_of_tool)
+            self._checked[checked] = checked.loaded
+            self._registry.registry[name] = checked
+        self._sort()
+
+    def _late_tools(self) -> dict[str, CheckedTool]:
+        checked = [(name, tool) for name, tool in self._registry.registry.items() if isinstance(tool, CheckedTool)]
+        return {name: tool for name, tool in checked if isinstance(tool.loaded.planned, LateTool)}
+
+    def _sort(self) -> None:
+        """Let late tools follow the others by name, so that a resumed run offers them in the same order."""
+        tools = self._registry.registry
+        for name in sorted(self._late_tools()):
+            tools[name] = tools.pop(name)
 
     async def _checked_call(self, context: ExecuteToolContext, next_fn: Any) -> AsyncGenerator[Any]:
         """Make the call of whatever tool the SDK has found, through the permission check."""
@@ -164,6 +201,7 @@ class AgentTools:
         self, call: OpenCall, loaded: LoadedTool, tool_use: Mapping[str, Any], state: dict[str, Any]
     ) -> Any:
         scope = call.scope_of_call()
+        scope.changes = self._changes
         try:
             result = await self._check.call(loaded, tool_use, scope, state)
         finally:
@@ -181,7 +219,6 @@ class AgentTools:
         agent = state["agent"]
         async with self._order.call(tool_use["toolUseId"], agent.messages, _answers(agent)) as scope:
             result = await self._check.call(loaded, tool_use, scope, state)
-            self.take_in(agent.tool_registry, loaded.planned.name)
         if loaded.absent is None or loaded.absent[0] != "unknown_tool" or scope.stopped is not None:
             return result
         # The SDK's words, which the requests of earlier runs hold.
@@ -233,6 +270,17 @@ def _late(name: str, origin: str) -> LateTool:
     entry = f"{LATE}:{name}"
     record = ToolRecord(name, f"({origin})", None, entry, name, module="", attribute=None, path="")
     return LateTool(name=name, ref=entry, record=record)
+
+
+def _as_stored(tool: CheckedTool) -> dict[str, Any]:
+    return {"spec": tool.tool_spec, "by": tool.loaded.planned.distribution}
+
+
+def _lost(name: str, stored: Mapping[str, Any]) -> LoadedTool:
+    spec, by = stored["spec"], stored["by"].strip("()")
+    message = f"it was {by} in a process that has ended; it has to be registered again"
+    planned = _late(name, by)
+    return LoadedTool(planned, spec, RawTool(name, spec, _never), absent=("unavailable", message))
 
 
 def _absent(name: str, code: str, message: str) -> LoadedTool:

@@ -14,6 +14,7 @@ from strands_cli.events import ToolProgress
 from strands_cli.hooks import ToolCall
 from strands_cli.planning.data_flow import secrets_declared
 from strands_cli.secrets import HIDE_NOTHING, Redactor
+from strands_cli.tools.calls.agent_changes import data_in, object_of
 from strands_cli.tools.calls.calling_contract import Contract, names_of_call, timeout_of
 from strands_cli.tools.calls.inner_calls import OpenCall
 from strands_cli.tools.calls.interrupts import Asking
@@ -22,6 +23,10 @@ from strands_cli.tools.invocation import Answers, AsksPersonError
 from strands_cli.tools.plugin_hooks import through_wrappers
 from strands_cli.tools.timeouts import bounded
 from strands_cli.tools.tool_results import Result, error_result, printable_value, well_formed
+
+# In the detail of a row: how many calls a tool has made itself, and that its object holds other values since.
+CALLS = "calls"
+KEPT = "kept_in_object"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +73,11 @@ class Attempt:
     def _timeout_s(self) -> float:
         return timeout_of(self.tool.claims)
 
-    async def carry_through(self) -> tuple[Result, int]:
+    async def carry_through(self) -> tuple[Result, dict[str, Any]]:
         """Execute the tool, from its start again with each answer of a person that it asks for on the way.
 
         Returns:
-            The result, and how many calls the tool has made.
+            The result, and facts for the row: how many calls the tool has made, and whether its object keeps values.
 
         Raises:
             WaitingForPerson: the question has no answer yet.
@@ -80,19 +85,22 @@ class Attempt:
         asking = Asking(self.tool, self.arguments, self.scope, self.effect, self.redactor)
         refusal = await asking.recall()
         inner = OpenCall(self.scope, self.effect, self.state)
+        held = object_of(self.tool.raw)
+        before = data_in(held)
         try:
             while True:
                 await self.effect.start()
                 if refusal is not None:
                     message = f"{self.name} asked a person and ends here: {refusal}"
-                    return self.refused("denied", message), inner.made
+                    return self.refused("denied", message), {}
                 try:
                     result = await self._execute(asking.answers, inner)
                 except AsksPersonError as error:
                     refusal = await asking.ask(error.interrupt)
                     continue
                 if inner.stopped is None:
-                    return result, inner.made
+                    facts = {CALLS: inner.made, KEPT: data_in(held) != before}
+                    return result, {name: fact for name, fact in facts.items() if fact}
                 # A resumed run enters the tool again: the calls that it has made are in the journal.
                 await self.effect.wait({"stopped": "in a call that it makes"})
                 raise inner.stopped

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine import NO_PERSON
 from strands_cli.engine.effects import Effect, StepScope
 from strands_cli.errors import StrandsCliError
-from strands_cli.events import ToolCallDecided, ToolCallFinished
+from strands_cli.events import RunWarning, ToolCallDecided, ToolCallFinished
 from strands_cli.hooks import Hooks
 from strands_cli.phrases import shortened
 from strands_cli.planning.plan import WorkflowTool
@@ -17,11 +17,12 @@ from strands_cli.planning.planned_tools import LateTool, request_of
 from strands_cli.policy import Decision, is_managed
 from strands_cli.policy.rules import Request, Rule
 from strands_cli.secrets import HIDE_NOTHING, Redactor
+from strands_cli.tools.calls.agent_changes import object_of
 from strands_cli.tools.calls.approval import approved
 from strands_cli.tools.calls.call_arguments import reads_only_now
 from strands_cli.tools.calls.calling_contract import Contract as Contract
 from strands_cli.tools.calls.calling_contract import output_bytes_of
-from strands_cli.tools.calls.execution import Attempt
+from strands_cli.tools.calls.execution import CALLS, KEPT, Attempt
 from strands_cli.tools.calls.tool_spans import ToolSpan, tool_span
 from strands_cli.tools.calls.trust import counted_claims
 from strands_cli.tools.forms import LoadedTool
@@ -33,8 +34,9 @@ from strands_cli.tools.tool_results import Result, capped, error_of, error_resul
 if TYPE_CHECKING:
     from strands_cli.tools.calls.workflow_tool_calls import Parts
 
-# How many calls a tool has made itself, in the detail of its row.
-CALLS = "calls"
+RESULT = ("status", "content")
+# What a call has changed in its agent, in the output of its row.
+AGENT = "agent"
 TOUCHES_NOTHING: Mapping[str, Any] = {"resources": {"reads": [], "writes": []}}
 
 
@@ -50,6 +52,7 @@ class PermissionCheck:
         workflow: The workflow's file.
         locked: What a lock vouches for: distributions, and MCP servers as `mcp:ID`.
         parts: What the workflow's own tools are made of.
+        forgotten: The objects of tools that have kept values in calls which the journal has answered, by `id`.
         is_typed: Whether a person has typed the call by hand, which answers every question but a managed file's.
     """
 
@@ -61,6 +64,7 @@ class PermissionCheck:
     is_typed: bool = False
     locked: frozenset[str] = frozenset()
     parts: Parts | None = None
+    forgotten: set[int] = field(default_factory=set)
 
     @property
     def _plugins(self) -> CallHooks:
@@ -112,7 +116,12 @@ class PermissionCheck:
         if effect.recorded is not None:
             if request.composed or effect.recorded.detail.get(CALLS):
                 scope.count_nested(effect.key)
-            result: Result = {"toolUseId": tool_use["toolUseId"], **decode(effect.recorded.output)}
+            output = effect.recorded.output
+            result: Result = {"toolUseId": tool_use["toolUseId"], **decode({name: output[name] for name in RESULT})}
+            if scope.changes is not None and AGENT in output:
+                scope.changes.restore(output[AGENT])
+            if effect.recorded.detail.get(KEPT):
+                self.forgotten.add(id(object_of(tool.raw)))
             span.replayed(effect, result)
             scope.emit(_finished(scope, effect, name, result, 0.0, replayed=True))
             return result
@@ -129,7 +138,8 @@ class PermissionCheck:
         self, attempt: Attempt, request: Request, problem: str | None, span: ToolSpan, noted: Mapping[str, Any]
     ) -> tuple[Result, float]:
         """Make a call that is not in the journal, or refuse it, and store the result."""
-        started = attempt.scope.monotonic()
+        started, changes = attempt.scope.monotonic(), attempt.scope.changes
+        before = changes.now() if changes is not None else None
         detail: dict[str, Any] = {"distribution": attempt.tool.planned.distribution, **noted}
         absent = attempt.tool.absent
         refusal = attempt.refused(*absent) if absent is not None else _check_input(attempt, problem, self.redactor)
@@ -145,8 +155,9 @@ class PermissionCheck:
             await attempt.effect.start()
             result = await self.parts.call(attempt.tool, attempt.tool_use, attempt.scope, attempt.effect.key, self)
         elif refusal is None:
-            result, made = await attempt.carry_through()
-            detail |= {CALLS: made} if made else {}
+            self._tell_of_forgotten(attempt)
+            result, facts = await attempt.carry_through()
+            detail |= facts
         else:
             await attempt.effect.start()
             result = refusal
@@ -154,9 +165,22 @@ class PermissionCheck:
         result = capped(redacted(result, self.redactor), output_bytes_of(attempt.tool.claims))
         detail |= span.finished(attempt.effect, result)
         output = encode({"status": result["status"], "content": result["content"]})
+        if changes is not None and (changed := changes.since(before, attempt.name)):
+            output[AGENT] = changed
         await attempt.effect.finish(output, detail=detail)
         attempt.scope.count_tool_call()
         return result, attempt.scope.monotonic() - started
+
+    def _tell_of_forgotten(self, attempt: Attempt) -> None:
+        """Warn before a call of an object that has kept values in calls which the journal has answered."""
+        held = id(object_of(attempt.tool.raw))
+        if held in self.forgotten:
+            self.forgotten.discard(held)
+            message = (
+                f"{attempt.name} has kept values in its object in calls that this process takes from the journal; "
+                "it continues without them"
+            )
+            attempt.scope.emit(RunWarning(attempt.scope.now(), message))
 
     async def _decide(self, attempt: Attempt, request: Request) -> Decision:
         """Ask policy and the hook plugins, and where they ask, ask a person; what comes back is allow or deny."""

@@ -1,0 +1,117 @@
+"""What calls leave behind besides their results: in the state of their agent, among its tools, in the tool's object."""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from strands.types.tools import AgentTool
+
+from strands_cli.canonical_json import canonical_json
+from strands_cli.tools.forms import RawTool
+
+if TYPE_CHECKING:
+    from strands import Agent
+
+# How many values of an object are compared.
+MOST_VALUES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class LateSpecs:
+    """How the tools that came during the run are read and put back.
+
+    Attributes:
+        take: Returns what would make each again, by name; takes the tool whose call has just ended.
+        put: Puts a tool in their place that tells what has become of it, or takes one out if it gets None.
+    """
+
+    take: Callable[[str], Mapping[str, Any]]
+    put: Callable[[str, Any], None]
+
+
+class AgentChanges:
+    """Stores with each call what it has changed in the agent, and changes it again when the journal answers the call.
+
+    A later change of the same name wins, in whatever order the calls are replayed.
+    """
+
+    def __init__(self, agent: Agent, late: LateSpecs) -> None:
+        self._agent = weakref.ref(agent)
+        self._late = late
+        self._number = 0
+        self._latest: dict[tuple[str, str], int] = {}
+
+    def now(self, by: str = "") -> Mapping[str, Mapping[str, Any]]:
+        """Return what is in the agent; a call of the tool `by` has just ended."""
+        agent = self._agent()
+        return {"state": agent.state.get() if agent is not None else {}, "tools": self._late.take(by)}
+
+    def since(self, before: Mapping[str, Mapping[str, Any]], by: str) -> Mapping[str, Any]:
+        """Return the changes as JSON; empty where nothing has changed."""
+        changes: dict[str, Any] = {}
+        for part, values in self.now(by).items():
+            held = before[part]
+            new = {name: value for name, value in values.items() if not _is_same(held, name, value)}
+            gone = [name for name in held if name not in values]
+            if new or gone:
+                changes[part] = {"set": new, "gone": gone}
+        if changes:
+            self._number += 1
+            changes["number"] = self._number
+        return changes
+
+    def restore(self, changes: Mapping[str, Any]) -> None:
+        """Make changes again that an earlier process has stored."""
+        number, agent = changes["number"], self._agent()
+        self._number = max(self._number, number)
+        for part in ("state", "tools"):
+            stored = changes.get(part) or {"set": {}, "gone": []}
+            for name in (*stored["set"], *stored["gone"]):
+                if agent is None or self._latest.get((part, name), 0) > number:
+                    continue
+                self._latest[part, name] = number
+                if part == "tools":
+                    self._late.put(name, stored["set"].get(name))
+                elif name in stored["set"]:
+                    agent.state.set(name, stored["set"][name])
+                else:
+                    agent.state.delete(name)
+
+
+def _is_same(held: Mapping[str, Any], name: str, value: Any) -> bool:
+    return name in held and (held[name] is value or canonical_json(held[name]) == canonical_json(value))
+
+
+def object_of(raw: RawTool) -> Any:
+    """Return the object with which a tool may keep values from call to call, or None: a function has none."""
+    if raw.is_remote or raw.made_of is None:
+        return None
+    bound = getattr(getattr(raw.made_of, "_tool_func", None), "__self__", None)
+    if bound is not None:
+        return bound
+    is_own_class = isinstance(raw.made_of, AgentTool) and not type(raw.made_of).__module__.startswith("strands.")
+    return raw.made_of if is_own_class else None
+
+
+def data_in(thing: Any) -> Any:
+    """Return the data in an object's attributes, for comparison; what is not plain data is not known, and left out."""
+    left = [MOST_VALUES]
+    try:
+        return _plain(vars(thing), left)
+    except Exception:  # noqa: BLE001 - foreign objects raise anything
+        return None
+
+
+def _plain(value: Any, left: list[int]) -> Any:
+    left[0] -= 1
+    if left[0] < 0 or value is None or isinstance(value, (str, int, float, bytes)):
+        return value if left[0] >= 0 else None
+    if isinstance(value, Mapping):
+        return [(repr(key), _plain(item, left)) for key, item in list(value.items())[: left[0]]], len(value)
+    if isinstance(value, (list, tuple, deque)):
+        return [_plain(item, left) for item in list(value)[: left[0]]], len(value)
+    return (sorted(map(repr, value)), len(value)) if isinstance(value, Set) else None
