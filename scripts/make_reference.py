@@ -27,6 +27,7 @@ from strands_cli.workflow.format_schema import schema_text
 CLONE = Path(__file__).resolve().parent.parent
 REFERENCE = CLONE / "docs" / "reference"
 ARCHITECTURE = CLONE / "docs" / "explanation" / "architecture.md"
+FIRST_PARTY = CLONE / "src" / "strands_cli" / "catalog" / "first_party.json"
 HELP = CLONE / "src" / "strands_cli" / "cli" / "help.txt"
 CHOICES = CLONE / "src" / "strands_cli" / "api" / "choice_types.pyi"
 MANIFESTS = "packages/strands-tool-*/src/*/strands_tools.json"
@@ -140,6 +141,13 @@ def tools_page() -> str:
     return TOOLS_INTRODUCTION + "".join(sorted(rows))
 
 
+def first_party() -> str:
+    """Return the distribution of each first-party tool as JSON, for the fixes of findings."""
+    manifests = [json.loads(path.read_text(encoding="utf-8")) for path in CLONE.glob(MANIFESTS)]
+    owners = {tool["name"]: manifest["distribution"] for manifest in manifests for tool in manifest["tools"]}
+    return json.dumps(dict(sorted(owners.items())), indent=2) + "\n"
+
+
 def tool_rows(path: Path) -> Iterator[str]:
     """Yield one row for each tool of a manifest."""
     manifest = json.loads(path.read_text(encoding="utf-8"))
@@ -163,7 +171,13 @@ def pages() -> dict[Path, str]:
         texts[name] = fill((REFERENCE / name).read_text(encoding="utf-8"))
     architecture = architecture_page(ARCHITECTURE.read_text(encoding="utf-8"))
     written = {REFERENCE / name: text for name, text in texts.items()}
-    return {**written, ARCHITECTURE: architecture, HELP: program_help(), CHOICES: choices_stub()}
+    return {
+        **written,
+        ARCHITECTURE: architecture,
+        FIRST_PARTY: first_party(),
+        HELP: program_help(),
+        CHOICES: choices_stub(),
+    }
 
 
 def main(arguments: list[str]) -> int:

@@ -380,3 +380,14 @@ def test_a_single_tool_is_planned_without_a_workflow(site: Path, wording: Wordin
         plan_single_tool("unmet", catalog, settings)
     with pytest.raises(UsageError):
         plan_single_tool("not a name", catalog, settings)
+
+
+def test_an_older_name_without_another_spelling_is_not_called_wrong(tmp_path: Path) -> None:
+    tool = 'from strands import tool\n\n@tool\ndef {0}(x: str) -> str:\n    """Do it."""\n    return x\n'
+    files = {f"strands_tools/{name}.py": tool.format(name) for name in ("shell", "echo")}
+    make_distribution(tmp_path, "strands-agents-tools", "0.8.10", {}, {"strands_tools/__init__.py": "", **files})
+    sound(tmp_path, "echo")
+    plan = plan_with(tmp_path, "[strands_tools.shell, strands_tools.echo]")
+    assert [(found.code, found.fix) for found in plan.findings if found.code == "legacy-tool"] == [
+        ("legacy-tool", "write native:echo")
+    ]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Protocol
 
 from strands_cli.catalog.distributions import Scan, normalise
 from strands_cli.catalog.files import Package, find_package, module_file
+from strands_cli.catalog.remedies import LOOK, first_party, install_distribution, install_tool, meet
 from strands_cli.catalog.source import SourceError
 from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
 from strands_cli.errors import Code, Finding, InvalidInput, NotEquipped, did_you_mean, suggest
-from strands_cli.toolref import LEGACY_PACKAGE, ToolRef, ToolRefError
+from strands_cli.toolref import LEGACY_PACKAGE, ToolRef, ToolRefError, with_prefix_corrected
 from strands_cli.versions import satisfies
 
 BAD_TOOL_REF = Code(
@@ -38,7 +40,7 @@ UNKNOWN_TOOL = Code(
 )
 
 LEGACY_DISTRIBUTION = "strands-agents-tools"
-CONVENTION = "strands-tool-"
+_UPGRADE_LEGACY = f"pip install --upgrade {LEGACY_DISTRIBUTION}"
 
 _ELSEWHERE = {
     "mcp": "a tool of an MCP server",
@@ -46,7 +48,12 @@ _ELSEWHERE = {
     "workflow": "a workflow file",
     "custom": "custom Python, which the allowlist decides on",
 }
-_PREFIXES = ("native", "mcp", "agent", "workflow")
+_WHERE_FROM = {
+    "mcp": "a workflow starts its server; name one that does: strands tools list --mcp WORKFLOW",
+    "agent": "a run of the workflow has it: strands run WORKFLOW",
+    "workflow": "run it by itself: strands run WORKFLOW",
+    "custom": "a workflow may name it; who may use it: strands explain policy REF",
+}
 _NOT_EQUIPPED = frozenset({TOOL_BROKEN, TOOL_UNMET})
 
 
@@ -107,7 +114,8 @@ def lookup(catalog: Installed, ref: ToolRef | str) -> ToolRecord | Finding:
 
 def _checked(ref: ToolRef, record: ToolRecord) -> ToolRecord | Finding:
     if record.status == "broken":
-        return Finding(TOOL_BROKEN, f"'{ref}' is installed but cannot be used: {record.reason}")
+        fix = f"upgrade or reinstall it: pip install --force-reinstall {record.distribution}"
+        return Finding(TOOL_BROKEN, f"'{ref}' is installed but cannot be used: {record.reason}", None, fix)
     if ref.specifier and not _in_version(record.version, ref.specifier):
         message = f"'{ref}' asks for {ref.specifier}, but {record.distribution} {record.version or '?'} is installed"
         return Finding(TOOL_VERSION, message, None, f"pip install '{record.distribution}{ref.specifier}'")
@@ -119,7 +127,8 @@ def _checked(ref: ToolRef, record: ToolRecord) -> ToolRecord | Finding:
 def _met(ref: ToolRef, record: ToolRecord) -> ToolRecord | Finding:
     # Not the status: that is `conflict` also where the reference names the distribution and something is missing.
     if record.missing:
-        return Finding(TOOL_UNMET, f"'{ref}' cannot work on this machine: it needs {'; '.join(record.missing)}")
+        message = f"'{ref}' cannot work on this machine: it needs {'; '.join(record.missing)}"
+        return Finding(TOOL_UNMET, message, None, meet(record.missing))
     return record
 
 
@@ -138,7 +147,8 @@ def _member(ref: ToolRef, record: ToolRecord) -> ToolRecord | Finding:
         met = _met(ref, record)
         return found if isinstance(met, ToolRecord) else met
     if not record.members:
-        return Finding(UNKNOWN_TOOL, f"'{ref}' names a member of '{record.name}', which is a single tool")
+        message = f"'{ref}' names a member of '{record.name}', which is a single tool"
+        return Finding(UNKNOWN_TOOL, message, None, f"write native:{record.name}")
     names = [member.name for member in record.members]
     fix = suggest(ref.member or "", names, _its_tools(names), form=f"'native:{record.name}.{{}}'")
     return Finding(UNKNOWN_TOOL, f"'{ref}' names a tool that '{record.name}' does not have", None, fix)
@@ -160,7 +170,7 @@ def _unknown(catalog: Installed, ref: ToolRef) -> Finding:
     if owner:
         message = f"'{ref}' names a tool that '{owner}' does not provide"
         if owner not in catalog.seen.records:
-            return Finding(UNKNOWN_TOOL, f"{message}: it is not installed", None, f"pip install {owner}")
+            return Finding(UNKNOWN_TOOL, f"{message}: it is not installed", None, install_distribution(owner))
         names = [record.name for record in catalog.tools if record.distribution == owner]
         fix = suggest(ref.name, names, _its_tools(names), form=f"'native:{owner}/{{}}'")
         return Finding(UNKNOWN_TOOL, message, None, fix)
@@ -175,31 +185,29 @@ def _its_tools(names: list[str]) -> str | None:
 def _suggestion(catalog: Installed, ref: ToolRef) -> str:
     prefix = "native:" if ref.kind == "native" else ""
     folded = ref.name.replace("-", "_").lower()
+    owned = [record.name for record in catalog.tools if record.distribution == normalise(ref.name)]
+    if owned:
+        return f"that is a distribution, and its tools are: {', '.join(f'native:{name}' for name in owned)}"
+    if ref.member in catalog.by_name:
+        return f"did you mean 'native:{ref.member}'?"
     close = folded if folded in catalog.by_name else did_you_mean(folded, catalog.by_name)
     if close:
         return f"did you mean '{prefix}{close}'? It comes with {catalog.by_name[close][0].distribution}"
     owner = next((r for r in catalog.tools for member in r.members or () if member.name == ref.name), None)
-    if owner:
-        return f"did you mean 'native:{owner.name}.{ref.name}'?"
-    usual = f"{CONVENTION}{folded.replace('_', '-')}"
-    # Several first-party tools share a distribution with another name, and the core has no list of them.
-    return (
-        f"by convention it comes with: pip install {usual}; "
-        "first-party tools come with: pip install 'strands-cli[tools]'"
-    )
+    return f"did you mean 'native:{owner.name}.{ref.name}'?" if owner else install_tool(folded)
 
 
 def _elsewhere(catalog: Installed, ref: ToolRef) -> Finding:
     message = f"'{ref}' names {_ELSEWHERE[ref.kind]}, not an installed tool"
-    fix = None
+    fix = _WHERE_FROM[ref.kind]
     if ref.kind == "custom":
         head, tail = ref.module or "", ref.attribute or ""
         parents = catalog.by_name.get(head, [])
-        prefix = did_you_mean(head, _PREFIXES)
+        corrected = with_prefix_corrected(str(ref))
         if any(member.name == tail for record in parents for member in record.members or ()):
             fix = f"did you mean 'native:{head}.{tail}'?"
-        elif prefix and ":" in str(ref):
-            fix = f"did you mean '{prefix}:{tail}'?"
+        elif corrected:
+            fix = f"did you mean '{corrected}'?"
     return Finding(NOT_IN_CATALOG, message, None, fix)
 
 
@@ -208,12 +216,14 @@ def _legacy(catalog: Installed, ref: ToolRef) -> ToolRecord | Finding:
     copies = catalog.seen.records.get(LEGACY_DISTRIBUTION)
     if not copies:
         message = f"'{ref}' names a tool of {LEGACY_DISTRIBUTION}, which is not installed, and the catalog has none"
-        fix = f"pip install {CONVENTION}{ref.name.replace('_', '-')}, or pip install {LEGACY_DISTRIBUTION}"
+        owner = first_party().get(ref.name)
+        fix = f"{f'pip install {owner}, or ' if owner else ''}pip install {LEGACY_DISTRIBUTION}"
         return Finding(UNKNOWN_TOOL, message, None, fix)
     package = find_package(LEGACY_PACKAGE, catalog.seen.listings, copies[0][0])
     module = ref.module or LEGACY_PACKAGE
     if package is None or module_file(package, module) is None:
-        return Finding(UNKNOWN_TOOL, f"'{ref}' names a module that {LEGACY_DISTRIBUTION} does not have")
+        message = f"'{ref}' names a module that {LEGACY_DISTRIBUTION} does not have"
+        return Finding(UNKNOWN_TOOL, message, None, _close_module(ref, package))
     bare = ToolRecord(
         name=ref.name,
         distribution=LEGACY_DISTRIBUTION,
@@ -228,6 +238,12 @@ def _legacy(catalog: Installed, ref: ToolRef) -> ToolRecord | Finding:
     return _described_legacy(ref, bare, package)
 
 
+def _close_module(ref: ToolRef, package: Package | None) -> str | None:
+    folder = Path(package.directory) if package and package.directory else None
+    names = sorted({path.stem for path in folder.iterdir() if path.stem.isidentifier()} if folder else ())
+    return suggest(ref.name, names, LOOK, form=f"'{LEGACY_PACKAGE}.{{}}'")
+
+
 def _described_legacy(ref: ToolRef, bare: ToolRecord, package: Package) -> ToolRecord | Finding:
     from strands_cli.catalog.from_source import filled, read_record  # parses Python; legacy references are few
 
@@ -238,6 +254,11 @@ def _described_legacy(ref: ToolRef, bare: ToolRecord, package: Package) -> ToolR
             found = read_record(record, package)
             if found.name == ref.name:
                 return filled(record, found)
+        whole = read_record(bare, package)
     except SourceError as error:
-        return Finding(TOOL_BROKEN, f"'{ref}' is installed but cannot be used: {error}")
+        return Finding(TOOL_BROKEN, f"'{ref}' is installed but cannot be used: {error}", None, _UPGRADE_LEGACY)
+    names = [member.name for member in whole.members or () if member.name]
+    if names and found.name is None and f"{LEGACY_PACKAGE}.{ref.name}" == bare.module:
+        choices = ", ".join(f"{bare.module}.{name}" for name in names)
+        return Finding(UNKNOWN_TOOL, f"'{ref}' is a module with several tools", None, f"name one: {choices}")
     return filled(named, found)

@@ -273,7 +273,7 @@ class ToolResolver:
         except StrandsCliError as error:
             self.context.findings += [replace(found, where=where) for found in error.findings]
             return ()
-        if ref.kind == "legacy":
+        if ref.kind == "legacy" and record.name in self.context.catalog.by_name:
             message = (
                 f"'{entry.tool}' is the name of an older collection; '{record.name}' of {record.distribution} is used"
             )

@@ -1,0 +1,46 @@
+"""Ways to get a tool that is not installed or does not work; none installs a name that only a workflow has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+
+LOOK = "see what is installed: strands list-tools"
+# Any person can register a name in an index, so the word of a workflow's author is not enough.
+ELSEWHERE = f"correct the name ({LOOK}), or install what provides it from a source that you trust"
+
+
+@cache
+def first_party() -> dict[str, str]:
+    """Return the distribution of each first-party tool, from data that is made from their manifests."""
+    text = files("strands_cli.catalog").joinpath("first_party.json").read_text(encoding="utf-8")
+    found: dict[str, str] = json.loads(text)
+    return found
+
+
+def install_tool(name: str) -> str:
+    """Return how to get a tool that no installed distribution provides."""
+    owner = first_party().get(name)
+    return f"pip install {owner}" if owner else ELSEWHERE
+
+
+def install_distribution(name: str) -> str:
+    """Return how to get a distribution that a workflow names."""
+    return f"pip install {name}" if name in first_party().values() else ELSEWHERE
+
+
+def meet(missing: Iterable[str]) -> str:
+    """Return how to provide what a tool needs, from the phrases that name it."""
+    return "; ".join(dict.fromkeys(map(_provide, missing)))
+
+
+def _provide(phrase: str) -> str:
+    _, is_package, command = phrase.partition("pip install ")
+    if is_package:
+        return f"pip install {command}"
+    if phrase.startswith("the module "):
+        return f"install what provides {phrase}"
+    _, is_variable, name = phrase.partition("the environment variable ")
+    return f"export {name}=..." if is_variable else "use a machine that has it, or another tool"
