@@ -102,6 +102,118 @@ REFUSED: dict[str, tuple[str, str | None]] = {
     "endless macro": ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", None),
 }
 
+NS = "{% set ns = namespace(x=SEED) %}{% for i in range(90000) %}{% set ns.x = MORE %}{% endfor %}{{ END }}"
+
+
+def grown(more: str, seed: str = "'ab' * 5000", end: str = "1") -> str:
+    """Return a template that makes a value from the one before, again and again."""
+    return NS.replace("SEED", seed).replace("MORE", more).replace("END", end)
+
+
+# Each takes all memory, or hours, if nothing bounds it.
+ENDLESS: dict[str, str] = {
+    "slice": "{{ [1] | slice(30000000) | list | length }}",
+    "slice of a block": "{% set x %}{{ [1] | slice(30000000) | list }}{% endset %}",
+    "batch": "{{ [1] | batch(900000000, 0) | list | length }}",
+    "filled batches": grown("[1] | batch(1000, ns.x) | list", "1"),
+    "indent": "{{ 'a\nb' | indent(900000000) | length }}",
+    "indent by a text": "{{ ('\n' * 90000) | indent('x' * 90000) | length }}",
+    "wordwrap": "{{ ('a ' * 90000) | wordwrap(1, wrapstring='x' * 90000) | length }}",
+    "center": "{{ 'a' | center(900000000) | length }}",
+    "concatenation": grown("ns.x ~ ns.x"),
+    "sum": grown("ns.x + ns.x"),
+    "product": grown("ns.x * 9"),
+    "list of lists": grown("[ns.x, ns.x]"),
+    "mapping of mappings": grown("{'a': ns.x, 'b': ns.x}"),
+    "tuple of tuples": grown("(ns.x, ns.x)"),
+    "dict()": grown("dict(a=ns.x, b=ns.x)"),
+    "repeated lists": grown("[ns.x] * 1000", "1"),
+    "text of a list": "{{ [('x' * 999999)] * 999999 }}",
+    "list of a text": "{{ ('x' * 999999) | batch(1) | list | tojson | length }}{{ ([[1] * 999] * 999) * 999 }}",
+    "namespace of namespaces": "{% set a = namespace(x=1) %}" + "{% set a = namespace(x=a, y=a) %}" * 60 + "{{ a }}",
+    "namespaces in lists": "{% set a = namespace(x=1) %}" + "{% set a = namespace(x=[a, a]) %}" * 60 + "{{ a }}",
+    "captured block": "{% set y %}{% for i in range(90000) %}"
+    + "x" * 9000
+    + "{% endfor %}{% endset %}{{ y | length }}",
+    "captured in a loop": "{% set ns = namespace(x='a') %}{% for i in range(90000) %}{% set y %}{{ ns.x }}{{ ns.x }}"
+    "{% endset %}{% set ns.x = y %}{% endfor %}",
+    "filter block": "{% filter upper %}{% for i in range(90000) %}" + "x" * 9000 + "{% endfor %}{% endfilter %}",
+    "macro that doubles": "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(90) }}",
+    "macro that grows": "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% else %}"
+    + "x" * 999
+    + "{% endif %}{% endmacro %}{{ f(60) | length }}",
+    "call block": "{% macro f(n) %}{% if n %}{% call f(n - 1) %}{% endcall %}{% call f(n - 1) %}{% endcall %}"
+    "{% endif %}{% endmacro %}{{ f(60) }}",
+    "nested loops": "{% for a in range(90000) %}{% for b in range(90000) %}{% endfor %}{% endfor %}",
+    "nested loops with conditions": "{% for a in range(90000) %}{% for b in range(999) if 0 %}{% endfor %}{% endfor %}",
+    "recursive loop": "{% for a in [1] recursive %}{% if loop.depth < 60 %}{{ loop([1, 2]) }}{% endif %}{% endfor %}",
+    "filters in a loop": "{% set x = 'x' * 999999 %}{% for a in range(9000) %}{{ x|select('none')|list }}{% endfor %}",
+    "sums in a loop": "{% set x = range(99999) | list %}{% for a in range(90000) %}{{ x | sum }}{% endfor %}",
+    "slices in a loop": "{% set x = 'x' * 999999 %}{% for a in range(90000) %}{% set y = x[1:] %}{% endfor %}",
+    "methods in a loop": "{% set x = 'x' * 999999 %}{% for a in range(90000) %}{% set y = x.upper() %}{% endfor %}",
+    "patterns in a loop": "{% for a in range(90000) %}{{ ('a' * 999) is search('(a+)+b') }}{% endfor %}",
+    "split": "{% for a in range(90000) %}{% set y = ('a ' * 99999).split() %}{% endfor %}",
+    "join": "{{ (['x' * 99999] * 99999) | join(',') | length }}",
+    "join of attributes": "{{ ([{'a': 'x' * 99999}] * 99) | join('y' * 99999, attribute='a') | length }}",
+    "join by a text": "{{ ('x' * 999).join(range(99999) | map('string')) | length }}",
+    "format": "{{ ('{0}' * 99999).format('x' * 99999) | length }}",
+    "format of a mapping": "{{ ('{a}' * 99999).format_map({'a': 'x' * 99999}) | length }}",
+    "percent": "{{ (('%s' * 9999) % (['x' * 9999] * 9999)) | length }}{{ ('%(a)s' * 99999) % {'a': 'x' * 99999} }}",
+    "percent by filter": "{{ ('%(a)s' * 99999) | format(a='x' * 99999) | length }}",
+    "bytes": "{{ 'x'.encode().ljust(900000000) | length }}",
+    "bytes of a number": "{{ (1).to_bytes(900000000, 'big') | length }}",
+    "translate": "{{ ('a' * 99999).translate({97: 'x' * 99999}) | length }}",
+    "expandtabs": "{{ ('\t' * 99999).expandtabs(99999) | length }}",
+    "numbers": grown("ns.x * ns.x", "9"),
+    "indented json": "{{ [[[1]]] | tojson(indent=900000000) | length }}",
+}
+# A few seconds and some megabytes: far less than any of these takes without bounds.
+LIMITED = """
+import resource, sys, time
+from strands_cli.workflow.templates import TemplateError, Templates
+resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+text = sys.stdin.read()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+found = Templates().template_error(text)
+grew = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+if grew > 100_000:
+    sys.exit(f"to check it took {grew} KB")
+if found is None:
+    try:
+        Templates().render(text, {})
+    except TemplateError as error:
+        found = error
+if found is None:
+    sys.exit("it renders")
+if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before > 400_000:
+    sys.exit("it takes too much memory")
+if resource.getrusage(resource.RUSAGE_SELF).ru_utime > 60:
+    sys.exit("it takes too long")
+print(found)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX limits")
+@pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS)
+def test_a_template_that_would_take_all_memory_or_time_ends_with_an_error(text: str) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", LIMITED], input=text, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert (ran.returncode, ran.stderr) == (0, ""), text
+    assert "memory" not in ran.stdout, "a bound was reached, not the end of the memory"
+
+
+def test_large_templates_within_the_bounds_render(templates: Templates) -> None:
+    rows = [{"name": f"row {number}", "parts": list(range(20))} for number in range(2000)]
+    text = (
+        "{% for row in rows %}{% if row.name %}{{ loop.index }} {{ row.name | upper }}: {{ row.parts | join(', ') }}\n"
+    )
+    rendered = templates.render(text + "{% endif %}{% endfor %}", {"rows": rows})
+    assert len(rendered.splitlines()) == 2000
+    long = {"steps": [{"response": "word " * 100_000}] * 3}
+    assert len(templates.render("{% for step in steps %}{{ step.response ~ '!' }}{% endfor %}", long)) == 1_500_003
+    assert len(templates.render("{{ steps | map(attribute='response') | join('-') | indent(2) }}", long)) == 1_500_002
+
 
 @pytest.mark.parametrize(("text", "named"), REFUSED.values(), ids=REFUSED)
 def test_a_rendering_that_fails_says_why(text: str, named: str | None, templates: Templates, wording: Wording) -> None:

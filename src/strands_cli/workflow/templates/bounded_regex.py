@@ -65,11 +65,20 @@ def is_cheap(pattern: str, length: int) -> bool:
 
     A repeat inside a repeat can take exponential time, so a repeated group never counts as cheap.
     """
-    if _REPEATED_GROUP.search(pattern) or _COMMENTS_ALLOWED.search(pattern):
-        return False
+    return _steps(pattern, length) <= CHEAP
+
+
+def cost(pattern: str, length: int) -> int:
+    """Return how much a search counts for, in steps of a template."""
+    return min(_steps(pattern, length), 10 * CHEAP) // 50
+
+
+def _steps(pattern: str, length: int) -> int:
+    if len(pattern) > MAX_PATTERN or _REPEATED_GROUP.search(pattern) or _COMMENTS_ALLOWED.search(pattern):
+        return 10 * CHEAP
     repeats, choices = sum(pattern.count(mark) for mark in "*+?{"), pattern.count("|")
     steps: int = (length + 1) ** (repeats + 1) * 2**choices * max(1, len(pattern))
-    return steps <= CHEAP
+    return steps
 
 
 def _find_elsewhere(how: str, pattern: str, text: str) -> Found | None:

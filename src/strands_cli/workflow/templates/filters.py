@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from types import GeneratorType
 from typing import Any
 
-from jinja2 import Undefined
+from jinja2 import Undefined, pass_environment
+from jinja2.filters import do_batch, do_indent, do_slice, do_wordwrap, make_attrgetter
 
-from strands_cli.workflow.templates.bounded_regex import Found, SlowPattern, search
+from strands_cli.workflow.templates.bounded_regex import Found, SlowPattern, cost, search
+from strands_cli.workflow.templates.bounds import MAX_OUTPUT, MAX_PIECE, joined, size_of_all, spend
 from strands_cli.workflow.templates.template_errors import TemplateError
 
-MAX_OUTPUT = 4_000_000
-MAX_PIECE = 1_000_000
 MAX_RANGE = 100_000
 
 WIDE_FORMAT = re.compile(r"\d{5,}|\*|:[^}]*\{")
@@ -68,13 +68,27 @@ def require_small_call(method: str, text: str, arguments: tuple[Any, ...]) -> No
         raise TemplateError(f"`{method}` would make more than {MAX_PIECE:,} characters")
     if method == "replace" and len(arguments) >= 2:
         _require_small_replace(text, *arguments[:2])
-    if method == "join" and len(text) > 1000:
-        raise TemplateError("a separator of more than 1,000 characters")
+    if method == "expandtabs":
+        _require_output(method, len(text) + text.count("\t") * (arguments[0] if arguments else 8))
+    if method in ("encode", "translate", "to_bytes"):
+        raise TemplateError(f"`{method}` is not available in a template")
 
 
 def _require_small_replace(text: str, old: str, new: str) -> None:
-    if (text.count(old) + 1) * len(new) > MAX_OUTPUT:
-        raise TemplateError(f"`replace` would make more than {MAX_OUTPUT:,} characters")
+    _require_output("replace", (text.count(old) + 1) * len(new))
+
+
+def _require_output(name: str, length: int) -> None:
+    if length > MAX_OUTPUT:
+        raise TemplateError(f"`{name}` would make more than {MAX_OUTPUT:,} characters")
+
+
+def require_small_format(text: str, mark: str, values: Any) -> None:
+    """Raise `TemplateError` for a format whose fields, each as long as all values, would be huge; `mark` begins one."""
+    items, characters = size_of_all(values)
+    _require_output("format", text.count(mark) * (30 * items + characters) + len(text))
+    if WIDE_FORMAT.search(text):
+        raise TemplateError("a format that is too wide")
 
 
 def _replace(text: Any, old: str, new: str, count: int | None = None) -> str:
@@ -101,9 +115,45 @@ def _center(text: Any, width: int = 80) -> str:
 
 
 def _format(text: Any, *arguments: Any, **named: Any) -> str:
-    if WIDE_FORMAT.search(str(text)):
-        raise TemplateError("a format that is too wide")
+    require_small_format(str(text), "%", [*arguments, named])
     return str(text) % (named or arguments)
+
+
+def _indent(text: str, width: int | str = 4, first: bool = False, blank: bool = False) -> str:
+    step = len(width) if isinstance(width, str) else width
+    _require_output("indent", len(text) + (text.count("\n") + 1) * step)
+    return do_indent(text, width, first, blank)
+
+
+@pass_environment
+def _wordwrap(environment: Any, text: str, width: int = 79, *more: Any, **named: Any) -> str:
+    end = named.get("wrapstring") or (more[1] if len(more) > 1 else None) or "\n"
+    spend(len(text))
+    _require_output("wordwrap", len(text) + (len(text) // max(width, 1) + text.count("\n") + 1) * len(end))
+    wrapped: str = do_wordwrap(environment, text, width, *more, **named)
+    return wrapped
+
+
+def _require_few(name: str, count: int, filling: Any) -> None:
+    items, characters = size_of_all([filling])
+    if count > MAX_RANGE or items * count > MAX_PIECE or characters * count > MAX_OUTPUT:
+        raise TemplateError(f"`{name}` would make more than {MAX_PIECE:,} items")
+    spend(max(count, 0))
+
+
+def _slice(value: Any, slices: int, fill_with: Any = None) -> Any:
+    _require_few("slice", slices, fill_with)
+    return do_slice(value, slices, fill_with)
+
+
+def _batch(value: Any, linecount: int, fill_with: Any = None) -> Any:
+    _require_few("batch", linecount, fill_with)
+    return do_batch(value, linecount, fill_with)
+
+
+@pass_environment
+def _join(environment: Any, value: Any, d: str = "", attribute: Any = None) -> str:
+    return joined(value if attribute is None else map(make_attrgetter(environment, attribute), value), str(d))
 
 
 def bounded_range(*bounds: int) -> range:
@@ -116,6 +166,9 @@ def bounded_range(*bounds: int) -> range:
 
 def _tojson(value: Any, indent: int | None = None) -> str:
     """Write a value as JSON, without the HTML escapes of Jinja's own filter."""
+    if isinstance(indent, int) and indent > 100:
+        raise TemplateError("`tojson` with an indent of more than 100")
+    size_of_all(value)
     return json.dumps(plain(value), ensure_ascii=False, indent=indent)
 
 
@@ -130,6 +183,7 @@ def _fromjson(text: Any) -> Any:
 
 
 def _found(text: Any, pattern: str) -> Found | None:
+    spend(cost(pattern, len(str(text))))
     try:
         return search(pattern, str(text))
     except SlowPattern as error:
@@ -152,6 +206,11 @@ def regex_found(text: Any, pattern: str) -> bool:
 
 
 FILTERS = {
+    "indent": _indent,
+    "wordwrap": _wordwrap,
+    "slice": _slice,
+    "batch": _batch,
+    "join": _join,
     "tojson": _tojson,
     "fromjson": _fromjson,
     "regex_search": _regex_search,

@@ -17,17 +17,27 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
 from strands_cli.errors import did_you_mean
-from strands_cli.workflow.templates.filters import (
-    FILTERS,
+from strands_cli.workflow.templates.bounds import (
     MAX_OUTPUT,
     MAX_PIECE,
-    WIDE_FORMAT,
+    BoundedCode,
+    bounded,
+    bounded_filter,
+    counted,
+    joined,
+    size_of_all,
+    spend,
+    text_of,
+)
+from strands_cli.workflow.templates.filters import (
+    FILTERS,
     bounded_range,
     fields_of,
     kind_of,
     plain,
     regex_found,
     require_small_call,
+    require_small_format,
     size_of,
 )
 from strands_cli.workflow.templates.template_errors import Path, TemplateError, UnknownNameError
@@ -35,7 +45,9 @@ from strands_cli.workflow.templates.template_errors import Path, TemplateError, 
 MAX_BITS = 10_000
 
 _INTRICATE = 60
-_GROWING_METHODS = frozenset({"ljust", "rjust", "center", "zfill", "expandtabs", "replace", "join"})
+_CHECKED_METHODS = frozenset(
+    {"ljust", "rjust", "center", "zfill", "expandtabs", "replace", "encode", "translate", "to_bytes"}
+)
 _FILE = "<template>"
 _NOT_HERE = {nodes.Include: "include", nodes.Import: "import", nodes.FromImport: "import", nodes.Extends: "extends"}
 
@@ -82,10 +94,18 @@ class Sandbox(ImmutableSandboxedEnvironment):
     """Compiles and runs templates; errors are `TemplateError` with the line inside the template."""
 
     intercepted_binops = frozenset({"*", "**", "%", "+"})
+    code_generator_class = BoundedCode
+    # What the compiled code calls.
+    bounded = staticmethod(bounded)
+    spend = staticmethod(spend)
+    text_of = staticmethod(text_of)
+    concat = staticmethod(joined)
 
     def __init__(self) -> None:
-        super().__init__(undefined=_Missing, keep_trailing_newline=True, autoescape=False)
-        self.filters.update(FILTERS)
+        # The optimizer would evaluate constant expressions, however large, when a template is only checked.
+        super().__init__(undefined=_Missing, keep_trailing_newline=True, autoescape=False, optimized=False)
+        filters = {**self.filters, **FILTERS}
+        self.filters.update({name: bounded_filter(name, function) for name, function in filters.items()})
         self.tests["search"] = regex_found
         self.globals["range"] = bounded_range
         self.globals.pop("lipsum", None)
@@ -98,7 +118,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         template = self.template(text)
         pieces: list[str] = []
         size = 0
-        with _errors_of(template):
+        with _errors_of(template), counted():
             for piece in template.root_render_func(template.new_context(dict(names))):
                 size += len(piece)
                 if size > MAX_OUTPUT:
@@ -109,7 +129,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def value(self, expression: str, names: Mapping[str, Any]) -> Any:
         """Return the value of an expression as JSON can hold it; raises `TemplateError`."""
         template = self.expression(expression)
-        with _errors_of(template):
+        with _errors_of(template), counted():
             context = template.new_context(dict(names))
             for _ in template.root_render_func(context):
                 pass
@@ -144,33 +164,46 @@ class Sandbox(ImmutableSandboxedEnvironment):
             return obj[attribute]
         return super().getattr(obj, attribute)
 
+    @staticmethod
+    def spent() -> bool:
+        """Count a step in a condition."""
+        spend()
+        return True
+
     def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """Refuse calls of text methods whose result would be huge."""
-        if isinstance(obj, BuiltinMethodType) and obj.__name__ in _GROWING_METHODS and isinstance(obj.__self__, str):
-            require_small_call(obj.__name__, obj.__self__, args)
-        return super().call(context, obj, *args, **kwargs)
+        """Refuse calls of text methods whose result would be huge, and bound all other results."""
+        owner = obj.__self__ if isinstance(obj, BuiltinMethodType) else None
+        if isinstance(owner, (str, int)):
+            if obj.__name__ == "join" and len(args) == 1:
+                return joined(args[0], str(owner))
+            if obj.__name__ in _CHECKED_METHODS:
+                require_small_call(obj.__name__, str(owner), args)
+        return bounded(super().call(context, obj, *args, **kwargs))
 
     def wrap_str_format(self, value: Any) -> Any:
-        """Refuse a `format` whose fields are so wide that the result would be huge."""
+        """Refuse a `format` whose result would be huge."""
         wrapped = super().wrap_str_format(value)
-        if wrapped is not None and WIDE_FORMAT.search(value.__self__):
-            raise TemplateError("a format that is too wide")
-        return wrapped
+        if wrapped is None:
+            return None
+
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            require_small_format(value.__self__, "{", [*args, kwargs])
+            return wrapped(*args, **kwargs)
+
+        return checked
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """Refuse arithmetic whose result would be huge."""
-        if (
-            operator == "**"
-            and isinstance(left, int)
-            and isinstance(right, int)
-            and left.bit_length() * right > MAX_BITS
-        ):
+        are_numbers = isinstance(left, int) and isinstance(right, int)
+        if operator == "**" and are_numbers and left.bit_length() * right > MAX_BITS:
             raise TemplateError(f"a power of more than {MAX_BITS:,} bits")
-        if operator == "%" and isinstance(left, str) and WIDE_FORMAT.search(left):
-            raise TemplateError("a format that is too wide")
-        if operator in "*+" and size_of(left, operator, right) > MAX_PIECE:
+        if operator == "%" and isinstance(left, str):
+            require_small_format(left, "%", [right])
+        if operator in "*+" and size_of(left, operator, right) > (MAX_BITS if are_numbers else MAX_PIECE):
             raise TemplateError(f"a value of more than {MAX_PIECE:,} items or characters")
-        return super().call_binop(context, operator, left, right)
+        if operator == "*" and (isinstance(left, (list, tuple)) or isinstance(right, (list, tuple))):
+            _require_product(left, right)
+        return bounded(super().call_binop(context, operator, left, right))
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         return _Parser(self, source, name, filename).parse()
@@ -257,6 +290,14 @@ def _line_of(template: jinja2.Template, error: BaseException) -> int | None:
             line = template.get_corresponding_lineno(trace.tb_lineno)
         trace = trace.tb_next
     return line
+
+
+def _require_product(left: Any, right: Any) -> None:
+    """Raise for a list that is repeated so often that its parts, at all levels, are too many."""
+    values, times = (right, left) if isinstance(left, int) else (left, right)
+    items, characters = size_of_all(values)
+    if isinstance(times, int) and (items * times > MAX_PIECE or characters * times > MAX_OUTPUT):
+        raise TemplateError(f"a value of more than {MAX_PIECE:,} items or {MAX_OUTPUT:,} characters")
 
 
 def path_of(node: nodes.Node) -> Path:

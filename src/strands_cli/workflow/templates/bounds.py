@@ -1,0 +1,199 @@
+"""The bounds of a rendering: its size, and its work, which is counted in steps and so the same on every machine."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import nodes
+from jinja2.compiler import CodeGenerator
+from jinja2.utils import Namespace
+
+from strands_cli.workflow.templates.template_errors import TemplateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jinja2.compiler import Frame
+
+# About as many as an interpreter takes in a few seconds.
+MAX_STEPS = 2_000_000
+MAX_OUTPUT = 4_000_000
+MAX_PIECE = 1_000_000
+# Of all texts in a list together.
+MAX_TEXTS = 4 * MAX_OUTPUT
+# Characters that the C code behind a filter or method handles in the time of one step.
+_CHARACTERS_A_STEP = 64
+# Filters that look at each character of a text, or each item of a list, in Python.
+_ITEM_BY_ITEM = frozenset(
+    {"batch", "dictsort", "groupby", "items", "join", "list", "map", "max", "min", "random", "reject", "rejectattr"}
+    | {"reverse", "select", "selectattr", "slice", "sort", "sum", "unique", "xmlattr"}
+)
+# Filters whose result is a part of what they get.
+_PASSING_ON = frozenset({"attr", "d", "default", "first", "last", "max", "min", "random"})
+
+_left: ContextVar[list[int]] = ContextVar("steps left")
+
+
+@contextmanager
+def counted() -> Iterator[None]:
+    """Bound what is rendered inside."""
+    token = _left.set([MAX_STEPS])
+    try:
+        yield
+    finally:
+        _left.reset(token)
+
+
+def spend(steps: int = 1) -> None:
+    """Count steps of work.
+
+    Raises:
+        TemplateError: The rendering has none left.
+    """
+    left = _left.get(None)
+    if left is not None:
+        left[0] -= steps
+        if left[0] < 0:
+            raise TemplateError(f"the template takes more than {MAX_STEPS:,} steps")
+
+
+def bounded(value: Any) -> Any:
+    """Return a value that a template has made, if it is not too large; lists in lists count each time they occur.
+
+    Raises:
+        TemplateError: It is.
+    """
+    if isinstance(value, str):
+        _require_short(len(value))
+        spend(1 + len(value) // _CHARACTERS_A_STEP)
+    elif isinstance(value, (list, tuple, dict)):
+        items, characters = size_of_all(value)
+        spend(1 + items + characters // _CHARACTERS_A_STEP)
+    else:
+        spend()
+    return value
+
+
+def size_of_all(value: Any) -> tuple[int, int]:
+    """Return how many items and characters a value has at all levels; raises as soon as there are too many."""
+    items, characters, pending = 0, 0, [value]
+    while pending:
+        inner = pending.pop()
+        if isinstance(inner, str):
+            characters += len(inner)
+        elif isinstance(inner, Mapping):
+            pending += (*inner.keys(), *inner.values())
+            items += len(inner)
+        elif isinstance(inner, (list, tuple)):
+            pending += inner
+            items += len(inner)
+        elif isinstance(inner, Namespace):
+            raise TemplateError("a namespace has no text, and cannot be in a list")
+        if items > MAX_PIECE or characters > MAX_TEXTS:
+            raise TemplateError(f"a value of more than {MAX_PIECE:,} items or {MAX_TEXTS:,} characters")
+    return items, characters
+
+
+def _require_short(length: int) -> None:
+    if length > MAX_OUTPUT:
+        raise TemplateError(f"a value of more than {MAX_OUTPUT:,} characters")
+
+
+def text_of(value: Any) -> str:
+    """Return the text of a value in the output, not longer than a text may be."""
+    if isinstance(value, str):
+        return value
+    size_of_all(value)
+    text = str(bounded(value))
+    _require_short(len(text))
+    return text
+
+
+def joined(pieces: Iterable[Any], by: str = "") -> str:
+    """Join texts, as `join`, `~` and captured blocks do."""
+    texts = [text_of(piece) for piece in pieces]
+    _require_short(sum(map(len, texts)) + len(by) * max(0, len(texts) - 1))
+    return bounded(by.join(texts))  # type: ignore[no-any-return]
+
+
+def bounded_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a filter with bounds on what it gets and makes."""
+
+    @functools.wraps(function)
+    def call(*given: Any, **named: Any) -> Any:
+        subject = given[1] if hasattr(function, "jinja_pass_arg") and len(given) > 1 else given[0] if given else ""
+        length = len(subject) if isinstance(subject, (str, list, tuple, Mapping, range)) else 0
+        spend(1 + (length if name in _ITEM_BY_ITEM else length // _CHARACTERS_A_STEP))
+        if isinstance(subject, Namespace):
+            size_of_all(subject)
+        made = function(*given, **named)
+        return made if name in _PASSING_ON else bounded(made)
+
+    return call
+
+
+class BoundedCode(CodeGenerator):
+    """Compiles templates to code that counts its steps, bounds its values, and evaluates nothing beforehand."""
+
+    def blockvisit(self, nodes: Iterable[nodes.Node], frame: Frame) -> None:
+        """Count each time that a block begins: the body of a loop, a macro, a branch."""
+        self.writeline("environment.spend()")
+        super().blockvisit(nodes, frame)
+
+    def visit_For(self, node: nodes.For, frame: Frame) -> None:  # noqa: N802 - Jinja's names, here and below
+        """Count the items that the condition of a loop skips too."""
+        if node.test is not None:
+            always = nodes.Call(nodes.EnvironmentAttribute("spent"), [], [], None, None)
+            test = nodes.And(always, node.test)
+            line, of = node.lineno, self.environment
+            node = nodes.For(node.target, node.iter, node.body, node.else_, test, node.recursive, lineno=line)
+            node.set_environment(of)
+        super().visit_For(node, frame)
+
+    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:  # noqa: N802
+        """Bound `~`."""
+        self.write("environment.concat((")
+        for part in node.nodes:
+            self.visit(part, frame)
+            self.write(", ")
+        self.write("))")
+
+    def visit_List(self, node: nodes.List, frame: Frame) -> None:  # noqa: N802
+        """Bound lists in lists."""
+        self._bounded(super().visit_List, node, frame)
+
+    def visit_Tuple(self, node: nodes.Tuple, frame: Frame) -> None:  # noqa: N802
+        """Bound tuples that are values, not those that take values."""
+        if node.ctx == "load":
+            self._bounded(super().visit_Tuple, node, frame)
+        else:
+            super().visit_Tuple(node, frame)
+
+    def visit_Dict(self, node: nodes.Dict, frame: Frame) -> None:  # noqa: N802
+        """Bound mappings in mappings."""
+        self._bounded(super().visit_Dict, node, frame)
+
+    def visit_Getitem(self, node: nodes.Getitem, frame: Frame) -> None:  # noqa: N802
+        """Count the copies that slices make."""
+        if isinstance(node.arg, nodes.Slice):
+            self._bounded(super().visit_Getitem, node, frame)
+        else:
+            super().visit_Getitem(node, frame)
+
+    def _bounded(self, visit: Callable[[Any, Frame], None], node: nodes.Node, frame: Frame) -> None:
+        self.write("environment.bounded(")
+        visit(node, frame)
+        self.write(")")
+
+    def _output_child_to_const(self, node: nodes.Expr, frame: Frame, finalize: Any) -> str:
+        if not isinstance(node, nodes.TemplateData):
+            raise nodes.Impossible
+        return super()._output_child_to_const(node, frame, finalize)
+
+    def _output_child_pre(self, node: nodes.Expr, frame: Frame, finalize: Any) -> None:
+        del node, frame, finalize
+        self.write("environment.text_of(")
