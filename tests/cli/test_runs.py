@@ -155,3 +155,71 @@ def test_pruning_takes_old_runs_that_have_ended(folder: Folder) -> None:
     assert folder.strands("sessions", "cleanup", "--older-than", "5d", "--status", "waiting").code == 0
     assert ids(folder) == [new_done]
     assert folder.strands("runs", "prune", "--older-than", "soon").code == 2
+
+
+WRITER = {"writer": {"prompt": "You write.", "tools": ["native:file_write"]}}
+WRITE = {"calls": [{"file_write": {"path": "note.txt", "content": "hello"}}]}
+
+
+def test_a_finished_run_can_be_read(folder: Folder) -> None:
+    turns = {"steps.0": [WRITE, {"text": "The answer\x1b[31m.", "usage": [30, 12]}]}
+    artifacts = {"artifacts": [{"path": "report.md", "from": "{{ last_response }}"}]}
+    folder.workflow([{"agent": "writer", "input": "Write on bees."}], turns, agents=WRITER, outputs=artifacts)
+    assert folder.strands("run", "flow.yaml").code == 21
+    shown = folder.strands("runs", "show", "last").out
+    for fact in (
+        "model:     replay",
+        "used:      2 model calls, 1 tool call, 30 tokens in, 12 out",
+        "wrote:     artifacts/report.md (",
+        "denied:    file_write (1 call): ",
+        "deny: the tool is destructive",
+        "answer:\n  | The answer\\x1b[31m.",
+    ):
+        assert fact in shown
+    assert "Write on bees." not in shown
+    full = folder.strands("runs", "show", "last", "--full").out
+    assert "asked:\n  | Write on bees." in full
+    assert 'called: file_write {"path": "note.txt", "content": "hello"}' in full
+    assert "| denied: file_write was not called" in full
+    document = folder.strands("runs", "show", "last", "--json").document
+    names = ("response", "models", "usage", "model_calls", "tool_calls", "cost_usd")
+    assert [document[name] for name in names] == [
+        "The answer\x1b[31m.",
+        ["replay"],
+        {"input_tokens": 30, "output_tokens": 12},
+        2,
+        1,
+        0.0,
+    ]
+    assert [one["path"] for one in document["artifacts"]] == ["artifacts/report.md"]
+    assert [(one["tool"], one["denied"]) for one in document["denials"]] == [("file_write", 1)]
+    effects = {
+        one["key"]: one for one in folder.strands("runs", "show", "last", "--full", "--json").document["effects"]
+    }
+    assert effects["steps.0/model.0"]["calls"][0]["arguments"] == {"path": "note.txt", "content": "hello"}
+    assert effects["steps.0/model.1"]["text"] == "The answer\x1b[31m."
+
+
+def test_a_failed_step_shows_the_last_answer_of_its_model(folder: Folder) -> None:
+    schema = {"type": "object", "required": ["total"], "properties": {"total": {"type": "number"}}}
+    agents = {"writer": {"prompt": "You count.", "output_schema": schema}}
+    folder.workflow(
+        [{"agent": "writer", "input": "Count."}], {"steps.0": [{"text": "I would rather not."}] * 3}, agents=agents
+    )
+    assert folder.strands("run", "flow.yaml").code == 10
+    shown = folder.strands("runs", "show", "last").out
+    assert "failed: steps.0\n" in shown
+    assert "  | I would rather not." in shown
+    step = folder.strands("runs", "show", "last", "--json").document["effects"][0]
+    assert step["model_answer"] == "I would rather not."
+    assert step["error"]
+
+
+def test_a_long_answer_is_cut_unless_everything_is_asked_for(folder: Folder) -> None:
+    folder.workflow([{"agent": "writer", "input": "Write."}], {"steps.0": [{"text": "word " * 1000 + "end"}]})
+    folder.strands("run", "flow.yaml")
+    short = folder.strands("runs", "show", "last").out
+    assert "--full shows them" in short
+    assert "end" not in short.rpartition("answer:")[2].split()
+    assert folder.strands("runs", "show", "last", "--full").out.rstrip().endswith("word end")
+    assert folder.strands("runs", "show", "last", "--json").document["response"].endswith("word end")

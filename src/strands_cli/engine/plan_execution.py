@@ -77,7 +77,7 @@ async def _execute(
             _store_end(run, ports, *_ending(error))
         _report_end(run, span, *_ending(error))
         raise
-    _store_end(run, ports, "completed", None)
+    _store_end(run, ports, "completed", None, response=names["last_response"])
     denials = _report_end(run, span, "completed", None)
     return RunResult(
         run_id=run_id,
@@ -185,11 +185,11 @@ def _store_start(run: Run, ports: Ports) -> None:
     ports.journal.put(status="running", reason=None, ended_at=None, **began)
 
 
-def _store_end(run: Run, ports: Ports, status: RunStatus, reason: str | None) -> None:
+def _store_end(run: Run, ports: Ports, status: RunStatus, reason: str | None, **facts: Any) -> None:
     if run.budget.is_frozen:
         return
     ended = {"ended_at": ports.clock.now(), "worked_s": run.budget.seconds, "session_started_at": None}
-    ports.journal.put(status=status, reason=reason, **ended)
+    ports.journal.put(status=status, reason=reason, **ended, **facts)
 
 
 def _report_end(run: Run, span: Traced, status: RunStatus, reason: str | None) -> tuple[Denials, ...]:

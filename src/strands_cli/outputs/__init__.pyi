@@ -10,6 +10,7 @@ from strands_cli.outputs.notes import NotesFile as NotesFile
 from strands_cli.outputs.notes import place_notes as place_notes
 from strands_cli.outputs.output_folder import DEFAULT_OUT as DEFAULT_OUT
 from strands_cli.outputs.output_folder import require_own_folder as require_own_folder
+from strands_cli.outputs.recording_writer import turn_of as turn_of
 from strands_cli.outputs.recording_writer import write_recording as write_recording
 from strands_cli.outputs.trace import RunTrace as RunTrace
 from strands_cli.outputs.trace import write_trace as write_trace

@@ -50,7 +50,7 @@ def _done(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:
     steps = [row.key for row in rows if "/" not in row.key]
     if not steps:
         return ["no step was finished"]
-    show = command("runs", "show", run_id, "--json", runs_dir=runs_dir)
+    show = command("runs", "show", run_id, "--full", runs_dir=runs_dir)
     return [f"done: {first_of(steps, MANY)}", f"their responses: {show}"]
 
 

@@ -14,8 +14,9 @@ from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import RUN, RUNS_DIR
 from strands_cli.cli.commands.help_group import App
 from strands_cli.cli.commands.resume_command import resume
+from strands_cli.cli.commands.run_report import answer_lines, cells_of, run_document, summary_document, summary_lines
 from strands_cli.cli.output import print_json, print_result, say
-from strands_cli.cli.text_layout import aligned, one_line
+from strands_cli.cli.text_layout import aligned
 from strands_cli.errors import ExitCode, RunRecordError, UsageError, suggest
 from strands_cli.events import RunStatus
 from strands_cli.phrases import counted
@@ -23,7 +24,6 @@ from strands_cli.phrases import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from strands_cli.engine.journal import Row, SqliteJournal
     from strands_cli.engine.stored_runs import StoredRun
 
 RUNS = Annotated[
@@ -77,82 +77,43 @@ def list_runs(
     chosen, problems = _chosen(runs_dir, status)
     chosen = chosen[:limit]
     if as_json:
-        print_json({"runs": [document_of(run) for run in chosen], "problems": problems})
+        print_json({"runs": [run_document(run) for run in chosen], "problems": problems})
         return
     for problem in problems:
         say(f"warning: {problem}")
     if not chosen:
         say("no runs")
         return
-    rows = [(run.id, run.status, moment(run.started_at), lasted(run), run.workflow) for run in chosen]
-    print_result("\n".join(aligned([("RUN", "STATUS", "STARTED", "DURATION", "WORKFLOW"), *rows])))
+    print_result("\n".join(aligned(cells_of(chosen))))
 
 
-def show_run(run: RUN, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None:
-    """Show one run: its status, every effect in its journal, and what it waits for.
+def show_run(
+    run: RUN,
+    full: Annotated[bool, typer.Option("--full", help="Show also what models were asked, and all answers.")] = False,
+    runs_dir: RUNS_DIR = None,
+    as_json: JSON = False,
+) -> None:
+    """Show what one run did: its answer, files, costs, decisions, what failed, and what it waits for.
 
-    Example: strands runs show 20261121-033012-a1b2c3
+    Example: strands runs show last --full
     """
-    from strands_cli.cli.commands.next_commands import answer_commands, command, questions_of, waiting_lines
-    from strands_cli.engine.journal import SqliteJournal, in_order_of_request
-    from strands_cli.engine.stored_runs import find_run, run_in
+    from strands_cli.cli.commands.next_commands import answer_commands, questions_of, waiting_lines
+    from strands_cli.engine.journal import SqliteJournal
+    from strands_cli.engine.stored_runs import find_run, summary_of
 
     place = _runs_dir(runs_dir)
     directory = find_run(place, run)
-    run = directory.name
     with contextlib.closing(SqliteJournal.open(directory, hold=False)) as journal:
-        stored = run_in(directory, journal)
-        rows = in_order_of_request(journal.rows())
-        questions, ways = questions_of(journal), answer_commands(journal, run, place)
-        inputs, origin, python_tools = inputs_of(journal), journal.get("rerun_of"), journal.get("given") or {}
+        summary = summary_of(directory, journal)
+        questions, ways = questions_of(journal), answer_commands(journal, directory.name, place)
     if as_json:
-        effects = [effect_of(row) for row in rows]
-        shown = {
-            **document_of(stored),
-            "inputs": inputs,
-            "rerun_of": origin,
-            "given": python_tools,
-            "effects": effects,
-            "questions": questions,
-        }
-        print_json(shown)
+        print_json({**summary_document(summary, full=full), "questions": questions})
         return
-    facts = {
-        "run": run,
-        "workflow": f"{stored.workflow} ({stored.pattern})",
-        "file": stored.file,
-        "status": stored.status,
-        "reason": stored.reason,
-        "started": moment(stored.started_at),
-        "lasted": lasted(stored),
-        "journal": directory,
-        "rerun of": f"{origin['run']} from {origin['from']}" if origin else None,
-        "tools": listed_tools(python_tools) if python_tools else None,
-    }
-    lines = [one_line(f"{name + ':':10} {value}") for name, value in facts.items() if value is not None]
-    cells = [
-        (row.key, row.kind, state_of(row), str(row.attempt), seconds_of(row), str(row.usage.total_tokens or ""))
-        for row in rows
-    ]
-    lines += ["", *aligned([("KEY", "KIND", "STATUS", "ATTEMPT", "SECONDS", "TOKENS"), *cells])] if cells else []
+    lines = list(summary_lines(summary, full=full))
     for question in questions:
         lines += ["", *waiting_lines(question)]
-    if stored.status != "completed" and any(row.is_step and row.status == "done" for row in rows):
-        lines += ["", f"responses of the steps that are done: {command('runs', 'show', run, '--json', runs_dir=place)}"]
+    lines += answer_lines(summary, full=full)
     print_result("\n".join([*lines, *([""] if ways else []), *ways]))
-
-
-def inputs_of(journal: SqliteJournal) -> Any:
-    """Return a run's inputs without secrets; its journal has to hold them unchanged."""
-    from strands_cli.engine.stored_runs import stored_redactor
-
-    return stored_redactor(journal).json(journal.get("inputs"))
-
-
-def listed_tools(python_tools: Mapping[str, str]) -> str:
-    """Return a line with the Python tools that only the program that started a run can provide."""
-    named = ", ".join(f"{name} (of {place})" for name, place in python_tools.items())
-    return f"{named}; continue the run in that program, with Workflow.resume"
 
 
 def cancel_runs(runs: RUNS, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None:
@@ -238,51 +199,6 @@ def _chosen(runs_dir: Path | None, statuses: Sequence[str]) -> tuple[list[Stored
     return [run for run in runs if not statuses or run.status in statuses], problems
 
 
-def document_of(run: StoredRun) -> dict[str, Any]:
-    """Return a run as JSON; times are ISO 8601 in UTC."""
-    return {
-        "id": run.id,
-        "workflow": run.workflow,
-        "status": run.status,
-        "started_at": moment(run.started_at),
-        "ended_at": moment(run.ended_at) if run.ended_at is not None else None,
-        "pattern": run.pattern,
-        "file": run.file,
-        "reason": run.reason,
-        "record": str(run.directory),
-    }
-
-
-def effect_of(row: Row) -> dict[str, Any]:
-    """Return one effect as JSON; only a finished step has its response."""
-    from strands_cli.engine.effects import REUSED
-
-    response = {}
-    if row.status == "done" and row.is_step and isinstance(row.output, dict):
-        response = {"response": row.output.get("response", row.output.get("text")), "output": row.output.get("output")}
-    decided = {name: row.detail[name] for name in ("decision", "rule") if name in row.detail}
-    return {
-        "key": row.key,
-        "kind": row.kind,
-        "status": row.status,
-        "attempt": row.attempt,
-        "started_at": moment(row.started_at),
-        "ended_at": moment(row.ended_at) if row.ended_at is not None else None,
-        "tokens": row.usage.total_tokens,
-        "cost_usd": row.cost,
-        "reused": bool(row.detail.get(REUSED)),
-        **response,
-        **decided,
-    }
-
-
-def state_of(row: Row) -> str:
-    """Return the status of an effect; `reused` is done in the run that this one continues from, and counted there."""
-    from strands_cli.engine.effects import REUSED
-
-    return "reused" if row.detail.get(REUSED) else row.status
-
-
 def age_in_seconds(text: str) -> float:
     """Read an age such as `30d`.
 
@@ -293,20 +209,3 @@ def age_in_seconds(text: str) -> float:
     if found is None:
         raise UsageError(f"--older-than {text!r} is not an age", fix="write a number with s, m, h, d or w: 30d")
     return int(found[1]) * _SECONDS[found[2] or "d"]
-
-
-def moment(seconds: float) -> str:
-    """Return a time as ISO 8601 in UTC."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
-
-
-def lasted(run: StoredRun) -> str:
-    """Return how long the processes of a run worked on it; the time in which it waited does not count."""
-    from strands_cli.cli.terminal import duration
-
-    return duration(run.worked_s) if run.worked_s is not None and run.status != "running" else ""
-
-
-def seconds_of(row: Row) -> str:
-    """Return how long an effect took."""
-    return f"{max(0.0, row.ended_at - row.started_at):.1f}" if row.ended_at is not None else ""

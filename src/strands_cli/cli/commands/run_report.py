@@ -1,0 +1,190 @@
+"""A stored run for `runs show`: the same summary as lines and as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.cli.text_layout import aligned, one_line
+from strands_cli.phrases import counted
+
+if TYPE_CHECKING:
+    from strands_cli.engine.stored_runs import EffectSummary, RunSummary, StoredRun
+
+# A longer text is cut unless everything is asked for.
+SHORT = 2000
+
+
+def run_document(run: StoredRun) -> dict[str, Any]:
+    """Return a run as JSON; times are ISO 8601 in UTC."""
+    return {
+        "id": run.id,
+        "workflow": run.workflow,
+        "status": run.status,
+        "started_at": moment(run.started_at),
+        "ended_at": moment(run.ended_at) if run.ended_at is not None else None,
+        "pattern": run.pattern,
+        "file": run.file,
+        "reason": run.reason,
+        "record": str(run.directory),
+    }
+
+
+def summary_document(summary: RunSummary, *, full: bool) -> dict[str, Any]:
+    """Return what a run did as JSON; `full` has what models were asked, and all answers."""
+    spent = summary.spent
+    return {
+        **run_document(summary.run),
+        "seconds": summary.run.worked_s,
+        "response": summary.response,
+        "artifacts": [dict(one) for one in summary.artifacts],
+        "models": list(summary.models),
+        "usage": {"input_tokens": spent.usage.input_tokens, "output_tokens": spent.usage.output_tokens},
+        "model_calls": spent.model_calls,
+        "tool_calls": spent.tool_calls,
+        "cost_usd": spent.cost,
+        "denials": [dataclasses.asdict(one) for one in summary.denials],
+        "inputs": summary.inputs,
+        "rerun_of": summary.origin,
+        "given": summary.python_tools,
+        "effects": [_effect_document(one, summary, full=full) for one in summary.effects],
+    }
+
+
+def _effect_document(effect: EffectSummary, summary: RunSummary, *, full: bool) -> dict[str, Any]:
+    row = effect.row
+    answer = summary.answer_before(effect) if effect.error is not None and row.kind == "step" else None
+    contents: dict[str, Any] = {}
+    if row.is_step and row.status == "done":
+        contents = {"response": effect.text, "output": effect.value}
+    elif full:
+        calls = [{"tool": tool, "arguments": arguments} for tool, arguments in effect.calls]
+        contents = {"text": effect.text, "json": effect.value, "request": effect.asked, "calls": calls or None}
+    known = {"error": effect.error, "model_answer": answer.text if answer else None, **contents}
+    return {
+        "key": row.key,
+        "kind": row.kind,
+        "status": row.status,
+        "attempt": row.attempt,
+        "started_at": moment(row.started_at),
+        "ended_at": moment(row.ended_at) if row.ended_at is not None else None,
+        "tokens": row.usage.total_tokens,
+        "cost_usd": row.cost,
+        "reused": effect.status == "reused",
+        **{name: value for name, value in known.items() if value is not None or name in ("response", "output")},
+        **{name: row.detail[name] for name in ("decision", "rule") if name in row.detail},
+    }
+
+
+def summary_lines(summary: RunSummary, *, full: bool) -> Iterator[str]:
+    """Yield the lines of a run: facts, effects, what failed, and with `full` what each was asked and answered."""
+    for name, value in _facts(summary):
+        yield one_line(f"{name + ':':10} {value}")
+    if summary.effects:
+        heads = ("KEY", "KIND", "STATUS", "ATTEMPT", "SECONDS", "TOKENS", "DECISION")
+        yield from ["", *aligned([heads, *map(_cells, summary.effects)])]
+    for effect in summary.effects:
+        if effect.error is not None and effect.row.kind == "step":
+            yield from _failure(effect, summary, full=full)
+    if full:
+        for effect in summary.effects:
+            yield from _contents(effect)
+
+
+def answer_lines(summary: RunSummary, *, full: bool) -> Iterator[str]:
+    """Yield the lines of the answer, which come last."""
+    if summary.response is not None:
+        yield from ["", *_text("answer:", summary.response, full=full)]
+
+
+def _facts(summary: RunSummary) -> Iterator[tuple[str, Any]]:
+    run, spent = summary.run, summary.spent
+    cost = "cost unknown" if spent.cost is None else f"${spent.cost:.4f}" if spent.cost else ""
+    tokens = f"{spent.usage.input_tokens} tokens in, {spent.usage.output_tokens} out"
+    calls = [counted(spent.model_calls, "model call"), counted(spent.tool_calls, "tool call"), tokens]
+    yield "run", run.id
+    yield "workflow", f"{run.workflow} ({run.pattern})"
+    yield "file", run.file
+    yield "status", run.status
+    if run.reason is not None:
+        yield "reason", run.reason
+    yield "started", moment(run.started_at)
+    if length := duration_of(run):
+        yield "duration", length
+    if summary.models:
+        yield "model", ", ".join(summary.models)
+    yield "used", ", ".join(filter(None, [*calls, cost]))
+    yield "journal", run.directory
+    if summary.origin:
+        yield "rerun of", f"{summary.origin['run']} from {summary.origin['from']}"
+    if summary.python_tools:
+        named = ", ".join(f"{name} (of {place})" for name, place in summary.python_tools.items())
+        yield "tools", f"{named}; continue the run in that program, with Workflow.resume"
+    for artifact in summary.artifacts:
+        yield "wrote", f"{artifact['path']} ({artifact['size']} bytes)"
+    for one in summary.denials:
+        yield "denied", f"{one.tool} ({counted(one.denied, 'call')}): {one.rule}"
+
+
+def _cells(effect: EffectSummary) -> tuple[str, ...]:
+    row = effect.row
+    seconds = f"{max(0.0, row.ended_at - row.started_at):.1f}" if row.ended_at is not None else ""
+    decision = f"{row.detail['decision']}: {row.detail.get('rule', '')}" if "decision" in row.detail else ""
+    return row.key, row.kind, effect.status, str(row.attempt), seconds, str(row.usage.total_tokens or ""), decision
+
+
+def _failure(effect: EffectSummary, summary: RunSummary, *, full: bool) -> Iterator[str]:
+    yield ""
+    yield from _text(f"failed: {effect.row.key}", effect.error or "", full=full)
+    answer = summary.answer_before(effect)
+    if answer is not None:
+        yield from _text(f"the last answer of its model, {answer.row.key}:", answer.text or "(no text)", full=full)
+        yield from map(_call, answer.calls)
+
+
+def _contents(effect: EffectSummary) -> Iterator[str]:
+    """Yield what an effect was asked and what it answered."""
+    parts = [("asked:", effect.asked), ("answered:", effect.text)]
+    if effect.value is not None:
+        parts.append(("json:", json.dumps(effect.value, ensure_ascii=False, indent=2, default=str)))
+    parts = [(title, text) for title, text in parts if text]
+    if not parts and not effect.calls:
+        return
+    yield from ["", f"{effect.row.key} ({effect.row.kind})"]
+    for title, text in parts:
+        yield from _text(f"  {title}", str(text), full=True)
+    yield from map(_call, effect.calls)
+
+
+def _call(call: tuple[str, Any]) -> str:
+    return one_line(f"  called: {call[0]} {json.dumps(call[1], ensure_ascii=False, default=str)}")
+
+
+def _text(title: str, text: str, *, full: bool) -> Iterator[str]:
+    """Yield a title and the lines of a text, each marked, so that none looks like a line of ours."""
+    shown = text if full or len(text) <= SHORT else text[:SHORT]
+    yield one_line(title)
+    yield from (f"  | {line}" for line in shown.rstrip("\n").split("\n"))
+    if len(shown) < len(text):
+        yield f"  ({len(text)} characters in all; --full shows them)"
+
+
+def cells_of(runs: Sequence[StoredRun]) -> list[tuple[str, ...]]:
+    """Return the table of runs."""
+    rows = [(run.id, run.status, moment(run.started_at), duration_of(run), run.workflow) for run in runs]
+    return [("RUN", "STATUS", "STARTED", "DURATION", "WORKFLOW"), *rows]
+
+
+def moment(seconds: float) -> str:
+    """Return a time as ISO 8601 in UTC."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def duration_of(run: StoredRun) -> str:
+    """Return how long the processes of a run worked on it; the time in which it waited does not count."""
+    from strands_cli.cli.terminal import duration
+
+    return duration(run.worked_s) if run.worked_s is not None and run.status != "running" else ""

@@ -1,0 +1,122 @@
+"""What a stored run did: its answer, files, models, costs, decisions and effects, from its journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from strands_cli.engine.denials import denials_of
+from strands_cli.engine.effects import REUSED, Budget
+from strands_cli.engine.journal import Row, SqliteJournal, in_order_of_request
+from strands_cli.engine.ports import SystemClock
+from strands_cli.engine.step_results import json_of, text_of
+from strands_cli.engine.stored_runs.run_store import StoredRun, run_in
+from strands_cli.engine.stored_runs.stored_secrets import stored_redactor
+from strands_cli.events import Denials
+from strands_cli.outputs import turn_of
+from strands_cli.workflow.sections import Budgets
+
+
+@dataclass(frozen=True, slots=True)
+class EffectSummary:
+    """One effect of a run.
+
+    Attributes:
+        row: Its row in the journal.
+        text: Its text: the response of a step, the text of a model or a tool, the answer of a person.
+        value: Its value as JSON: the output of a step, the JSON of a tool.
+        asked: The end of a model's request.
+        calls: The tools that a model called, each with its arguments.
+        error: Why it failed.
+    """
+
+    row: Row
+    text: str | None = None
+    value: Any = None
+    asked: str | None = None
+    calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    error: str | None = None
+
+    @property
+    def status(self) -> str:
+        """The status; `reused` is done in the run that this one continues from, and counted there."""
+        return "reused" if self.row.detail.get(REUSED) else self.row.status
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """A stored run as one value; its text and its JSON derive from it.
+
+    Attributes:
+        run: What the list of runs has.
+        response: The answer of a complete run.
+        artifacts: The files that it wrote: `path`, `digest`, `size`.
+        models: The models that answered.
+        spent: The calls, tokens and costs of the run; what it took over from another run is not counted.
+        denials: The calls that were denied.
+        effects: All effects, the calls of a turn in the order of its request.
+        inputs: The inputs, without secrets.
+        origin: The run that it reruns, and the key from which on.
+        python_tools: The tools that only a program can provide, each with its file.
+    """
+
+    run: StoredRun
+    response: str | None
+    artifacts: Sequence[Mapping[str, Any]]
+    models: Sequence[str]
+    spent: Budget
+    denials: Sequence[Denials]
+    effects: Sequence[EffectSummary]
+    inputs: Any
+    origin: Mapping[str, str] | None
+    python_tools: Mapping[str, str]
+
+    def answer_before(self, failed: EffectSummary) -> EffectSummary | None:
+        """Return the last answer of a model in a step that failed; None if no model has answered in it."""
+        inside = [one for one in self.effects if one.row.key.startswith(f"{failed.row.key}/")]
+        return next((one for one in reversed(inside) if one.row.kind == "model" and one.row.status == "done"), None)
+
+
+def summary_of(directory: Path, journal: SqliteJournal) -> RunSummary:
+    """Return what a run did."""
+    run = run_in(directory, journal)
+    effects = [_effect_of(row) for row in in_order_of_request(journal.rows())]
+    rows = [one.row for one in effects]
+    written = next((row.output for row in rows if row.kind == "artifacts" and row.status == "done"), None)
+    return RunSummary(
+        run=run,
+        response=_response_of(run, journal, rows),
+        artifacts=written or (),
+        models=list(dict.fromkeys(row.detail["model"] for row in rows if "model" in row.detail)),
+        spent=Budget.resumed(Budgets(), SystemClock(), journal),
+        denials=denials_of(row for row in rows if row.kind == "tool"),
+        effects=effects,
+        inputs=stored_redactor(journal).json(journal.get("inputs")),
+        origin=journal.get("rerun_of"),
+        python_tools=journal.get("given") or {},
+    )
+
+
+def _response_of(run: StoredRun, journal: SqliteJournal, rows: Iterable[Row]) -> str | None:
+    """Return the answer of a complete run; in journals of older versions it is the response of the last step."""
+    stored = journal.get("response")
+    if stored is not None or run.status != "completed":
+        return None if stored is None else str(stored)
+    steps = [row for row in rows if row.is_step and row.status == "done" and "/" not in row.key]
+    return _effect_of(steps[-1]).text if steps else None
+
+
+def _effect_of(row: Row) -> EffectSummary:
+    error = row.detail.get("error") if row.status == "failed" else None
+    if row.status != "done" or not isinstance(row.output, Mapping):
+        return EffectSummary(row, error=error)
+    output = row.output
+    if row.kind == "model":
+        turn = turn_of(output.get("events", ()), "")
+        calls = tuple((call.tool, call.input) for call in turn.calls)
+        return EffectSummary(row, turn.text, asked=row.detail.get("request"), calls=calls)
+    if row.kind == "tool":
+        return EffectSummary(row, text_of(output), json_of(output))
+    return EffectSummary(row, output.get("response", output.get("text")), output.get("output"))
