@@ -238,3 +238,18 @@ def test_a_run_of_an_earlier_version_goes_on_where_the_model_invented_a_name(sit
     model = Script()
     assert asking(model, *planned, host=second).text == "done"
     assert model.requests == []
+
+
+def test_the_approval_of_a_late_tool_does_not_wait_for_a_process_in_which_its_code_is_not(site: Site) -> None:
+    host, model = RunContext([Answer("waiting")]), Script(*EXTRA)
+    asking(model, *adder(site, WAYS["register_tool"]), host=host, rules=[ADDER])
+    assert "late:extra" in text(model.results[0])
+    assert "steps.0/tool.1.extra/approval" not in host.rows()
+
+
+def test_an_approval_for_the_whole_run_does_not_hold_for_a_late_tool(site: Site) -> None:
+    """Under the same name there may be other code at the next call."""
+    host = RunContext(lambda question: Answer("answered", "yes", grants=question.call.grant if question.call else ""))
+    calls = [("extra", {"text": "a"})], [("extra", {"text": "b"})]
+    asking(Script([("adder", {})], *calls, "done"), *adder(site, WAYS["register_tool"]), host=host, rules=[ADDER])
+    assert len(host.questions) == 2

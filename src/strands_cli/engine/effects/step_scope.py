@@ -321,6 +321,8 @@ class StepScope:
         if answer is None:
             self.emit(HumanAsked(self.now(), question.key, question.prompt))
             answer = await self._fitting_answer(question)
+        if answer.outcome == "waiting" and not question.may_wait:
+            return Answer("nobody")
         # A question that waits already continues to wait: resuming the run without a person does not answer it.
         must_wait = question.kind != "approval" or effect.waiting_since is not None
         if answer.outcome == "waiting" or (answer.outcome == "nobody" and must_wait):

@@ -150,7 +150,8 @@ class Clock(Protocol):
 class Question:
     """A question to a person: a gate, the approval of a tool call, or a question of a tool (`interrupt`).
 
-    A tool gets the answer to its question as it is. The approval of a call has the `call`, with all of its arguments.
+    A tool gets the answer to its question as it is. The approval of a call has the `call`, with all of its arguments;
+    one that must not wait is about code that ends with this process.
     """
 
     key: str
@@ -162,6 +163,7 @@ class Question:
     timeout_s: float | None = None
     problem: str | None = None
     call: PermissionQuestion | None = None
+    may_wait: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from strands_cli.canonical_json import digest_of
 from strands_cli.engine.journal import Question
+from strands_cli.planning.planned_tools import LateTool
 from strands_cli.policy import Decision, PermissionQuestion, is_managed
 from strands_cli.policy.rules import Request
 from strands_cli.tools.calls.execution import Attempt
@@ -40,6 +41,7 @@ async def approved(attempt: Attempt, request: Request, asked: Decision) -> Decis
         context=shown(call.arguments),
         pattern="yes|no",
         call=call,
+        may_wait=not isinstance(planned, LateTool),
     )
     answer = await scope.ask(question, {"tool": call.tool, "arguments": call.digest})
     if answer.outcome == "nobody":
@@ -55,7 +57,8 @@ async def approved(attempt: Attempt, request: Request, asked: Decision) -> Decis
 
 def _question_about(attempt: Attempt, request: Request, asked: Decision) -> PermissionQuestion:
     planned, redactor = attempt.tool.planned, attempt.redactor
-    each = is_managed(asked) or asked.plugin is not None
+    # A late tool may be another one at the next call.
+    each = is_managed(asked) or asked.plugin is not None or isinstance(planned, LateTool)
     return PermissionQuestion(
         tool=planned.name,
         arguments=redactor.json(attempt.arguments),
