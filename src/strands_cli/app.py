@@ -312,6 +312,8 @@ async def run_tool(
     installation: Installation | None = None,
     person: Human | None = None,
     tell: Callable[[str], None] | None = None,
+    *,
+    is_locked: bool = False,
 ) -> Mapping[str, Any]:
     """Call one tool outside any run, through the permission check.
 
@@ -321,6 +323,7 @@ async def run_tool(
         installation: Its deny rules, the managed file's ask rules and its hook plugins apply.
         person: Answers those, and the tool's own questions.
         tell: Receives a line if the tool's import takes long.
+        is_locked: Whether the tool was compared with a lock.
     """
     from strands_cli.agents import toolbox_caller
     from strands_cli.engine import StandaloneRun
@@ -331,7 +334,7 @@ async def run_tool(
     yes = Rule("allow", "*", "command line", "typed by hand")
     workspace = {"root": str(Path.cwd()), "mounts": {}, "protected": []}
     hooks = installation.hooks if installation is not None else None
-    caller = await toolbox_caller([planned], [*strict, yes], workspace, tell, hooks)
+    caller = await toolbox_caller([planned], [*strict, yes], workspace, tell, hooks, is_locked=is_locked)
     try:
         return await caller.call_tool(planned, arguments, StandaloneRun(person).scope())
     finally:

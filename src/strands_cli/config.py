@@ -99,3 +99,24 @@ def _home_directory() -> Path:
         raise UsageError(
             f"there is no directory for the journals of runs: {error}", fix="set STRANDS_RUNS_DIR, or pass --runs-dir"
         ) from error
+
+
+def use_private_bytecode() -> None:
+    """Have Python take byte code from a folder of this user only, so that no `__pycache__` beside locked files runs.
+
+    It is in force until the process ends, since a tool may import more when it is called.
+    """
+    import atexit
+    import shutil
+    import tempfile
+
+    try:
+        folder = user_data_dir(os.environ) / "bytecode"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.stat()
+        if sys.platform != "win32" and (found.st_uid != os.geteuid() or found.st_mode & 0o022):
+            raise OSError("others can write to it")
+    except (OSError, UsageError):
+        folder = Path(tempfile.mkdtemp(prefix="strands-bytecode-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    sys.pycache_prefix = str(folder)

@@ -15,6 +15,7 @@ from strands_cli.agents.agent_runner import SdkAgentRunner, model_source
 from strands_cli.agents.compaction import Context
 from strands_cli.agents.model import close_model, model_of
 from strands_cli.agents.remote_secrets import all_secrets
+from strands_cli.config import use_private_bytecode
 from strands_cli.errors import InvalidInput
 from strands_cli.hooks import Hooks
 from strands_cli.outputs import NotesFile, place_notes
@@ -134,6 +135,8 @@ class _Assembly:
     async def _workers(
         self, plan: Plan, workspace: Mapping[str, Any], inner: Mapping[str, Workers], below: bool
     ) -> Workers:
+        if plan.locked:
+            use_private_bytecode()
         toolbox = await load_tools(
             tools_of_plan(plan),
             custom_folders(plan.base_dir, plan.spec.tools.python_path),
@@ -239,8 +242,12 @@ async def toolbox_caller(
     workspace: Mapping[str, Any],
     tell: Tell | None = None,
     hooks: Hooks | None = None,
+    *,
+    is_locked: bool = False,
 ) -> CheckedToolCaller:
     """Load tools that a person calls directly, and return their caller with the permission check."""
+    if is_locked:
+        use_private_bytecode()
     # Without a workflow, secrets come from the environment variables with their names.
     values = {name: os.environ[name] for tool in tools for name in secrets_declared(tool) if os.environ.get(name)}
     redactor = Redactor.of_environment(os.environ).union(Redactor(values.values()))

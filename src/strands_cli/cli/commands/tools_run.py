@@ -82,10 +82,11 @@ def call(name: str, typed: str, request: RunRequest) -> Mapping[str, Any]:
     installation = read_installation(request, Path.cwd())
     say_findings(installation.policy.findings)
     planned = app.plan_tool(name, installation, locked=request.locked)
+    is_locked = installation.policy.lock_required_by(asked=request.locked) is not None
     person = choose_human(detach=False)
     with reserved_streams(lambda line: say(f"  | {line}")) as streams:
         person.keyboard = Keyboard(streams.stdin)
-        return run_to_end(lambda: app.run_tool(planned, arguments, installation, person, say))
+        return run_to_end(lambda: app.run_tool(planned, arguments, installation, person, say, is_locked=is_locked))
 
 
 def read_arguments(text: str) -> Any:
