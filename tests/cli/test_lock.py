@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.strands import Folder
+from tests.cli.test_hook_plugins import hook_plugin, switch_on
 from tests.distributions import module_source, twin, without_manifest
 from tests.lock.kit import install, write_record
 from tests.wordings import Wording
@@ -357,3 +358,44 @@ def test_code_in_a_pycache_folder_does_not_run_under_a_lock(locked: Folder, word
     assert (locked.work / "evil").exists(), "what was planted would have run"
     (folder,) = (locked.root / "home").rglob("bytecode")
     assert folder.stat().st_mode & 0o777 == 0o700
+
+
+AUDIT = "\n\n@hookimpl\ndef strands_after_call(record):\n    open('audited', 'w').close()\n"
+
+
+@pytest.fixture
+def hooked(locked: Folder) -> Folder:
+    """Return the locked folder with a hook plugin that the user's file switches on, and that the lock has."""
+    switch_on(locked, hook_plugin(locked, "strands-hooks-audit", AUDIT))
+    assert locked.strands("lock").code == 0
+    return locked
+
+
+def test_a_changed_hook_plugin_is_not_imported(hooked: Folder) -> None:
+    ran = hooked.strands("run", "flow.yaml", "--locked")
+    assert ran.code == 0, ran.err
+    assert (hooked.work / "audited").exists()
+    edit(hooked.site, "strands_hooks_audit/__init__.py", "from pathlib", "open('evil', 'w').close()\nfrom pathlib")
+    for words in (["plan", "flow.yaml"], ["run", "flow.yaml"], ["run", "flow.yaml", "--locked"]):
+        ran = hooked.strands(*words)
+        assert ran.code == 21, ran.err
+        assert "lock-changed" in ran.codes
+        assert "strands lock --update strands-hooks-audit" in ran.err
+        assert not (hooked.work / "evil").exists()
+    (hooked.work / "evil").unlink(missing_ok=True)
+    assert hooked.strands("lock", "--update", "strands-hooks-audit").code == 0
+    assert hooked.strands("run", "flow.yaml").code == 0
+
+
+def test_a_hook_plugin_that_the_lock_does_not_have_is_refused_where_a_lock_is_required(locked: Folder) -> None:
+    switch_on(locked, hook_plugin(locked, "strands-hooks-audit", AUDIT))
+    assert locked.strands("run", "flow.yaml").code == 0
+    ran = locked.strands("run", "flow.yaml", "--locked")
+    assert (ran.code, "lock-unlisted" in ran.codes) == (21, True), ran.err
+    assert "strands-hooks-audit" in ran.err
+
+
+def test_a_hook_plugin_of_another_person_is_no_difference(hooked: Folder) -> None:
+    switch_on(hooked)
+    assert hooked.strands("lock", "--check").code == 0
+    assert hooked.strands("run", "flow.yaml", "--locked").code == 0

@@ -7,4 +7,5 @@ from strands_cli.lock.compare import compare_reach as compare_reach
 from strands_cli.lock.compare import compare_tools as compare_tools
 from strands_cli.lock.installed_lock import lock_distributions as lock_distributions
 from strands_cli.lock.installed_lock import lock_module as lock_module
+from strands_cli.lock.installed_lock import lock_modules as lock_modules
 from strands_cli.lock.installed_lock import require_readable as require_readable

@@ -75,11 +75,13 @@ def compare_locks(old: Lock, new: Lock) -> list[Difference]:
 
 
 def _compare_either(old: LockedDistribution | None, new: LockedDistribution | None) -> list[Difference]:
+    if new is None and old is not None and not old.tools:
+        return []  # a hook plugin, which another person or machine has switched on
     if new is None and old is not None:
         message = f"{_titled(old)} is in the lock, but no workflow here uses it"
         return [Difference(old.name, message, field="version", old=old.version)]
     if old is None and new is not None:
-        message = f"{_titled(new)} is not in the lock: {', '.join(new.tools)}"
+        message = f"{_titled(new)} is not in the lock: {', '.join(new.tools) or 'hook plugins'}"
         return [Difference(new.name, message, unlisted=True, field="version", new=new.version)]
     return compare_distribution(old, new, whole=True) if old and new else []
 

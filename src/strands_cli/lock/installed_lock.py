@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from strands_cli.catalog import UNREADABLE, Catalog, ToolRecord, digest_of_file, files_of, files_to_import, pin_of
-from strands_cli.catalog.distributions import search_path
+from strands_cli.catalog.distributions import Scan, search_path
+from strands_cli.catalog.files import find_package
 from strands_cli.errors import NotEquipped
 from strands_cli.lock.format import LockedDistribution, LockedModule, LockedTool
 from strands_cli.toolref import ToolRef
@@ -34,11 +35,21 @@ def lock_distributions(
         if record.distribution in records and record.status != "broken":
             records[record.distribution].append(record)
     locked = {name: _distribution(name, its, catalog) for name, its in sorted(records.items())}
-    return {name: one._replace(requires=_pins(required.get(name, ()), catalog)) for name, one in locked.items()}
+    return {name: one._replace(requires=_pins(required.get(name, ()), catalog.seen)) for name, one in locked.items()}
 
 
-def _pins(names: Iterable[str], catalog: Catalog) -> dict[str, str]:
-    return {name: pin for name in names if (pin := pin_of(name, catalog.seen)) is not None}
+def lock_modules(name: str, modules: Iterable[str], seen: Scan, required: Iterable[str]) -> LockedDistribution:
+    """Return an installed distribution that is used for these modules, not for tools: one of hook plugins."""
+    site, dist_info = seen.records[name][0]
+    modules = set(modules)
+    packages = [find_package(module.partition(".")[0], seen.listings, site) for module in modules]
+    locations = [place for package in packages if package and (place := package.directory or package.file)]
+    files, editable = files_of(site, dist_info, locations, list(seen.listings), modules)
+    return LockedDistribution(name, seen.version(name), files, {}, editable, _pins(required, seen))
+
+
+def _pins(names: Iterable[str], seen: Scan) -> dict[str, str]:
+    return {name: pin for name in names if (pin := pin_of(name, seen)) is not None}
 
 
 def _distribution(name: str, records: Sequence[ToolRecord], catalog: Catalog) -> LockedDistribution:

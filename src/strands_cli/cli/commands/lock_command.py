@@ -92,7 +92,7 @@ def _lock_now(folder: Path, named: Path | None, *, mcp: bool, writes: bool) -> L
     planned = plan_folder(folder, machine, named)
     for line in planned.unread:
         say(f"warning: {line}")
-    now = lock_of(planned.plans, machine.catalog)
+    now = lock_of(planned.plans, machine.catalog, [hook.word for hook in machine.policy.hooks])
     for distribution in now.distributions.values():
         if unknown := [tool.name for tool in distribution.tools.values() if tool.after_load]:
             pinned = "its files are locked, but not its description and schema"

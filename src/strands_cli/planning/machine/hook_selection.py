@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from strands_cli.catalog import Catalog
 from strands_cli.errors import Denied, Finding, has_errors
@@ -13,25 +14,35 @@ from strands_cli.policy import Policy, SwitchedOn
 _CODES = (HOOK_MISSING, HOOK_FAILED)
 
 
-def hooks_in_force(policy: Policy, options: RunRequest) -> Hooks:
+def hooks_in_force(policy: Policy, options: RunRequest, folder: Path | None = None) -> Hooks:
     """Open the hook plugins of a command; what is wrong with one is in `findings`, and nothing may run then.
 
     Args:
         policy: What the managed and the user's file switch on.
         options: Says whether those of the user's file are left out, and who is notified of what they do.
+        folder: Where a lock may be; a plugin that differs from it is not imported.
     """
     wanted = [hook for hook in policy.hooks if not (options.no_plugins and hook.level == "user")]
     if options.no_plugins:
         for line in _left_out(policy.hooks):
             options.tell(line)
+    words = [*(hook.word for hook in wanted), *options.hooks]
+    faults = _lock_faults(words, folder, policy, options) if words and folder is not None else []
     # The program that shows the run may replace this one.
     hooks: Hooks = open_hooks(
-        [*(hook.word for hook in wanted), *options.hooks],
+        [] if faults else words,
         may_allow=[hook.word for hook in wanted if hook.may_allow],
         tell=options.tell,
         trace=(lambda line: hooks.tell(line)) if options.trace_hooks else None,
     )
+    hooks.findings += faults
     return hooks
+
+
+def _lock_faults(words: Iterable[str], folder: Path, policy: Policy, options: RunRequest) -> list[Finding]:
+    from strands_cli.planning.machine.hook_lock import check_hooks  # where hook plugins are switched on
+
+    return check_hooks(words, folder, policy.lock_required_by(asked=options.locked))
 
 
 def faults_of(hooks: Hooks, catalog: Catalog) -> list[Finding]:

@@ -83,6 +83,6 @@ def read_installation(
     request = request or RunRequest()
     settings = settings or load_settings(runs_dir=request.runs_dir)
     policy = policy if policy is not None else load_policy(settings, folder, request.policy)
-    hooks = hooks_in_force(policy, request)
+    hooks = hooks_in_force(policy, request, folder)
     catalog = catalog if catalog is not None else hooks.discover(HookContext(file, policy.rules))
     return Installation(catalog, settings, policy, hooks, os.environ)

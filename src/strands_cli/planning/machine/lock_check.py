@@ -105,7 +105,7 @@ def check_servers(
         known = lock.servers.get(name)
         message = f"the lock does not have the MCP server {name}"
         found = compare_reach(known, reached_by(server)) if known else [Difference(name, message, unlisted=True)]
-        findings += [_finding(difference, folder, f"{spec}--mcp ") for difference in found]
+        findings += [lock_finding(difference, folder, f"{spec}--mcp ") for difference in found]
         if known is not None:
             pinned[server.id] = known
     return findings, pinned
@@ -160,7 +160,7 @@ def _compare_with_lock(
     changed = {name: one for name, one in now.items() if locked.get(name) != one}
     found = [change for name, one in changed.items() for change in _changes(lock, name, one, used)] if changed else []
     vouched = now.keys() - {difference.owner for difference in found}
-    return [_finding(difference, folder, spec) for difference in found], frozenset(vouched)
+    return [lock_finding(difference, folder, spec) for difference in found], frozenset(vouched)
 
 
 def _changes(lock: Lock, name: str, now: LockedDistribution | LockedModule, used: Used) -> list[Difference]:
@@ -185,7 +185,8 @@ def _unknown(name: str, used: Used, lock: Lock) -> Difference:
     return Difference(name, message, unlisted=True)
 
 
-def _finding(difference: Difference, folder: Path, spec: str) -> Finding:
+def lock_finding(difference: Difference, folder: Path, spec: str = "") -> Finding:
+    """Return a difference as a finding; `spec` are the words by which `strands lock` finds the folder."""
     from strands_cli.lock.format import lock_file
 
     fix = f"{AFTER_READING}: strands lock {spec}--update {difference.owner}"
@@ -234,14 +235,15 @@ def _spec_word(plan: Plan) -> str:
     return "" if plan.file.startswith("<") or plan.base_dir == Path.cwd() else f"{plan.file} "
 
 
-def lock_of(plans: Iterable[Plan], catalog: Catalog) -> Lock:
-    """Return the lock of the workflows of a folder, from their plans.
+def lock_of(plans: Iterable[Plan], catalog: Catalog, hooks: Iterable[str] = ()) -> Lock:
+    """Return the lock of the workflows of a folder, from their plans, with the hook plugins that are switched on.
 
     Raises:
         NotEquipped: files of a distribution cannot be read.
     """
     from strands_cli.lock import lock_distributions, lock_module, require_readable
     from strands_cli.lock.format import Lock
+    from strands_cli.planning.machine.hook_lock import lock_hooks
 
     modules: dict[str, Any] = {}
     records: list[ToolRecord] = []
@@ -253,6 +255,7 @@ def lock_of(plans: Iterable[Plan], catalog: Catalog) -> Lock:
     distributions = lock_distributions(
         records, catalog, required_distributions({one.distribution for one in records}, catalog.seen)
     )
+    distributions = {**lock_hooks(hooks, catalog.seen), **distributions}
     for name, one in (*distributions.items(), *modules.items()):
         require_readable(name, one.files)
     return Lock(distributions, modules)

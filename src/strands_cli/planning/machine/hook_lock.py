@@ -1,0 +1,75 @@
+"""Hook plugins and the lock of a folder: what the lock has of them, compared before one of them is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from strands_cli.catalog.distributions import EntryPoint, Scan, normalise, read_entry_points, scan_installed
+from strands_cli.config import use_private_bytecode
+from strands_cli.errors import Denied, Finding
+from strands_cli.hooks import GROUP
+
+if TYPE_CHECKING:
+    from strands_cli.lock.format import LockedDistribution
+
+
+def check_hooks(words: Iterable[str], folder: Path, required_by: str | None) -> list[Finding]:
+    """Return why hook plugins may not be imported by the lock of a folder.
+
+    A lock belongs to a folder and hook plugins to a person or a machine. So one that the lock does not have is refused
+    only where a lock is required.
+
+    Args:
+        words: The distributions that are switched on.
+        folder: Where the lock may be.
+        required_by: Who asks for a lock (`--locked`, or the line of a policy file).
+    """
+    from strands_cli.lock.format import lock_file, read_lock
+
+    names = sorted({normalise(word) for word in words})
+    try:
+        lock = read_lock(lock_file(folder)) if names else None
+    except Denied as error:
+        return list(error.findings)
+    if lock is None:  # that it is missing is reported with the plan
+        return []
+    use_private_bytecode()
+    from strands_cli.lock import Difference, compare_distribution
+    from strands_cli.planning.machine.lock_check import lock_finding
+
+    required = {name: one.requires for name, one in lock.distributions.items()}
+    found: list[Difference] = []
+    for name, now in lock_hooks(names, scan_installed(), required).items():
+        if known := lock.distributions.get(name):
+            found += compare_distribution(known, now, whole=False)
+        elif required_by:
+            message = f"the lock does not have the hook plugin {name}, and {required_by} asks for a lock"
+            found.append(Difference(name, message, unlisted=True))
+    return [lock_finding(difference, folder) for difference in found]
+
+
+def lock_hooks(
+    words: Iterable[str], seen: Scan, required: dict[str, Iterable[str]] | None = None
+) -> dict[str, LockedDistribution]:
+    """Return the installed distributions of hook plugins as a lock has them.
+
+    Args:
+        words: Their names.
+        seen: What is installed.
+        required: The names of the distributions to pin with each one; by default those that it requires now.
+    """
+    from strands_cli.catalog import required_distributions
+    from strands_cli.lock import lock_modules
+
+    names = [name for name in sorted({normalise(word) for word in words}) if seen.records.get(name)]
+    pins = required if required is not None else required_distributions(names, seen)
+    modules = {
+        name: {"".join(point.value.split()).partition(":")[0] for point in _points(name, seen)} for name in names
+    }
+    return {name: lock_modules(name, modules[name], seen, pins.get(name, ())) for name in names}
+
+
+def _points(name: str, seen: Scan) -> Iterable[EntryPoint]:
+    return read_entry_points(seen.records[name][0][1], name, seen, GROUP)
