@@ -343,18 +343,21 @@ def plant(source: Path, code: str) -> None:
     cache = Path(importlib.util.cache_from_source(str(source)))
     cache.parent.mkdir(exist_ok=True)
     flags = (0b01).to_bytes(4, "little")
-    cache.write_bytes(importlib.util.MAGIC_NUMBER + flags + bytes(8) + marshal.dumps(compile(code, str(source), "exec")))
+    compiled = marshal.dumps(compile(code, str(source), "exec"))
+    cache.write_bytes(importlib.util.MAGIC_NUMBER + flags + bytes(8) + compiled)
 
 
-@pytest.mark.parametrize("words", [["run", "flow.yaml"], ["tools", "run", "shout", "--input", '{"text": "hi"}', "--locked"]])
+BY_HAND = ["tools", "run", "shout", "--input", '{"text": "hi"}']
+
+
+@pytest.mark.parametrize("words", [["run", "flow.yaml"], [*BY_HAND, "--locked"]])
 def test_code_in_a_pycache_folder_does_not_run_under_a_lock(locked: Folder, words: list[str]) -> None:
     source = locked.site / PACKAGE / "shout.py"
     evil = "open('evil', 'w').close()\n" + source.read_text(encoding="utf-8")
     plant(source, evil)
     assert locked.strands(*words).code == 0
     assert not (locked.work / "evil").exists()
-    unlocked = locked.strands("tools", "run", "shout", "--input", '{"text": "hi"}')
-    assert unlocked.code == 0
+    assert locked.strands(*BY_HAND).code == 0
     assert (locked.work / "evil").exists(), "what was planted would have run"
     (folder,) = (locked.root / "home").rglob("bytecode")
     assert folder.stat().st_mode & 0o777 == 0o700
