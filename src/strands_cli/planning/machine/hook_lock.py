@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from strands_cli.catalog.distributions import EntryPoint, Scan, normalise, read_entry_points, scan_installed
 from strands_cli.config import use_private_bytecode
-from strands_cli.errors import Denied, Finding
+from strands_cli.errors import Denied, Finding, Where
 from strands_cli.hooks import GROUP
 
 if TYPE_CHECKING:
+    from strands_cli.lock import Difference
     from strands_cli.lock.format import LockedDistribution
 
 
@@ -37,7 +38,6 @@ def check_hooks(words: Iterable[str], folder: Path, required_by: str | None) -> 
         return []
     use_private_bytecode()
     from strands_cli.lock import Difference, compare_distribution
-    from strands_cli.planning.machine.lock_check import lock_finding
 
     required = {name: one.requires for name, one in lock.distributions.items()}
     found: list[Difference] = []
@@ -73,3 +73,18 @@ def lock_hooks(
 
 def _points(name: str, seen: Scan) -> Iterable[EntryPoint]:
     return read_entry_points(seen.records[name][0][1], name, seen, GROUP)
+
+
+def lock_finding(difference: Difference, folder: Path, spec: str = "") -> Finding:
+    """Return a difference as a finding; `spec` are the words by which `strands lock` finds the folder."""
+    from strands_cli.lock.format import lock_file
+
+    fix = f"after you have read the change: strands lock {spec}--update {difference.owner}"
+    return Finding(difference.code, difference.message, place_in_lock(lock_file(folder), difference.owner), fix)
+
+
+def place_in_lock(file: Path, owner: str) -> Where:
+    """Return the place of a distribution or a reference in the lock."""
+    from strands_cli.lock.format import line_of
+
+    return Where(str(file), line_of(owner, file.read_text(encoding="utf-8")))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from strands_cli.canonical_json import canonical_json
 from strands_cli.catalog import UNKNOWN_TOOL, Catalog, ToolRecord, required_distributions
 from strands_cli.errors import Code, Denied, Finding, Where
+from strands_cli.planning.machine.hook_lock import lock_finding, lock_hooks, place_in_lock
 from strands_cli.planning.plan import Plan, PlannedTool
 from strands_cli.planning.planned_tools import InstalledTool, McpTool, PythonTool, reached_by
 from strands_cli.planning.workflow_tools import all_workflows_in, with_parts
@@ -27,8 +28,6 @@ LOCK_MISSING = Code(
     "Read what the workflow uses, then create the lock with: strands lock",
     21,
 )
-
-AFTER_READING = "after you have read the change"
 
 
 class Used(NamedTuple):
@@ -185,21 +184,6 @@ def _unknown(name: str, used: Used, lock: Lock) -> Difference:
     return Difference(name, message, unlisted=True)
 
 
-def lock_finding(difference: Difference, folder: Path, spec: str = "") -> Finding:
-    """Return a difference as a finding; `spec` are the words by which `strands lock` finds the folder."""
-    from strands_cli.lock.format import lock_file
-
-    fix = f"{AFTER_READING}: strands lock {spec}--update {difference.owner}"
-    return Finding(difference.code, difference.message, _where(lock_file(folder), difference.owner), fix)
-
-
-def _where(file: Path, owner: str) -> Where:
-    """Return the place of a distribution or a reference in the lock."""
-    from strands_cli.lock.format import line_of
-
-    return Where(str(file), line_of(owner, file.read_text(encoding="utf-8")))
-
-
 def _missing(folder: Path, required_by: str | None, spec: str) -> Finding:
     from strands_cli.lock.format import lock_file
 
@@ -223,7 +207,7 @@ def _uninstalled(folder: Path, catalog: Catalog, known: Sequence[Finding]) -> li
         Finding(
             LOCK_CHANGED,
             f"{one.name} {one.version or ''} is in the lock and is not installed",
-            _where(file, one.name),
+            place_in_lock(file, one.name),
             f"pip install '{one.name}=={one.version}'" if one.version else None,
         )
         for one in gone
@@ -243,7 +227,6 @@ def lock_of(plans: Iterable[Plan], catalog: Catalog, hooks: Iterable[str] = ()) 
     """
     from strands_cli.lock import lock_distributions, lock_module, require_readable
     from strands_cli.lock.format import Lock
-    from strands_cli.planning.machine.hook_lock import lock_hooks
 
     modules: dict[str, Any] = {}
     records: list[ToolRecord] = []
