@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,7 +51,7 @@ def check_hooks(words: Iterable[str], folder: Path, required_by: str | None) -> 
 
 
 def lock_hooks(
-    words: Iterable[str], seen: Scan, required: dict[str, Iterable[str]] | None = None
+    words: Iterable[str], seen: Scan, required: Mapping[str, Iterable[str]] | None = None
 ) -> dict[str, LockedDistribution]:
     """Return the installed distributions of hook plugins as a lock has them.
 
@@ -64,7 +64,7 @@ def lock_hooks(
     from strands_cli.lock import lock_modules
 
     names = [name for name in sorted({normalise(word) for word in words}) if seen.records.get(name)]
-    pins = required if required is not None else required_distributions(names, seen)
+    pins: Mapping[str, Iterable[str]] = required_distributions(names, seen) if required is None else required
     modules = {
         name: {"".join(point.value.split()).partition(":")[0] for point in _points(name, seen)} for name in names
     }
