@@ -398,7 +398,7 @@ def test_a_hook_plugin_that_the_lock_does_not_have_is_refused_where_a_lock_is_re
     assert "strands-hooks-audit" in ran.err
 
 
-def test_a_hook_plugin_of_another_person_is_no_difference(hooked: Folder) -> None:
+def test_a_hook_plugin_of_another_person_does_not_count(hooked: Folder) -> None:
     switch_on(hooked)
     assert hooked.strands("lock", "--check").code == 0
     assert hooked.strands("run", "flow.yaml", "--locked").code == 0
