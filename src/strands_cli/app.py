@@ -329,11 +329,10 @@ async def run_tool(
     from strands_cli.engine import StandaloneRun
     from strands_cli.policy.rules import Rule
 
-    rules = installation.policy.rules if installation is not None else ()
+    rules, hooks = (installation.policy.rules, installation.hooks) if installation is not None else ((), None)
     strict = [rule for rule in rules if rule.effect == "deny" or (rule.effect == "ask" and rule.level == "managed")]
     yes = Rule("allow", "*", "command line", "typed by hand")
     workspace = {"root": str(Path.cwd()), "mounts": {}, "protected": []}
-    hooks = installation.hooks if installation is not None else None
     caller = await toolbox_caller([planned], [*strict, yes], workspace, tell, hooks, is_locked=is_locked)
     try:
         return await caller.call_tool(planned, arguments, StandaloneRun(person).scope())
