@@ -225,11 +225,14 @@ def exit_code_of(error: BaseException) -> ExitCode:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """Return the closest known word, or None when nothing is close."""
+    """Return the closest known word, whatever its case, or None when nothing is close."""
     import difflib  # off the happy path
 
-    matches = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return matches[0] if matches else None
+    by_folded: dict[str, str] = {}
+    for name in known:
+        by_folded.setdefault(name.casefold(), name)
+    matches = difflib.get_close_matches(word.casefold(), list(by_folded), n=1, cutoff=0.6)
+    return by_folded[matches[0]] if matches else None
 
 
 def suggest(word: str, known: Iterable[str], otherwise: str | None = None, *, form: str = "'{}'") -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from strands_cli.errors import Code, Finding, Severity, Where, suggest
-from strands_cli.provider_table import MAPPING_OPTIONS, PROVIDERS, Provider
+from strands_cli.provider_table import MAPPING_OPTIONS, PROVIDERS, SYNONYMS, Provider
 from strands_cli.providers import (
     SETTING_FIELDS,
     ModelSettings,
@@ -100,7 +100,8 @@ def check_provider(
         return []
     if provider is None:
         known = [*PROVIDERS, *others]
-        fix = suggest(settings.provider, known, f"use one of: {', '.join(known)}")
+        meant = SYNONYMS.get(settings.provider.lower(), settings.provider)
+        fix = suggest(meant, known, f"use one of: {', '.join(known)}")
         return [Finding(UNKNOWN_PROVIDER, f"there is no provider '{settings.provider}'", locate("provider"), fix)]
     if provider.model_class is None:
         return []

@@ -279,3 +279,21 @@ MAPPING_OPTIONS = _words(
     "params client_args ollama_client_args options additional_args additional_request_fields endpoint_config"
     " payload_config boto_client_config cache_config bedrock_mantle_config stream_options"
 )
+
+# Names under which people know a provider, its models or its servers.
+SYNONYMS: Mapping[str, str] = {
+    "claude": "anthropic",
+    "gpt": "openai",
+    "chatgpt": "openai",
+    "vllm": "openai",
+    "lmstudio": "openai",
+    "openrouter": "openai",
+    "google": "gemini",
+    "vertex": "gemini",
+    "aws": "bedrock",
+    "amazon": "bedrock",
+    "nova": "bedrock",
+    "llama.cpp": "llamacpp",
+    "llama_cpp": "llamacpp",
+    "recording": "replay",
+}

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
 from strands_cli import app
 from strands_cli.catalog import discover_catalog
+from strands_cli.cli.program import run_program
 from strands_cli.errors import Finding, InvalidInput
+from strands_cli.provider_table import PROVIDERS, SYNONYMS
+from strands_cli.workflow.yaml.document_reader import read_document
 from tests.distributions import sound
 
 FLOW = """\
@@ -162,3 +167,97 @@ pattern:
     ]
     assert findings[-1].where is not None
     assert findings[-1].where.pointer == "/pattern/config/step/0/agent"
+
+
+@pytest.mark.parametrize(
+    ("provider", "meant"), [("OpenAI", "openai"), ("claude", "anthropic"), ("Google", "gemini"), ("AWS", "bedrock")]
+)
+def test_case_and_synonyms_of_providers_are_understood(site: Path, provider: str, meant: str) -> None:
+    (finding,) = found(site, provider=provider)
+    assert finding.fix == f"did you mean '{meant}'?"
+
+
+def test_each_synonym_is_one_of_a_provider() -> None:
+    assert set(SYNONYMS.values()) <= PROVIDERS.keys()
+    assert not SYNONYMS.keys() & PROVIDERS.keys()
+
+
+def test_a_template_without_quotes_is_one_finding_and_the_rest_is_checked(site: Path) -> None:
+    steps = "{agent: a, input: {{ topic }}}, {agent: b, input: {{ topic }}}"
+    errors = sorted((one.code, one.fix) for one in found(site, step=steps) if one.severity == "error")
+    quoted = ("unquoted-template", 'write "{{ topic }}"')
+    assert errors == [("unknown-agent", "there are: a"), quoted, quoted]
+
+
+@pytest.mark.parametrize("line", ["input: {{ a }} and more", "input: {{ a }} # note", 'input: {{ a["x"] }}'])
+def test_the_text_that_a_fix_of_quotes_shows_is_correct(line: str) -> None:
+    with_mistake = f"steps:\n  - agent: a\n    {line}\n"
+    (finding,) = read_document("x.yaml", with_mistake).findings
+    assert finding.code == "unquoted-template"
+    assert finding.fix is not None
+    corrected = with_mistake.replace(
+        line.partition(" #")[0].removeprefix("input: "), finding.fix.removeprefix("write ")
+    )
+    assert not read_document("x.yaml", corrected).findings
+
+
+def test_a_mapping_as_a_key_is_still_refused() -> None:
+    for text in ("{a: 1}: b\n", "? [a]\n: b\n", "a: {{x: 1}: 2}\n"):
+        with pytest.raises(InvalidInput):
+            read_document("x.yaml", text)
+
+
+def test_many_texts_without_quotes_end_in_time() -> None:
+    with pytest.raises(InvalidInput):
+        read_document("x.yaml", "".join(f"k{number}: {{{{ a }}}}\n" for number in range(2_000)))
+
+
+def test_a_file_of_one_agent_is_called_that_and_its_fix_checks_it(
+    tmp_path: Path, site: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "agent.yaml"
+    file.write_text("name: greeter\nprompt: Greet.\n")
+    (finding,) = app.check(file)
+    assert finding.code == "not-a-workflow"
+    assert finding.fix is not None
+    assert run_program(finding.fix.split()[1:]) == 0
+    assert str(file) in capsys.readouterr().out
+    (tmp_path / "r.yaml").write_text("recording: 1\nsteps: {}\n")
+    assert [one.code for one in app.check(tmp_path / "r.yaml")] == ["not-a-workflow"]
+
+
+TEMPLATES = {
+    "On {{ topic {{ n }}": "close it with `}}`",
+    "{{ topic": "close it with `}}`",
+    "{% if a %}x": "end it with `{% endif %}`",
+    "{% endif %}": "remove it",
+    "{% fro x in y %}{% endfor %}": "did you mean `for`?",
+    "{# x": "close it with `#}`",
+    "{{{ a }}}": "write `{{ name }}`",
+    "{{ a = 1 }}": "write `==` to compare",
+    "{{ a && b }}": "write `and` for `&&`",
+    "{{ a ? b : c }}": "write `b if a else c` for `a ? b : c`",
+    "{{ a b }}": "an operator",
+    "{{ 'x }}": "close it with `'`",
+    "{{ }}": "write a whole expression: `{{ name }}`",
+}
+
+
+@pytest.mark.parametrize(("template", "fix"), TEMPLATES.items())
+def test_a_broken_template_is_explained_in_words_about_the_template(site: Path, template: str, fix: str) -> None:
+    (finding,) = found(site, step=f"{{agent: a, input: {json.dumps(template)}}}")
+    assert finding.code == "bad-template"
+    assert fix in (finding.fix or "")
+    assert not re.search(r"token|statement|unexpected|Jinja was", finding.message)
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("help", "--help"), ("init", "new"), ("logs", "runs show"), ("chat", "atomic run"), ("Run", "run")],
+)
+def test_words_of_other_programs_are_answered_with_the_command(
+    word: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_program([word]) == 2
+    assert f"{meant}'?" in capsys.readouterr().err
+    assert run_program([*meant.split(), *([] if meant == "--help" else ["--help"])]) == 0

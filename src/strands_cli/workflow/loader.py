@@ -8,10 +8,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from strands_cli.errors import Finding
+from strands_cli.errors import Code, Finding
 from strands_cli.workflow.loaded import Loaded, Repairs
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot
+
+NOT_A_WORKFLOW = Code(
+    "not-a-workflow", "The file holds one agent, or a recording.", "Name a workflow, or use the command for such files."
+)
 
 
 def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loaded:
@@ -26,6 +30,8 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
     """
     from strands_cli.workflow.checks import check_spec
 
+    if (other := _other_file(document)) is not None:
+        return Loaded(None, document, (other,))
     findings: list[Finding] = []
     of_form = list(document.findings)
     spec, errors = _validate(document.value)
@@ -54,6 +60,20 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
         findings += check_spec(candidate, sketch)
     loaded = Loaded(candidate if spec else None, document, tuple(of_form), files, origins, snapshot, candidate, repairs)
     return loaded.with_findings(findings)
+
+
+def _other_file(document: Document) -> Finding | None:
+    """Return the finding about a file that holds something else than a workflow."""
+    value = document.value
+    if not isinstance(value, dict) or {"agents", "pattern"} & value.keys():
+        return None
+    if isinstance(value.get("prompt", value.get("$ref")), str) and "recording" not in value:
+        message, fix = "this is a file of one agent, not a workflow", f"strands atomic validate {document.file}"
+    elif "recording" in value:
+        message, fix = "this is a recording, not a workflow", "name the workflow that plays it"
+    else:
+        return None
+    return Finding(NOT_A_WORKFLOW, message, document.where(""), fix)
 
 
 def names_files(spec: WorkflowSpec) -> bool:

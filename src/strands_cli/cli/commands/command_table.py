@@ -43,6 +43,28 @@ HEADINGS = {
 }
 MODULES = {name: module for commands in HEADINGS.values() for name, module in commands.items()}
 
+# Words of other programs, with the command that does here what they do there.
+SYNONYMS = {
+    "help": "--help",
+    "init": "new",
+    "create": "new",
+    "chat": "atomic run",
+    "ask": "atomic run",
+    "start": "run",
+    "exec": "run",
+    "check": "validate",
+    "lint": "validate",
+    "logs": "runs show",
+    "log": "runs show",
+    "show": "runs show",
+    "history": "runs list",
+    "ps": "runs list",
+    "list": "list-tools",
+    "install": "plugin install",
+    "search": "list-tools",
+    "providers": "list-supported",
+}
+
 
 class CommandTable(Mapping[str, Any]):
     """Every command of the program by name; a command is built when it is looked up."""

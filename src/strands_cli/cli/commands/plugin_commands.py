@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand
 
-from strands_cli.cli.commands.command_table import COMMANDS, HEADINGS
+from strands_cli.cli.commands.command_table import COMMANDS, HEADINGS, SYNONYMS
 from strands_cli.cli.commands.help_group import HelpGroup
 from strands_cli.cli.output import say, say_findings
 from strands_cli.errors import NotEquipped, RunFailed, StrandsCliError, did_you_mean
@@ -38,6 +38,7 @@ class Commands(HelpGroup):
             name, *rest = args
             hooks = None if name.startswith("-") else open_hooks_of_files()
             if hooks is None:
+                _suggest(unknown, name, self.commands)
                 raise
             commands = hooks.commands()
             if name not in commands:
@@ -98,5 +99,6 @@ def run_plugin_command(hooks: Hooks, name: str, reference: str, plugin: str, arg
 def _suggest(unknown: Any, name: str, names: Iterable[str]) -> None:
     """Let an error suggest the commands of plugins as well as the program's own."""
     message = getattr(unknown, "message", "").partition(" Did you mean")[0]
-    guess = did_you_mean(name, names)
+    meant = SYNONYMS.get(name.lower())
+    guess = f"strands {meant}" if meant else did_you_mean(name, names)
     unknown.message = f"{message} Did you mean {guess!r}?" if guess else message

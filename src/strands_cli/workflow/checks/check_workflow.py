@@ -14,7 +14,7 @@ from strands_cli.workflow.patterns import reserved_names
 from strands_cli.workflow.placed_steps import Site
 from strands_cli.workflow.template_places import template_sites
 from strands_cli.workflow.template_scope import Scope, problem_of, spoken_path
-from strands_cli.workflow.templates import Path, TemplateError, Templates
+from strands_cli.workflow.templates import Path, TemplateError, Templates, explain_syntax
 
 BAD_TEMPLATE = Code("bad-template", "A template or condition that does not compile.", "Correct its syntax.")
 UNDECLARED_VARIABLE = Code(
@@ -69,8 +69,10 @@ def _paths(templates: Templates, site: Site) -> frozenset[Path]:
 def _syntax(site: Site, error: TemplateError, loaded: Loaded) -> Finding:
     kind = "condition" if site.is_condition else "template"
     where = loaded.where_in_text(site.pointer, error.line)
-    message = f"the {kind} does not compile: {error.message}"
-    return Finding(BAD_TEMPLATE, message, where, "see the Jinja documentation for the syntax of expressions")
+    problem, fix = error.message, "see `strands list-supported` for the filters"
+    if error.is_syntax:
+        problem, fix = explain_syntax(site.text, problem, is_condition=site.is_condition)
+    return Finding(BAD_TEMPLATE, f"the {kind} does not compile: {problem}", where, fix)
 
 
 def _name(site: Site, path: Path, inputs: Iterable[str], loaded: Loaded) -> Finding | None:

@@ -217,7 +217,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
                     raise TemplateError(f"`{word}` needs other template files, which do not exist", node.lineno)
             return tree
         except TemplateSyntaxError as error:
-            raise TemplateError(_one_line(error.message), error.lineno) from None
+            raise TemplateError(_one_line(error.message), error.lineno, is_syntax=True) from None
         except RecursionError:
             raise TemplateError("the template is nested too deeply") from None
 
@@ -244,9 +244,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
             parser = _Parser(self, text, state="variable")
             expression = parser.parse_expression()
             if not parser.stream.eos:
-                raise TemplateError(f"unexpected {parser.stream.current.value!r} after the expression")
+                message = f"unexpected {parser.stream.current.value!r} after the expression"
+                raise TemplateError(message, is_syntax=True)
         except TemplateSyntaxError as error:
-            raise TemplateError(_one_line(error.message), error.lineno) from None
+            raise TemplateError(_one_line(error.message), error.lineno, is_syntax=True) from None
         except RecursionError:
             raise TemplateError("the expression is nested too deeply") from None
         expression.set_environment(self)
@@ -262,7 +263,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             template.globals = dict(template.globals)
             return template
         except TemplateSyntaxError as error:
-            raise TemplateError(_one_line(error.message), error.lineno) from None
+            raise TemplateError(_one_line(error.message), error.lineno, is_syntax=True) from None
         except (RecursionError, MemoryError, SyntaxError):
             raise TemplateError("the template is too large or nested too deeply") from None
 

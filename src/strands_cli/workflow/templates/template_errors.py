@@ -14,12 +14,14 @@ class TemplateError(Exception):
     Attributes:
         message: What is wrong, without the place.
         line: 1-based line of the template, if known.
+        is_syntax: Whether the message is that of Jinja's parser.
     """
 
-    def __init__(self, message: str, line: int | None = None) -> None:
+    def __init__(self, message: str, line: int | None = None, *, is_syntax: bool = False) -> None:
         super().__init__(message)
         self.message = message
         self.line = line
+        self.is_syntax = is_syntax
 
     def __str__(self) -> str:
         return f"line {self.line} of the template: {self.message}" if self.line and self.line > 1 else self.message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import yaml
@@ -22,6 +22,11 @@ SEVERAL_DOCUMENTS = Code(
 DOCUMENT_TOO_DEEP = Code("document-too-deep", "Nested deeper than 100 levels.", "Flatten the structure.")
 DUPLICATE_KEY = Code("duplicate-key", "A key occurs twice in one mapping.", "Keep one of the two.")
 KEY_NOT_TEXT = Code("key-not-text", "The key of a mapping is a list or a mapping.", "Use a plain word as key.")
+UNQUOTED_TEMPLATE = Code(
+    "unquoted-template",
+    "A text that begins with `{{` has no quotes, so YAML reads a mapping.",
+    'Put the text in quotes: `input: "{{ topic }}"`.',
+)
 NUMBER_NOT_USABLE = Code("number-not-usable", "A number that JSON cannot hold.", "Put it in quotes, or change it.")
 YAML_TAG = Code("yaml-tag", "A YAML tag that asks for a type beyond JSON.", "Remove the tag.")
 BAD_MERGE = Code("bad-merge", "A merge key `<<` names something other than mappings.", "Merge the anchor of a mapping.")
@@ -31,6 +36,7 @@ ALIAS_BOMB = Code("alias-bomb", "Aliases that expand the document beyond its lim
 
 MAX_DEPTH = 100
 MAX_ADDED_BY_ALIASES = 100_000
+MAX_CORRECTED = 20
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAG = "tag:yaml.org,2002:"
@@ -45,6 +51,7 @@ _CONSTANTS: dict[str, Any] = {
 _INT = re.compile(r"[-+]?[0-9]+\Z|0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
 _NOT_JSON = re.compile(r"[-+]?\.(inf|Inf|INF)\Z|\.(nan|NaN|NAN)\Z")
+_TEMPLATE = re.compile(r"(\{\{.*?\}\})")
 _SURROGATE_PAIR = re.compile(r"(?<!\\)((?:\\\\)*)(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})")
 _NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 # The complement of c-printable in YAML 1.2.
@@ -257,8 +264,13 @@ class _Builder:
             frame.value = target = {**target, **{key: value for key, value in part.items() if key not in target}}
 
 
-def parse(file: str, text: str) -> Document:
+def parse(file: str, text: str, corrected: int = 0) -> Document:
     """Read one YAML or JSON document.
+
+    Args:
+        file: Its name in findings.
+        text: The document.
+        corrected: How many texts without quotes have been corrected in it.
 
     Raises:
         InvalidInput: The text is not well-formed, is empty, holds several documents, is too deep, or its aliases make
@@ -269,6 +281,8 @@ def parse(file: str, text: str) -> Document:
     builder = _Builder(file)
     try:
         _feed_document(builder, text)
+    except InvalidInput as error:
+        return _with_quotes(file, text, error, corrected)
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(file, text, error) from None
     except (yaml.reader.ReaderError, UnicodeEncodeError) as error:
@@ -277,6 +291,33 @@ def parse(file: str, text: str) -> Document:
         raise refused(DOCUMENT_EMPTY, "the document is empty", Where(file, 1, 1), "write a workflow into it")
     findings = sorted(builder.findings, key=lambda finding: (finding.where.line or 0) if finding.where else 0)
     return Document(file, text, builder.root.value, builder.positions, builder.keys, builder.aliases, tuple(findings))
+
+
+def _with_quotes(file: str, text: str, error: InvalidInput, corrected: int) -> Document:
+    """Read a text again with quotes around the template that YAML has read as a mapping; raise any other error."""
+    (finding, *_), lines = error.findings, text.split("\n")
+    where = finding.where
+    if (
+        corrected == MAX_CORRECTED
+        or finding.code != KEY_NOT_TEXT
+        or where is None
+        or where.line is None
+        or where.column is None
+    ):
+        raise error
+    line, at = lines[where.line - 1], where.column - 2
+    found = _TEMPLATE.match(line, at) if line[at : at + 2] == "{{" else None
+    if found is None:
+        raise error
+    in_flow = line[:at].count("{") + line[:at].count("[") > line[:at].count("}") + line[:at].count("]")
+    end = found.end(1) if in_flow else len(line.partition(" #")[0].rstrip())
+    quote = "'" if '"' in line[at:end] else '"'
+    lines[where.line - 1] = f"{line[:at]}{quote}{line[at:end]}{quote}{line[end:]}"
+    message = f"`{line[at:end]}` has no quotes, so YAML reads a mapping"
+    place = Where(file, where.line, at + 1)
+    unquoted = Finding(UNQUOTED_TEMPLATE, message, place, f"write {quote}{line[at:end]}{quote}")
+    document = parse(file, "\n".join(lines), corrected + 1)
+    return replace(document, text=text, findings=(unquoted, *document.findings))
 
 
 def _feed_document(builder: _Builder, text: str) -> None:
@@ -330,6 +371,8 @@ def _syntax_error(file: str, text: str, error: yaml.MarkedYAMLError) -> InvalidI
     lines = text.splitlines()
     at_tab = mark is not None and mark.line < len(lines) and lines[mark.line][mark.column : mark.column + 1] == "\t"
     fix = "indent with spaces: YAML allows no tabs there" if at_tab else "correct the syntax here"
+    if mark is not None and mark.line < len(lines) and re.search(r"[:\-,\[]\s+\{[{%]", lines[mark.line]):
+        fix = "put a text that begins with `{{` or `{%` in quotes"
     return refused(NOT_YAML, f"this is not YAML: {problem}", where, fix)
 
 
