@@ -24,6 +24,7 @@ class ExitCode(enum.IntEnum):
     BUDGET = 20
     DENIED = 21
     INTERNAL = 70
+    HUNG_UP = 129
     INTERRUPTED = 130
     TERMINATED = 143
 
@@ -213,6 +214,12 @@ class Terminated(StrandsCliError):
     """The process got SIGTERM; the run's journal has everything that finished."""
 
     exit_code = ExitCode.TERMINATED
+
+
+class HungUp(StrandsCliError):
+    """The terminal was closed (SIGHUP); the run's journal has everything that finished."""
+
+    exit_code = ExitCode.HUNG_UP
 
 
 def exit_code_of(error: BaseException) -> ExitCode:

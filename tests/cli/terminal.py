@@ -47,7 +47,14 @@ class Terminal:
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait()
+        if self._main >= 0:
+            os.close(self._main)
+
+    def hang_up(self) -> int:
+        """Close the terminal, as a window is closed, and return the exit code."""
         os.close(self._main)
+        self._main = -1
+        return self._process.wait(SECONDS)
 
     def wait_for(self, pattern: str) -> re.Match[str]:
         """Read until the pattern is in the output since the last match."""

@@ -121,6 +121,7 @@ def test_every_exit_code_of_the_program_is_one_of_the_documented() -> None:
         "BUDGET": 20,
         "DENIED": 21,
         "INTERNAL": 70,
+        "HUNG_UP": 129,
         "INTERRUPTED": 130,
         "TERMINATED": 143,
     }

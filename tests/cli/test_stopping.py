@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM in the middle of a run: it ends soon, says how, and its record says the same."""
+"""Ctrl-C, SIGTERM and SIGHUP in the middle of a run: it ends soon, says how, and its record says the same."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.strands import SECONDS, Folder
+from tests.cli.strands import SECONDS, STRANDS, Folder
 from tests.fakes.model_server import ModelServer, Turn
 from tests.wordings import Wording
 
@@ -27,7 +27,7 @@ def hanging_tool(folder: Folder, body: str = HANG) -> None:
     folder.workflow(ONE_STEP, {"steps.0": [{"calls": [{"hang": {}}]}, {"text": "done"}]}, agents=agents)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_during_a_hanging_sync_tool_ends_the_run_soon(
     folder: Folder, number: signal.Signals, code: int, wording: Wording
 ) -> None:
@@ -45,6 +45,54 @@ def test_a_signal_during_a_hanging_sync_tool_ends_the_run_soon(
     assert "Traceback" not in ran.err
     assert folder.record()["status"] == "interrupted"
     assert re.search(r"\binterrupted\b", ran.err), "the summary has the status"
+
+
+@pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGHUP])
+def test_further_signals_of_a_supervisor_change_nothing(folder: Folder, first: signal.Signals) -> None:
+    slow_to_stop = (
+        "TOOL_SPEC = {'name': 'hang', 'description': 'Hangs.', 'inputSchema': {'json': {'type': 'object'}},"
+        " 'annotations': {'readOnlyHint': True}}\n"
+        "import asyncio, os, signal\n\n\nasync def hang(tool, **kwargs):\n    print('hanging', flush=True)\n"
+        "    try:\n        await asyncio.Event().wait()\n    finally:\n"
+        "        for number in (15, 1, 15):\n            os.kill(os.getpid(), number)\n"
+    )
+    hanging_tool(folder)
+    (folder.site / "strands_tool_hang" / "__init__.py").write_text(slow_to_stop)
+    run = folder.start("run", "flow.yaml", "--json")
+    run.wait_for("| hanging")
+    run.send(first)
+    ran = run.end()
+    assert ran.code == 128 + first
+    assert ran.document["status"] == "interrupted"
+    assert folder.record()["status"] == "interrupted"
+
+
+def test_a_signal_after_the_stop_does_not_end_the_process_by_itself(folder: Folder) -> None:
+    """What was stopped is still being reported then."""
+    hanging_tool(folder)
+    last = "import atexit, os\natexit.register(lambda: [os.kill(os.getpid(), number) for number in (15, 1)])\n"
+    module = folder.site / "strands_tool_hang" / "__init__.py"
+    module.write_text(last + module.read_text())
+    run = folder.start("run", "flow.yaml", "--json")
+    run.wait_for("| hanging")
+    run.send(signal.SIGTERM)
+    ran = run.end()
+    assert (ran.code, ran.document["status"]) == (143, "interrupted")
+
+
+def test_a_run_under_nohup_continues_when_the_terminal_is_closed(folder: Folder) -> None:
+    waits = "import os, signal\nprint('waiting', flush=True)\nos.kill(os.getpid(), signal.SIGHUP)\nreturn answer('ok')"
+    hanging_tool(folder, waits)
+    ran = folder.run(["nohup", STRANDS, "run", "flow.yaml", "--quiet"])
+    assert (ran.code, ran.out) == (0, "done\n"), ran.err
+
+
+def test_a_closed_terminal_ends_a_run_as_sigterm_does(folder: Folder) -> None:
+    hanging_tool(folder)
+    with folder.terminal("run", "flow.yaml") as terminal:
+        terminal.wait_for(r"\| hanging")
+        assert terminal.hang_up() == 129
+    assert folder.record()["status"] == "interrupted"
 
 
 def test_ctrl_c_while_a_model_keeps_silent_ends_the_run_soon(folder: Folder, wording: Wording) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import subprocess
+import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,14 +50,19 @@ def test_create_refuses_an_existing_file_and_leaves_it(room, every_way: str) -> 
 
 
 @pytest.mark.skipif(not _directory.HAS_DESCRIPTORS, reason="needs dir_fd")
-def test_create_refuses_a_file_that_appears_meanwhile(room, monkeypatch: pytest.MonkeyPatch) -> None:
-    publish = _directory.DescriptorDirectory.publish
+def test_create_refuses_a_file_that_appears_meanwhile(room, monkeypatch: pytest.MonkeyPatch, has_unnamed: bool) -> None:
+    publish, name_it = _directory.DescriptorDirectory.publish, _directory.DescriptorDirectory.name
 
     def late(self, temporary: str, name: str, *, replace: bool) -> None:
         (room.path / name).write_text("the other was first")
         publish(self, temporary, name, replace=replace)
 
+    def late_name(self, descriptor: int, name: str) -> None:
+        (room.path / name).write_text("the other was first")
+        name_it(self, descriptor, name)
+
     monkeypatch.setattr(_directory.DescriptorDirectory, "publish", late)
+    monkeypatch.setattr(_directory.DescriptorDirectory, "name", late_name)
     assert room.write("x.txt", mode="create").error == ("invalid_input", "exists")
     assert (room.path / "x.txt").read_text() == "the other was first"
     assert names(room) == ["docs", "flow.yaml", "x.txt"]
@@ -70,6 +78,54 @@ def test_create_works_where_there_are_no_hard_links(room, monkeypatch: pytest.Mo
     assert (room.path / "x.txt").read_text() == "new"
     assert room.write("x.txt", "again", mode="create").error == ("invalid_input", "exists")
     assert names(room) == ["docs", "flow.yaml", "x.txt"]
+
+
+@pytest.fixture(params=[True, False], ids=["unnamed", "named"])
+def has_unnamed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Write with files that have no name at first, and without."""
+    if not request.param:
+        monkeypatch.setattr(_directory.DescriptorDirectory, "open_unnamed", lambda self: None)
+    return bool(request.param)
+
+
+KILLED = """
+import os, sys
+from strands_tool_files import file_write
+step, number = sys.argv[1], 0
+real = getattr(os, step)
+def killed(*given, **named):
+    made = real(*given, **named)
+    os.kill(os.getpid(), 9)
+setattr(os, step, killed)
+use = {"toolUseId": "1", "input": {"path": "x.txt", "content": "new" * 9999, "mode": sys.argv[2]}}
+print(file_write.file_write(use, strands_cli={"workspace": os.getcwd(), "config": {}}))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="needs files without a name")
+@pytest.mark.parametrize("step", ["write", "fsync", "link"])
+@pytest.mark.parametrize("mode", ["create", "overwrite"])
+def test_a_kill_in_the_middle_leaves_no_temporary_file(tmp_path: Path, step: str, mode: str) -> None:
+    run = subprocess.run([sys.executable, "-c", KILLED, step, mode], cwd=tmp_path, capture_output=True, check=False)
+    assert run.returncode == -9, run
+    left = [path.name for path in tmp_path.iterdir()]
+    assert left == (["x.txt"] if step == "link" else [])
+    if left:
+        assert (tmp_path / "x.txt").read_text() == "new" * 9999
+
+
+def test_old_temporary_files_of_the_same_user_are_removed(room, every_way: str) -> None:
+    named = {
+        "old": ".strands-0123456789abcdef.tmp",
+        "young": ".strands-fedcba9876543210.tmp",
+        "other": ".strands-x.tmp",
+    }
+    for name in named.values():
+        (room.path / name).write_text("left")
+    for which in ("old", "other"):
+        os.utime(room.path / named[which], (0, 0))
+    assert room.write("x.txt").status == "success"
+    assert names(room) == sorted([named["young"], named["other"], "docs", "flow.yaml", "x.txt"])
 
 
 def test_missing_directories_can_be_an_error(room, every_way: str) -> None:

@@ -219,10 +219,10 @@ def test_what_a_killed_program_left_is_removed_by_the_next_and_what_is_in_use_is
             assert killed.stdout is not None
             folders = [Path(parent.stdout.readline().decode().strip()) for parent in (alive, killed)]
             killed.kill()
-        young = tmp_path / "python-exec-young"
-        young.mkdir()
-        for folder in folders:
-            os.utime(folder, (0, 0))
+        young, old = tmp_path / ".python-exec-young", tmp_path / ".python-exec-old"
+        for folder in (young, old):
+            folder.mkdir()
+        os.utime(old, (0, 0))
         subprocess.run(program("call('1')"), env=environment, check=True)
         assert sorted(tmp_path.iterdir()) == sorted([folders[0], young])
         alive.kill()
@@ -254,6 +254,35 @@ feed = _process._Watch._feed_program
 _process._Watch._feed_program = lambda self: feed(self) and (inside.set() or True)
 threading.Thread(target=call, args=('while True: pass',), daemon=True).start()
 assert inside.wait(120)
+"""
+    done = subprocess.run(program(code), capture_output=True, env={"TMPDIR": str(tmp_path)}, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("moment", ["_scratch.make", "_sandbox._start", "_process._Watch.go", "tested"])
+def test_a_program_that_ends_while_a_sandbox_is_started_or_tested_leaves_no_folder(moment: str, tmp_path: Path) -> None:
+    """The thread that starts it is left behind in the middle, after the step that is named."""
+    work = "call('while True: pass')"
+    if moment == "tested":
+        moment, work = "_process._Watch.go", "_engine.tested(_engine.verdict().machine, namespaces=True)"
+    module, _, name = moment.rpartition(".")
+    code = f"""
+import threading
+from strands_tool_python_exec import _engine, _process, _sandbox, _scratch
+began, never = threading.Event(), threading.Event()
+owner, name = {module}, {name!r}
+step = getattr(owner, name)
+def stays(*given, **named):
+    before = name == "go"
+    made = None if before else step(*given, **named)
+    threading.Timer(0.05, began.set).start() if before else began.set()
+    if before: made = step(*given, **named)
+    never.wait()
+    return made
+setattr(owner, name, stays)
+threading.Thread(target=lambda: {work}, daemon=True).start()
+assert began.wait(120)
 """
     done = subprocess.run(program(code), capture_output=True, env={"TMPDIR": str(tmp_path)}, timeout=300, check=False)
     assert done.returncode == 0, done.stderr.decode()

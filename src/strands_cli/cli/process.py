@@ -14,46 +14,58 @@ from typing import Any, TypeVar
 
 from strands_cli.cli.output import real_stderr
 from strands_cli.daemon_threads import DaemonThreads as DaemonThreads
-from strands_cli.errors import Interrupted, Terminated
+from strands_cli.errors import HungUp, Interrupted, StrandsCliError, Terminated
 
 Result = TypeVar("Result")
 STOP_GRACE_S = 5.0
+_STOPS: dict[int, type[StrandsCliError]] = {signal.SIGINT: Interrupted, signal.SIGTERM: Terminated}
+if sys.platform != "win32":
+    _STOPS[signal.SIGHUP] = HungUp
 
 
 def run_to_end(start: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
     """Run a coroutine until it ends or a signal stops it.
 
-    The first Ctrl-C (or SIGTERM) cancels it, and the journal stores that; a second one ends the process at once, as
-    do `STOP_GRACE_S` seconds without an effect of the first.
+    The first Ctrl-C, SIGTERM or SIGHUP (a closed terminal) cancels it, and the journal stores that. Ctrl-C again ends
+    the process at once, as does any signal after Ctrl-C, and `STOP_GRACE_S` seconds without an effect; supervisors
+    often send SIGTERM and SIGHUP twice, or both, so these do not shorten a stop that has begun.
 
     Raises:
         Interrupted: Ctrl-C.
         Terminated: SIGTERM.
+        HungUp: SIGHUP.
     """
-    with asyncio.Runner() as runner:
+    stopped: list[int] = []
+    with _handlers(stopped) as on_stop, asyncio.Runner() as runner:
         loop = runner.get_loop()
         loop.set_default_executor(DaemonThreads())
         task = loop.create_task(start())
-        stopped: list[int] = []
-
-        def stop(number: int, _frame: Any = None) -> None:
-            if stopped:
-                os._exit(128 + number)
-            stopped.append(number)
-            # Not `say`: the signal may have come in the middle of another write to the same stream.
-            with contextlib.suppress(OSError, ValueError):
-                os.write(real_stderr().fileno(), b"\nstopping; press again to end at once\n")
-            loop.call_soon_threadsafe(task.cancel)
-            _end_later(128 + number)
-
-        with _handlers(stop), _woken(loop):
+        on_stop.append(lambda: loop.call_soon_threadsafe(task.cancel))
+        if stopped:  # before there was a task to cancel
+            task.cancel()
+        with _woken(loop):
             try:
                 return runner.run(_wait(task))
             except asyncio.CancelledError:
                 if not stopped:
                     raise
-                kind = Terminated if stopped[0] == signal.SIGTERM else Interrupted
-                raise kind("the run was stopped") from None
+                raise _STOPS[stopped[0]]("the run was stopped") from None
+
+
+def _stop(number: int, stopped: list[int], on_stop: list[Callable[[], Any]]) -> None:
+    """Handle a signal."""
+    if stopped:
+        if signal.SIGINT in (number, stopped[0]):
+            os._exit(128 + number)
+        return
+    stopped.append(number)
+    # Not `say`: the signal may have come in the middle of another write to the same stream.
+    with contextlib.suppress(OSError, ValueError):
+        os.write(real_stderr().fileno(), b"\nstopping; press again to end at once\n")
+    for cancel in on_stop:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the work has just ended
+            cancel()
+    _end_later(128 + number)
 
 
 def _end_later(code: int) -> None:
@@ -67,14 +79,23 @@ async def _wait(task: asyncio.Task[Result]) -> Result:
 
 
 @contextlib.contextmanager
-def _handlers(stop: Callable[..., None]) -> Iterator[None]:
-    """Let SIGINT and SIGTERM call `stop`, and restore the old handlers afterwards."""
-    numbers = [signal.SIGINT, signal.SIGTERM] if threading.current_thread() is threading.main_thread() else []
-    before = {number: signal.signal(number, stop) for number in numbers}
+def _handlers(stopped: list[int]) -> Iterator[list[Callable[[], Any]]]:
+    """Let signals stop the work: each is added to `stopped`, and the first one calls what the block has added.
+
+    The old handlers return afterwards, but not after a stop: a second SIGTERM would end the process, by its default,
+    while what was stopped is being reported.
+    """
+    on_stop: list[Callable[[], Any]] = []
+    is_main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.getsignal(number) for number in _STOPS if is_main}
+    # `nohup` ignores SIGHUP for the programs that it starts.
+    before = {number: old for number, old in before.items() if number == signal.SIGINT or old != signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, lambda number, _frame: _stop(number, stopped, on_stop))
     try:
-        yield
+        yield on_stop
     finally:
-        for number, handler in before.items():
+        for number, handler in before.items() if not stopped else ():
             signal.signal(number, handler)
 
 

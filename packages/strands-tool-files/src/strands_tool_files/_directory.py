@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import os
 import stat
 from collections.abc import Iterator
@@ -20,7 +21,15 @@ _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
 # A descriptor that only names the directory needs no read permission on it.
 _PLACE = getattr(os, "O_PATH", os.O_RDONLY)
 
+_UNNAMED = getattr(os, "O_TMPFILE", 0)
+
 HAS_DESCRIPTORS = {os.open, os.mkdir, os.stat, os.rename, os.unlink, os.readlink, os.link} <= os.supports_dir_fd
+
+
+@functools.cache
+def _has_descriptor_files() -> bool:
+    """Return whether a descriptor has a path, by which its file gets a name."""
+    return Path("/proc/self/fd").is_dir()
 
 
 class Directory(Protocol):
@@ -34,6 +43,12 @@ class Directory(Protocol):
 
     def open(self, name: str, flags: int, mode: int = 0o666) -> int:
         """Open a child file without blocking and return its descriptor."""
+
+    def open_unnamed(self) -> int | None:
+        """Open a file without a name, which no end of the process leaves behind; None where there is none."""
+
+    def name(self, descriptor: int, name: str) -> None:
+        """Give a file of `open_unnamed` its name; EEXIST when something has that name."""
 
     def lstat(self, name: str) -> os.stat_result:
         """Return the status of what has the name."""
@@ -87,6 +102,18 @@ class DescriptorDirectory:
 
     def open(self, name: str, flags: int, mode: int = 0o666) -> int:
         return os.open(name, flags | _NOFOLLOW | _NONBLOCK | _CLOEXEC, mode, dir_fd=self._descriptor)
+
+    def open_unnamed(self) -> int | None:
+        if not _UNNAMED or not _has_descriptor_files():
+            return None
+        try:
+            return os.open(".", os.O_WRONLY | _UNNAMED | _CLOEXEC, 0o666, dir_fd=self._descriptor)
+        except OSError:
+            # Not every file system has them; the caller's next attempt finds out what else is wrong.
+            return None
+
+    def name(self, descriptor: int, name: str) -> None:
+        os.link(f"/proc/self/fd/{descriptor}", name, dst_dir_fd=self._descriptor, follow_symlinks=True)
 
     def lstat(self, name: str) -> os.stat_result:
         return os.stat(name, dir_fd=self._descriptor, follow_symlinks=False)
@@ -182,6 +209,12 @@ class PathDirectory:
             os.close(descriptor)
             raise
         return descriptor
+
+    def open_unnamed(self) -> int | None:
+        return None
+
+    def name(self, descriptor: int, name: str) -> None:
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP), name)
 
     def lstat(self, name: str) -> os.stat_result:
         return (self._path / name).lstat()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
+import re
 import secrets
 import stat
-from typing import Any
+import time
+from typing import IO, Any
 
 from strands_tool_files._directory import Directory
 from strands_tool_files._spec import path
@@ -52,6 +55,11 @@ TOOL_SPEC: dict[str, Any] = {
     },
 }
 
+_TEMPORARY = re.compile(r"\.strands-[0-9a-f]{16}\.tmp")
+# Far longer than a call may take.
+_MAX_AGE = 3600
+_MAX_ENTRIES = 10_000
+_LOOKED_AT: set[tuple[int, int]] = set()
 _DEFAULT_CAP = 4_194_304
 _BOMMED = {"utf-16": "utf-16-le", "utf-32": "utf-32-le", "utf-8-sig": "utf-8"}
 
@@ -140,21 +148,73 @@ def _existing(found: Found) -> os.stat_result | None:
 
 
 def _publish(directory: Directory, name: str, encoded: bytes, before: os.stat_result | None, *, replace: bool) -> None:
-    """Write a temporary file beside the target and give it the target's name, so that no reader sees a part."""
+    """Write a file without a name and give it the target's, so that no reader sees a part and no end leaves one.
+
+    Where a file needs a name from the start, and for the moment of a replacement, it has that of a temporary file.
+    """
+    _remove_old(directory)
     temporary = f".strands-{secrets.token_hex(8)}.tmp"
-    descriptor = directory.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
-        with os.fdopen(descriptor, "wb", buffering=0) as stream:
-            _write_all(stream.fileno(), encoded)
-            if before is not None:
-                _take_over(stream.fileno(), before)
-            os.fsync(stream.fileno())
-        directory.publish(temporary, name, replace=replace)
+        if not _named(directory, (name, temporary), encoded, before, replace=replace):
+            descriptor = directory.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+            _fill(descriptor, encoded, before).close()
+            directory.publish(temporary, name, replace=replace)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             directory.unlink(temporary)
         raise
     directory.sync()
+
+
+def _named(
+    directory: Directory, names: tuple[str, str], encoded: bytes, before: os.stat_result | None, *, replace: bool
+) -> bool:
+    """Write a file that has no name until it is complete; return False where there is none, or it can get no name."""
+    name, temporary = names
+    descriptor = directory.open_unnamed()
+    if descriptor is None:
+        return False
+    with _fill(descriptor, encoded, before):
+        try:
+            if before is None:
+                with contextlib.suppress(*([FileExistsError] if replace else [])):
+                    directory.name(descriptor, name)
+                    return True
+            directory.name(descriptor, temporary)
+        except FileExistsError:
+            raise
+        except OSError:  # no hard links here
+            return False
+    directory.publish(temporary, name, replace=replace)
+    return True
+
+
+def _fill(descriptor: int, encoded: bytes, before: os.stat_result | None) -> IO[bytes]:
+    """Write the content to a new file and to the disk; return the file, for its owner to close."""
+    stream = os.fdopen(descriptor, "wb", buffering=0)
+    try:
+        _write_all(stream.fileno(), encoded)
+        if before is not None:
+            _take_over(stream.fileno(), before)
+        os.fsync(stream.fileno())
+    except BaseException:
+        stream.close()
+        raise
+    return stream
+
+
+def _remove_old(directory: Directory) -> None:
+    """Remove, once per process and directory, temporary files that killed processes of the same user have left."""
+    status = directory.lstat(".")
+    if (status.st_dev, status.st_ino) in _LOOKED_AT or not hasattr(os, "geteuid"):
+        return
+    _LOOKED_AT.add((status.st_dev, status.st_ino))
+    with contextlib.suppress(OSError):  # a directory may be one that cannot be listed
+        for entry in itertools.islice(directory.entries(), _MAX_ENTRIES):
+            if _TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                found = directory.lstat(entry.name)
+                if found.st_uid == os.geteuid() and time.time() - found.st_mtime > _MAX_AGE:
+                    directory.unlink(entry.name)
 
 
 def _take_over(descriptor: int, before: os.stat_result) -> None:

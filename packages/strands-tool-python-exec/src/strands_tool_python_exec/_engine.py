@@ -11,11 +11,11 @@ import platform
 import socket
 import sys
 import sysconfig
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from strands_tool_python_exec import _scratch
 from strands_tool_python_exec._process import Request, run
 from strands_tool_python_exec._sandbox import Settings
 
@@ -89,8 +89,8 @@ def verdict() -> Verdict:
 
 def tested(machine: str, *, namespaces: bool) -> Verdict:
     """Return what a sandbox of this kind shows when it is tested from inside."""
-    with tempfile.TemporaryDirectory(prefix="python-exec-test-") as folder, _listeners(folder) as (port, path):
-        outside = Path(folder) / "outside"
+    with _scratch.folder_for_a_while() as folder, _listeners(str(folder)) as (port, path):
+        outside = folder / "outside"
         outside.write_text("outside", encoding="utf-8")
         code = _PROBES.format(outside=str(outside), port=port, path=path, parent=os.getpid())
         try:

@@ -138,14 +138,10 @@ def open_session(pool: Any, request: Request) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _scratch_of(request: Request) -> Iterator[Path]:
-    folder, lock = _scratch.make()
-    try:
+    with _scratch.folder_for_a_while() as folder:
         for name, content in request.files.items():
             (folder / name).write_bytes(content)
         yield folder
-    finally:
-        _scratch.remove(folder)
-        _scratch.unlock(lock)
 
 
 def _left_in(folder: Path, budget: int) -> dict[str, bytes | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import importlib.util
@@ -38,6 +39,10 @@ for name, code in marshal.loads(take(int.from_bytes(take(8), "big"))):
 module.serve(channel)
 """
 _MAX_FIRST_MESSAGE = 4096
+
+
+# Those whose process may be alive.
+_alive: set[Sandbox] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,7 @@ class Sandbox:
             _scratch.unlock(lock)
             raise
         sandbox = cls(settings, folder, lock, process, ours)
+        _alive.add(sandbox)
         try:
             sandbox.exited = os.pidfd_open(process.pid)
         except OSError:
@@ -130,13 +136,18 @@ class Sandbox:
 
     def end(self) -> int:
         """Kill what is left of it, reap, and remove all that belonged to it but `scratch`; return its status."""
-        if self.process.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
+        self.kill()
         self.process.wait()
+        _alive.discard(self)
         _scratch.remove(self.folder)
         self._close()
         return self.process.returncode
+
+    def kill(self) -> None:
+        """Kill what is left of it."""
+        if self.process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
 
     def discard(self) -> None:
         """End it, unused."""
@@ -159,6 +170,19 @@ class Sandbox:
         for stream in (self.process.stdout, self.process.stderr):
             if stream is not None:
                 stream.close()
+
+
+def _kill_rest() -> None:
+    """At the end of the process, kill those of threads that it leaves behind, before their folders are removed."""
+    for sandbox in list(_alive):
+        sandbox.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            sandbox.process.wait(1)
+
+
+atexit.register(_kill_rest)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_alive.clear)
 
 
 def _start(scratch: str, channel: int) -> subprocess.Popen[bytes]:

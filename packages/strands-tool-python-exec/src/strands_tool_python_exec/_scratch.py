@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import errno
 import functools
 import os
 import stat
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 _PREFIX = "python-exec-"
-# A folder this young may belong to someone who is about to lock it.
+# A folder has this name until it is locked.
+_NEW = ".python-exec-"
+# A new folder this young may belong to someone who is about to lock it.
 _MIN_AGE = 60.0
 _MAX_ENTRIES = 4096
 _MAX_DEPTH = 16
@@ -21,15 +26,58 @@ _OPEN = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NON
 _OPEN_DIRECTORY = _OPEN | getattr(os, "O_DIRECTORY", 0)
 
 
+# The folders of this process that are not removed yet; all change them under the lock.
+_mine: set[Path] = set()
+_changing = threading.Lock()
+_ending = threading.Event()
+
+
 def make() -> tuple[Path, int]:
     """Make an empty folder and lock it, so that no other process takes it for one that was left behind.
 
     Returns:
         The folder, and the descriptor that holds the lock, for `unlock` after the removal; -1 where there is none.
+
+    Raises:
+        OSError: There can be none, or this process is ending.
     """
     _sweep(tempfile.gettempdir())
-    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
-    return folder, _lock(folder)
+    with _changing:
+        if _ending.is_set():
+            raise OSError(errno.ECANCELED, "the program is ending")
+        new = Path(tempfile.mkdtemp(prefix=_NEW))
+        lock = _lock(new)
+        # Only now it has the name by which others find it: one of that name without a lock has no owner.
+        folder = new.rename(new.with_name(_PREFIX + new.name.removeprefix(_NEW)))
+        _mine.add(folder)
+    return folder, lock
+
+
+@contextlib.contextmanager
+def folder_for_a_while() -> Iterator[Path]:
+    """Make a folder that is removed after the block."""
+    folder, lock = make()
+    try:
+        yield folder
+    finally:
+        remove(folder)
+        unlock(lock)
+
+
+def _remove_rest() -> None:
+    """At the end of the process, remove the folders of calls whose threads it leaves behind."""
+    _ending.set()
+    with _changing:
+        rest = list(_mine)
+    for folder in rest:
+        remove(folder)
+
+
+atexit.register(_remove_rest)
+if hasattr(os, "register_at_fork"):
+    # The folders are the parent's.
+    os.register_at_fork(before=_changing.acquire, after_in_parent=_changing.release, after_in_child=_changing.release)
+    os.register_at_fork(after_in_child=_mine.clear)
 
 
 def _lock(folder: Path) -> int:
@@ -59,11 +107,11 @@ def _sweep(parent: str) -> None:
     """Remove, once per process, what processes that were killed have left behind."""
     if not hasattr(os, "geteuid"):
         return
-    for folder in Path(parent).glob(f"{_PREFIX}*"):
+    for folder in [*Path(parent).glob(f"{_PREFIX}*"), *Path(parent).glob(f"{_NEW}*")]:
         with contextlib.suppress(OSError):
             found = folder.lstat()
-            is_old = time.time() - found.st_mtime > _MIN_AGE
-            if is_old and stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid():
+            is_left = folder.name.startswith(_PREFIX) or time.time() - found.st_mtime > _MIN_AGE
+            if is_left and stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid():
                 descriptor = _lock(folder)
                 if descriptor >= 0:
                     remove(folder)
@@ -139,3 +187,5 @@ def remove(scratch: Path) -> None:
                 os.chmod(entry.path, 0o700)  # noqa: PTH101 - as above
                 pending.append(Path(entry.path).rename(scratch.with_name(f"{scratch.name}-{number}")))
             directory.rmdir()
+    with _changing:
+        _mine.discard(scratch)

@@ -97,7 +97,7 @@ def watch(look: Callable[[Watched | None], Watched], stdin_text: str | None = No
         stdin_text: The standard input of every child process; None lets it inherit ours.
 
     Returns:
-        0 for Ctrl-C while no work is running; 130 or 143 if a signal has ended the work.
+        0 for Ctrl-C while no work is running; 129, 130 or 143 if a signal has ended the work.
 
     Raises:
         StrandsCliError: `look` raises it the first time.
@@ -175,12 +175,14 @@ def _passed_on(process: subprocess.Popen[str]) -> Iterator[list[int]]:
     # A terminal sends Ctrl-C to both, and a second one would end the work without closing its journal.
     at_terminal = any(os.isatty(number) for number in (0, 1, 2))
 
+    numbers = (signal.SIGINT, signal.SIGTERM, *([] if sys.platform == "win32" else [signal.SIGHUP]))
+
     def pass_on(number: int, _frame: object) -> None:
         came.append(number)
         if number != signal.SIGINT or not at_terminal:
             process.send_signal(number)
 
-    handlers = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.signal(number, pass_on) for number in numbers}
     try:
         yield came
     finally:
