@@ -325,15 +325,12 @@ async def run_tool(
         tell: Receives a line if the tool's import takes long.
         is_locked: Whether the tool was compared with a lock.
     """
-    from strands_cli.agents import toolbox_caller
+    from strands_cli.agents import toolbox_caller, typed_rules
     from strands_cli.engine import StandaloneRun
-    from strands_cli.policy.rules import Rule
 
     rules, hooks = (installation.policy.rules, installation.hooks) if installation is not None else ((), None)
-    strict = [rule for rule in rules if rule.effect == "deny" or (rule.effect == "ask" and rule.level == "managed")]
-    yes = Rule("allow", "*", "command line", "typed by hand")
     workspace = {"root": str(Path.cwd()), "mounts": {}, "protected": []}
-    caller = await toolbox_caller([planned], [*strict, yes], workspace, tell, hooks, is_locked=is_locked)
+    caller = await toolbox_caller([planned], typed_rules(rules), workspace, tell, hooks, is_locked=is_locked)
     try:
         return await caller.call_tool(planned, arguments, StandaloneRun(person).scope())
     finally:

@@ -74,6 +74,8 @@ async def assemble(
     objects: ObjectTools | None = None,
     tell: Tell | None = None,
     context: Mapping[str, Any] | None = None,
+    *,
+    is_typed: bool = False,
 ) -> Workers:
     """Load every tool and model of a plan before its first effect.
 
@@ -83,6 +85,7 @@ async def assemble(
         objects: The Python objects of a program that are tools.
         tell: Is called for a slow import of a plugin.
         context: What a program gives to the tools of this run.
+        is_typed: Whether a person makes the calls by hand.
 
     Raises:
         NotEquipped: A tool or a provider's client cannot be loaded.
@@ -98,7 +101,7 @@ async def assemble(
     hide_in_output(redactor)
     guarded = [str(Path(one.file).absolute()) for one in plans if one is not plan]
     workspace = {**workspace, "protected": [*workspace.get("protected", ()), *guarded]}
-    return await _Assembly(values, redactor, objects, tell, context or {}).workers(plan, workspace)
+    return await _Assembly(values, redactor, objects, tell, context or {}, is_typed).workers(plan, workspace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,7 @@ class _Assembly:
     objects: ObjectTools | None
     tell: Tell | None
     context: Mapping[str, Any] = field(repr=False)
+    is_typed: bool
 
     async def workers(self, plan: Plan, workspace: Mapping[str, Any], *, below: bool = False) -> Workers:
         """Return the workers of a workflow and of the workflows that are its tools; `below` if it is a tool itself."""
@@ -150,7 +154,14 @@ class _Assembly:
             contract = Contract(workspace, self.values[plan.file], self.context)
             locked = plan.locked | {f"mcp:{server}" for server in plan.pinned}
             check = PermissionCheck(
-                plan.rules, contract, self.redactor, plan.hooks, plan.file, locked=locked, parts=parts
+                plan.rules,
+                contract,
+                self.redactor,
+                plan.hooks,
+                plan.file,
+                locked=locked,
+                parts=parts,
+                is_typed=self.is_typed,
             )
             return _joined(plan, toolbox, check, context_of(plan, workspace), tuple(inner.values()), below)
         except BaseException:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.commands import completions, tools_run
+from strands_cli.cli.commands import completions, tools_mcp, tools_run
 from strands_cli.cli.commands.command_options import Chosen, with_run_options
 from strands_cli.cli.commands.help_group import App
 from strands_cli.cli.commands.tool_list import (
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 tools_app = App(
     name="tools",
-    help="List, show and run installed tools.\n\nExample: strands tools show calculator",
+    help="List, show and run tools; import MCP servers.\n\nExample: strands tools show calculator",
 )
 
 
@@ -36,6 +36,7 @@ def register(program: typer.Typer) -> None:
     tools_app.command("list")(list_tools)
     tools_app.command("show")(show_tool)
     tools_run.register(tools_app)
+    tools_app.command("import")(tools_mcp.import_servers)
     program.add_typer(tools_app)
 
 
@@ -49,7 +50,12 @@ class ListFlags:
     family: Annotated[str | None, typer.Option("--family", metavar="F", help="Only tools of this family.")] = None
     category: Annotated[str | None, typer.Option("--category", metavar="C", help="Only tools of this category.")] = None
     mcp: Annotated[
-        str | None, typer.Option("--mcp", metavar="SPEC", help="Start a workflow's MCP servers and list their tools.")
+        str | None,
+        typer.Option(
+            "--mcp",
+            metavar="FILE",
+            help="Start the MCP servers of a workflow, or of another client's JSON file, and list their tools.",
+        ),
     ] = None
 
 
@@ -60,9 +66,7 @@ def list_tools(*, shows: ListFlags, chosen: Chosen) -> int:
     Example: strands list-tools --source
     """
     if shows.mcp is not None:
-        from strands_cli.cli.commands.tools_mcp import list_server_tools
-
-        list_server_tools(shows.mcp, as_json=shows.as_json)
+        tools_mcp.list_server_tools(shows.mcp, as_json=shows.as_json)
         return 0
     only = {"family": shows.family, "category": shows.category}
     return list_installed(as_json=shows.as_json, source=shows.source, check=shows.check, only=only, **chosen.typed)

@@ -1,13 +1,16 @@
-"""The option `--mcp` of `tools list`: the tools of a workflow's MCP servers, which are started for it."""
+"""MCP servers on the command line: the tools of a file's servers, and servers from another client's file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from strands_cli.cli.commands.tool_list import flat_line
 from strands_cli.cli.output import print_json, print_result, say
 from strands_cli.cli.text_layout import one_line
+from strands_cli.errors import UsageError
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan
@@ -24,8 +27,12 @@ def list_server_tools(spec: str, *, as_json: bool = False) -> None:
     from strands_cli.cli.foreign_output import captured_logs
     from strands_cli.cli.process import run_to_end
     from strands_cli.planning import RunRequest
+    from strands_cli.planning.folders import call_workflow
+    from strands_cli.workflow.parts import has_client_servers
+    from strands_cli.workflow.yaml import read_document
 
-    plan = app.plan(spec, RunRequest(tell=say))
+    is_client_file = has_client_servers(read_document(spec))
+    plan = app.plan(call_workflow("mcp:all", declared_in=spec) if is_client_file else spec, RunRequest(tell=say))
     with captured_logs(say):
         found = run_to_end(lambda: ask_servers(plan))
     rows = list(_rows(plan, found))
@@ -58,3 +65,28 @@ def _rows(plan: Plan, found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> I
                 "output_schema": definition.get("output_schema"),
                 "annotations": definition.get("annotations") or {},
             }
+
+
+def import_servers(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="JSON with `mcpServers`, as other MCP clients have it.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the sections as JSON.")] = False,
+) -> None:
+    """Print the MCP servers of another client's file as sections of a workflow; variables become secrets.
+
+    Example: strands tools import claude_desktop_config.json >> flow.yaml
+    """
+    import yaml
+
+    from strands_cli.workflow.parts import has_client_servers, sections_of_client
+    from strands_cli.workflow.yaml import read_document
+
+    document = read_document(file)
+    if not has_client_servers(document):
+        raise UsageError(f"{file} has no `mcpServers`", fix="name a file of MCP servers of another client")
+    sections = sections_of_client(document)
+    if as_json:
+        print_json(sections)
+        return
+    print_result(yaml.safe_dump(sections, sort_keys=False, allow_unicode=True))
+    for secret in sections.get("env", {}).get("secrets", ()):
+        say(one_line(f"the secret {secret['key']} comes from the environment: export {secret['key']}=..."))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +20,7 @@ from strands_cli.errors import ExitCode, StrandsCliError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from strands_cli.cli.terminal import TerminalHuman
     from strands_cli.planning import RunRequest
 
 _EXAMPLE = 'write --input \'{"name": "value"}\''
@@ -25,6 +29,29 @@ _EXAMPLE = 'write --input \'{"name": "value"}\''
 def register(tools_app: typer.Typer) -> None:
     """Add `run` to the tools commands."""
     tools_app.command(name="run")(run_tool)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What the tool has besides its name: settings, and a file that declares it."""
+
+    config: Annotated[
+        str | None, typer.Option("--config", metavar="JSON", help="The tool's settings, as a workflow has them.")
+    ] = None
+    declared_in: Annotated[
+        str | None,
+        typer.Option(
+            "--of",
+            metavar="FILE",
+            help="A workflow that declares the tool (its servers, executors, settings, secrets), or a JSON file of MCP "
+            "servers of another client.",
+            autocompletion=completions.workflow_files,
+        ),
+    ] = None
+
+    def is_empty(self) -> bool:
+        """Return whether the tool is an installed one as it is."""
+        return self.config is None and self.declared_in is None
 
 
 @with_run_options(only=("policy", "locked", "no_plugins", "trace_hooks"))
@@ -39,6 +66,7 @@ def run_tool(
         ),
     ],
     typed: Annotated[str, typer.Option("--input", metavar="JSON", help="The input; `-` reads standard input.")] = "{}",
+    declared: Declared,
     chosen: Chosen,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Keep running: call it again after each change.")] = False,
@@ -50,9 +78,11 @@ def run_tool(
     from strands_cli.cli.commands.watch import is_to_watch, watch_tool
 
     if watch and is_to_watch(as_json=as_json):
+        if not declared.is_empty():
+            raise UsageError("--watch watches an installed tool", fix="leave out --config and --of")
         return watch_tool(name, chosen.request().policy, typed)
     try:
-        result = call(name, typed, chosen.request())
+        result = call(name, typed, chosen.request(), declared)
     except StrandsCliError as error:
         if as_json:
             print_json(failure_document(error))
@@ -66,31 +96,58 @@ def run_tool(
     return ExitCode.OK if result["status"] == "success" else ExitCode.RUN_FAILED
 
 
-def call(name: str, typed: str, request: RunRequest) -> Mapping[str, Any]:
+def call(name: str, typed: str, request: RunRequest, declared: Declared | None = None) -> Mapping[str, Any]:
     """Make the call with stdin and stdout reserved from the tool.
 
     Raises:
         StrandsCliError: There is no such tool, or it cannot be called here.
     """
     arguments = read_arguments(sys.stdin.read() if typed == "-" else typed)
+    if declared is not None and not declared.is_empty():
+        return _call_declared(name, arguments, request, declared)
     from strands_cli import app
-    from strands_cli.cli.foreign_output import reserved_streams
     from strands_cli.cli.process import run_to_end
-    from strands_cli.cli.terminal import Keyboard, choose_human
     from strands_cli.planning.machine import read_installation
 
     installation = read_installation(request, Path.cwd())
     say_findings(installation.policy.findings)
     planned = app.plan_tool(name, installation, locked=request.locked)
     is_locked = installation.policy.lock_required_by(asked=request.locked) is not None
-    person = choose_human(detach=False)
-    with reserved_streams(lambda line: say(f"  | {line}")) as streams:
-        person.keyboard = Keyboard(streams.stdin)
+    with typed_call() as person:
         return run_to_end(lambda: app.run_tool(planned, arguments, installation, person, say, is_locked=is_locked))
 
 
-def read_arguments(text: str) -> Any:
-    """Read the input of a call.
+def _call_declared(
+    name: str, arguments: Mapping[str, Any], request: RunRequest, declared: Declared
+) -> Mapping[str, Any]:
+    """Make the call with settings, or with what a file declares."""
+    settings = read_arguments(declared.config, "--config") if declared.config is not None else None
+    from strands_cli import app
+    from strands_cli.cli.process import run_to_end
+    from strands_cli.planning.folders import call_workflow
+
+    planned = app.plan(call_workflow(name, settings, declared.declared_in), request)
+    say_findings([finding for finding in planned.findings if finding.severity == "warning"])
+    from strands_cli.agents import call_declared
+
+    with typed_call() as person:
+        return run_to_end(lambda: call_declared(planned, arguments, person, say))
+
+
+@contextlib.contextmanager
+def typed_call() -> Iterator[TerminalHuman]:
+    """Reserve stdin and stdout from the tool, and give the person who can be asked."""
+    from strands_cli.cli.foreign_output import reserved_streams
+    from strands_cli.cli.terminal import Keyboard, choose_human
+
+    person = choose_human(detach=False)
+    with reserved_streams(lambda line: say(f"  | {line}")) as streams:
+        person.keyboard = Keyboard(streams.stdin)
+        yield person
+
+
+def read_arguments(text: str, flag: str = "--input") -> Any:
+    """Read the input of a call, or the settings of its tool.
 
     Raises:
         UsageError: It is not a JSON object.
@@ -98,9 +155,9 @@ def read_arguments(text: str) -> Any:
     try:
         arguments = strict_json(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"--input is not JSON: {error}", fix=_EXAMPLE) from error
+        raise UsageError(f"{flag} is not JSON: {error}", fix=_EXAMPLE.replace("--input", flag)) from error
     if not isinstance(arguments, dict):
-        raise UsageError("--input is not a JSON object", fix=_EXAMPLE)
+        raise UsageError(f"{flag} is not a JSON object", fix=_EXAMPLE.replace("--input", flag))
     return arguments
 
 

@@ -1,0 +1,45 @@
+"""Calls that a person makes by hand: the rules that still apply, and the call of a tool that a file declares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.agents.assembly import assemble
+from strands_cli.engine import StandaloneRun
+from strands_cli.planning import require_runnable
+from strands_cli.planning.watch import workspace_of
+from strands_cli.policy.rules import Rule
+
+if TYPE_CHECKING:
+    from strands_cli.engine.journal import Human
+    from strands_cli.planning.plan import Plan
+    from strands_cli.tools.loading import Tell
+
+# A step without arguments is complete: the call brings them.
+_ARGUMENTS = "/pattern/config/steps/0/input"
+
+
+def typed_rules(rules: Sequence[Rule]) -> list[Rule]:
+    """Return the rules for a call by hand: what is denied stays denied, what a managed file asks is asked."""
+    strict = [rule for rule in rules if rule.effect == "deny" or (rule.effect == "ask" and rule.level == "managed")]
+    return [*strict, Rule("allow", "*", "command line", "typed by hand")]
+
+
+async def call_declared(plan: Plan, arguments: Mapping[str, Any], person: Human, tell: Tell) -> Mapping[str, Any]:
+    """Call the tool of a plan's only step, with the servers, settings and secrets that the plan has.
+
+    Raises:
+        StrandsCliError: It cannot be loaded, its server does not start, or policy denies it.
+    """
+    about_the_tool = [one for one in plan.findings if one.where is None or not one.where.pointer.startswith(_ARGUMENTS)]
+    require_runnable(replace(plan, findings=tuple(about_the_tool)))
+    plan = replace(plan, rules=tuple(typed_rules(plan.policy.rules)))
+    workers = await assemble(plan, workspace_of(plan), None, tell, is_typed=True)
+    try:
+        (tool,) = plan.call_tools.values()
+        return await workers.tools.call_tool(tool, arguments, StandaloneRun(person).scope())
+    finally:
+        for problem in await workers.close():
+            tell(problem)

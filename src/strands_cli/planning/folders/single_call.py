@@ -1,0 +1,48 @@
+"""One call of a tool as a workflow of one step, so that what a file declares about the tool holds for the call."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from strands_cli.workflow import Loaded, load_spec
+from strands_cli.workflow.parts import has_client_servers, sections_of_client
+from strands_cli.workflow.yaml import read_document
+
+
+def call_workflow(tool: str, config: Mapping[str, Any] | None = None, declared_in: str | None = None) -> Loaded:
+    """Return a workflow whose only step calls a tool.
+
+    Args:
+        tool: The tool's reference, also one that only `declared_in` makes: `mcp:server/tool`, an executor, an alias.
+        config: The tool's settings.
+        declared_in: A workflow, or another client's file of MCP servers; its tools and its secrets are taken.
+
+    Raises:
+        StrandsCliError: The file cannot be read.
+    """
+    sections = _sections_of(declared_in) if declared_in is not None else {}
+    tools = dict(sections.get("tools") or {})
+    if config is not None:
+        others = [entry for entry in tools.get("python", ()) if tool not in (entry, _named(entry))]
+        tools["python"] = [*others, {"tool": tool, "config": dict(config)}]
+    whole = {"version": 1, "name": "call", **sections, "tools": tools}
+    # The call gets its arguments as they were typed; in a step they would be templates.
+    step = {"tool": tool, "input": {}}
+    text = json.dumps({**whole, "pattern": {"type": "chain", "config": {"steps": [step]}}}, indent=1)
+    folder = Path(declared_in).parent if declared_in is not None else Path()
+    return load_spec(read_document(folder / "tools run", text))
+
+
+def _sections_of(file: str) -> dict[str, Any]:
+    document = read_document(file)
+    if has_client_servers(document):
+        return sections_of_client(document)
+    value = document.value if isinstance(document.value, Mapping) else {}
+    return {name: value[name] for name in ("version", "tools", "env") if value.get(name)}
+
+
+def _named(entry: Any) -> Any:
+    return entry.get("tool") if isinstance(entry, Mapping) else entry

@@ -1,0 +1,91 @@
+"""`tools run` with settings and with what a file declares; MCP servers from the files of other clients."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cli.strands import EXAMPLES, Folder
+
+ABOUT = json.dumps({"about": "bees"})
+FOUND = [{"title": "The Honey Year", "about": "bees", "shelf": 3}]
+FIND = "mcp:my-shelf/find_books"
+
+
+def client_file(folder: Folder, **more: Any) -> str:
+    """Write what another client would have for the example's server."""
+    shelf = {"command": sys.executable, "args": [str(EXAMPLES / "mcp" / "shelf.py")], "type": "stdio", **more}
+    off = {"command": "no-such-program", "disabled": True}
+    (folder.work / "client.json").write_text(json.dumps({"mcpServers": {"my shelf": shelf, "off": off}}))
+    return "client.json"
+
+
+@pytest.mark.parametrize("field", ["mcpServers", "servers"])
+def test_a_tool_of_a_server_of_another_client_is_listed_and_called(folder: Folder, field: str) -> None:
+    name = client_file(folder)
+    (folder.work / name).write_text((folder.work / name).read_text().replace("mcpServers", field))
+    listed = folder.strands("list-tools", "--mcp", name, "--json").document["tools"]
+    assert [tool["ref"] for tool in listed] == [FIND, "mcp:my-shelf/throw_away"]
+    ran = folder.strands("tools", "run", FIND, "--of", name, "--input", ABOUT)
+    assert (ran.code, json.loads(ran.out)) == (0, FOUND), ran.err
+
+
+def test_a_variable_of_another_client_is_a_secret_that_the_server_gets(folder: Folder) -> None:
+    name = client_file(folder, env={"A": "${SHELF_TOKEN}", "B": "${env:OTHER}", "C": "${input:asked-for}"})
+    sections = yaml.safe_load(folder.strands("tools", "import", name).out)
+    (server,) = sections["tools"]["mcp"]
+    assert server["env"] == {"A": "${secrets.SHELF_TOKEN}", "B": "${secrets.OTHER}", "C": "${secrets.asked_for}"}
+    assert sections["env"]["secrets"] == [{"key": "SHELF_TOKEN"}, {"key": "OTHER"}, {"key": "asked_for"}]
+    assert folder.strands("tools", "run", FIND, "--of", name, "--input", ABOUT).code == 18
+    names = {"SHELF_TOKEN": "a", "OTHER": "b", "asked_for": "c"}
+    ran = folder.strands("tools", "run", FIND, "--of", name, "--input", ABOUT, **names)
+    assert ran.code == 0, ran.err
+
+
+def test_the_sections_that_are_imported_complete_a_workflow(folder: Folder) -> None:
+    sections = folder.strands("tools", "import", client_file(folder)).out
+    step = {"tool": FIND, "input": {"about": "bees"}}
+    head = yaml.safe_dump({"version": 1, "name": "f", "pattern": {"type": "chain", "config": {"steps": [step]}}})
+    (folder.work / "flow.yaml").write_text(head + sections)
+    assert folder.strands("validate", "flow.yaml").code == 0
+
+
+@pytest.mark.parametrize(("text", "code"), [('{"mcpServers": {"a": {}}}', 3), ('{"a": 1}', 2), ("{", 3)])
+def test_a_file_that_has_no_servers_is_an_error(folder: Folder, text: str, code: int) -> None:
+    (folder.work / "client.json").write_text(text)
+    assert folder.strands("tools", "import", "client.json").code == code
+
+
+def test_the_arguments_of_a_call_are_not_templates(folder: Folder) -> None:
+    literal = json.dumps({"about": "{{ 6 * 7 }}"})
+    ran = folder.strands("tools", "run", FIND, "--of", client_file(folder), "--input", literal)
+    assert (ran.code, ran.out) == (0, "[]\n"), ran.err
+
+
+def test_a_tool_gets_the_settings_that_are_typed(folder: Folder) -> None:
+    schema = {"type": "object", "properties": {"word": {"type": "string"}}, "additionalProperties": False}
+    body = "return answer(kwargs['strands_cli']['config']['word'])"
+    folder.tool("echo", body, strands_cli={"config_schema": schema})
+    ran = folder.strands("tools", "run", "echo", "--config", '{"word": "typed"}', "--input", '{"text": "x"}')
+    assert (ran.code, ran.out) == (0, "typed\n"), ran.err
+    assert folder.strands("tools", "run", "echo", "--config", "[]").code == 2
+
+
+def test_a_tool_that_a_workflow_declares_is_called_as_the_workflow_declares_it(folder: Folder) -> None:
+    schema = {"type": "object", "properties": {"word": {"type": "string"}}}
+    body = "return answer(kwargs['strands_cli']['config']['word'] + tool['input']['text'])"
+    folder.tool("echo", body, strands_cli={"config_schema": schema})
+    declared = {"tool": "native:echo", "as": "shout", "config": {"word": "loud "}}
+    folder.workflow([{"agent": "writer", "input": "go"}], {"steps.0": [{"text": "a"}]}, tools={"python": [declared]})
+    ran = folder.strands("tools", "run", "shout", "--of", "flow.yaml", "--input", '{"text": "hello"}')
+    assert (ran.code, ran.out) == (0, "loud hello\n"), ran.err
+
+
+def test_what_policy_denies_is_not_called(folder: Folder) -> None:
+    (folder.work / "deny.yaml").write_text("version: 1\nrules: [{deny: 'mcp:*'}]\n")
+    words = ["tools", "run", FIND, "--of", client_file(folder), "--input", ABOUT, "--policy", "deny.yaml"]
+    assert folder.strands(*words).code == 21
