@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
+
+# The slot of the thread that runs, in an attribute `slots`.
+_HELD = threading.local()
+
+
+@contextlib.contextmanager
+def waiting() -> Iterator[None]:
+    """Release the slot of this thread while it waits for work that needs threads itself."""
+    slots = getattr(_HELD, "slots", None)
+    if slots is None:
+        yield
+        return
+    slots.release()
+    try:
+        yield
+    finally:
+        slots.acquire()
 
 
 class DaemonThreads(ThreadPoolExecutor):
@@ -21,6 +39,7 @@ class DaemonThreads(ThreadPoolExecutor):
 
         def call() -> None:
             with self._slots:
+                _HELD.slots = self._slots
                 if not future.set_running_or_notify_cancel():
                     return
                 try:

@@ -196,3 +196,12 @@ def test_an_object_that_has_kept_values_is_warned_about_once(site: Site) -> None
 def test_an_object_that_keeps_no_data_is_not_warned_about(site: Site) -> None:
     _, host = resumed(keeping(site), [[("peek", {})]], [[("peek", {})], "done"])
     assert host.of(RunWarning) == []
+
+
+def test_an_object_that_still_holds_its_values_is_not_warned_about(site: Site) -> None:
+    """A program may continue a run with the object that it began with."""
+    body = KEEPING.replace("self.seen = []", "self.seen = SEEN").replace("class Counter", "SEEN = []\nclass Counter")
+    site.install(body, name="counter", entry=":Counter", manifest=False)
+    planned = site.plan(*(f"native:counter.{name}" for name in ("count", "peek", "ask")))
+    _, host = resumed(planned, [[("count", {"text": "a"})]], [[("peek", {})], "done"])
+    assert host.of(RunWarning) == []

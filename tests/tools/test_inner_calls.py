@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -11,14 +12,18 @@ from typing import Any
 
 import pytest
 
+from strands_cli.agents.agent_runner import SdkAgentRunner
+from strands_cli.daemon_threads import DaemonThreads
 from strands_cli.engine.decisions.cut_off_calls import cut_off_call, redo_call
 from strands_cli.engine.journal.journal_rows import Answer
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
+from strands_cli.engine.ports.engine_ports import AgentRequest
 from strands_cli.errors import BudgetExceeded, StrandsCliError, WaitingForPerson
 from strands_cli.events import ToolCallDecided, ToolCallFinished
 from strands_cli.policy.rules.rule import Rule
+from strands_cli.tools.loading.tool_loading import load_tools
 from strands_cli.workflow.sections.run_sections import Budgets
-from tests.agents.kit import YES, RunContext, Script, Site, asking, run, text
+from tests.agents.kit import YES, RunContext, Script, Site, agent_of, asking, gate_of, run, text
 from tests.agents.world import WORLD, install_world
 
 HEAD = """
@@ -200,6 +205,33 @@ def test_the_time_of_inner_calls_does_not_count_for_the_outer_one(site: Site) ->
     rules = [Rule("allow", "native:outer.outer", "command line", "--allow")]
     asking(model, *install(site, body + "    answer = agent.tool.inner(text='a')\n" + SAID), host=host, rules=rules)
     assert text(model.results[0]) == "success: inner a"
+
+
+def test_a_tool_that_calls_itself_has_an_end(site: Site) -> None:
+    body = SYNC + "    return str(agent.tool.outer()['content'][0]['text'])\n"
+    host, model = RunContext(), Script([("outer", {})], "done")
+    asking(model, *install(site, body), host=host)
+    assert "16" in text(model.results[0])
+    assert host.budget.tool_calls == 17
+
+
+def test_tools_that_wait_for_each_other_leave_threads_for_the_others(site: Site) -> None:
+    """Several agents at once: more calls wait than there are threads, each for one more."""
+    planned = install(site, WAYS["direct"].format(name="inner") + SAID)
+
+    async def many() -> list[Any]:
+        async def one(number: int) -> str:
+            toolbox = await load_tools(planned)
+            model = Script([("outer", {})] * 16, "done")
+            runner = SdkAgentRunner(lambda _agent, _key: model, toolbox, gate_of())
+            request = AgentRequest(agent_of(*planned), "go", "be brief", planned)
+            return (await runner.run_agent(request, RunContext().scope())).text
+
+        return list(await asyncio.gather(*map(one, range(6))))
+
+    with asyncio.Runner() as runner:
+        runner.get_loop().set_default_executor(DaemonThreads(8))
+        assert runner.run(many()) == ["done"] * 6
 
 
 # -- agents that a tool makes

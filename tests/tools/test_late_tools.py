@@ -253,3 +253,16 @@ def test_an_approval_for_the_whole_run_does_not_hold_for_a_late_tool(site: Site)
     calls = [("extra", {"text": "a"})], [("extra", {"text": "b"})]
     asking(Script([("adder", {})], *calls, "done"), *adder(site, WAYS["register_tool"]), host=host, rules=[ADDER])
     assert len(host.questions) == 2
+
+
+def test_a_late_tool_gets_no_secrets(site: Site) -> None:
+    body = (
+        "    from strands_cli.metadata import tool_metadata\n"
+        "    @tool_metadata(capabilities={'secrets': ['token']})\n    @tool(name='extra', context=True)\n"
+        "    def asks(tool_context: ToolContext) -> str:\n        '''E.'''\n"
+        "        return str(tool_context.invocation_state['strands_cli']['secrets'])\n"
+        "    agent.tool_registry.register_tool(asks)\n"
+    )
+    model = Script([("adder", {})], [("extra", {})], "done")
+    asking(model, *adder(site, body))
+    assert text(model.results[0]) == "{}"

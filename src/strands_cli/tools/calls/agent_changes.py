@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import weakref
 from collections import deque
 from collections.abc import Callable, Mapping, Set
@@ -97,13 +98,15 @@ def object_of(raw: RawTool) -> Any:
     return raw.made_of if is_own_class else None
 
 
-def data_in(thing: Any) -> Any:
-    """Return the data in an object's attributes, for comparison; what is not plain data is not known, and left out."""
-    left = [MOST_VALUES]
+def data_in(thing: Any) -> str:
+    """Return a digest of the data in an object's attributes; what is not plain data is not known, and left out."""
+    if thing is None:
+        return ""
     try:
-        return _plain(vars(thing), left)
+        data = repr(_plain(vars(thing), [MOST_VALUES]))
     except Exception:  # noqa: BLE001 - foreign objects raise anything
-        return None
+        return ""
+    return hashlib.sha256(data.encode("utf-8", "replace")).hexdigest()
 
 
 def _plain(value: Any, left: list[int]) -> Any:

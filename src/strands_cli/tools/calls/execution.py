@@ -13,6 +13,7 @@ from strands_cli.errors import Raised
 from strands_cli.events import ToolProgress
 from strands_cli.hooks import ToolCall
 from strands_cli.planning.data_flow import secrets_declared
+from strands_cli.planning.planned_tools import LateTool
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools.calls.agent_changes import data_in, object_of
 from strands_cli.tools.calls.calling_contract import Contract, names_of_call, timeout_of
@@ -24,7 +25,7 @@ from strands_cli.tools.plugin_hooks import through_wrappers
 from strands_cli.tools.timeouts import bounded
 from strands_cli.tools.tool_results import Result, error_result, printable_value, well_formed
 
-# In the detail of a row: how many calls a tool has made itself, and that its object holds other values since.
+# In the detail of a row: how many calls a tool has made itself, and the digest of other values in its object.
 CALLS = "calls"
 KEPT = "kept_in_object"
 
@@ -99,7 +100,8 @@ class Attempt:
                     refusal = await asking.ask(error.interrupt)
                     continue
                 if inner.stopped is None:
-                    facts = {CALLS: inner.made, KEPT: data_in(held) != before}
+                    after = data_in(held)
+                    facts = {CALLS: inner.made, KEPT: "" if after == before else after}
                     return result, {name: fact for name, fact in facts.items() if fact}
                 # A resumed run enters the tool again: the calls that it has made are in the journal.
                 await self.effect.wait({"stopped": "in a call that it makes"})
@@ -159,7 +161,8 @@ class Attempt:
 
     def _keywords(self, over: threading.Event) -> dict[str, Any]:
         planned = self.tool.planned
-        declared = secrets_declared(planned, self.tool.claims)
+        # Nothing vouches for what a late tool asks for.
+        declared = () if isinstance(planned, LateTool) else secrets_declared(planned, self.tool.claims)
         deadline = self.scope.monotonic() + self._timeout_s
         call = names_of_call(self.scope.run_id, self.effect.key)
         return {**self.contract.keywords(planned.config, deadline, over, declared), **call}

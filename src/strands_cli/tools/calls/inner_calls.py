@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from strands_cli.canonical_json import digest_of
+from strands_cli.daemon_threads import waiting
 from strands_cli.engine.effects import Effect, StepScope
 from strands_cli.errors import StrandsCliError
 from strands_cli.policy.claims import Touched, touched
@@ -29,6 +30,8 @@ _PLACE = re.compile(r"tool\.(\d+)\.([^/]+)")
 OVER = "the call is over, so its tool can make no more calls"
 # How often a thread that waits looks whether the run's event loop is still there.
 LOOK_S = 0.5
+# How deep tools may call each other: Python that calls itself has no other end than the budgets.
+MAX_DEPTH = 16
 
 
 class RunStops(BaseException):
@@ -97,6 +100,11 @@ class OpenCall:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    @property
+    def depth(self) -> int:
+        """How many calls it is inside of."""
+        return self.scope.depth + 1 if isinstance(self.scope, InnerScope) else 0
+
     def elsewhere(self) -> float:
         """Return the seconds that it has waited for its own calls, which have limits of their own."""
         return self._elsewhere + (self.loop.time() - self._since if self._at_work else 0.0)
@@ -123,15 +131,16 @@ class OpenCall:
             raise RuntimeError(f"an async tool must not wait for a call in its event loop: {again}")
         done = self._done(work)
         future = self._submitted(done)
-        while True:
-            try:
-                return future.result(LOOK_S)
-            except TimeoutError:
-                if future.done():
-                    raise
-                if self.loop.is_closed():  # it did not come to the work any more
-                    done.close()
-                    raise RuntimeError(OVER) from None
+        with waiting():
+            while True:
+                try:
+                    return future.result(LOOK_S)
+                except TimeoutError:
+                    if future.done():
+                        raise
+                    if self.loop.is_closed():  # it did not come to the work any more
+                        done.close()
+                        raise RuntimeError(OVER) from None
 
     def _submitted(self, done: Coroutine[Any, Any, Value]) -> Future[Value]:
         try:
@@ -162,7 +171,13 @@ class OpenCall:
                 self._elsewhere += self.loop.time() - self._since
 
     def scope_of_call(self) -> InnerScope:
-        """Return the scope of its next call."""
+        """Return the scope of its next call.
+
+        Raises:
+            RuntimeError: Calls are inside each other too deep.
+        """
+        if self.depth >= MAX_DEPTH:
+            raise RuntimeError(f"tools call each other deeper than {MAX_DEPTH} levels")
         self.made += 1
         scope = InnerScope(self, len(self._scopes))
         self._scopes.append(scope)
@@ -209,6 +224,7 @@ class InnerScope(StepScope):
     Attributes:
         touched: What the call touches.
         over: Set when it has ended.
+        depth: How many calls the outer call is inside of.
     """
 
     def __init__(self, call: OpenCall, place: int) -> None:
@@ -216,6 +232,7 @@ class InnerScope(StepScope):
         super().__init__(outer.run, call.effect.key, outer.who, outer.limits, outer)
         self.touched = Touched()
         self.over = asyncio.Event()
+        self.depth = call.depth
         self._call = call
         self._place = place
         self._asks_outer = self.before_asking
@@ -235,8 +252,9 @@ class InnerScope(StepScope):
         await self._call.wait_for_earlier(self._place, self.touched)
 
     async def turn_within(self, touched: Touched) -> None:
-        """Wait for the calls before the outer call, for a call inside this one."""
+        """Wait for the calls before this one and before the outer call, for a call inside this one."""
         await self._call.scope.turn_within(touched)
+        await self._call.wait_for_earlier(self._place, touched)
 
     async def _wait_to_ask(self) -> None:
         """Wait until all calls before it are over: questions come one at a time."""

@@ -17,7 +17,7 @@ from strands_cli.planning.planned_tools import LateTool, request_of
 from strands_cli.policy import Decision, is_managed
 from strands_cli.policy.rules import Request, Rule
 from strands_cli.secrets import HIDE_NOTHING, Redactor
-from strands_cli.tools.calls.agent_changes import object_of
+from strands_cli.tools.calls.agent_changes import data_in, object_of
 from strands_cli.tools.calls.approval import approved
 from strands_cli.tools.calls.call_arguments import reads_only_now
 from strands_cli.tools.calls.calling_contract import Contract as Contract
@@ -52,7 +52,7 @@ class PermissionCheck:
         workflow: The workflow's file.
         locked: What a lock vouches for: distributions, and MCP servers as `mcp:ID`.
         parts: What the workflow's own tools are made of.
-        forgotten: The objects of tools that have kept values in calls which the journal has answered, by `id`.
+        forgotten: What objects of tools held after calls which the journal has answered: a digest, by `id`.
         is_typed: Whether a person has typed the call by hand, which answers every question but a managed file's.
     """
 
@@ -64,7 +64,7 @@ class PermissionCheck:
     is_typed: bool = False
     locked: frozenset[str] = frozenset()
     parts: Parts | None = None
-    forgotten: set[int] = field(default_factory=set)
+    forgotten: dict[int, str] = field(default_factory=dict)
 
     @property
     def _plugins(self) -> CallHooks:
@@ -120,8 +120,8 @@ class PermissionCheck:
             result: Result = {"toolUseId": tool_use["toolUseId"], **decode({name: output[name] for name in RESULT})}
             if scope.changes is not None and AGENT in output:
                 scope.changes.restore(output[AGENT])
-            if effect.recorded.detail.get(KEPT):
-                self.forgotten.add(id(object_of(tool.raw)))
+            if kept := effect.recorded.detail.get(KEPT):
+                self.forgotten[id(object_of(tool.raw))] = kept
             span.replayed(effect, result)
             scope.emit(_finished(scope, effect, name, result, 0.0, replayed=True))
             return result
@@ -173,9 +173,9 @@ class PermissionCheck:
 
     def _tell_of_forgotten(self, attempt: Attempt) -> None:
         """Warn before a call of an object that has kept values in calls which the journal has answered."""
-        held = id(object_of(attempt.tool.raw))
-        if held in self.forgotten:
-            self.forgotten.discard(held)
+        held = object_of(attempt.tool.raw)
+        kept = self.forgotten.pop(id(held), None)
+        if kept is not None and kept != data_in(held):
             message = (
                 f"{attempt.name} has kept values in its object in calls that this process takes from the journal; "
                 "it continues without them"
