@@ -19,8 +19,9 @@ HINTS = {
 
 _TYPES: Mapping[type, tuple[str, ...]] = {
     bool: (*HINTS, "requires_confirmation"),
-    str: ("title",),
-    Mapping: ("read_only_when", "capabilities", "resources"),
+    str: ("title", "family", "category"),
+    Mapping: ("read_only_when", "capabilities", "resources", "requires", "deprecated", "config_schema"),
+    Sequence: ("examples",),
 }
 _LIMITS = ("timeout_s", "max_output_bytes")
 
@@ -55,6 +56,12 @@ class ToolMetadataFields(TypedDict, total=False):
         resources: `reads`, `writes` and `connects`, which decide the order of calls, and for which policy has rules.
         timeout_s: Seconds after which a call is ended.
         max_output_bytes: Bytes of output after which it is cut.
+        family: A group of tools, of one or several distributions.
+        category: What it is for.
+        requires: What it needs: `distributions`, `modules`, `python`, `os`, `env`, as in the manifest.
+        deprecated: `since` and `replacement`.
+        config_schema: JSON Schema of its configuration.
+        examples: Inputs, each `{"input": {...}}`.
     """
 
     read_only: bool | None
@@ -68,6 +75,12 @@ class ToolMetadataFields(TypedDict, total=False):
     resources: Mapping[str, Sequence[str]] | None
     timeout_s: float | None
     max_output_bytes: int | None
+    family: str | None
+    category: str | None
+    requires: Mapping[str, Any] | None
+    deprecated: Mapping[str, str] | None
+    config_schema: Mapping[str, Any] | None
+    examples: Sequence[Mapping[str, Any]] | None
 
 
 def tool_metadata(**fields: Unpack[ToolMetadataFields]) -> Callable[[Target], Target]:
@@ -85,14 +98,7 @@ def tool_metadata(**fields: Unpack[ToolMetadataFields]) -> Callable[[Target], Ta
         TypeError: A field is unknown or has another type, or the target cannot have attributes.
         ValueError: A limit is not positive.
     """
-    if unknown := sorted(fields.keys() - ToolMetadataFields.__annotations__.keys()):
-        raise TypeError(f"tool_metadata() got an unexpected keyword argument {unknown[0]!r}")
-    values: dict[str, Any] = {name: fields.get(name) for name in ToolMetadataFields.__annotations__}
-    for kind, names in _TYPES.items():
-        _require_types({name: values[name] for name in names}, kind)
-    _require_limits({name: values[name] for name in _LIMITS})
-    hints = {"title": values.pop("title"), **{hint: values.pop(name) for name, hint in HINTS.items()}}
-    declared = ToolMetadata(annotations=_present(hints), strands_cli=_present(values))
+    declared = _declared(fields)
 
     def attach(target: Target) -> Target:
         known = metadata_of(target) or ToolMetadata()
@@ -103,6 +109,17 @@ def tool_metadata(**fields: Unpack[ToolMetadataFields]) -> Callable[[Target], Ta
         return target
 
     return attach
+
+
+def _declared(fields: Mapping[str, Any]) -> ToolMetadata:
+    if unknown := sorted(fields.keys() - ToolMetadataFields.__annotations__.keys()):
+        raise TypeError(f"tool_metadata() got an unexpected keyword argument {unknown[0]!r}")
+    values: dict[str, Any] = {name: fields.get(name) for name in ToolMetadataFields.__annotations__}
+    for kind, names in _TYPES.items():
+        _require_types({name: values[name] for name in names}, kind)
+    _require_limits({name: values[name] for name in _LIMITS})
+    hints = {"title": values.pop("title"), **{hint: values.pop(name) for name, hint in HINTS.items()}}
+    return ToolMetadata(annotations=_present(hints), strands_cli=_present(values))
 
 
 def metadata_of(target: object) -> ToolMetadata | None:
@@ -129,6 +146,8 @@ def _carriers(target: object) -> list[object]:
 def _metadata_on(carrier: object) -> ToolMetadata | None:
     # vars() and not getattr(): attributes of parents and proxies do not apply to this object.
     metadata = getattr(carrier, "__dict__", {}).get(ATTRIBUTE)
+    if isinstance(metadata, Mapping):  # the decorator of strands-tool-kit, or a dictionary that an author has set
+        return _declared(metadata)
     return metadata if isinstance(metadata, ToolMetadata) else None
 
 

@@ -23,7 +23,9 @@ from tests.plugins.installed import install, make_wheel
 
 CONFIG = {"word": "w"}
 TOOLS = {member: name for name, form in zoo.FORMS.items() for member in form.members or (name,)}
-KEYS = ["cancel", "config", "deadline", "secrets", "workspace"]
+KEYS = sorted(
+    ["call_key", "cancel", "config", "context", "deadline", "idempotency_key", "run_id", "secrets", "workspace"]
+)
 
 
 @pytest.fixture(scope="session", params=["manifest", "source"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from strands_cli.catalog.definitions import MANIFEST_UNTRUE
 from strands_cli.catalog.distributions import Scan
 from strands_cli.catalog.files import Package, find_package, module_file, read_file
-from strands_cli.catalog.source import MAX_SOURCE_BYTES, SourceError, SourceTool, read_tool
+from strands_cli.catalog.source import MAX_SOURCE_BYTES, SourceError, SourceTool, catalogue_of, read_tool
 from strands_cli.catalog.tool_record import ToolRecord, summarise
 from strands_cli.errors import Code, Finding, Where
 
@@ -36,6 +36,7 @@ def describe(record: ToolRecord, package: Package, seen: Scan) -> ToolRecord:
         message = f"the entry point is named '{record.name}', but its tool is named '{found.name}'"
         seen.findings.append(Finding(MANIFEST_UNTRUE, message, where, "give both the same name"))
         return replace(record, status="broken", reason=message)
+    seen.findings += found.check_words(record.distribution)
     return filled(record, found)
 
 
@@ -101,6 +102,7 @@ def filled(record: ToolRecord, found: SourceTool) -> ToolRecord:
         annotations=found.annotations,
         strands_cli=found.strands_cli,
         members=members,
+        **catalogue_of(found.catalogue),
     )
 
 

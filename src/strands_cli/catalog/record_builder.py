@@ -170,7 +170,7 @@ class _Builder:
         if fault is not None:
             return replace(record, status="broken", reason=fault)
         if manifest is None:
-            return _from_source(record, package, self.seen)
+            return self._required(_from_source(record, package, self.seen))
         matching = [tool for tool in manifest.tools if _plain(tool["entry"]) == record.entry]
         same_name = [tool for tool in matching if tool["name"] == record.name and tool["kind"] not in MANY]
         if not manifest.low <= CONTRACT <= manifest.high:

@@ -12,5 +12,6 @@ from strands_cli.catalog.definitions.manifest import MANY as MANY
 from strands_cli.catalog.definitions.manifest import MAX_BYTES as MAX_BYTES
 from strands_cli.catalog.definitions.manifest import MEMBER_NAME as MEMBER_NAME
 from strands_cli.catalog.definitions.manifest import TOOL_NAME as TOOL_NAME
+from strands_cli.catalog.definitions.manifest import WORDS as WORDS
 from strands_cli.catalog.definitions.manifest import Manifest as Manifest
 from strands_cli.catalog.definitions.manifest import parse_manifest as parse_manifest

@@ -78,6 +78,8 @@ _HINTS: dict[str, type | tuple[type, ...]] = {
     "idempotentHint": bool,
     "openWorldHint": bool,
 }
+# The fields of a tool, and the words in two of them, each with its type.
+WORDS: Mapping[str, Mapping[str, Any]] = {"tool": _TOOL_FIELDS, "strands_cli": _STRANDS_CLI, "annotations": _HINTS}
 _TYPE_NAMES = {str: "a string", int: "an integer", bool: "true or false", dict: "an object", list: "an array"}
 
 

@@ -3,3 +3,9 @@ from strands_cli.catalog.source.source_reader import SourceError as SourceError
 from strands_cli.catalog.source.source_reader import SourceTool as SourceTool
 from strands_cli.catalog.source.source_reader import from_tool_spec as from_tool_spec
 from strands_cli.catalog.source.source_reader import read_tool as read_tool
+from strands_cli.catalog.source.spec_words import CATALOGUE as CATALOGUE
+from strands_cli.catalog.source.spec_words import TOOL_WORD as TOOL_WORD
+from strands_cli.catalog.source.spec_words import catalogue_of as catalogue_of
+from strands_cli.catalog.source.spec_words import meaningless_words as meaningless_words
+from strands_cli.catalog.source.spec_words import normal_spec as normal_spec
+from strands_cli.catalog.source.spec_words import with_metadata as with_metadata

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from strands_cli.catalog.source.docstrings import description_of, docstring_of
 from strands_cli.catalog.source.fixed_names import is_fixed, is_plain_suite
+from strands_cli.catalog.source.spec_words import CATALOGUE, TOOL_WORD, meaningless_words, normal_spec, with_metadata
 from strands_cli.catalog.source.static_values import (
     UNKNOWN,
     Bindings,
@@ -19,6 +20,7 @@ from strands_cli.catalog.source.static_values import (
     exported_names,
     is_from_python,
 )
+from strands_cli.errors import Finding, Where
 from strands_cli.metadata import HINTS
 
 MAX_SOURCE_BYTES = 2_000_000
@@ -44,6 +46,8 @@ class SourceTool:
         line: 1-based line of the definition.
         certain: Whether running the code practically cannot change the definition.
         members: As in `ToolRecord`.
+        catalogue: The fields that a list of tools shows: `family`, `requires`, `deprecated` and others.
+        meaningless: The words that have no effect, each with what to write instead.
     """
 
     name: str | None = None
@@ -57,6 +61,8 @@ class SourceTool:
     strands_cli: Mapping[str, Any] = field(default_factory=dict)
     members: tuple[SourceTool, ...] | None = ()
     certain: bool = True
+    catalogue: Mapping[str, Any] = field(default_factory=dict)
+    meaningless: tuple[tuple[str, str | None], ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -66,6 +72,15 @@ class SourceTool:
         if self.kind in ("class", "suite", "provider"):
             return bool(self.members) and all(member.complete for member in self.members or ())
         return None not in (self.name, self.description, self.input_schema)
+
+    def check_words(self, distribution: str) -> Iterator[Finding]:
+        """Yield a finding for each word of the tool and its members that has no effect."""
+        where = Where(self.file, self.line) if self.file else None
+        for word, fix in self.meaningless:
+            message = f"{word!r} of the tool '{self.name}' of '{distribution}' has no effect"
+            yield Finding(TOOL_WORD, message, where, fix, "warning")
+        for member in self.members or ():
+            yield from member.check_words(distribution)
 
 
 # Returns a module's file and source by its dotted name, or None.
@@ -256,19 +271,10 @@ class _Source:
         # A keyword that is not literal makes its field unknown; an absent one has the SDK's default.
         name = keywords.get("name", node.name)
         description = keywords.get("description", description_of(node) or node.name)
-        annotations, ours = _metadata(node)
         known = all(_decorator_name(one) in {*self.tool_names, "tool_metadata"} for one in node.decorator_list)
-        return SourceTool(
-            certain=known and _has_literal_metadata(node),
-            name=name if isinstance(name, str) else None,
-            kind="function",
-            file=self.file,
-            line=node.lineno,
-            description=description if isinstance(description, str) else None,
-            input_schema=_schema(keywords.get("inputSchema")),
-            annotations=annotations,
-            strands_cli=ours,
-        )
+        spec = {"name": name, "description": description, "inputSchema": keywords.get("inputSchema"), **_metadata(node)}
+        certain = known and _has_literal_metadata(node)
+        return replace(from_tool_spec(spec, "function"), certain=certain, file=self.file, line=node.lineno)
 
 
 def _from_spec(node: ast.expr, source: _Source, variable: str) -> SourceTool:
@@ -279,19 +285,18 @@ def _from_spec(node: ast.expr, source: _Source, variable: str) -> SourceTool:
     names = (str(spec.get("name")), last)
     functions = [name for name in names if source.definition(name)]
     function = source.function(functions[0]) if functions else None
-    hints, ours = _metadata(function) if function else ({}, {})
     return replace(
-        from_tool_spec(spec, "module"),
+        from_tool_spec(with_metadata(spec, _metadata(function)) if function else spec, "module"),
+        meaningless=tuple(meaningless_words(spec)),
         certain=is_fixed(source.tree, variable) and function is not None and _has_literal_metadata(function),
         file=source.file,
         line=(function or node).lineno,
-        annotations={**hints, **_mapping(spec.get("annotations"))},
-        strands_cli={**ours, **_mapping(spec.get("strands_cli"))},
     )
 
 
 def from_tool_spec(spec: Mapping[str, Any], kind: str) -> SourceTool:
     """Read a Strands `ToolSpec`, whose schemas may be under the key `json`."""
+    meaningless, spec = tuple(meaningless_words(spec)), normal_spec(spec)
     name, description = spec.get("name"), spec.get("description")
     return SourceTool(
         name=name if isinstance(name, str) else None,
@@ -301,6 +306,8 @@ def from_tool_spec(spec: Mapping[str, Any], kind: str) -> SourceTool:
         output_schema=_schema(spec.get("outputSchema")),
         annotations=_mapping(spec.get("annotations")),
         strands_cli=_mapping(spec.get("strands_cli")),
+        catalogue={word: spec[word] for word in CATALOGUE if word in spec},
+        meaningless=meaningless,
     )
 
 
@@ -318,18 +325,19 @@ def _from_class(node: ast.ClassDef, source: _Source) -> SourceTool:
         return replace(found, kind="class", members=tuple(methods), certain=certain)
     bases = {base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "") for base in node.bases}
     if "AgentTool" in bases:
-        annotations, ours = _metadata(node)
-        return replace(found, kind="agent_tool", annotations=annotations, strands_cli=ours, members=())
+        said = from_tool_spec(_metadata(node), "agent_tool")
+        return replace(said, file=found.file, line=found.line, description=found.description)
     return replace(found, kind="provider") if "ToolProvider" in bases else found
 
 
-def _metadata(node: Function | ast.ClassDef) -> tuple[dict[str, Any], dict[str, Any]]:
+def _metadata(node: Function | ast.ClassDef) -> dict[str, Any]:
+    """Return what `@tool_metadata` says, as a part of a tool spec."""
     fields: dict[str, Any] = {}
     for decorator in reversed(node.decorator_list):  # the outer one, which is written first, takes precedence
         if _decorator_name(decorator) == "tool_metadata":
             fields.update({key: value for key, value in _keywords(decorator).items() if value is not None})
     annotations = {hint: fields.pop(key) for key, hint in {**HINTS, "title": "title"}.items() if key in fields}
-    return annotations, fields
+    return {"annotations": annotations, "strands_cli": fields}
 
 
 def _has_literal_metadata(node: Function) -> bool:

@@ -97,12 +97,16 @@ def tool_source(record: ToolRecord, catalog: Catalog) -> dict[str, Any]:
 
 
 def _print_table(records: list[ToolRecord], catalog: Catalog, with_source: bool) -> None:
-    rows = [(r.name, r.status, f"{r.distribution} {r.version or '?'}", summary(r)) for r in records]
+    rows = [(r.name, r.status, f"{r.distribution} {r.version or '?'}", _summary_and_family(r)) for r in records]
     lines = []
     for line, record in zip(aligned(rows), records, strict=True):
         lines += [line, *(f"    {detail}" for detail in _details(record, catalog, with_source))]
     if lines:
         print_result("\n".join(lines))
+
+
+def _summary_and_family(record: ToolRecord) -> str:
+    return f"{summary(record)} [{flat_line(record.family)}]" if record.family else summary(record)
 
 
 def _details(record: ToolRecord, catalog: Catalog, with_source: bool) -> Iterable[str]:

@@ -21,7 +21,7 @@ from strands_cli.catalog.definitions import (
 )
 from strands_cli.catalog.distributions import normalise
 from strands_cli.catalog.files import Package, manifest_directory, module_file
-from strands_cli.catalog.source import SourceError, SourceTool, read_tool
+from strands_cli.catalog.source import CATALOGUE, SourceError, SourceTool, read_tool
 from strands_cli.errors import Code, Finding, Where
 from strands_cli.plugins.check.child_import import LoadFailure, load_apart
 from strands_cli.plugins.check.project import PluginProject, package_of, split_reference, unusable
@@ -32,8 +32,8 @@ MANIFEST_DRIFT = Code(
     "Generate it again with: strands plugin manifest --write",
 )
 
-# The code does not state these; they are taken from the existing manifest.
-AUTHORED = ("requires", "config_schema", "examples", "family", "category", "deprecated")
+# Where the code does not state these, they are taken from the existing manifest.
+AUTHORED = CATALOGUE
 
 
 def make_manifests(
@@ -176,6 +176,7 @@ def _entry(name: str, reference: str, found: SourceTool) -> dict[str, Any]:
         "output_schema": found.output_schema,
         "annotations": dict(found.annotations),
         "strands_cli": dict(found.strands_cli),
+        **found.catalogue,
     }
     return {key: value for key, value in entry.items() if value is not None}
 
@@ -191,10 +192,14 @@ def _document(project: PluginProject, tools: list[dict[str, Any]], committed: Ma
         "manifest_version": MANIFEST_FORMAT,
         "api": committed.get("api", {"min": CONTRACT, "max": CONTRACT}),
         "distribution": project.name,
-        "tools": [{**tool, **authored.get((tool["entry"], tool["name"]), {})} for tool in tools],
+        "tools": [{**tool, **_unstated(authored.get((tool["entry"], tool["name"]), {}), tool)} for tool in tools],
     }
     # Through JSON, so that tuples compare as lists.
     return dict(json.loads(json.dumps(document)))
+
+
+def _unstated(authored: Mapping[str, Any], tool: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in authored.items() if name not in tool}
 
 
 def drift(message: str, file: Path, pointer: str) -> Finding:

@@ -114,6 +114,7 @@ def _check_entry_point(check: PluginCheck, name: str, value: str) -> Iterator[Fi
         loaded, findings = check_import(project, module, attribute, check.seconds)
         yield from findings
         found = loaded.tool if loaded else found
+    yield from found.check_words(project.name)
     yield from _check_fresh(check, file, (name, value), found)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.canonical_json import json_object
 from strands_cli.catalog.definitions import MEMBER_NAME
+from strands_cli.catalog.source import normal_spec
 from strands_cli.errors import Denied, NotEquipped, RunFailed, did_you_mean
 from strands_cli.planning.plan import PlannedTool, WorkflowTool
 from strands_cli.planning.planned_tools import InstalledTool, PythonTool, configured_claims
@@ -190,7 +191,9 @@ def differences(record: ToolRecord, loaded: Mapping[str, Any]) -> list[str]:
         ours, theirs = record.input_schema, loaded["inputSchema"]["json"]
         for word in ("properties", "required"):
             compared[word] = (_names(ours.get(word)), _names(theirs.get(word)))
-    for word, declared in (("annotations", record.annotations), ("strands_cli", record.strands_cli)):
+    # A manifest may have, under `strands_cli`, catalogue fields and older words as they are in the code.
+    claims = json_object(normal_spec({"strands_cli": record.strands_cli}).get("strands_cli"))
+    for word, declared in (("annotations", record.annotations), ("strands_cli", claims)):
         known = loaded.get(word) or {}
         if record.manifest is None:
             known = {name: value for name, value in known.items() if name in declared}

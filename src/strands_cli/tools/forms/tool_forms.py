@@ -17,6 +17,7 @@ from strands.tools import ToolProvider
 from strands.types.tools import AgentTool
 
 from strands_cli.canonical_json import json_object
+from strands_cli.catalog.source import normal_spec, with_metadata
 from strands_cli.metadata import metadata_of
 from strands_cli.tools.invocation import Invoke, invoke_agent_tool, invoke_function
 
@@ -292,11 +293,11 @@ def read_agent_tool(tool: AgentTool) -> RawTool:
 
 def _described(spec: Mapping[str, Any], carrier: Any) -> dict[str, Any]:
     """Return a spec with what `@tool_metadata` says; what the spec itself says is stronger, as in the manifest."""
-    described = _normal_spec(spec)
+    described: Mapping[str, Any] = _normal_spec(spec)
     if (metadata := metadata_of(carrier)) is not None:
-        described["annotations"] = {**metadata.annotations, **(spec.get("annotations") or {})}
-        described["strands_cli"] = {**metadata.strands_cli, **(spec.get("strands_cli") or {})}
-    return described
+        parts = {"annotations": metadata.annotations, "strands_cli": metadata.strands_cli}
+        described = with_metadata(described, parts)
+    return normal_spec(described)
 
 
 def _normal_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
