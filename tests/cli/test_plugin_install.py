@@ -223,6 +223,16 @@ def test_files_of_others_are_never_replaced(anyone: Person, tmp_path: Path) -> N
     assert (anyone.site / "strands_tool_theirs" / "__init__.py").read_bytes() == code
 
 
+def test_nothing_is_added_to_a_package_of_another_distribution(anyone: Person, tmp_path: Path) -> None:
+    assert anyone.strands("plugin", "install", tool_wheel(tmp_path, "theirs"), "-y").code == 0
+    for place in ("strands_tool_theirs/_more.py", "strands_tool_guest-1.0.data/platlib/strands_tool_theirs/_more.py"):
+        guest = tool_wheel(tmp_path, "guest", files={place: "stolen = True\n"})
+        refused = anyone.strands("plugin", "install", guest, "--yes")
+        assert refused.code == 3, refused.err
+        assert "'strands_tool_theirs' of another distribution" in refused.err
+        shutil.rmtree(tmp_path / "tree-strands-tool-guest-1.0")
+
+
 def test_strands_cli_itself_is_neither_hidden_nor_its_program_replaced(anyone: Person, tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     hiding = tool_wheel(tmp_path / "a", "hiding", files={"strands_cli/__init__.py": "# empty\n"})
@@ -236,6 +246,43 @@ def test_strands_cli_itself_is_neither_hidden_nor_its_program_replaced(anyone: P
     refused = anyone.strands("plugin", "install", greedy, "--yes")
     assert refused.code == 3
     assert str(anyone.scripts / "strands") in refused.err
+
+
+LIBRARY = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        f"data/{LIBRARY}/zz_evil.pth",
+        f"data/{LIBRARY}/strands_cli/_evil.py",
+        "data/bin/ls2",
+        f"data/{LIBRARY}/../sitecustomize.py".replace("site-packages/../", ""),
+        "purelib/strands_cli/_evil.py",
+        "data/pyvenv.cfg",
+        "unknown/file.txt",
+    ],
+)
+def test_data_does_not_land_where_code_or_programs_are(anyone: Person, tmp_path: Path, place: str) -> None:
+    inside = f"strands_tool_sly-1.0.data/{place}"
+    wheel = tool_wheel(tmp_path, "sly", files={inside: "import os; open('evil', 'w')\n"})
+    refused = anyone.strands("plugin", "install", wheel, "--yes")
+    assert refused.code == 3, refused.err
+    assert Path(place).name in refused.err or "package" in refused.err
+    assert not anyone.has("strands_tool_sly")
+
+
+def test_data_and_nested_scripts_are_shown(anyone: Person, tmp_path: Path) -> None:
+    files = {"share/man/man1/sly.1": "data", "sly.h": "headers", "sly": "scripts"}
+    inside = {f"strands_tool_sly-1.0.data/{scheme}/{name}": "x" for name, scheme in files.items()}
+    installed = anyone.strands("plugin", "install", tool_wheel(tmp_path, "sly", files=inside), "--yes")
+    assert installed.code == 0, installed.err
+    assert re.search(r"^  file .*share/man/man1/sly\.1: outside", installed.err, re.MULTILINE)
+    assert re.search(r"^  file .*sly\.h: outside", installed.err, re.MULTILINE)
+    assert re.search(r"^  program sly$", installed.err, re.MULTILINE)
+    landed = re.findall(r"^  file (.*): outside", installed.err, re.MULTILINE)
+    assert len(landed) == 2
+    assert all(Path(path).read_text() == "x" for path in landed), "it is where the preview said"
 
 
 def test_a_wheel_that_leaves_its_folder_is_refused(anyone: Person, tmp_path: Path) -> None:

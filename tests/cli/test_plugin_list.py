@@ -155,6 +155,17 @@ def test_code_without_tools_that_is_installed_in_place_is_not_verified(mine: Fol
     assert (done.code, finding["code"], finding["severity"]) == (0, "not-recorded", "warning")
 
 
+def test_files_in_the_package_of_another_are_named_and_not_all_files_of_that(mine: Folder, tmp_path: Path) -> None:
+    unpack(mine, tool_wheel(tmp_path, "theirs", files={f"strands_tool_theirs/part{n}.py": "" for n in range(30)}))
+    unpack(mine, tool_wheel(tmp_path, "guest", files={"strands_tool_theirs/_more.py": "stolen = True\n"}))
+    for name in ("guest", "theirs"):
+        done = mine.strands("plugin", "verify", f"strands-tool-{name}")
+        assert done.code == 3
+        (finding,) = done.reported
+        assert "strands_tool_theirs/_more.py" in finding
+    assert "a package of 'strands-tool-theirs'" in mine.strands("plugin", "verify", "strands-tool-guest").err
+
+
 def test_without_a_record_it_says_so(mine: Folder) -> None:
     make_distribution(mine.site, "strands-tool-bare", "1.0", {"bare": "bare"}, {"bare.py": ""})
     done = mine.strands("plugin", "verify", "strands-tool-bare")

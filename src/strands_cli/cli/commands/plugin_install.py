@@ -164,6 +164,7 @@ def _proposal_lines(proposal: Proposal) -> Iterator[str]:
     yield from (f"  hook plugin {name}: off until a policy file switches it on" for name in proposal.hooks)
     yield from (f"  program {_line(name)}" for name in proposal.programs)
     yield from (f"  {_line(name)}: Python may run its code at every start" for name in proposal.start_files)
+    yield from (f"  file {_line(path, 300)}: outside of its packages" for path in fetched.elsewhere)
     yield from (f"  also installs {_line(text)}" for text in proposal.requires)
     if proposal.installed:
         yield from (f"  changes: {change.message}" for change in proposal.changes)

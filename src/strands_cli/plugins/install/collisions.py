@@ -10,7 +10,7 @@ from pathlib import Path
 from strands_cli.catalog import Catalog
 from strands_cli.catalog.files import find_package, open_distribution, read_record
 from strands_cli.errors import Code, Finding
-from strands_cli.plugins.install.download import Fetched
+from strands_cli.plugins.install.download import Fetched, is_reserved
 
 PLUGIN_REPLACES = Code(
     "plugin-replaces",
@@ -26,10 +26,12 @@ def find_collisions(fetched: Fetched, installed: Catalog) -> list[Finding]:
     """Return a finding for each file, program or package of others that the distribution would replace or hide."""
     site = sysconfig.get_path("purelib")
     recorded = _recorded_paths(installed.seen.records.get(fetched.name, ()))
-    replaced = [*_files(fetched, site), *_programs(fetched)]
+    replaced = [*_files(fetched, site), *_programs(fetched), *fetched.elsewhere]
     taken = [path for path in replaced if path not in recorded and os.path.lexists(path)]
     findings = [_replaces(fetched, path, _owner_of(path, installed)) for path in taken[:5]]
+    findings += [_misplaced(fetched, path) for path in fetched.elsewhere if is_reserved(path)][:5]
     if not findings:
+        findings += [_joins(fetched, name, place) for name, place in _joined_packages(fetched, installed, recorded)]
         findings += [_hides(fetched, name, place) for name, place in _hidden(fetched, installed, recorded, site)]
     return findings
 
@@ -95,6 +97,27 @@ def _hidden(fetched: Fetched, installed: Catalog, recorded: set[str], site: str)
             continue
         if name in ("strands_cli", "strands") or Path(found).parent != Path(site):
             yield name, found
+
+
+def _joined_packages(fetched: Fetched, installed: Catalog, recorded: set[str]) -> Iterator[tuple[str, str]]:
+    """Yield the regular packages of others that the tree has files for, without an `__init__` of its own."""
+    for name in top_names(fetched.tree):
+        folder = fetched.tree / name
+        package = find_package(name, installed.seen.listings)
+        if not folder.is_dir() or any(folder.glob("__init__.py*")) or package is None or not package.file:
+            continue
+        if os.path.normcase(package.file) not in recorded:
+            yield name, package.file
+
+
+def _joins(fetched: Fetched, name: str, found: str) -> Finding:
+    message = f"'{fetched.name}' would add files to the package '{name}' of another distribution ({found})"
+    return Finding(PLUGIN_REPLACES, message, None, _FIX)
+
+
+def _misplaced(fetched: Fetched, path: str) -> Finding:
+    message = f"'{fetched.name}' would install {path} as data, which is where Python imports from or programs are"
+    return Finding(PLUGIN_REPLACES, message, None, _FIX)
 
 
 def _replaces(fetched: Fetched, path: str, owner: str | None) -> Finding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import shutil
 import sys
 import sysconfig
@@ -20,6 +21,8 @@ from strands_cli.plugins.install.requirement import InstallTarget
 
 MAX_UNPACKED_BYTES = 2_000_000_000
 _IMPORTED = ("purelib", "platlib")
+# Where installers put headers in a virtual environment, in a folder for each distribution.
+_HEADERS = ("include", "site", f"python{sys.version_info.major}.{sys.version_info.minor}")
 _PROGRAM_FOLDERS = ("bin", "Scripts")
 
 
@@ -37,6 +40,7 @@ class Fetched:
         hashes: The hashes that the installed wheel must have.
         is_indexed: Whether it came from an index, not from a file of this machine.
         extras: `[a,b]` or empty.
+        elsewhere: Where its files land that are neither importable nor programs (the schemes `data` and `headers`).
     """
 
     name: str
@@ -48,6 +52,7 @@ class Fetched:
     hashes: tuple[str, ...]
     is_indexed: bool
     extras: str = ""
+    elsewhere: tuple[str, ...] = ()
 
 
 def fetch(target: InstallTarget, installer: Installer, folder: Path, may_build: Callable[[str], bool]) -> Fetched:
@@ -106,18 +111,19 @@ def _unpacked(wheel: Path, tree: Path, target: InstallTarget) -> Fetched:
     digest = hashlib.sha256(raw).hexdigest()
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as opened:
-            scripts = _extract(opened, tree)
+            scripts, elsewhere = _extract(opened, tree)
     except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError) as error:
         raise InvalidInput(f"{wheel.name} is not a wheel: {error}", fix="build or download it again") from error
     found = _described(tree, tuple(scripts), target)
-    return Fetched(*found, wheel, (f"sha256:{digest}",), target.path is None, target.extras)
+    return Fetched(*found, wheel, (f"sha256:{digest}",), target.path is None, target.extras, tuple(elsewhere))
 
 
-def _extract(opened: zipfile.ZipFile, tree: Path) -> list[str]:
-    """Write the importable files into `tree`; return the names of the wheel's other programs."""
+def _extract(opened: zipfile.ZipFile, tree: Path) -> tuple[list[str], list[str]]:
+    """Write the importable files into `tree`; return the names of the wheel's other programs, and all other paths."""
     if sum(member.file_size for member in opened.infolist()) > MAX_UNPACKED_BYTES:
         raise InvalidInput("the wheel unpacks to more than 2 GB")
-    scripts = []
+    scripts: list[str] = []
+    elsewhere: list[str] = []
     for member in opened.infolist():
         parts = PurePosixPath(member.filename.replace("\\", "/")).parts
         if not parts or parts[0] == "/" or ".." in parts or ":" in parts[0]:
@@ -125,16 +131,21 @@ def _extract(opened: zipfile.ZipFile, tree: Path) -> list[str]:
         if member.is_dir():
             continue
         if parts[0].endswith(".data"):
-            if len(parts) == 3 and parts[1] == "scripts":
-                scripts.append(parts[2])
-            if len(parts) < 3 or parts[1] not in _IMPORTED:
+            owner, scheme, parts = parts[0], (parts[1] if len(parts) > 2 else ""), parts[2:]
+            if scheme == "scripts":
+                scripts.append("/".join(parts))
+            elif scheme in ("data", "headers"):
+                below = (*_HEADERS, owner.partition("-")[0].replace("_", "-")) if scheme == "headers" else ()
+                elsewhere.append(str(Path(sys.prefix, *below, *parts)))
+            elif scheme not in _IMPORTED:
+                raise InvalidInput(f"the wheel has a file of an unknown scheme: {member.filename!r}")
+            if scheme not in _IMPORTED:
                 continue
-            parts = parts[2:]
         target = tree.joinpath(*parts)
         target.parent.mkdir(parents=True, exist_ok=True)
         with opened.open(member) as source, target.open("wb") as written:
             shutil.copyfileobj(source, written)
-    return scripts
+    return scripts, elsewhere
 
 
 def _fetched_by_uv(target: InstallTarget, installer: Installer, folder: Path, tree: Path, rules: list[str]) -> Fetched:
@@ -147,7 +158,18 @@ def _fetched_by_uv(target: InstallTarget, installer: Installer, folder: Path, tr
     installer.run("pip", "install", *here, "--target", str(tree), "-r", str(chosen))
     hashes = [part.partition("=")[2] for part in chosen.read_text(encoding="utf-8").split() if part[:7] == "--hash="]
     found = _described(tree, _programs(tree), target)
-    return Fetched(*found, None, tuple(hashes), True, target.extras)
+    # In a folder of its own every scheme is mixed: what would be data is the path below the environment.
+    elsewhere = (str(Path(sys.prefix) / path.relative_to(tree)) for path in tree.rglob("*") if path.is_file())
+    return Fetched(*found, None, tuple(hashes), True, target.extras, tuple(filter(is_reserved, elsewhere)))
+
+
+def is_reserved(path: str) -> bool:
+    """Return whether a file lands where Python imports from, or among programs: no place for data."""
+    reserved = {sysconfig.get_path(name) for name in ("purelib", "platlib", "scripts", "stdlib", "platstdlib")}
+    reserved |= {entry for entry in sys.path if entry}
+    normal = os.path.normcase(os.path.normpath(path))
+    folders = (os.path.normcase(os.path.normpath(one)) for one in reserved - {sys.prefix})
+    return any(normal.startswith(folder + os.sep) for folder in folders)
 
 
 def _programs(tree: Path) -> tuple[str, ...]:

@@ -70,7 +70,12 @@ def verify_distribution(name: str, catalog: Catalog) -> Verified:
         message = f"'{name}' is installed in place: its code is in {places} and may change at any time"
         findings.append(Finding(NOT_RECORDED, message, Where(dist_info), None, "warning"))
     else:
-        findings += _added(name, site, dist_info, rows, present)
+        unknown = _unrecorded_files(dist_info, rows, present)
+        others = _recorded_by_others(name, site, catalog) if unknown else {}
+        tops = {path.partition("/")[0] for path in unknown}
+        hosts = {top: others[f"{top}/__init__.py"] for top in tops if f"{top}/__init__.py" in others}
+        findings += _added(name, site, [path for path in unknown if path.partition("/")[0] not in hosts])
+        findings += _guests(name, site, rows, hosts)
     return Verified(name, version, len(compared), tuple(findings))
 
 
@@ -116,16 +121,32 @@ def _fits(row: RecordedFile, found: str, path: Path) -> bool:
     return base64.urlsafe_b64encode(digest).decode().rstrip("=") == written.rstrip("=")
 
 
-def _added(
-    name: str, site: str, dist_info: str, rows: list[RecordedFile], present: dict[str, str]
-) -> Iterator[Finding]:
+def _unrecorded_files(dist_info: str, rows: list[RecordedFile], present: dict[str, str]) -> list[str]:
+    """Return the files of a distribution's packages that its RECORD does not list, as RECORD would have them."""
     folder = Path(dist_info).name
-    known = {row.path for row in rows}
-    for path in sorted(present):
-        recorded = f"{folder}/{path[len('dist-info/') :]}" if path.startswith("dist-info/") else path
-        if recorded not in known:
-            message = f"the packages of '{name}' contain a file that was not installed with it: {path}"
-            yield Finding(FILE_ADDED, message, Where(str(Path(site) / recorded)), "read it, then remove it")
+    paths = (f"{folder}/{path[len('dist-info/') :]}" if path.startswith("dist-info/") else path for path in present)
+    return sorted(set(paths) - {row.path for row in rows})
+
+
+def _recorded_by_others(name: str, site: str, catalog: Catalog) -> dict[str, str]:
+    """Return the files that the RECORDs of other distributions in the directory list, with their distribution."""
+    copies = ((other, copy) for other, found in catalog.seen.records.items() if other != name for copy in found)
+    records = ((other, read_record(dist_info) or ()) for other, (place, dist_info) in copies if place == site)
+    return {row.path: other for other, rows in records for row in rows}
+
+
+def _added(name: str, site: str, paths: list[str]) -> Iterator[Finding]:
+    for path in paths:
+        message = f"the packages of '{name}' contain a file that was not installed with it: {path}"
+        yield Finding(FILE_ADDED, message, Where(str(Path(site) / path)), "read it, then remove it")
+
+
+def _guests(name: str, site: str, rows: list[RecordedFile], hosts: dict[str, str]) -> Iterator[Finding]:
+    """Yield the files that a distribution has put into packages of others, in place of all files of those."""
+    for row in rows:
+        if owner := hosts.get(row.path.partition("/")[0]):
+            message = f"'{name}' has put a file into a package of '{owner}': {row.path}"
+            yield Finding(FILE_ADDED, message, Where(str(Path(site) / row.path)), f"uninstall '{name}'")
 
 
 def _unrecorded(name: str, dist_info: str) -> Finding:
