@@ -13,7 +13,6 @@ from strands_cli.errors import Raised
 from strands_cli.events import ToolProgress
 from strands_cli.hooks import ToolCall
 from strands_cli.planning.data_flow import secrets_declared
-from strands_cli.planning.planned_tools import LateTool
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools.calls.agent_changes import data_in, object_of
 from strands_cli.tools.calls.calling_contract import Contract, names_of_call, timeout_of
@@ -161,8 +160,7 @@ class Attempt:
 
     def _keywords(self, over: threading.Event) -> dict[str, Any]:
         planned = self.tool.planned
-        # Nothing vouches for what a late tool asks for.
-        declared = () if isinstance(planned, LateTool) else secrets_declared(planned, self.tool.claims)
+        declared = secrets_declared(planned, self.tool.claims)
         deadline = self.scope.monotonic() + self._timeout_s
         call = names_of_call(self.scope.run_id, self.effect.key)
         return {**self.contract.keywords(planned.config, deadline, over, declared), **call}
