@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from marked_reference import hooks_page, manifest_page
 from workflow_reference import workflow_page
 
 from strands_cli import errors
+from strands_cli.cli.commands.explain_pages import PAGES
 from strands_cli.codes import codes_by_file
 from strands_cli.errors import Code
 from strands_cli.workflow.format_schema import schema_text
@@ -27,6 +29,7 @@ from strands_cli.workflow.format_schema import schema_text
 CLONE = Path(__file__).resolve().parent.parent
 REFERENCE = CLONE / "docs" / "reference"
 ARCHITECTURE = CLONE / "docs" / "explanation" / "architecture.md"
+SHIPPED = CLONE / "src" / "strands_cli" / "pages"
 FIRST_PARTY = CLONE / "src" / "strands_cli" / "catalog" / "first_party.json"
 HELP = CLONE / "src" / "strands_cli" / "cli" / "help.txt"
 CHOICES = CLONE / "src" / "strands_cli" / "api" / "choice_types.pyi"
@@ -141,6 +144,14 @@ def tools_page() -> str:
     return TOOLS_INTRODUCTION + "".join(sorted(rows))
 
 
+def shipped_pages(written: dict[Path, str]) -> dict[Path, str]:
+    """Return the pages that `strands explain` prints, without comments and links: a wheel has no other pages."""
+    files = {name: CLONE / "docs" / page for name, page in PAGES.items()}
+    texts = {name: written.get(file) or file.read_text(encoding="utf-8") for name, file in files.items()}
+    plain = {name: re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL) for name, text in texts.items()}
+    return {SHIPPED / f"{name}.md": re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", text) for name, text in plain.items()}
+
+
 def first_party() -> str:
     """Return the distribution of each first-party tool as JSON, for the fixes of findings."""
     manifests = [json.loads(path.read_text(encoding="utf-8")) for path in CLONE.glob(MANIFESTS)]
@@ -175,6 +186,7 @@ def pages() -> dict[Path, str]:
         **written,
         ARCHITECTURE: architecture,
         FIRST_PARTY: first_party(),
+        **shipped_pages(written),
         HELP: program_help(),
         CHOICES: choices_stub(),
     }

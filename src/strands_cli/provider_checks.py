@@ -20,7 +20,7 @@ from strands_cli.providers import (
 )
 
 UNKNOWN_PROVIDER = Code(
-    "unknown-provider", "A model provider that does not exist.", "Use one of docs/reference/providers.md."
+    "unknown-provider", "A model provider that does not exist.", "Use one that `strands list-supported` shows."
 )
 MISSING_EXTRA = Code(
     "missing-extra",

@@ -61,7 +61,7 @@ def test_where_all_is_well_every_line_is_ok_but_for_the_missing_key(sane: Folder
     } <= lines.keys()
     text = sane.strands("doctor", "--no-engines").out
     assert re.search(r"^ok +python\b", text, re.M)
-    assert "fix: docs/how-to/live-model.md" in text
+    assert "fix: strands explain live-models" in text
 
 
 def test_a_key_is_reported_as_present_and_never_shown(sane: Folder) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
@@ -13,7 +14,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from strands_cli.cli.program import program
+from strands_cli.cli.commands.explain_pages import PAGES
+from strands_cli.cli.program import program, run_program
 from strands_cli.codes import declared_codes
 
 GOLDEN = Path(__file__).parent
@@ -67,3 +69,37 @@ def test_the_extras_of_this_program_can_be_installed_beside_it_without_an_index(
     command = [sys.executable, "-m", "pip", "install", "--dry-run", "--no-index", "strands-cli[tools]"]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_no_text_of_the_program_refers_to_a_page_that_a_wheel_lacks() -> None:
+    source = CLONE / "src" / "strands_cli"
+    for path in source.rglob("*.py"):
+        for node in ast.walk(tree := ast.parse(path.read_text("utf-8"))):
+            body = getattr(node, "body", None)
+            if isinstance(body, list) and isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+                node.body = [one for one in body if not _is_docstring(one)]
+        texts = [
+            node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        ]
+        assert not [text for text in texts if re.search(r"docs/[a-z-]+/[a-z-]+\.md", text)], path
+
+
+def _is_docstring(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_printed_by_its_name(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert name not in declared_codes()
+    assert run_program(["explain", name]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("# ")
+    assert "<!--" not in text
+    title = (CLONE / "docs" / PAGES[name]).read_text("utf-8").splitlines()[0]
+    assert text.splitlines()[0] == title
+
+
+def test_each_page_that_a_fix_names_exists() -> None:
+    named = {word for fix in fixes() for word in re.findall(r"strands explain ([a-z]+(?:-[a-z]+)*)", fix)}
+    assert named <= {*PAGES, *declared_codes(), "policy"}
+    assert named & PAGES.keys()

@@ -144,7 +144,7 @@ def test_each_bad_shape_is_found_at_its_line(text: str, wording: Wording) -> Non
     wording(finding.message)
     assert finding.where is not None
     assert (finding.where.file, finding.where.line) == ("r.yaml", line)
-    assert "docs/reference/recordings.md" in str(finding.fix)
+    assert "strands explain recordings" in str(finding.fix)
 
 
 def test_all_faults_are_found_at_once() -> None:

@@ -38,7 +38,7 @@ def check_providers(environ: Mapping[str, str]) -> Iterator[Check]:
     if absent:
         yield Check("providers", "ok", f"not installed: {', '.join(absent)}")
     if not ready:
-        fix = "docs/how-to/live-model.md; workflows with a recording run without"
+        fix = "strands explain live-models; workflows with a recording run without"
         yield Check("providers", "warning", "no model provider with a key is ready", fix)
 
 

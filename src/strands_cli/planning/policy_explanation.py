@@ -68,7 +68,7 @@ def explain_policy(
     try:
         parsed = ToolRef.parse(ref)
     except ToolRefError as error:
-        raise UsageError(str(error), fix="see docs/reference/tool-refs.md") from error
+        raise UsageError(str(error), fix="see the forms: strands explain tool-refs") from error
     try:
         return [_of_tool(tool, rules, machine, arguments, as_called) for tool in _installed(parsed, machine.catalog)]
     except StrandsCliError as error:  # not installed, or not usable here: rules may name it nevertheless

@@ -13,7 +13,7 @@ from strands_cli.metadata import HINTS
 TOOL_WORD = Code(
     "tool-word",
     "A tool states something in a word, or a form, that means nothing.",
-    "Use a word of docs/reference/manifest.md, or remove it.",
+    "Use a word that `strands explain manifest` lists, or remove it.",
 )
 
 # Fields of the manifest that a list of tools shows; in Python they are beside the others.

@@ -90,10 +90,11 @@ def distributions(_incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
 
 @completer
 def topics(incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what `explain` takes: workflow files, codes, and `policy`."""
+    """Yield what `explain` takes: workflow files, codes, pages, and `policy`."""
+    from strands_cli.cli.commands.explain_pages import PAGES
     from strands_cli.codes import declared_codes
 
-    yield from ("policy", *declared_codes(), *_workflow_files(incomplete, typed))
+    yield from ("policy", *PAGES, *declared_codes(), *_workflow_files(incomplete, typed))
 
 
 workflow_files = completer(_workflow_files)

@@ -11,6 +11,7 @@ import typer
 
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import POLICY
+from strands_cli.cli.commands.explain_pages import PAGES, page_text
 from strands_cli.cli.output import print_json, print_result, say_findings
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import Code, StrandsCliError, UsageError, suggest
@@ -34,7 +35,7 @@ def explain(
         str,
         typer.Argument(
             metavar="SPEC|CODE|policy",
-            help="A workflow, a finding's code, an exit code, or `policy`.",
+            help="A workflow, a finding's code, an exit code, a page, or `policy`.",
             autocompletion=completions.topics,
         ),
     ],
@@ -98,14 +99,25 @@ def explain_code(name: str, codes: Mapping[str, Code], *, as_json: bool) -> None
     if name.isdecimal():
         _explain_exit(int(name), codes.values(), as_json=as_json)
         return
+    if name in PAGES:
+        _explain_page(name, as_json=as_json)
+        return
     code = codes.get(name)
     if code is None:
-        fix = suggest(name, codes, "see docs/reference/findings.md")
+        fix = suggest(name, [*codes, *PAGES], f"a finding has its code in brackets; pages: {', '.join(PAGES)}")
         raise UsageError(f"there is no code '{name}'", fix=fix)
     if as_json:
         print_json({"code": code, "meaning": code.meaning, "remedy": code.remedy, "exit_code": code.exit_code})
     else:
         print_result(f"{code}  (exit code {code.exit_code})\n  {code.meaning}\n  fix: {code.remedy}")
+
+
+def _explain_page(name: str, *, as_json: bool) -> None:
+    text = page_text(name)
+    if as_json:
+        print_json({"page": name, "text": text})
+    else:
+        print_result(text.rstrip())
 
 
 def _explain_exit(number: int, codes: Iterable[Code], *, as_json: bool) -> None:

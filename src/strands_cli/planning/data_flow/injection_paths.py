@@ -17,7 +17,7 @@ from strands_cli.workflow.yaml import Document, escape
 RISKY_COMBINATION = Code(
     "risky-combination",
     "One agent reads untrusted text, reads private data and can send data out: the text may make it do so.",
-    "Give the tasks to two agents, or name the hosts that a tool may reach: docs/explanation/security-model.md.",
+    "Give the tasks to two agents, or name the hosts that a tool may reach: strands explain security.",
 )
 
 PRIVATE_NETWORK = Code(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MISSING_SECRET = Code(
     "missing-secret",
     "A secret of `env.secrets` has no value: its variable, file, program, keyring or service does not have it.",
-    "Set the value at the source that the message names; see docs/how-to/secrets.md.",
+    "Set the value at the source that the message names; see `strands explain secrets`.",
     18,
 )
 UNNAMED_SECRET = Code(
@@ -33,7 +33,7 @@ UNNAMED_SECRET = Code(
 UNUSED_SECRET = Code(
     "unused-secret",
     "No tool and no model of the workflow takes a secret that `env.secrets` names, so it is not read.",
-    "Remove it, or name it in the tool that needs it: docs/how-to/secrets.md.",
+    "Remove it, or name it in the tool that needs it: strands explain secrets.",
 )
 WRITTEN_SECRET = Code(
     "written-secret",

@@ -160,7 +160,7 @@ class ToolResolver:
         try:
             ref = ToolRef.parse(entry.tool)
         except ToolRefError as error:
-            self.context.report(BAD_TOOL_REF, str(error), where, "see docs/reference/tool-refs.md")
+            self.context.report(BAD_TOOL_REF, str(error), where, "see the forms: strands explain tool-refs")
             return ()
         if ref.kind == "agent":
             return self.composed.agent(ref.name, entry, where)

@@ -20,7 +20,7 @@ from strands_cli.workflow.yaml import Document, escape, read_document
 BAD_POLICY = Code(
     "bad-policy",
     "A policy file cannot be read, or is not valid; nothing runs until it is corrected.",
-    "Correct the error at the reported place; see docs/reference/policy.md.",
+    "Correct the error at the reported place; see `strands explain policy-files`.",
     21,
 )
 UNSAFE_POLICY_FILE = Code(
@@ -40,7 +40,7 @@ RULE_KEYS = (*EFFECTS, "unless", "distribution", "version", "source", "capabilit
 _TOOLS = re.compile(r"[A-Za-z0-9_.:/*?\[\]!-]+")
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9._*?\[\]!-]+")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
-_SEE = "see docs/reference/policy.md"
+_SEE = "see: strands explain policy-files"
 
 
 def read_policy(path: Path, level: Level) -> Policy:

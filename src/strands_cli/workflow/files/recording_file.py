@@ -139,7 +139,7 @@ class _Reader:
         return 0, 0
 
     def _report(self, pointer: str, message: str) -> None:
-        fix = "see docs/reference/recordings.md, or make one with `strands run --record FILE`"
+        fix = "see `strands explain recordings`, or make one with `strands run --record FILE`"
         self.findings.append(Finding(BAD_RECORDING, message, self._document.where(pointer, key=True), fix))
 
 
