@@ -13,6 +13,8 @@ RefKind = Literal["short", "native", "legacy", "custom", "mcp", "agent", "workfl
 MAX_LENGTH = 512
 LEGACY_PACKAGE = "strands_tools"
 PATH_PREFIX = "strands_cli.tools"
+# The member of a ref to all tools of a family: `native:files.*`.
+FAMILY = "*"
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
@@ -31,7 +33,7 @@ class ToolRef:
     Attributes:
         kind: The form, as in the table of `docs/reference/tool-refs.md`.
         name: The tool's name, or the id of an agent, an MCP server's tool (`""`: all of them) or a workflow's path.
-        member: One tool of a class or suite (`native:db.query`).
+        member: One tool of a class or suite (`native:db.query`); `*` for all tools of the family `name`.
         specifier: PEP 440 specifier for the distribution's version; a bare version means `==`.
         distribution: The distribution that must provide it.
         module: Dotted module of custom and legacy Python.
@@ -124,7 +126,7 @@ def _parse_native(text: str, rest: str) -> ToolRef:
         raise ToolRefError(f"{distribution!r} in {text!r} is not the name of a distribution")
     name, dot, member = path.partition(".")
     for part in (name, member) if dot else (name,):
-        if not _NAME.fullmatch(part):
+        if not _NAME.fullmatch(part) and not (dot and part == member == FAMILY):
             raise ToolRefError(f"{part!r} in {text!r} is not a tool name (letters, digits, '_' and '-', at most 64)")
     specifier = _specifier(text, version) if at else None
     return ToolRef("native", name, member=member or None, specifier=specifier, distribution=distribution or None)

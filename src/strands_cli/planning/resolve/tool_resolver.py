@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from strands_cli.catalog import BAD_TOOL_REF, UNKNOWN_TOOL
-from strands_cli.errors import Code, StrandsCliError, Where, did_you_mean
+from strands_cli.errors import Code, Finding, StrandsCliError, Where, did_you_mean
 from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool, WorkflowTool
 from strands_cli.planning.planned_tools import InstalledTool, McpTool, ObjectTool, PythonTool
 from strands_cli.planning.resolve.composed_tools import TOOL_CYCLE, ComposedTools, PartPlanners
@@ -25,7 +25,8 @@ from strands_cli.planning.resolve.single_tool import (
     is_granted,
     python_tool,
 )
-from strands_cli.toolref import ToolRef, ToolRefError, with_prefix_corrected
+from strands_cli.planning.resolve.tool_families import family_of
+from strands_cli.toolref import FAMILY, ToolRef, ToolRefError, with_prefix_corrected
 from strands_cli.workflow import WorkflowSpec
 from strands_cli.workflow.steps import ToolEntry
 from strands_cli.workflow.yaml import Document
@@ -170,7 +171,22 @@ class ToolResolver:
             return self._server_tool((str(ref.server), ref.name), entry, where)
         if ref.kind == "custom":
             return self._custom(ref, entry, where)
-        return self._from_catalog(ref, entry, where)
+        return self._family(ref, entry, where) if ref.member == FAMILY else self._from_catalog(ref, entry, where)
+
+    def _family(self, ref: ToolRef, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
+        found = family_of(ref, self.context.catalog, where)
+        if isinstance(found, Finding):
+            self.context.findings.append(found)
+            return ()
+        if entry.as_ is not None:
+            message = f"'{entry.tool}' holds {len(found)} tools, so `as: {entry.as_}` names none of them"
+            self.context.report(TWIN_TOOL_NAMES, message, where, f"name one: native:{found[0].ref_name}")
+        refs = [
+            f"native:{one.distribution}/{one.ref_name}" + (f"@{ref.specifier}" if ref.specifier else "")
+            for one in found
+        ]
+        each = [entry.model_copy(update={"tool": one, "as_": None}) for one in refs]
+        return tuple(tool for one in each for tool in self._from_catalog(ToolRef.parse(one.tool), one, where))
 
     def _server_tool(self, ref: tuple[str, str], entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
         return resolve_server_tool(ref, entry, where, self._servers, self.context)
