@@ -311,7 +311,7 @@ async def run_tool(
     arguments: Mapping[str, Any],
     installation: Installation | None = None,
     person: Human | None = None,
-    tell: Callable[[str], None] | None = None,
+    emit: Emit | None = None,
     *,
     is_locked: bool = False,
 ) -> Mapping[str, Any]:
@@ -322,7 +322,7 @@ async def run_tool(
         arguments: Its input.
         installation: Its deny rules, the managed file's ask rules and its hook plugins apply.
         person: Answers those, and the tool's own questions.
-        tell: Receives a line if the tool's import takes long.
+        emit: Receives the events of the call: its progress, and a warning if the tool's import takes long.
         is_locked: Whether the tool was compared with a lock.
     """
     from strands_cli.agents import toolbox_caller, typed_rules
@@ -330,9 +330,10 @@ async def run_tool(
 
     rules, hooks = (installation.policy.rules, installation.hooks) if installation is not None else ((), None)
     workspace = {"root": str(Path.cwd()), "mounts": {}, "protected": []}
-    caller = await toolbox_caller([planned], typed_rules(rules), workspace, tell, hooks, is_locked=is_locked)
+    run = StandaloneRun(person, emit)
+    caller = await toolbox_caller([planned], typed_rules(rules), workspace, run.warn, hooks, is_locked=is_locked)
     try:
-        return await caller.call_tool(planned, arguments, StandaloneRun(person).scope())
+        return await caller.call_tool(planned, arguments, run.scope())
     finally:
         await caller.close()
 

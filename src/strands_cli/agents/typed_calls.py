@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.agents.assembly import assemble
 from strands_cli.engine import StandaloneRun
+from strands_cli.events import Event
 from strands_cli.planning import require_runnable
 from strands_cli.planning.watch import workspace_of
 from strands_cli.policy.rules import Rule
@@ -15,7 +16,6 @@ from strands_cli.policy.rules import Rule
 if TYPE_CHECKING:
     from strands_cli.engine.journal import Human
     from strands_cli.planning.plan import Plan
-    from strands_cli.tools.loading import Tell
 
 # A step without arguments is complete: the call brings them.
 _ARGUMENTS = "/pattern/config/steps/0/input"
@@ -27,19 +27,22 @@ def typed_rules(rules: Sequence[Rule]) -> list[Rule]:
     return [*strict, Rule("allow", "*", "command line", "typed by hand")]
 
 
-async def call_declared(plan: Plan, arguments: Mapping[str, Any], person: Human, tell: Tell) -> Mapping[str, Any]:
+async def call_declared(
+    plan: Plan, arguments: Mapping[str, Any], person: Human, emit: Callable[[Event], None]
+) -> Mapping[str, Any]:
     """Call the tool of a plan's only step, with the servers, settings and secrets that the plan has.
 
     Raises:
         StrandsCliError: It cannot be loaded, its server does not start, or policy denies it.
     """
+    run = StandaloneRun(person, emit)
     about_the_tool = [one for one in plan.findings if one.where is None or not one.where.pointer.startswith(_ARGUMENTS)]
     require_runnable(replace(plan, findings=tuple(about_the_tool)))
     plan = replace(plan, rules=tuple(typed_rules(plan.policy.rules)))
-    workers = await assemble(plan, workspace_of(plan), None, tell, is_typed=True)
+    workers = await assemble(plan, workspace_of(plan), None, run.warn, is_typed=True)
     try:
         (tool,) = plan.call_tools.values()
-        return await workers.tools.call_tool(tool, arguments, StandaloneRun(person).scope())
+        return await workers.tools.call_tool(tool, arguments, run.scope())
     finally:
         for problem in await workers.close():
-            tell(problem)
+            run.warn(problem)

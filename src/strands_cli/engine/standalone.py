@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from strands_cli.engine.effects import Budget, Effect, EffectSpec, StepScope
 from strands_cli.engine.journal import Answer, Clock, Human, Question, Row, RowKind
 from strands_cli.engine.ports import SystemClock
 from strands_cli.errors import RunFailed, RunRecordError
-from strands_cli.events import Event
+from strands_cli.events import Event, RunWarning
 from strands_cli.workflow.sections import Budgets
 
 
@@ -70,12 +70,14 @@ class StandaloneRun:
 
     Args:
         person: Answers the questions of the tool itself, and those of a managed policy file.
+        emit: Receives the events of the call.
     """
 
-    def __init__(self, person: Human | None = None) -> None:
+    def __init__(self, person: Human | None = None, emit: Callable[[Event], None] | None = None) -> None:
         self.clock: Clock = SystemClock()
         self.human: Human = self
         self._person = person
+        self._emit = emit
         self.journal = MemoryJournal()
         self.budget = Budget(Budgets(), self.clock)
         self.grants: set[str] = set()
@@ -85,7 +87,13 @@ class StandaloneRun:
         return StepScope(self, "call", "you")
 
     def emit(self, event: Event) -> None:
-        """Ignore the event: there are no listeners."""
+        """Send an event to the listener, if there is one."""
+        if self._emit is not None:
+            self._emit(event)
+
+    def warn(self, message: str) -> None:
+        """Send a warning to the listener."""
+        self.emit(RunWarning(self.clock.now(), message))
 
     def effect(self, spec: EffectSpec) -> Effect:
         """Open an effect in a journal that is forgotten afterwards."""

@@ -78,6 +78,7 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
             for listener in listeners:
                 listener(event)
 
+        view.loading(planned.spec.name)
         try:
             return run_to_end(lambda: go(human, emit))
         except StrandsCliError as error:

@@ -16,6 +16,7 @@ from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import Chosen, with_run_options
 from strands_cli.cli.output import json_text, print_json, print_response, say, say_findings
 from strands_cli.errors import ExitCode, StrandsCliError, UsageError
+from strands_cli.events import Event, RunWarning, ToolProgress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -114,7 +115,9 @@ def call(name: str, typed: str, request: RunRequest, declared: Declared | None =
     planned = app.plan_tool(name, installation, locked=request.locked)
     is_locked = installation.policy.lock_required_by(asked=request.locked) is not None
     with typed_call() as person:
-        return run_to_end(lambda: app.run_tool(planned, arguments, installation, person, say, is_locked=is_locked))
+        return run_to_end(
+            lambda: app.run_tool(planned, arguments, installation, person, show_progress, is_locked=is_locked)
+        )
 
 
 def _call_declared(
@@ -131,7 +134,15 @@ def _call_declared(
     from strands_cli.agents import call_declared
 
     with typed_call() as person:
-        return run_to_end(lambda: call_declared(planned, arguments, person, say))
+        return run_to_end(lambda: call_declared(planned, arguments, person, show_progress))
+
+
+def show_progress(event: Event) -> None:
+    """Show an intermediate value of the tool, or a warning."""
+    from strands_cli.cli.terminal import View
+
+    if isinstance(event, (ToolProgress, RunWarning)):
+        View(verbose=True)(event)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from strands_cli.events import (
@@ -16,8 +17,9 @@ from strands_cli.events import (
     StepStarted,
     ToolCallDecided,
     ToolCallFinished,
+    ToolProgress,
 )
-from strands_cli.phrases import counted
+from strands_cli.phrases import counted, shortened
 
 
 def line_for(event: Event) -> str | None:
@@ -50,6 +52,16 @@ def line_for(event: Event) -> str | None:
     return None
 
 
+def progress_line(event: ToolProgress) -> str:
+    """Return the line of an intermediate value of a tool."""
+    return f"  ...   {step_of(event.key)}  {event.tool}: {_shown(event.value)}"
+
+
+def _shown(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return shortened(" ".join(text.split()), 200)
+
+
 def activity_of(event: Event) -> tuple[str, str] | None:
     """Return the key of a step and its activity after an event, or None if the event does not change it."""
     match event:
@@ -59,6 +71,8 @@ def activity_of(event: Event) -> tuple[str, str] | None:
             return step_of(event.key), f"{event.agent} asks {event.model}"
         case ToolCallDecided(effect="allow"):
             return step_of(event.key), f"calls {event.tool}"
+        case ToolProgress():
+            return step_of(event.key), f"{event.tool}: {_shown(event.value)}"
     return None
 
 

@@ -6,16 +6,21 @@ import threading
 from collections.abc import Callable
 
 from strands_cli.cli.output import say, write_error
-from strands_cli.cli.terminal.event_lines import line_for
+from strands_cli.cli.terminal.event_lines import line_for, progress_line, step_of
 from strands_cli.events import (
     Denials,
     Event,
     HumanAsked,
+    ModelCallFinished,
+    ModelCallStarted,
+    ModelRetried,
     ModelText,
     RunFinished,
     RunStarted,
     RunStatus,
+    StepFailed,
     StepStarted,
+    ToolProgress,
 )
 from strands_cli.unicode_safety import printable
 
@@ -36,6 +41,7 @@ class View:
         self._quiet = quiet
         self._verbose = verbose
         self._mid_line = False
+        self._answering: dict[str, str] = {}  # by model call that goes on: the part of a line that is not shown yet
         self._paused = False
         self._held: list[Callable[[], None]] = []  # output that arrived while a question was shown
         # Events come from the run's loop, lines that tools print from a thread.
@@ -57,10 +63,13 @@ class View:
             self.line(f"  start {event.key}  {event.who}")
         if isinstance(event, HumanAsked):
             self.line(f"  asks  {event.key}  {event.prompt}")
-        if isinstance(event, ModelText) and self._verbose:
-            self._text(event.text)
-        elif line := line_for(event):
+        if self._verbose:
+            self._stream(event)
+        if line := line_for(event):
             self.line(line)
+
+    def loading(self, workflow: str) -> None:
+        """Show that models and tools are loaded, which may take seconds; a pipe has a reader who can wait."""
 
     def tool_line(self, text: str) -> None:
         """Show a line that a tool has printed."""
@@ -81,6 +90,30 @@ class View:
                 write_error("\n")
                 self._mid_line = False
             say(text.rstrip("\n").replace("\n", "\n      "))
+
+    def _stream(self, event: Event) -> None:
+        """Show the text of models as it streams; where several answer at once, whole lines, each with its step."""
+        match event:
+            case ModelCallStarted():
+                self._answering.setdefault(event.key, "")
+            case ModelCallFinished() | ModelRetried():
+                self._end_stream(event.key)
+            case StepFailed():
+                for key in [key for key in self._answering if step_of(key) == event.key]:
+                    self._end_stream(key)
+            case ModelText() if len(self._answering) < 2:
+                self._text(event.text)
+            case ModelText():
+                *lines, rest = (self._answering.get(event.key, "") + event.text).split("\n")
+                for line in lines:
+                    self.line(f"{_MODEL_SAYS}{step_of(event.key)}: {line}")
+                self._answering[event.key] = rest
+            case ToolProgress():
+                self.line(progress_line(event))
+
+    def _end_stream(self, key: str) -> None:
+        if rest := self._answering.pop(key, ""):
+            self.line(f"{_MODEL_SAYS}{step_of(key)}: {rest}")
 
     def _text(self, piece: str) -> None:
         """Print a piece of a model's text as it streams, each line marked, so that none looks like a line of ours."""

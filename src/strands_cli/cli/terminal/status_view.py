@@ -10,10 +10,12 @@ from strands_cli.cli.output import real_stderr, write_error
 from strands_cli.cli.terminal.event_lines import activity_of, duration, line_for
 from strands_cli.cli.terminal.run_view import View
 from strands_cli.cli.text_layout import fitted
-from strands_cli.events import Event, ModelCallFinished, ModelText, StepFailed, StepFinished
+from strands_cli.events import Event, ModelCallFinished, ModelText, RunStarted, StepFailed, StepFinished
 from strands_cli.unicode_safety import printable
 
 REDRAW_S = 0.25
+# The place of the activity before the first step.
+_LOADING = ""
 
 
 class StatusView(View):
@@ -38,6 +40,12 @@ class StatusView(View):
         with self._lock:
             self._wipe()
 
+    def loading(self, workflow: str) -> None:
+        """Show what is done before the run begins."""
+        with self._lock:
+            self._activities[_LOADING] = f"{workflow} loads its models and tools", time.monotonic()
+            self._draw()
+
     def _show(self, event: Event) -> None:
         self._follow(event)
         if line := line_for(event):
@@ -47,6 +55,8 @@ class StatusView(View):
 
     def _follow(self, event: Event) -> None:
         """Update the activity of each unfinished step; the latest one is last."""
+        if isinstance(event, RunStarted):
+            self._activities.pop(_LOADING, None)
         if isinstance(event, ModelCallFinished):
             self._tokens += event.usage.total_tokens
         if isinstance(event, ModelText):
@@ -105,7 +115,8 @@ class StatusView(View):
         others = f" (and {len(self._activities) - 1} more)" if len(self._activities) > 1 else ""
         received = f", {self._received} characters" if self._received else ""
         tokens = f", {self._tokens} tokens" if self._tokens else ""
-        return printable(f"{duration(now - self._began)}{tokens}: {key} {text}{lasting}{received}{others}")
+        what = f"{key} {text}".lstrip()
+        return printable(f"{duration(now - self._began)}{tokens}: {what}{lasting}{received}{others}")
 
 
 def terminal_columns() -> int:
