@@ -49,7 +49,7 @@ def test_a_denied_tool_is_refused_with_rule_line_and_reason_and_never_imported(f
 def test_rules_of_the_person_hold_whatever_the_project_and_the_command_line_say(folder: Folder) -> None:
     writing(folder)
     path = user_file(folder, "version: 1\nrules: [{deny: 'file_write(path=docs/**)'}]")
-    folder.write("strands-policy.yaml", "version: 1\nrules: [{allow: file_write}]")
+    folder.write("strands-policy.yaml", "version: 1\nrules: [{allow: strands-tool-files/file_write}]")
     ran = folder.strands("run", "flow.yaml", "--yes")
     assert ran.code == 0
     assert f"denied: file_write: {path}:2" in ran.err
@@ -60,8 +60,12 @@ def test_rules_of_the_person_hold_whatever_the_project_and_the_command_line_say(
 def test_a_project_file_answers_what_the_tool_asks_for_the_arguments_it_names(folder: Folder) -> None:
     writing(folder)
     (folder.work / "docs").mkdir()
-    other = folder.write("other.yaml", "version: 1\nrules: [{allow: 'file_write(path=elsewhere/**)'}]")
-    named = folder.write("strands-policy.yaml", "version: 1\nrules: [{allow: 'file_write(path=docs/**)'}]")
+    other = folder.write(
+        "other.yaml", "version: 1\nrules: [{allow: 'strands-tool-files/file_write(path=elsewhere/**)'}]"
+    )
+    named = folder.write(
+        "strands-policy.yaml", "version: 1\nrules: [{allow: 'strands-tool-files/file_write(path=docs/**)'}]"
+    )
     ran = folder.strands("run", "flow.yaml", "--policy", other)
     assert re.search(r"^denied: file_write: (?!.*other\.yaml)", ran.err, re.MULTILINE)
     assert not (folder.work / "docs" / "note.txt").exists()
@@ -142,7 +146,7 @@ def test_explain_policy_shows_the_deciding_rule_the_others_and_what_would_change
         "version: 1\nrules:\n"
         "  - {ask: file_*, reason: files matter}\n"
         "  - deny: file_write(path=secrets/**)\n"
-        "  - allow: file_write(path=docs/**)\n"
+        "  - allow: strands-tool-files/file_write(path=docs/**)\n"
         "  - deny: current_time\n",
     )
     path = folder.work / "strands-policy.yaml"

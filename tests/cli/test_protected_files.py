@@ -12,7 +12,7 @@ agents:
   clerk: {prompt: You act., tools: [native:file_write, "wiki:wiki", "lore.pages:pages"]}
 pattern: {type: chain, config: {steps: [{agent: clerk, input: Go.}]}}
 """
-RULES = "version: 1\nrules: [{allow: file_write}]\n"
+RULES = "version: 1\nrules: [{allow: strands-tool-files/file_write}]\n"
 PYTHON = """
 TOOL_SPEC = {
     "name": "%s",

@@ -133,7 +133,7 @@ def test_a_permission_that_is_not_a_pattern_is_found_at_its_place(site: Path) ->
         (rule("allow", "my.tools:fn", "project"), []),
         (rule("allow", "my.*", "user"), []),
         (rule("allow", "*", "managed"), ["custom-tool-denied"]),
-        (rule("allow", "fn", "managed"), ["custom-tool-denied"]),
+        (rule("allow", "fn", "managed"), ["custom-tool-denied", "unmatched-rule"]),
         (rule("allow", "my.tools:fn", "managed", arguments=(("a", "b"),)), ["custom-tool-denied"]),
         (rule("allow", "my.tools:fn", "command line"), ["custom-tool-denied", "unmatched-rule"]),
     ],

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from strands_cli.policy import Policy, SwitchedOn, joined
-from strands_cli.policy.rules import Request, Rule, names_custom
+from strands_cli.policy.naming import names_custom
+from strands_cli.policy.rules import Request, Rule
 from strands_cli.policy.rules.tool_patterns import PatternError, make_rule, parse_pattern
 
 

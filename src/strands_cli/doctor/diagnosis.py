@@ -58,7 +58,7 @@ class CoreChecks:
             ("providers", lambda: setup.check_providers(environ)),
             ("tools", lambda: setup.check_tools(catalog)),
             ("engines", lambda: self._test_engines(catalog, context.rules)),
-            ("policy", lambda: setup.check_policies(settings, folder)),
+            ("policy", lambda: setup.check_policies(settings, folder, catalog)),
             ("lock", lambda: setup.check_lock(folder, catalog, settings)),
             ("hook plugins", lambda: setup.check_hooks(self._hooks.findings, self._hooks.plugins)),
             ("permissions", lambda: modes.check_modes(settings, folder, search_path())),

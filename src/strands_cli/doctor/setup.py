@@ -98,9 +98,9 @@ def denied_tools(catalog: Catalog, rules: Sequence[Rule]) -> set[tuple[str, str]
     return denied
 
 
-def check_policies(settings: Settings, folder: Path) -> Iterator[Check]:
+def check_policies(settings: Settings, folder: Path, catalog: Catalog) -> Iterator[Check]:
     """Report the policy files in force, and their faults."""
-    from strands_cli.planning.machine import load_policy, policy_places
+    from strands_cli.planning.machine import check_file_rules, load_policy, policy_places
 
     existing = [(level, path) for level, path in policy_places(settings, folder) if _exists(path)]
     try:
@@ -111,7 +111,7 @@ def check_policies(settings: Settings, folder: Path) -> Iterator[Check]:
     for level, path in existing:
         count = sum(rule.level == level for rule in policy.rules)
         yield Check("policy", "ok", f"{level}: {path}, {counted(count, 'rule')}")
-    yield from (_found("policy", finding) for finding in policy.findings)
+    yield from (_found("policy", finding) for finding in (*policy.findings, *check_file_rules(policy.rules, catalog)))
     if not existing:
         yield Check("policy", "ok", "no policy file: installed tools may be used, and ask as their hints require")
 

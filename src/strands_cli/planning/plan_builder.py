@@ -36,7 +36,7 @@ from strands_cli.planning.data_flow import (
     check_telemetry,
 )
 from strands_cli.planning.environment_values import with_environment
-from strands_cli.planning.machine import Installation, check_patterns, check_rules, read_installation, rules_of
+from strands_cli.planning.machine import Installation, check_rules, read_installation, rules_of
 from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, Skills, WorkflowTool
 from strands_cli.planning.planned_agents import planned_agent, tools_of_steps
 from strands_cli.planning.planned_steps import bounds_of, planned_steps
@@ -98,7 +98,7 @@ def build_plan(
     spec, base_dir = with_runtime_of(spec, request), snapshot.folder or folder_of(document)
     environ, policy, hooks = machine.environ, machine.policy, machine.hooks
     around = around or Surroundings(base_dir, request, environ, snapshot, policy, policy.rules)
-    rules = rules_of(spec, request, document, replace(policy, rules=around.rules))
+    rules = rules_of(spec, request, document, machine.catalog, replace(policy, rules=around.rules))
     context = ResolveContext(spec, document, machine.catalog, rules, machine.settings, hooks, around)
     resolver = ToolResolver(context, planned_agent, planned_workflow, request.tools)
     inputs, findings = resolve_inputs(spec.inputs, request.variables, request.values, document)
@@ -165,10 +165,9 @@ def _check_plan(
     playing = {name: agent for name, agent in agents.items() if outer is None or agent.recording != outer}
     yield from check_recordings(spec, playing, document, around.snapshot)
     yield from check_context(spec, agents, document)
-    yield from check_patterns(spec, document)
     known = around.rules if around.is_tool else ()
     own_rules = [rule for rule in plan.rules if not any(rule is one for one in known)]
-    yield from check_rules(own_rules, list(with_parts(plan.called())), machine.catalog)
+    yield from check_rules(spec, document, own_rules, list(with_parts(plan.called())), machine.catalog)
     yield from check_exposure(plan, document)
     if not around.is_tool:
         yield from check_telemetry(spec, document, environ)

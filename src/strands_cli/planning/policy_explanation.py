@@ -171,6 +171,11 @@ def _explained(name: str, request: Request, load: Decision, rules: Sequence[Rule
     )
 
 
+def _name_for_files(request: Request) -> str | None:
+    """Return the name by which a file allows a tool: with its distribution, and none that a workflow chose."""
+    return next((one for one in request.names if "/" in one), next(iter(request.names), None))
+
+
 def _changes(name: str, request: Request, load: Decision, call: Decision) -> list[str]:
     by = call.by
     if load.effect == "deny" and load.by is None:
@@ -183,7 +188,6 @@ def _changes(name: str, request: Request, load: Decision, call: Decision) -> lis
     if call.effect == "ask" and by is not None:
         return [f"--allow {name} or --yes answers it for one run; {by.origin} asks again in the next"]
     if call.effect == "ask":
-        # A name that the workflow chose loosens no rule of a file.
-        rule = f"`allow: {request.custom or (*request.names, name)[0]}` in a policy file for every run"
+        rule = f"`allow: {request.custom or _name_for_files(request) or name}` in a policy file for every run"
         return [f"--allow {name} or --yes answers it for one run, {rule}"]
     return ["a rule that asks or denies, at any level"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from strands_cli.errors import Finding
-from strands_cli.policy.rules import Level, Rule, normalised
+from strands_cli.policy.naming import normalised
+from strands_cli.policy.rules import Level, Rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,3 +1,4 @@
+from strands_cli.planning.machine.file_rule_checks import check_file_rules as check_file_rules
 from strands_cli.planning.machine.hook_selection import hooks_in_force as hooks_in_force
 from strands_cli.planning.machine.hook_selection import require_hooks as require_hooks
 from strands_cli.planning.machine.installation import Installation as Installation
@@ -11,6 +12,5 @@ from strands_cli.planning.machine.lock_check import servers_in as servers_in
 from strands_cli.planning.machine.lock_check import with_lock as with_lock
 from strands_cli.planning.machine.policy_files import load_policy as load_policy
 from strands_cli.planning.machine.policy_files import policy_places as policy_places
-from strands_cli.planning.machine.rules_in_force import check_patterns as check_patterns
 from strands_cli.planning.machine.rules_in_force import check_rules as check_rules
 from strands_cli.planning.machine.rules_in_force import rules_of as rules_of

@@ -2,41 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from strands_cli.catalog import Catalog
-from strands_cli.errors import Code, Finding, UsageError, Where, suggest
+from strands_cli.errors import Finding, UsageError, Where, suggest
+from strands_cli.planning.machine.file_rule_checks import (
+    UNMATCHED_RULE,
+    arguments_of,
+    check_arguments,
+    check_file_rules,
+    require_one_distribution,
+)
 from strands_cli.planning.plan import PlannedTool
 from strands_cli.planning.planned_tools import McpTool
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy import Policy
-from strands_cli.policy.rules import Effect, PatternError, Rule, make_rule, named
+from strands_cli.policy.naming import named
+from strands_cli.policy.rules import Effect, PatternError, Rule, make_rule
 from strands_cli.workflow import BAD_VALUE, WorkflowSpec
 from strands_cli.workflow.steps import McpServer
 from strands_cli.workflow.yaml import Document
 
-UNMATCHED_RULE = Code(
-    "unmatched-rule",
-    "A rule names a tool, or an argument of a tool, that does not exist, so it has no effect.",
-    "Correct the name.",
-)
-
-_NAMES_ELSEWHERE = frozenset({"patternProperties", "oneOf", "anyOf", "allOf", "$ref"})
 NO_NETWORK = "it reaches the network, or does not say that it leaves it alone"
 
 
 def rules_of(
-    spec: WorkflowSpec, options: RunRequest, document: Document, policy: Policy | None = None
+    spec: WorkflowSpec, options: RunRequest, document: Document, catalog: Catalog, policy: Policy | None = None
 ) -> tuple[Rule, ...]:
-    """Return every rule in force: those of the policy files, the command line's, what the workflow forbids itself."""
-    rules = [*(policy.rules if policy else ()), *typed_rules(options.allow, yes=options.yes)]
+    """Return every rule in force: those of the policy files, the command line's, what the workflow forbids itself.
+
+    Raises:
+        UsageError: An `--allow` is not a pattern, or fits tools of several distributions.
+    """
+    typed = typed_rules(options.allow, yes=options.yes)
+    for rule in typed:
+        require_one_distribution(rule, catalog)
+    rules = [*(policy.rules if policy else ()), *typed]
     for effect, index, pattern in _permissions(spec):
         where = document.where(f"/security/permissions/{effect}/{index}")
         origin = f"security.permissions.{effect} ({_place(where)})"
         try:
             rules.append(make_rule(effect, pattern, "workflow", origin))
         except PatternError:
-            continue  # `check_patterns` says so, and nothing runs
+            continue  # `check_rules` says so, and nothing runs
     return (*rules, *_guardrails(spec, document))
 
 
@@ -69,7 +77,7 @@ def typed_rules(allow: Iterable[str], *, yes: bool) -> list[Rule]:
     return [*rules, Rule("allow", "*", "command line", "--yes")] if yes else rules
 
 
-def check_patterns(spec: WorkflowSpec, document: Document) -> list[Finding]:
+def _check_patterns(spec: WorkflowSpec, document: Document) -> list[Finding]:
     """Return a finding for each permission of the workflow that is not a pattern."""
     findings = []
     for effect, index, pattern in _permissions(spec):
@@ -95,14 +103,16 @@ def _place(where: Where) -> str:
 
 
 def check_rules(
+    spec: WorkflowSpec,
+    document: Document,
     rules: Sequence[Rule],
     planned: Iterable[PlannedTool],
     catalog: Catalog,
 ) -> list[Finding]:
-    """Return a warning for each name in the rules that no tool has, or that is not an argument of its tool.
+    """Return errors for permissions that are not patterns, and warnings for rules that match no tool or argument.
 
-    A misspelt `deny` has no effect. What an author forbids need not be in the workflow, so installed tools count
-    too; what the command line allows must be. A policy file also applies to other workflows and machines.
+    A misspelt `deny` has no effect. What an author or a policy file forbids need not be in the workflow, so installed
+    tools count too; what the command line allows must be.
     """
     planned = list(planned)
     used = {name for tool in planned for name in tool.all_names()}
@@ -117,31 +127,19 @@ def check_rules(
             for word in rule.unless or (rule.tools,)
             if not _matches(word, names) and not any(_may_be_of(server, word) for server in unknown)
         ]
-    return [*findings, *_check_arguments(planned)]
+    findings += [*_check_arguments(planned), *check_file_rules(rules, catalog, used)]
+    return [*_check_patterns(spec, document), *findings]
 
 
 def _check_arguments(planned: Sequence[PlannedTool]) -> Iterator[Finding]:
     """Yield a warning for each argument in a rule of any level that none of the tools it names takes."""
-    spoken_of: dict[tuple[Rule, str], list[tuple[str, ...] | None]] = {}
+    spoken_of: dict[Rule, list[tuple[str, ...] | None]] = {}
     for tool in planned:
         for rule in tool.conditional:
-            for path, _ in rule.arguments:
-                spoken_of.setdefault((rule, path), []).append(_taken_by(tool))
-    for (rule, path), taken in spoken_of.items():
-        known = sorted({name for names in taken if names is not None for name in names})
-        if None not in taken and not any(path == name or path.startswith(f"{name}.") for name in known):
-            fix = suggest(path.partition(".")[0], known, f"it takes {', '.join(known)}")
-            message = f"{rule.origin}: {rule.tools} takes no argument '{path}'"
-            yield Finding(UNMATCHED_RULE, message, None, fix, "warning")
-
-
-def _taken_by(tool: PlannedTool) -> tuple[str, ...] | None:
-    """Return the names of a tool's arguments; None where it may take others than its schema lists."""
-    schema = tool.record.input_schema or {}
-    properties = schema.get("properties")
-    if not properties or not isinstance(properties, Mapping) or schema.get("additionalProperties"):
-        return None
-    return None if _NAMES_ELSEWHERE & set(schema) else tuple(properties)
+            if rule.level in ("workflow", "command line"):
+                spoken_of.setdefault(rule, []).append(arguments_of(tool.record))
+    for rule, takers in spoken_of.items():
+        yield from check_arguments(rule, takers)
 
 
 def _matches(word: str, names: set[str]) -> bool:

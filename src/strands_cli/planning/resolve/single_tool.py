@@ -12,7 +12,8 @@ from strands_cli.errors import Code, Denied, Finding, InvalidInput, UsageError, 
 from strands_cli.hooks import HookContext
 from strands_cli.planning.planned_tools import AnyTool, InstalledTool, PythonTool, request_of, secrets_in
 from strands_cli.policy import conditional_rules, decide, grant_of
-from strands_cli.policy.rules import Rule, names_custom
+from strands_cli.policy.naming import names_custom
+from strands_cli.policy.rules import Rule
 from strands_cli.toolref import ToolRef, ToolRefError
 
 if TYPE_CHECKING:

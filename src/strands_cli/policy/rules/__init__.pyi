@@ -5,9 +5,6 @@ from strands_cli.policy.rules.rule import SOURCES as SOURCES
 from strands_cli.policy.rules.rule import Effect as Effect
 from strands_cli.policy.rules.rule import Level as Level
 from strands_cli.policy.rules.rule import Rule as Rule
-from strands_cli.policy.rules.rule import named as named
-from strands_cli.policy.rules.rule import names_custom as names_custom
-from strands_cli.policy.rules.rule import normalised as normalised
 from strands_cli.policy.rules.tool_patterns import PatternError as PatternError
 from strands_cli.policy.rules.tool_patterns import make_rule as make_rule
 from strands_cli.policy.rules.tool_request import CAPABILITIES as CAPABILITIES

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import fnmatch
-import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from strands_cli.policy.matching import fits_any, fits_every, lies_within, reaches, values_of
+from strands_cli.policy.naming import admitted, named, named_any, names_custom
 from strands_cli.policy.rules.tool_request import Capability, Request
 from strands_cli.policy.rules.touched_resources import Access, kinds_of_argument, touches_any, touches_only
 from strands_cli.versions import satisfies
@@ -40,8 +39,6 @@ SOURCES: tuple[Source, ...] = get_args(Source)
 LATE: Source = "late"
 # A source of a tool if its origin is unknown.
 UNKNOWN_SOURCE = "unknown"
-
-_PATH = re.compile(r"(?:strands_cli\.tools|strands_tools)[.:]([^.:/]+)(?:[.:]\1)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +145,14 @@ class Rule:
         everything = (*request.names, *request.aliases)
         # The workflow's own exceptions may have its own names; what loosens names the tool itself.
         own = self.level == "workflow" and LATE not in request.sources
-        if any(named(pattern, everything if own else request.names) for pattern in self.unless):
+        by_file = self.level not in ("command line", "workflow")
+        distribution = request.distribution if by_file else None
+        if any(admitted(pattern, everything if own else request.names, distribution) for pattern in self.unless):
             return False
-        if loosens and request.custom is not None and self.level not in ("command line", "workflow"):
+        if loosens and request.custom is not None and by_file:
             return names_custom(self.tools, request.custom)
+        if loosens and by_file and not self.distribution:
+            return admitted(self.tools, request.names, distribution)
         typed = request.typed_names if self.level == "command line" else ()
         return named(self.tools, (*request.names, *typed) if loosens else everything)
 
@@ -185,40 +186,3 @@ class Rule:
             return None not in known.values() and bool(present) and present <= set(self.capabilities)
         able = [known[name] for name in self.capabilities]
         return True if True in able else None if None in able else False
-
-
-def named(pattern: str, names: tuple[str, ...]) -> bool:
-    """Return whether a name or glob matches one of the names; a distribution in it may have any spelling.
-
-    The older paths (`strands_cli.tools.foo`, `strands_tools.foo`) mean `native:foo`, as in tool refs.
-    """
-    if (path := _PATH.fullmatch(pattern)) and named(f"native:{path[1]}", names):
-        return True
-    head, slash, tool = pattern.rpartition("/")
-    if slash and not pattern.startswith("mcp:"):  # the ids of servers have one spelling
-        prefix, colon, distribution = head.rpartition(":")
-        pattern = f"{prefix}{colon}{normalised(distribution)}/{tool}"
-    return any(fnmatch.fnmatchcase(name, pattern) for name in names)
-
-
-def named_any(patterns: tuple[str, ...], distribution: str) -> bool:
-    """Return whether one of the globs matches a distribution's name, in any spelling of both."""
-    return any(fnmatch.fnmatchcase(normalised(distribution), normalised(pattern)) for pattern in patterns)
-
-
-def normalised(distribution: str) -> str:
-    """Return the normalised spelling of a distribution's name, or of a glob of names."""
-    return re.sub(r"[-_.]+", "-", distribution).lower()
-
-
-def names_custom(pattern: str, reference: str) -> bool:
-    """Return whether a pattern names `pkg.module:attr` itself or a package of it (`pkg.*`); no other glob matches.
-
-    Args:
-        pattern: An entry of the allowlist, or the tools of a rule.
-        reference: Custom Python, with `:` or `.` before the attribute.
-    """
-    dotted, pattern = reference.replace(":", "."), pattern.replace(":", ".")
-    # The comparison includes the dot before the star: `pkg.*` must not allow `pkgs.evil`.
-    package = pattern[:-1] if pattern.endswith(".*") and len(pattern) > 2 else None
-    return dotted == pattern or (package is not None and dotted.startswith(package))

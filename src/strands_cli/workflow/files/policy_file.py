@@ -161,7 +161,7 @@ class _Reader:
             if isinstance(name, str) and _NAME.fullmatch(name):
                 yield SwitchedOn(name, self._level, self._origin(place), may == "allow")
             else:
-                self._report(place, f"{shown(item)} is not the name of a distribution, or a mapping with `name`")
+                self._report(place, f"{item!r} is not the name of a distribution, or a mapping with `name`")
 
     def _rules(self, value: Any) -> Iterator[Rule]:
         if not isinstance(value, list):

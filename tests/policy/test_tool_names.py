@@ -1,0 +1,64 @@
+"""A name without a distribution admits only the distribution that is called after it."""
+
+from __future__ import annotations
+
+import pytest
+
+from strands_cli.policy import decide
+from strands_cli.policy.naming import is_bare, meant_distribution
+from strands_cli.policy.rules import Level, Request, Rule
+
+
+def request(distribution: str, tool: str) -> Request:
+    """Return a tool of a distribution as policy sees it."""
+    names = (tool, f"native:{tool}", f"{distribution}/{tool}", f"native:{distribution}/{tool}")
+    return Request(names, annotations={"readOnlyHint": True}, distribution=distribution)
+
+
+@pytest.mark.parametrize(
+    ("word", "bare", "meant"),
+    [
+        ("calculator", True, "strands-tool-calculator"),
+        ("native:current_time", True, "strands-tool-current-time"),
+        ("strands_tools.shell", True, "strands-tool-shell"),
+        ("db.query", True, "strands-tool-db"),
+        ("file_*", True, None),
+        ("native:*", True, None),
+        ("*/file_read", True, None),
+        ("*", False, None),
+        ("strands-tool-files/file_*", False, None),
+        ("native:strands-tool-files/*", False, None),
+        ("strands-tool-*/x", False, None),
+        ("mcp:shelf", False, None),
+        ("mcp:*", False, None),
+    ],
+)
+def test_a_word_is_bare_if_it_names_no_distribution(word: str, bare: bool, meant: str | None) -> None:
+    assert is_bare(word) == bare
+    if bare:
+        assert meant_distribution(word) == meant
+
+
+LEVELS: tuple[Level, ...] = ("managed", "user", "project")
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_wall_of_names_admits_no_distribution_that_was_not_meant(level: Level) -> None:
+    wall = Rule("deny", "*", level, "p:1", unless=("calculator", "native:file_*", "strands-tool-files/file_*"))
+    admitted = [request("strands-tool-calculator", "calculator"), request("strands-tool-files", "file_read")]
+    strangers = [request("strands-tool-evil", "calculator"), request("strands-tool-evil", "file_exfil")]
+    assert [decide([wall], one).effect for one in admitted] == ["allow", "allow"]
+    assert [decide([wall], one).effect for one in strangers] == ["deny", "deny"]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_an_allow_of_a_name_allows_no_distribution_that_was_not_meant(level: Level) -> None:
+    def allowed(rule: Rule, distribution: str) -> bool:
+        return rule.matches(request(distribution, "shout"))
+
+    ours, evil = "strands-tool-shout", "strands-tool-evil"
+    for word, fits in (("shout", [ours]), ("sh*", []), (f"{ours}/sh*", [ours]), ("*", [ours, evil])):
+        assert [name for name in (ours, evil) if allowed(Rule("allow", word, level, "p:1"), name)] == fits, word
+    by_key = Rule("allow", "sh*", level, "p:1", distribution=(evil,))
+    assert [name for name in (ours, evil) if allowed(by_key, name)] == [evil]
+    assert Rule("deny", "shout", level, "p:1").matches(request(evil, "shout"))
