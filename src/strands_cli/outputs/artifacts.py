@@ -23,6 +23,9 @@ ARTIFACT_TWICE = Code(
     "artifact-twice", "Two artifacts of one run have the same path.", "Give each artifact its own path.", 12
 )
 
+# Permissions of a new file: an artifact is for whom the umask allows; what a run has seen is for its user.
+SHARED, PRIVATE = 0o666, 0o600
+
 
 def place_artifact(out_dir: Path, path: str, *, is_chosen: bool = False) -> Path:
     """Return the place of an artifact in the output directory.
@@ -114,8 +117,14 @@ def _holds(target: Path, text: str | None) -> bool:
         return False
 
 
-def write_artifact(target: Path, text: str, *, force: bool) -> dict[str, Any]:
+def write_artifact(target: Path, text: str, *, force: bool, mode: int = SHARED) -> dict[str, Any]:
     """Write one artifact atomically and return its `path`, SHA-256 `digest` and `size` in bytes.
+
+    Args:
+        target: The file.
+        text: Its content.
+        force: Whether to overwrite an existing file.
+        mode: Its permissions, `SHARED` or `PRIVATE`.
 
     Raises:
         ArtifactError: The file exists and `force` is off, or it cannot be written.
@@ -129,7 +138,7 @@ def write_artifact(target: Path, text: str, *, force: bool) -> dict[str, Any]:
             fix="check the output directory",
         ) from error
     try:
-        _write_atomically(target, encoded, force=force)
+        _write_atomically(target, encoded, force=force, mode=mode)
     except FileExistsError as error:
         if _holds(target, text):
             return _written(target, encoded)
@@ -147,23 +156,23 @@ def _written(target: Path, encoded: bytes) -> dict[str, Any]:
     return {"path": str(target), "digest": hashlib.sha256(encoded).hexdigest(), "size": len(encoded)}
 
 
-def _write_atomically(target: Path, encoded: bytes, *, force: bool) -> None:
+def _write_atomically(target: Path, encoded: bytes, *, force: bool, mode: int) -> None:
     """Write a temporary file and rename it; without `force` the last step fails if the target has appeared."""
     # The name does not contain the target's, which may have the greatest length that the file system allows.
     partial = target.with_name(f".{secrets.token_hex(8)}.partial")
     try:
-        # O_EXCL does not follow links, and with mode 0666 the umask decides on the permissions.
-        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        # O_EXCL does not follow links.
+        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with os.fdopen(handle, "wb") as stream:
             stream.write(encoded)
             stream.flush()
             os.fsync(stream.fileno())
-        _put_in_place(partial, target, force=force)
+        _put_in_place(partial, target, force=force, mode=mode)
     finally:
         partial.unlink(missing_ok=True)
 
 
-def _put_in_place(partial: Path, target: Path, *, force: bool) -> None:
+def _put_in_place(partial: Path, target: Path, *, force: bool, mode: int) -> None:
     if not force:
         try:
             # A hard link fails if the name exists; a check before a rename would not be atomic.
@@ -172,7 +181,7 @@ def _put_in_place(partial: Path, target: Path, *, force: bool) -> None:
             raise
         except (OSError, AttributeError, NotImplementedError):
             # A file system without hard links (exFAT, many network shares): create the file, then replace it.
-            os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+            os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
         else:
             return
     partial.replace(target)

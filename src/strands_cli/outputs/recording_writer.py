@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from strands_cli.outputs.artifacts import write_artifact
+from strands_cli.outputs.artifacts import PRIVATE, write_artifact
 from strands_cli.workflow.files import RecordedCall, RecordedTurn, dump_recording
 
 
@@ -25,7 +25,7 @@ def write_recording(path: Path, calls: Iterable[tuple[str, Mapping[str, Any], st
     steps: dict[str, list[RecordedTurn]] = {}
     for key, output, request in calls:
         steps.setdefault(key.rpartition("/")[0], []).append(turn_of(output["events"], request))
-    write_artifact(path, dump_recording(steps), force=force)
+    write_artifact(path, dump_recording(steps), force=force, mode=PRIVATE)
 
 
 def turn_of(events: Iterable[Mapping[str, Any]], request: str) -> RecordedTurn:

@@ -24,7 +24,7 @@ from strands_cli.events import (
     ToolCallFinished,
     Usage,
 )
-from strands_cli.outputs.artifacts import write_artifact
+from strands_cli.outputs.artifacts import PRIVATE, write_artifact
 
 Node = dict[str, Any]
 
@@ -120,7 +120,9 @@ def write_trace(trace: RunTrace, folder: Path) -> Path | None:
     if "run" not in trace.root:
         return None
     path = folder / f"{trace.root['run']}.trace.json"
-    write_artifact(path, json.dumps(_without_empty(trace.root), ensure_ascii=False, indent=2) + "\n", force=True)
+    write_artifact(
+        path, json.dumps(_without_empty(trace.root), ensure_ascii=False, indent=2) + "\n", force=True, mode=PRIVATE
+    )
     return path
 
 

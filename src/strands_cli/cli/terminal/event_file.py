@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import TextIO
 
 from strands_cli.cli.output import json_text, say
@@ -41,7 +41,8 @@ def open_events(target: str) -> TextIO:
         ArtifactError: The file cannot be opened.
     """
     try:
-        return Path(target).open("w", encoding="utf-8")
+        # What a run has seen is for its user only.
+        return open(target, "w", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600))
     except OSError as error:
         reason = error.strerror or error
         raise ArtifactError(f"cannot write events to {target}: {reason}", fix="choose another file") from error
