@@ -1,4 +1,4 @@
-"""Who may read the files of a run: what it has seen only its user, what it was asked for whoever the umask allows."""
+"""Who may read the files of a run: what it has seen, its user; what it was asked for, those whom the umask allows."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissio
 
 def test_events_traces_and_recordings_are_private_and_artifacts_are_not(folder: Folder) -> None:
     artifacts = [{"path": "report.md", "from": "{{ last_response }}"}]
-    folder.workflow(
-        [{"agent": "writer", "input": "go"}], {"steps.0": [{"text": "done"}]}, outputs={"artifacts": artifacts}
-    )
+    steps, turns = [{"agent": "writer", "input": "go"}], {"steps.0": [{"text": "done"}]}
+    folder.workflow(steps, turns, outputs={"artifacts": artifacts})
     before = os.umask(0o022)
     try:
         words = ["--events", "events.jsonl", "--record", "again.yaml", "--trace", "--out", "."]
