@@ -113,6 +113,14 @@ def test_a_plugin_that_may_allow_answers_what_the_tool_asks_and_nothing_else(sit
     assert (asks.effect, asks.plugin) == ("ask", "strands-hooks-careful")
 
 
+def test_no_plugin_allows_a_tool_that_came_late(site: Path) -> None:
+    hook_plugin(site, "strands-hooks-kind", deciding("allow"))
+    hooks = open_hooks(["strands-hooks-kind"], path=[str(site)], may_allow=["strands-hooks-kind"])
+    request = Request(("late:shout",), sources=frozenset({"late"}), aliases=("shout",))
+    assert hooks.decide_call(None, CALL, HookContext(request=request)).effect == "ask"
+    assert hooks.decide_call(None, CALL, HookContext(request=Request(("shout",)))).effect == "allow"
+
+
 def test_an_allow_without_power_is_reported_once_with_the_command_that_gives_it(site: Path) -> None:
     hook_plugin(site, "strands-hooks-kind", deciding("allow"))
     said: list[str] = []

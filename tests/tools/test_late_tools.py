@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from strands_cli.agents.agent_runner import SdkAgentRunner
 from strands_cli.engine.journal.journal_rows import Answer
+from strands_cli.engine.ports.engine_ports import AgentRequest
 from strands_cli.errors import BudgetExceeded
 from strands_cli.events import RunWarning, ToolCallDecided, ToolCallFinished
 from strands_cli.policy.rules.rule import Rule
+from strands_cli.tools.loading.tool_loading import load_tools
 from strands_cli.workflow.sections.run_sections import Budgets
-from tests.agents.kit import RunContext, Script, Site, asking, error, text
+from tests.agents.kit import RunContext, Script, Site, agent_of, asking, error, gate_of, run, text
 
 HEAD = """
 from strands import tool, ToolContext
@@ -266,3 +270,16 @@ def test_a_late_tool_gets_no_secrets(site: Site) -> None:
     model = Script([("adder", {})], [("extra", {})], "done")
     asking(model, *adder(site, body))
     assert text(model.results[0]) == "{}"
+
+
+def test_a_lock_denies_what_it_does_not_have(site: Site) -> None:
+    model, planned = Script(*EXTRA), adder(site, WAYS["register_tool"])
+
+    async def work() -> None:
+        check = replace(gate_of(), locked=frozenset({"strands-tool-adder"}))
+        runner = SdkAgentRunner(lambda _agent, _key: model, await load_tools(planned), check)
+        await runner.run_agent(AgentRequest(agent_of(*planned), "go", "be brief", planned), RunContext().scope())
+
+    run(work())
+    assert error(model.results[0])["code"] == "denied"
+    assert ran() == []

@@ -15,6 +15,7 @@ from strands_cli.catalog.files import find_package
 from strands_cli.errors import Code, Denied, Finding, Raised
 from strands_cli.hooks.hook_values import Check, HookContext, ToolCall, Wrapper
 from strands_cli.policy import Decision, decide, strongest
+from strands_cli.policy.rules import LATE
 
 HOOK_FAILED = Code(
     "hook-failed",
@@ -84,10 +85,12 @@ class Hooks:
     def decide_call(self, record: ToolRecord | None, call: ToolCall, context: HookContext) -> Decision:
         """Return the strongest answer on one call; policy's is always among them.
 
-        A plugin that may allow answers what the tool asks of itself; no deny, no rule that asks, no other plugin.
+        A plugin that may allow answers what the tool asks of itself; no deny, no rule that asks, no other plugin. A
+        late tool may have the name of any other, so only a rule or a person allows it.
         """
         decision, allowing = self._decide("strands_decide_call", context, record=record, call=call)
-        if not decision.asks_for_the_tool:
+        is_late = context.request is not None and LATE in context.request.sources
+        if not decision.asks_for_the_tool or is_late:
             return decision
         return self._with_power(allowing, f"a call of '{call.name}'") or decision
 
