@@ -230,14 +230,14 @@ def run(
         flags.require_one_result()
         request = chosen.request()
         planned = plan_atomic(_read(file), _input_of(typed), request)
-        result = execute(planned, request, known, flags, lambda human, emit: app.run(planned, request, human, emit))
+        ended = execute(planned, request, known, flags, lambda human, emit: app.run(planned, request, human, emit))
         if flags.as_json:
             structured = any(agent.output_schema is not None for agent in planned.agents.values())
-            output = json.loads(result.response) if structured else None
-            print_json({**result_document(planned, result), "output": output})
+            output = json.loads(ended.result.response) if structured else None
+            print_json({**result_document(planned, ended.result), "output": output})
         else:
-            print_outcome(planned, result, flags)
-    return exit_code_after_denials(result, flags)
+            print_outcome(planned, ended, flags)
+    return exit_code_after_denials(ended, flags)
 
 
 def _input_of(typed: str | None) -> str:

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from strands_cli.cli.output import error_document, print_json, print_response, say, say_findings
 from strands_cli.cli.text_layout import one_line
@@ -16,6 +16,7 @@ from strands_cli.phrases import counted
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from strands_cli.cli.answer_stream import AnswerStream
     from strands_cli.cli.commands.command_options import RunFlags
     from strands_cli.cli.terminal import TerminalHuman, View
     from strands_cli.engine import RunResult
@@ -26,6 +27,22 @@ if TYPE_CHECKING:
 
 # Takes the person and the listener.
 Go = Callable[["TerminalHuman", Callable[[Any], None]], Coroutine[Any, Any, "RunResult"]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ended:
+    """A run that is complete, and whether its answer is on the terminal already."""
+
+    result: RunResult
+    is_shown: bool
+
+
+def answer_stream(planned: Plan, flags: RunFlags, view: View, stdout: TextIO) -> AnswerStream:
+    """Return what writes the answer while it is made: on a terminal, if nothing else goes to stdout."""
+    from strands_cli.cli.answer_stream import AnswerStream, answering_steps
+
+    streams = stdout.isatty() and not flags.as_json and flags.events != "-"
+    return AnswerStream(answering_steps(planned) if streams else (), view, stdout)
 
 
 @contextlib.contextmanager
@@ -39,7 +56,7 @@ def json_on_failure(known: dict[str, Any] | None) -> Iterator[None]:
         raise
 
 
-def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: RunFlags, go: Go) -> RunResult:
+def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: RunFlags, go: Go) -> Ended:
     """Execute a plan with signal handlers, and with stdin and stdout reserved from its tools.
 
     Args:
@@ -72,7 +89,8 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
         if planned.hooks is not None:
             planned.hooks.tell = view.line  # lines of plugins must not break the status line
         trace = [RunTrace()] if flags.trace else []
-        listeners: list[Callable[[Any], None]] = [view, *trace, *event_writer(flags.events, streams.stdout)]
+        answer = answer_stream(planned, flags, view, streams.stdout)
+        listeners: list[Callable[[Any], None]] = [answer, *trace, *event_writer(flags.events, streams.stdout)]
 
         def emit(event: Any) -> None:
             for listener in listeners:
@@ -80,11 +98,14 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
 
         view.loading(planned.spec.name)
         try:
-            return run_to_end(lambda: go(human, emit))
+            result = run_to_end(lambda: go(human, emit))
+            return Ended(result, is_shown=answer.has_shown(result.response))
         except StrandsCliError as error:
+            answer.end()
             known |= explain_stop(error, view, planned.runs_dir)
             raise
         finally:
+            answer.end()
             known |= {"run": view.run_id or known["run"], "status": view.ended or "failed"}
             view.pause()
             repeat_denials(view)
@@ -147,16 +168,16 @@ def repeat_denials(view: View) -> None:
         say(one_line(f"denied: {one.tool}{times}: {one.rule}"))
 
 
-def exit_code_after_denials(result: RunResult, flags: RunFlags) -> ExitCode:
+def exit_code_after_denials(ended: Ended, flags: RunFlags) -> ExitCode:
     """Return the exit code of a completed run: 21 where denied calls mean that its work was not done.
 
     That is so with `--fail-on-denied`, and where no person could be asked about the calls of a tool and none was made.
     """
     from strands_cli.cli.terminal import is_interactive
 
-    failing = list(dict.fromkeys(one.tool for one in result.denials))
+    failing = list(dict.fromkeys(one.tool for one in ended.result.denials))
     if not flags.fail_on_denied:
-        failing = [] if is_interactive() else never_asked(result.denials)
+        failing = [] if is_interactive() else never_asked(ended.result.denials)
     if not failing:
         return ExitCode.OK
     why = "calls were denied" if flags.fail_on_denied else "every call was denied, since no person can be asked"
@@ -172,16 +193,16 @@ def never_asked(denials: Sequence[Denials]) -> list[str]:
     return list(dict.fromkeys(one.tool for one in denials if without_person[one.tool] == one.calls))
 
 
-def print_outcome(planned: Plan, result: RunResult, flags: RunFlags) -> None:
+def print_outcome(planned: Plan, ended: Ended, flags: RunFlags) -> None:
     """Print the result: files on stderr, the last response on stdout; or all of it as one JSON document."""
     if flags.as_json:
-        print_json(result_document(planned, result))
+        print_json(result_document(planned, ended.result))
         return
     if not flags.quiet:
-        for artifact in result.artifacts:
+        for artifact in ended.result.artifacts:
             say(one_line(f"wrote {artifact['path']} ({artifact['size']} bytes)"))
-    if flags.events != "-":
-        print_response(result.response)
+    if flags.events != "-" and not ended.is_shown:
+        print_response(ended.result.response)
 
 
 def result_document(planned: Plan, result: RunResult) -> dict[str, Any]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TextIO
 
 from strands_cli.errors import (
     ArtifactError,
@@ -22,8 +23,18 @@ def print_result(text: str) -> None:
     _write_result(printable(text).rstrip("\n") + "\n")
 
 
-def print_response(text: str) -> None:
-    """Print a model's or a tool's response: unchanged to a pipe or a file, hidden characters escaped on a terminal."""
+def print_response(text: str, part_on: TextIO | None = None) -> None:
+    """Print a model's or a tool's response: unchanged to a pipe or a file, hidden characters escaped on a terminal.
+
+    Args:
+        text: The response.
+        part_on: The terminal for a part of a response, which ends no line; one that has gone is ignored.
+    """
+    if part_on is not None:
+        with contextlib.suppress(OSError, ValueError):
+            part_on.write(without_secrets(printable(text)))
+            part_on.flush()
+        return
     _write_result((printable(text) if sys.stdout.isatty() else text) + "\n")
 
 
