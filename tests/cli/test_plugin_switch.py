@@ -62,6 +62,8 @@ def test_a_plugin_is_switched_on_and_off_and_the_rest_of_the_file_stays(plugged:
     ran = plugged.strands("plugin", "enable", "strands-hooks-third", "--may", "allow")
     assert "on, may allow (was: on)" in ran.out
     assert "- {name: strands-hooks-third, may: allow}\n" in path.read_text()
+    listed = {one["name"]: one for one in plugged.strands("plugin", "list", "--json").document["plugins"]}
+    assert (listed["strands-hooks-third"]["hooks_may"], listed["strands-hooks-first"]["hooks_may"]) == ("allow", None)
     assert plugged.strands("plugin", "disable", "strands-hooks-third").code == 0
     assert path.read_text() == FILE
     assert "off already" in plugged.strands("plugin", "disable", "strands-hooks-third").out

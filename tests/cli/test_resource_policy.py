@@ -63,6 +63,9 @@ def test_a_rule_holds_for_a_mount_that_the_workflow_makes(guarded: Folder) -> No
     guarded.workflow([{"agent": "reader", "input": "go"}], turns, agents=reads, env={"mounts": {"m": "secrets"}})
     ran = guarded.strands("run", "flow.yaml")
     assert "denied: file_read" in ran.err
+    asked = ("explain", "policy", "file_read", "flow.yaml", "--json", "--input", '{"path": "@m/key.txt"}')
+    (tool,) = guarded.strands(*asked).document["tools"]
+    assert tool["call"]["effect"] == "deny"
     plan = guarded.strands("plan", "flow.yaml")
     assert "deny * reads: secrets/** writes: secrets/**" in plan.out
 

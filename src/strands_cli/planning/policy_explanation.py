@@ -4,22 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from strands_cli.catalog import Catalog
 from strands_cli.errors import StrandsCliError, UsageError
 from strands_cli.hooks import HookContext, Hooks, ToolCall
 from strands_cli.planning.machine import Installation
-from strands_cli.planning.plan import PlannedTool
+from strands_cli.planning.plan import Plan, PlannedTool
 from strands_cli.planning.planned_tools import InstalledTool, PythonTool, request_of
 from strands_cli.planning.resolve import find_single_tool, installed_tool, is_granted
+from strands_cli.planning.watch import mounts_of
+from strands_cli.planning.workflow_tools import with_parts
 from strands_cli.policy import Decision, conditional_rules, decide, grant_of, is_managed, speaking_rules
+from strands_cli.policy.matching import Workspace
 from strands_cli.policy.rules import Request, Rule
 from strands_cli.toolref import ToolRef, ToolRefError
 
 # What a call would be made with, and whether it then only reads; only who validates arguments can tell.
 AsCalled = Callable[[PlannedTool, Mapping[str, Any]], tuple[Mapping[str, Any], bool]]
 INTERNAL_KINDS = ("mcp", "agent", "workflow")
+
+
+class AskedCall(NamedTuple):
+    """A call to ask about: its arguments, what fills in their defaults, and where its paths begin."""
+
+    arguments: Mapping[str, Any] | None
+    as_called: AsCalled | None
+    workspace: Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +54,8 @@ class Explanation:
 
 def explain_policy(
     ref: str,
-    rules: Sequence[Rule],
     machine: Installation,
-    planned: Sequence[PlannedTool] = (),
+    plan: Plan | None = None,
     arguments: Mapping[str, Any] | None = None,
     as_called: AsCalled | None = None,
 ) -> list[Explanation]:
@@ -53,24 +63,27 @@ def explain_policy(
 
     Args:
         ref: The tool; of a plan also a name that its workflow gives.
-        rules: Every rule in force.
-        machine: The installed tools, the settings, and the hook plugins, which are asked about installed tools.
-        planned: The tools of a plan.
+        machine: The installed tools, the settings, the policy, and the hook plugins, which are asked about tools.
+        plan: A plan, whose rules, tools and mounts count too.
         arguments: Those of a call to ask about.
         as_called: Fills in defaults, and tells whether a tool only reads by its own word; without it neither is known.
 
     Raises:
         UsageError: the text is not a reference.
     """
+    rules = plan.rules if plan is not None else machine.policy.rules
+    planned = with_parts(plan.called()) if plan is not None else ()
+    begins = Workspace(mounts=mounts_of(plan)) if plan is not None else Workspace()
+    call = AskedCall(arguments, as_called, begins)
     of_plan = {tool.identity: tool for tool in planned if ref in tool.all_names()}
     if tools := list(of_plan.values()):
-        return [_of_tool(tool, rules, machine, arguments, as_called) for tool in tools]
+        return [_of_tool(tool, rules, machine, call) for tool in tools]
     try:
         parsed = ToolRef.parse(ref)
     except ToolRefError as error:
         raise UsageError(str(error), fix="see the forms: strands explain tool-refs") from error
     try:
-        return [_of_tool(tool, rules, machine, arguments, as_called) for tool in _installed(parsed, machine.catalog)]
+        return [_of_tool(tool, rules, machine, call) for tool in _installed(parsed, machine.catalog)]
     except StrandsCliError as error:  # not installed, or not usable here: rules may name it nevertheless
         return [_of_unknown(parsed, rules, error.message, arguments)]
 
@@ -87,13 +100,13 @@ def _of_tool(
     tool: PlannedTool,
     rules: Sequence[Rule],
     machine: Installation,
-    arguments: Mapping[str, Any] | None,
-    as_called: AsCalled | None = None,
+    call: AskedCall,
 ) -> Explanation:
-    reads_only = False
-    if arguments is not None and as_called is not None:
-        arguments, reads_only = as_called(tool, arguments)
+    arguments, reads_only = call.arguments, False
+    if arguments is not None and call.as_called is not None:
+        arguments, reads_only = call.as_called(tool, arguments)
     request = request_of(tool, arguments=arguments, read_only_now=reads_only)
+    request = replace(request, workspace=call.workspace)
     at_load = replace(request, arguments=None)
     if machine.hooks is not None:
         answer = machine.hooks.allow_tool(tool.declared, tool.ref, HookContext(rules=tuple(rules), request=at_load))

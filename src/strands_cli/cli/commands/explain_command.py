@@ -150,7 +150,6 @@ def policy_document(
     from strands_cli.cli.commands.tools_run import read_arguments
     from strands_cli.planning import RunRequest, explain_policy
     from strands_cli.planning.machine import load_policy, policy_places
-    from strands_cli.planning.workflow_tools import with_parts
     from strands_cli.tools.calls import as_called
 
     installation = read_this_installation()
@@ -169,8 +168,7 @@ def policy_document(
     say_findings(policy.findings)
     installation = dataclasses.replace(installation, policy=policy)
     planned = app.plan(spec, RunRequest(policy=policy_file), installation) if spec else None
-    rules, tools = (planned.rules, tuple(with_parts(planned.called()))) if planned else (policy.rules, ())
-    found = explain_policy(ref, rules, installation, tools, arguments, as_called)
+    found = explain_policy(ref, installation, planned, arguments, as_called)
     read = {file for _, file in policy.files}
     return {
         "tools": [_document(one) for one in found],

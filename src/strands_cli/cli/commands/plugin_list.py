@@ -73,7 +73,8 @@ def _contributions(hooks: Hooks) -> dict[str, dict[str, list[str]]]:
 def _table(plugins: Sequence[Plugin], contributed: dict[str, dict[str, list[str]]]) -> list[str]:
     rows = [("distribution", "version", "source", "tools", "hooks", "status")]
     for one in plugins:
-        hooks = ("on" if one.hooks_on else "off") if one.hooks else "-"
+        on = "on, may allow" if one.hooks_may else "on" if one.hooks_on else "off"
+        hooks = on if one.hooks else "-"
         tools = str(one.tool_count) if one.tools else "-"
         rows.append((one.name, one.version or "?", ",".join(one.sources) or "-", tools, hooks, one.status))
     lines = aligned(rows)

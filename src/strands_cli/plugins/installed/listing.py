@@ -17,7 +17,7 @@ class Plugin:
     """An installed distribution of tools or hooks.
 
     `sources` is how and where it was installed; `hooks` names its hook plugins, `hooks_on` the file that enables them,
-    None if none does.
+    None if none does; `hooks_may` is `allow` if that file lets them allow.
     """
 
     name: str
@@ -26,6 +26,7 @@ class Plugin:
     tools: tuple[ToolRecord, ...] = ()
     hooks: tuple[str, ...] = ()
     hooks_on: str | None = None
+    hooks_may: str | None = None
 
     @property
     def tool_count(self) -> int:
@@ -50,6 +51,7 @@ class Plugin:
             "tools": [{"name": one.ref_name, "status": one.status, "reason": one.reason} for one in self.tools],
             "hooks": list(self.hooks),
             "hooks_on": self.hooks_on,
+            "hooks_may": self.hooks_may,
             "status": self.status,
         }
 
@@ -64,12 +66,20 @@ def list_plugins(catalog: Catalog, switched_on: Iterable[SwitchedOn] = ()) -> li
         for name, copies in catalog.seen.records.items()
         if (points := read_entry_points(copies[0][1], name, catalog.seen, HOOKS))
     }
-    on = {normalise(one.word): one.origin for one in switched_on}
+    on = {normalise(one.word): one for one in switched_on}
     return [_plugin(name, catalog, tools.get(name, []), hooks, on) for name in sorted({*tools, *hooks})]
 
 
 def _plugin(
-    name: str, catalog: Catalog, tools: list[ToolRecord], hooks: Mapping[str, tuple[str, ...]], on: Mapping[str, str]
+    name: str,
+    catalog: Catalog,
+    tools: list[ToolRecord],
+    hooks: Mapping[str, tuple[str, ...]],
+    on: Mapping[str, SwitchedOn],
 ) -> Plugin:
     sources = tuple(sorted(find_sources(tools[0], catalog))) if tools else ()
-    return Plugin(name, catalog.version_of(name), sources, tuple(tools), hooks.get(name, ()), on.get(name))
+    return Plugin(name, catalog.version_of(name), sources, tuple(tools), hooks.get(name, ()), *_switch(on.get(name)))
+
+
+def _switch(on: SwitchedOn | None) -> tuple[str | None, str | None]:
+    return (on.origin, "allow" if on.may_allow else None) if on is not None else (None, None)
