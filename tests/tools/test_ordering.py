@@ -197,11 +197,17 @@ def test_any_turn_gives_what_one_call_after_another_gives(
                 assert WORLD.log.index(("end", earlier)) < WORLD.log.index(("begin", later))
 
 
-def test_calls_that_the_sdk_answers_itself_hold_no_one_up(tools: tuple[PlannedTool, ...]) -> None:
+def test_a_name_that_no_tool_has_is_a_call_that_holds_no_other_up(tools: tuple[PlannedTool, ...]) -> None:
     calls = [("no_such_tool", {}), on("act"), ("my tool!", {}), ("look", '{"path": '), on("act")]
-    model = asked(RunContext(), tools, *calls)
+    host = RunContext()
+    model = asked(host, tools, *calls)
     assert [result["status"] for result in model.results] == ["error", "success", "error", "error", "success"]
-    assert error(model.results[3])["code"] == "invalid_input"
+    names = ["no_such_tool", "act", "my_tool_", "look", "act"]
+    rows = host.rows("tool")
+    assert list(rows) == [f"steps.0/tool.{place}.{name}" for place, name in enumerate(names)]
+    failed = [error(row.output)["code"] for row in rows.values() if row.output["status"] == "error"]
+    assert failed == ["unknown_tool", "unknown_tool", "invalid_input"]
+    assert host.budget.tool_calls == 5
 
 
 def test_no_more_calls_than_the_cap_are_at_work_at_once(tools: tuple[PlannedTool, ...]) -> None:

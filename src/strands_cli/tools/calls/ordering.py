@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.engine.effects import Effect, NeedsDecision, StepScope, combined
 from strands_cli.errors import StrandsCliError
 from strands_cli.policy.claims import Touched, touched
+from strands_cli.tools.messages import tool_name
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import PlannedTool
@@ -68,7 +69,8 @@ class Order:
 
     def _turn(self, message: Mapping[str, Any], others: Container[str]) -> dict[str, CallScope]:
         asked = [block["toolUse"] for block in message["content"] if "toolUse" in block]
-        names = {tool_use["toolUseId"]: tool_use["name"] for tool_use in asked}
+        # Journals from before names were repaired have names that cannot be a tool's; the SDK answers those itself.
+        names = {one["toolUseId"]: one["name"] for one in asked if one["name"] == tool_name(one)}
         ours = {one: name in self._made_of_calls for one, name in names.items() if name not in others}
         if len(ours) < 2:  # a single call waits for no other
             return {}

@@ -3,6 +3,7 @@ from strands_cli.tools.messages.message_content import broken_inputs as broken_i
 from strands_cli.tools.messages.message_content import in_request_order as in_request_order
 from strands_cli.tools.messages.message_content import request_text as request_text
 from strands_cli.tools.messages.message_content import text_in as text_in
+from strands_cli.tools.messages.message_content import tool_name as tool_name
 from strands_cli.tools.messages.message_content import tool_uses_in as tool_uses_in
 from strands_cli.tools.messages.message_content import usage_in as usage_in
 from strands_cli.tools.messages.message_json import decode as decode

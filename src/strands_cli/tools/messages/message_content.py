@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from strands_cli.canonical_json import strict_json
 from strands_cli.events import Usage
+
+_NOT_OF_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def request_text(messages: Sequence[Any]) -> str:
@@ -94,22 +97,32 @@ def _is_json(text: str) -> bool:
     return True
 
 
+def tool_name(tool_use: Mapping[str, Any]) -> str:
+    """Return the name of a tool use as the SDK takes it: 1 to 64 letters, digits, `_` and `-`."""
+    return _NOT_OF_NAMES.sub("_", str(tool_use.get("name") or "unnamed"))[:64]
+
+
 class ToolUseIds:
-    """Gives each tool use of a conversation an id of its own; some servers send none, or the same in every turn."""
+    """Gives each tool use of a conversation an id of its own, and a name that can be a tool's.
+
+    Some servers send no id, or the same in every turn. The SDK answers a call by itself whose name cannot be a tool's;
+    with a name in which `_` replaces the other characters it becomes a call like every other, of an unknown tool.
+    """
 
     def __init__(self, messages: Sequence[Any]) -> None:
         blocks = [block for message in messages for block in message["content"]]
         self._taken = {block["toolUse"]["toolUseId"] for block in blocks if "toolUse" in block}
 
     def repaired(self, event: Any) -> Any:
-        """Return the stream event, its tool-use id replaced if it is empty or taken."""
+        """Return the stream event, its tool-use id replaced if it is empty or taken, its name if it cannot be one."""
         tool_use = event.get("contentBlockStart", {}).get("start", {}).get("toolUse")
         if not tool_use:
             return event
         wanted = str(tool_use.get("toolUseId") or "call")
         unique = wanted if tool_use.get("toolUseId") and wanted not in self._taken else self._next(wanted)
         self._taken.add(unique)
-        start = {**event["contentBlockStart"]["start"], "toolUse": {**tool_use, "toolUseId": unique}}
+        changed = {**tool_use, "name": tool_name(tool_use), "toolUseId": unique}
+        start = {**event["contentBlockStart"]["start"], "toolUse": changed}
         return {**event, "contentBlockStart": {**event["contentBlockStart"], "start": start}}
 
     def _next(self, tool_use_id: str) -> str:
