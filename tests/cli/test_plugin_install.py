@@ -389,6 +389,18 @@ def test_a_distribution_without_tools_is_installed_only_by_force(anyone: Person,
     assert (refused.code, "pip" in refused.err, "just-a-library" in refused.err) == (2, True, True)
 
 
+def test_tools_of_plain_python_are_named_with_the_way_to_use_them(anyone: Person, tmp_path: Path) -> None:
+    tool = 'from strands import tool\n\n@tool\ndef search(text: str) -> str:\n    """Search."""\n    return text\n'
+    wheel = make_wheel(tmp_path, "plain-tools", files={"plain_tools.py": tool})
+    refused = anyone.strands("plugin", "install", wheel, "--yes")
+    assert refused.code == 3
+    assert "STRANDS_CUSTOM_TOOL_ALLOWLIST=plain_tools:search" in refused.err
+    assert anyone.strands("plugin", "install", wheel, "--yes", "--force").code == 0
+    command = ("tools", "run", "plain_tools:search", "--input", '{"text": "found"}')
+    called = anyone.strands(*command, STRANDS_CUSTOM_TOOL_ALLOWLIST="plain_tools:search")
+    assert (called.code, "found" in called.out) == (0, True)
+
+
 def test_a_hook_plugin_is_announced_and_stays_off(anyone: Person, tmp_path: Path) -> None:
     points = "[strands_cli.hooks]\naudit = strands_hooks_audit\n"
     wheel = make_wheel(tmp_path, "strands-hooks-audit", "1.0", points, {"strands_hooks_audit/__init__.py": ""})

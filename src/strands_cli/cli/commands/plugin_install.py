@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from strands_cli.config import Settings
     from strands_cli.plugins.install import Installer, InstallTarget, Proposal
 
+MOST_REFS = 5
 PLUGIN_EMPTY = Code(
     "plugin-empty", "A distribution provides neither tools nor hooks.", "Correct the name; install a library with pip."
 )
@@ -135,8 +136,20 @@ def _require_fit(proposal: Proposal, *, force: bool) -> None:
     require_one_allowed(proposal)
     if not proposal.tools and not proposal.hooks and not force:
         message = f"'{name}' provides neither tools nor hooks"
-        finding = Finding(PLUGIN_EMPTY, message, None, f"pip install {name}, or pass --force")
+        finding = Finding(PLUGIN_EMPTY, message, None, _way_without_entry_points(proposal))
         raise InvalidInput(message, findings=[finding])
+
+
+def _way_without_entry_points(proposal: Proposal) -> str:
+    """Return how to use a distribution that declares nothing: as custom Python if it has tools, else as a library."""
+    from strands_cli.plugins.install import find_plain_tools
+
+    refs = find_plain_tools(proposal.fetched.tree)
+    if not refs:
+        return f"pip install {proposal.fetched.name}, or pass --force"
+    shown = ", ".join(refs[:MOST_REFS])
+    allow = f"STRANDS_CUSTOM_TOOL_ALLOWLIST={','.join(refs[:MOST_REFS])}"
+    return f"it has tools of plain Python: {shown}; install it with --force, name them so, and allow them: {allow}"
 
 
 def _require_installed(name: str, catalog: Catalog) -> None:

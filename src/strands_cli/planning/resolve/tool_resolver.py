@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from strands_cli.catalog import BAD_TOOL_REF, UNKNOWN_TOOL
-from strands_cli.errors import Code, Finding, StrandsCliError, Where, did_you_mean
+from strands_cli.errors import Code, Finding, StrandsCliError, Where
 from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool, WorkflowTool
 from strands_cli.planning.planned_tools import InstalledTool, McpTool, ObjectTool, PythonTool
 from strands_cli.planning.resolve.composed_tools import TOOL_CYCLE, ComposedTools, PartPlanners
@@ -272,10 +272,9 @@ class ToolResolver:
             message = f"'{entry.tool}' begins with no known prefix, and there is no Python module '{ref.module}'"
             self.context.report(BAD_TOOL_REF, message, where, f"did you mean '{corrected}'?")
             return ()
-        known = [record.name for record in self.context.catalog.tools]
-        guess = did_you_mean(planned.record.name, known)
-        allow = how_to_grant(planned)
-        fix = f"did you mean 'native:{guess}'? Otherwise {allow}" if guess else allow
+        allow, name = how_to_grant(planned), planned.record.name
+        # Only the very name: one that is merely alike belongs to another tool.
+        fix = f"did you mean 'native:{name}'? Otherwise {allow}" if name in self.context.catalog.by_name else allow
         self.context.report(CUSTOM_TOOL_DENIED, f"'{entry.tool}' is custom Python that is not allowed", where, fix)
         return ()
 

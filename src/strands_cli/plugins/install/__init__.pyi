@@ -5,6 +5,7 @@ from strands_cli.plugins.install.download import require_same as require_same
 from strands_cli.plugins.install.installer import Installer as Installer
 from strands_cli.plugins.install.installer import find_installer as find_installer
 from strands_cli.plugins.install.installer import owned_by_a_program as owned_by_a_program
+from strands_cli.plugins.install.plain_tools import find_plain_tools as find_plain_tools
 from strands_cli.plugins.install.preview import Proposal as Proposal
 from strands_cli.plugins.install.preview import describe_permissions as describe_permissions
 from strands_cli.plugins.install.preview import propose as propose

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from strands_cli.canonical_json import canonical_json
@@ -29,6 +30,7 @@ from strands_cli.tools.forms import (
     workflow_tool,
 )
 from strands_cli.tools.loading.import_guard import Tell, current_directory, preserved_process, reported_when_slow
+from strands_cli.tools.loading.load_remedies import remedy_for
 from strands_cli.tools.loading.python_objects import ObjectTools
 from strands_cli.tools.loading.strands_tools_compat import adapted, replaced_prompts
 from strands_cli.tools.plugin_hooks import load_with_hooks, wrapped
@@ -192,6 +194,7 @@ async def _read_plugin(
         NotEquipped: it cannot be imported, has no tool, or raises while it is loaded.
     """
     module_name, attribute = planned.record.module, planned.record.attribute
+    module: ModuleType | None = None
     try:
         with preserved_process(), reported_when_slow(f"importing {planned.ref} of {planned.distribution}", tell):
             close_the_current_directory()
@@ -200,7 +203,8 @@ async def _read_plugin(
                 module = importlib.import_module(module_name)
             return adapted(await read_reference(module, attribute, planned.config, closers), module_name)
     except NotAToolError as error:
-        raise NotEquipped(f"{planned.ref} of {planned.distribution} is not a tool: {error}") from error
+        message = f"{planned.ref} of {planned.distribution} is not a tool: {error}"
+        raise NotEquipped(message, fix=remedy_for(error, planned, module)) from error
     except (StrandsCliError, KeyboardInterrupt):
         raise
     except BaseException as error:  # a plugin may raise anything while it is imported, SystemExit too
@@ -210,5 +214,5 @@ async def _read_plugin(
         problem = Redactor.of_environment(os.environ).text(f"{type(error).__name__}: {error}")
         raise NotEquipped(
             f"the tool {planned.ref} of {planned.distribution} cannot be loaded: {problem}",
-            fix=f"try: python -c 'import {module_name}'; then correct or upgrade {planned.distribution}",
+            fix=remedy_for(error, planned, module),
         ) from error

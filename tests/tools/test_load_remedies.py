@@ -1,0 +1,90 @@
+"""The fix of a tool that cannot be loaded names what is there: an extra, the tools of the module, the decorator."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from strands_cli.plugins.install import find_plain_tools
+
+TOOL = 'from strands import tool\n\n\n@tool\ndef {}(x: str = "") -> str:\n    """Do it."""\n    return "done"\n\n\n'
+METADATA = """\
+Metadata-Version: 2.1
+Name: strands-agents-tools
+Version: 0.8.10
+Provides-Extra: rss
+Provides-Extra: feeds-and-more
+Requires-Dist: feed-parser; extra == 'feeds-and-more'
+Requires-Dist: feed-parser; extra == 'rss'
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    record = tmp_path / "strands_agents_tools-0.8.10.dist-info"
+    record.mkdir()
+    (record / "METADATA").write_text(METADATA)
+    package = tmp_path / "strands_tools"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "rss.py").write_text("import feed_parser\n" + TOOL.format("rss"))
+    (tmp_path / "own.py").write_text(TOOL.format("shout") + TOOL.format("whisper") + "def plain(text): ...\n")
+    (tmp_path / "bare.py").write_text("def plain(text): ...\n")
+    described = 'TOOL_SPEC = {"name": "query", "description": "q", "inputSchema": {"json": {"type": "object"}}}\n'
+    answer = 'def query(tool, **kwargs):\n    return {"status": "success", "content": [{"text": "done"}]}\n'
+    inner = tmp_path / "described"
+    inner.mkdir()
+    (inner / "__init__.py").write_text("from described.database import query\n")
+    (inner / "database.py").write_text(described + answer)
+    return tmp_path
+
+
+def call(site: Path, ref: str) -> subprocess.CompletedProcess[str]:
+    allowed = "own:*,bare:*,described:*,described.*"
+    environment = {**os.environ, "PYTHONPATH": str(site), "STRANDS_CUSTOM_TOOL_ALLOWLIST": allowed}
+    (elsewhere := site / "work").mkdir(exist_ok=True)
+    command = [sys.executable, "-m", "strands_cli", "tools", "run", ref, "--input", "{}"]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=elsewhere)
+
+
+def fix_of(site: Path, ref: str) -> str:
+    ran = call(site, ref)
+    assert ran.returncode == 18, ran.stdout + ran.stderr
+    found = re.search(r"fix: (.*)", ran.stderr)
+    assert found, ran.stderr
+    return found[1]
+
+
+def test_a_missing_extra_is_named(site: Path) -> None:
+    assert fix_of(site, "strands_tools.rss") == "pip install 'strands-agents-tools[rss]'"
+
+
+@pytest.mark.parametrize("ref", ["own:plain", "own:nothing"])
+def test_another_object_is_answered_with_the_tools_beside_it(site: Path, ref: str) -> None:
+    names = fix_of(site, ref).removeprefix("name one: ").split(", ")
+    assert names == ["own:shout", "own:whisper"]
+    for name in names:
+        assert call(site, name).returncode == 0
+
+
+def test_a_function_that_its_package_passes_on_is_named_where_it_is_described(site: Path) -> None:
+    name = fix_of(site, "described:query").removeprefix("name one: ")
+    assert name == "described.database:query"
+    assert call(site, name).returncode == 0
+
+
+def test_a_function_without_the_decorator_has_it_as_its_fix(site: Path) -> None:
+    assert "@tool" in fix_of(site, "bare:plain")
+
+
+def test_tools_of_plain_python_are_found_without_an_import(site: Path) -> None:
+    (site / "broken.py").write_text("def (")
+    refs = find_plain_tools(site)
+    assert refs == ["described.database:query", "own:shout", "own:whisper", "strands_tools.rss:rss"]
+    for ref in ("own:shout", "described.database:query"):
+        assert call(site, ref).returncode == 0
