@@ -55,7 +55,7 @@ def test_what_is_made_installs_passes_its_own_tests_and_runs(
 ) -> None:
     made = new(f"word_{form}", "--form", form)
     assert made.code == 0, made.err
-    project = tmp_path / f"strands-tool-word-{form}"
+    project = tmp_path / f"strands-tool-word-{form.replace('_', '-')}"
     clean.install_in_place(project)
     passed = clean.run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=project).stdout
     assert " passed" in passed
@@ -63,8 +63,10 @@ def test_what_is_made_installs_passes_its_own_tests_and_runs(
     checked = clean.run("strands", "plugin", "check", project.name, "--import", "--json", cwd=tmp_path)
     assert json.loads(checked.stdout)["ok"], checked.stdout
     command = shlex.split(next(line for line in made.out.splitlines() if " tools run " in line))
-    assert "3 words" in clean.run(*command, cwd=tmp_path).stdout
-    assert "three words" in clean.run("strands", "run", project / "examples" / f"word_{form}.yaml", cwd=tmp_path).stdout
+    assert "hello" in clean.run(*command, cwd=tmp_path).stdout
+    assert (
+        "answered hello" in clean.run("strands", "run", project / "examples" / f"word_{form}.yaml", cwd=tmp_path).stdout
+    )
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -78,7 +80,7 @@ def test_what_is_made_has_nothing_to_find_fault_with(
     settings = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert settings["authors"] == [{"name": 'Jo "Doe" Ünsal'}]
     needed = {Requirement(line).name for line in settings["dependencies"]}
-    assert needed == ({"strands-tool-kit"} if form == "module" else {"strands-agents", "strands-cli"})
+    assert needed == {"strands-tool-kit", *(() if form == "module" else ("strands-agents",))}
     texts = [path.read_text(encoding="utf-8") for path in project.rglob("*") if path.is_file()]
     assert not [text for text in texts if "{{ " in text or "{{" in text.replace("{{words}}", "")]
 
@@ -183,6 +185,27 @@ def test_a_name_that_an_installed_tool_has_is_made_with_a_warning(
     made = new("bar")
     assert made.code == 0
     assert re.search(r"^warning\[tool-conflict\]: .*'bar' .*'somebody-elses'", made.err, re.MULTILINE)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_description_is_everywhere_and_the_sample_counts_nothing(form: str, new: New, tmp_path: Path) -> None:
+    assert new("weather", "--form", form, "--description", "Tell the weather of a city, in °C").code == 0
+    project = tmp_path / "strands-tool-weather"
+    texts = {path.name: path.read_text(encoding="utf-8") for path in project.rglob("*") if path.is_file()}
+    said = "Tell the weather of a city, in °C"
+    assert [
+        name for name in ("README.md", "pyproject.toml", "weather.py", "__init__.py") if said not in texts[name]
+    ] == []
+    [tool] = json.loads(texts["strands_tools.json"])["tools"]
+    assert tool["description"].startswith(said)
+    assert [name for name, text in texts.items() if "count" in text.lower() and name != "LICENSE"] == []
+    assert run_program(["plugin", "check", str(project), "--strict"]) == 0
+
+
+@pytest.mark.parametrize("text", ["", "a\nb", 'say "x"', "back\\slash", "\u202eevil", "x" * 200])
+def test_a_description_that_is_not_a_plain_sentence_is_refused(new: New, tmp_path: Path, text: str) -> None:
+    assert new("foo", "--description", text).code == 2
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_next_commands_are_printed(new: New, tmp_path: Path) -> None:

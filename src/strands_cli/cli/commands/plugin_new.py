@@ -17,6 +17,7 @@ class Form(enum.StrEnum):
 
     module = "module"
     function = "function"
+    agent_tool = "agent_tool"
     class_ = "class"
     provider = "provider"
 
@@ -31,24 +32,25 @@ def new(
     form: Annotated[Form, typer.Option(help="The tool's form in Python.")] = Form.module,
     directory: Annotated[Path, typer.Option(help="Where the project's directory is made.")] = Path(),
     author: Annotated[str | None, typer.Option(metavar="TEXT", help="The author, for the metadata.")] = None,
+    description: Annotated[str | None, typer.Option(metavar="TEXT", help="What the tool does, in a sentence.")] = None,
 ) -> None:
     """Make a plugin project, strands-tool-NAME: a working tool, its manifest, an example, and passing tests.
 
-    A module depends on strands-tool-kit alone; the other forms depend on the SDK.
+    A module depends on strands-tool-kit alone; the other forms depend on the SDK too.
 
     Example: strands plugin new word_count
     """
     import shlex  # `--help` needs neither this nor what follows
 
     from strands_cli.plugins.check import check_twins, read_project
-    from strands_cli.plugins.scaffold import NewPlugin, make_plugin, name_plugin
+    from strands_cli.plugins.scaffold import SAMPLE, NewPlugin, make_plugin, name_plugin
 
-    wanted = NewPlugin(name_plugin(name), form.value, author)
+    wanted = NewPlugin(name_plugin(name), form.value, author, description)
     made = make_plugin(wanted, directory)
     if wanted.name.tool not in (name, name.removeprefix("strands-tool-")):
         say(f"the tool is called '{wanted.name.tool}'")
     say_findings(list(check_twins(read_project(made))))
-    example = json.dumps({"text": "three small words"})
+    example = json.dumps(SAMPLE)
     place = shlex.quote(str(made))
     lines = [
         f"made {made}",

@@ -1,4 +1,5 @@
 from strands_cli.plugins.scaffold.new_agent import make_agent as make_agent
+from strands_cli.plugins.scaffold.new_plugin import SAMPLE as SAMPLE
 from strands_cli.plugins.scaffold.new_plugin import NewPlugin as NewPlugin
 from strands_cli.plugins.scaffold.new_plugin import make_plugin as make_plugin
 from strands_cli.plugins.scaffold.new_workflow import NewWorkflow as NewWorkflow

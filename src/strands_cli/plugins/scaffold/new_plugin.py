@@ -15,10 +15,15 @@ from typing import Any
 from strands_cli.catalog.definitions import FILE_NAME
 from strands_cli.errors import UsageError
 from strands_cli.plugins.check import read_project, render, write_manifests
-from strands_cli.plugins.scaffold.plugin_name import PluginName
+from strands_cli.plugins.scaffold.plugin_name import MEMBER, PluginName
 from strands_cli.unicode_safety import hidden_characters
 
-FORMS = ("module", "function", "class", "provider")
+FORMS = ("module", "function", "agent_tool", "class", "provider")
+# The forms with one tool, which has the name of the plugin.
+_SINGLE = ("module", "function", "agent_tool")
+PURPOSE = "Answer the text that it gets."
+SAMPLE = {"text": "hello"}
+_LONGEST = 100
 _TOKEN = re.compile(r"\{\{([a-z]+)\}\}")
 
 
@@ -30,28 +35,35 @@ class NewPlugin:
         name: Its names.
         form: One of `FORMS`.
         author: The author in its metadata.
+        description: What its tool does, in a sentence.
     """
 
     name: PluginName
     form: str = "module"
     author: str | None = None
+    description: str | None = None
 
     @property
     def entry(self) -> str:
         """The value of its entry point."""
         module = f"{self.name.package}.{self.name.tool}"
-        attribute = {"function": self.name.tool, "class": f"{self.name.title}Tools", "provider": "provide"}
+        attribute = {
+            "function": self.name.tool,
+            "agent_tool": f"{self.name.title}Tool",
+            "class": f"{self.name.title}Tools",
+            "provider": "provide",
+        }
         return f"{module}:{attribute[self.form]}" if self.form in attribute else module
 
     @property
     def call(self) -> str:
         """The tool's name for the model."""
-        return self.name.tool if self.form in ("module", "function") else "count_words"
+        return self.name.tool if self.form in _SINGLE else MEMBER
 
     @property
     def ref(self) -> str:
         """What a workflow writes: `native:foo`, or one member of a class or provider."""
-        member = "" if self.form in ("module", "function") else f".{self.call}"
+        member = "" if self.form in _SINGLE else f".{self.call}"
         return f"native:{self.name.tool}{member}"
 
 
@@ -128,12 +140,32 @@ def _words(new: NewPlugin) -> dict[str, str]:
         "call": new.call,
         "ref": new.ref,
         "author": json.dumps(author, ensure_ascii=False),
+        **_descriptions(new),
         "dependencies": _filled("module/dependencies" if new.form == "module" else "dependencies", {}).rstrip(),
     }
 
 
+def _descriptions(new: NewPlugin) -> dict[str, str]:
+    """Return the description in the forms of the templates.
+
+    Raises:
+        UsageError: It cannot be written into a docstring.
+    """
+    text = " ".join((new.description if new.description is not None else PURPOSE).split(" ")).strip()
+    if not text or hidden_characters(text) or set(text) & set('"\\\n\t') or len(text) > _LONGEST:
+        fix = "write --description 'Tell the weather of a city.'"
+        raise UsageError(f"--description is not a plain sentence of at most {_LONGEST} characters", fix=fix)
+    sentence = text if text[-1] in ".!?" else f"{text}."
+    summary = sentence.rstrip(".")
+    metadata = json.dumps(f"{summary}: a tool for Strands agents", ensure_ascii=False)
+    quoted = json.dumps(sentence, ensure_ascii=False)
+    lowered = sentence[0].lower() + sentence[1:]
+    return {"description": sentence, "summary": summary, "metadata": metadata, "quoted": quoted, "lowered": lowered}
+
+
 def _import(new: NewPlugin) -> str:
     names = {"module": new.name.tool, "function": new.name.tool, "class": f"{new.name.title}Tools"}
+    names["agent_tool"] = f"{new.name.title}Tool"
     return f"from {new.name.package}.{new.name.tool} import {names.get(new.form, f'{new.call}, provide')}"
 
 
@@ -141,9 +173,9 @@ def _authored(new: NewPlugin) -> dict[str, Any]:
     """Return the part of the manifest that the code does not contain."""
     tool: dict[str, Any] = {"name": new.call, "entry": new.entry}
     if new.form == "class":
-        properties = {"separator": {"type": "string", "minLength": 1}}
+        properties = {"prefix": {"type": "string"}}
         tool["config_schema"] = {"type": "object", "properties": properties, "additionalProperties": False}
-    return {"tools": [{**tool, "examples": [{"input": {"text": "three small words"}}], "category": "text"}]}
+    return {"tools": [{**tool, "examples": [{"input": SAMPLE}]}]}
 
 
 def _filled(template: str, words: Mapping[str, str]) -> str:

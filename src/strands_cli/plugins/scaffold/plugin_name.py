@@ -13,8 +13,9 @@ from strands_cli.catalog.definitions import TOOL_NAME
 from strands_cli.errors import UsageError
 
 _PREFIX = re.compile(r"strands[-_.]tool[-_.]")
-# Names that the generated module itself uses.
-_TAKEN = frozenset({"tool", "tool_metadata", "provide", "count_words"})
+# The tool of a class or provider, and the names that the generated module itself uses.
+MEMBER = "answer_text"
+_TAKEN = frozenset({"tool", "tool_metadata", "provide", "answer", "read_input", MEMBER})
 
 
 @dataclass(frozen=True, slots=True)
