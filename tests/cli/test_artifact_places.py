@@ -75,3 +75,14 @@ def test_in_the_default_folder_and_with_other_names_artifacts_are_written(folder
     flow(folder, "project/notes.md")
     assert folder.strands("run", "flow.yaml", "--out", ".").code == 0
     assert (folder.work / "project" / "notes.md").is_file()
+
+
+def test_notes_are_not_written_to_what_programs_obey(folder: Folder) -> None:
+    (folder.work / ".git").mkdir()
+    (folder.work / "link").symlink_to(".git")
+    before = files_below(folder.work)
+    for name in (".git/hooks/post-checkout", "link/x", "strands-policy.yaml", "conftest.py"):
+        folder.workflow(STEP, TURNS, context_policy={"notes": {"file": name}})
+        ran = folder.strands("run", "flow.yaml")
+        assert (ran.code, ran.codes) == (3, ["notes-outside"]), ran.err
+    assert set(files_below(folder.work)) == {*before, "flow.yaml", "flow.recording.yaml"}

@@ -323,3 +323,26 @@ asyncio.run(main())
 """
     done = subprocess.run(program(code), capture_output=True, env={"TMPDIR": str(tmp_path)}, timeout=300, check=False)
     assert done.stdout.decode() == f"{[(3, '4')] * 3}\n", done.stderr.decode()
+
+
+def test_a_thread_that_writes_until_the_end_leaves_no_folder(tmp_path: Path) -> None:
+    code = """
+import threading
+from strands_tool_python_exec import _scratch
+began = threading.Event()
+def write():
+    folder, _ = _scratch.make()
+    number = 0
+    try:
+        while True:
+            (folder / str(number)).touch()
+            number += 1
+            began.set()
+    except OSError:
+        threading.Event().wait()
+threading.Thread(target=write, daemon=True).start()
+assert began.wait(120)
+"""
+    for _ in range(5):
+        subprocess.run(program(code), env={"TMPDIR": str(tmp_path)}, timeout=300, check=True)
+        assert list(tmp_path.iterdir()) == []

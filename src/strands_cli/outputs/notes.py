@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from strands_cli.errors import ArtifactError
+from strands_cli.protected_names import unwritable_in
 
 # The line before each Markdown note. A heading would not do, because models write headings too.
 _MARK = "<!-- note "
@@ -78,7 +79,8 @@ def place_notes(root: Path, name: str) -> Path:
     """Return the path of the notes file.
 
     Raises:
-        ArtifactError: The name leads out of the working directory `root`, by itself or through a link.
+        ArtifactError: The name leads out of the working directory `root`, by itself or through a link, or to a file
+            that programs obey or that may hold credentials.
     """
     try:
         target = (root / name).resolve()
@@ -90,6 +92,8 @@ def place_notes(root: Path, name: str) -> Path:
         raise ArtifactError(
             f"the notes file {name!r} is not inside the working directory", fix="use a relative path without '..'"
         )
+    if unwritable := unwritable_in((*Path(name).parts, *target.relative_to(root.resolve()).parts)):
+        raise ArtifactError(f"the notes file {name!r} has the protected name {unwritable!r}", fix="use another name")
     return target
 
 

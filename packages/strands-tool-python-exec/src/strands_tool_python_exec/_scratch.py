@@ -70,7 +70,9 @@ def _remove_rest() -> None:
     with _changing:
         rest = list(_mine)
     for folder in rest:
-        remove(folder)
+        # A thread that still uses the folder finds it no longer, so that it cannot fill what is being removed.
+        with contextlib.suppress(OSError):
+            remove(folder.rename(folder.with_name(f"{folder.name}-0")))
 
 
 atexit.register(_remove_rest)
