@@ -160,6 +160,12 @@ class Folder:
             self.site, package.replace("_", "-"), "1.0", {name: package}, {f"{package}/__init__.py": source}
         )
 
+    def trusts_every_workflow(self) -> None:
+        """Let a rule of the person allow what workflows start and open, for tests of other things."""
+        policy = self.root / "home" / ".config" / "strands-cli" / "policy.yaml"
+        policy.parent.mkdir(parents=True)
+        policy.write_text('version: 1\nrules: [{allow: "workflow:*"}]\n', encoding="utf-8")
+
     def examples(self) -> Path:
         """Copy the examples here."""
         ignored = shutil.ignore_patterns("__pycache__", "artifacts", "out")

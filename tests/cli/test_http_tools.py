@@ -26,6 +26,11 @@ LIVE = {"provider": "openai", "model_id": "m"}
 BEARER = {"Authorization": "Bearer ${secrets.TOKEN}"}
 
 
+@pytest.fixture(autouse=True)
+def _trusted(folder: Folder) -> None:
+    folder.trusts_every_workflow()
+
+
 @pytest.fixture
 def service() -> Iterator[HttpService]:
     # The service repeats what it was sent, in several forms: a careless one, or one that means harm.

@@ -19,6 +19,14 @@ def is_workflow(path: Path) -> bool:
 
 
 WORKFLOWS = sorted(path.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.rglob("*.yaml") if is_workflow(path))
+# Those that start a program or open a private network: their first lines say to trust them before.
+TRUSTED = (
+    "context/on-demand.yaml",
+    "http-executor.yaml",
+    "mcp/shelf.yaml",
+    "mcp/shelf-over-http.yaml",
+    "secrets/ledger.yaml",
+)
 # What the first lines of an example say to add to the command.
 WORDS = {
     "approve-and-write.yaml": ["--allow", "file_write"],
@@ -62,7 +70,11 @@ class Shop:
         return Ran(code, told.out, told.err)
 
     def run(self, name: str) -> Ran:
-        """Run an example to its end, with an answer to each question."""
+        """Run an example to its end, with an answer to each question; trust it first where it says so."""
+        if name in TRUSTED:
+            assert self.folder.strands("run", f"examples/{name}", *WORDS.get(name, [])).code == 21
+            assert f"strands trust examples/{name}" in (EXAMPLES / name).read_text("utf-8")
+            assert self.look("trust", f"examples/{name}").code == 0
         ran = self.folder.strands("run", f"examples/{name}", "--json", *WORDS.get(name, []))
         while ran.code == 19:
             question = ran.document["questions"][0]

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.docs
 
 
 def test_an_executor_asks_with_its_key(shop: Shop, hives_service: HttpService) -> None:
+    shop.folder.trusts_every_workflow()
     ran = shop.folder.strands("run", "examples/http-executor.yaml", "--events", "-")
     assert [(asked.path, asked.headers["authorization"]) for asked in hives_service.asked] == [
         ("/v1/hives?min_kg=40", "Bearer a-key-for-the-hives")

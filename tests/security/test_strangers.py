@@ -19,7 +19,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="a shell script, mode
 
 
 @posix
-def test_a_workflow_can_have_a_program_run_as_the_source_of_a_secret(folder: Folder) -> None:
+def test_a_trusted_workflow_can_have_a_program_run_as_the_source_of_a_secret(folder: Folder) -> None:
     script = folder.write("fetch.sh", "#!/bin/sh\ntouch was-run\necho any-secret-value\n")
     script.chmod(0o755)
     executor = {"id": "api", "base_url": "https://api.example.com", "headers": {"X-Key": "${secrets.X}"}}
@@ -28,6 +28,10 @@ def test_a_workflow_can_have_a_program_run_as_the_source_of_a_secret(folder: Fol
     for command in ("validate", "plan"):
         assert folder.strands(command, "flow.yaml").code == 0
         assert not (folder.work / "was-run").exists()
+    for options in ((), ("--yes",)):
+        assert folder.strands("run", "flow.yaml", *options).code == 21
+        assert not (folder.work / "was-run").exists()
+    assert folder.strands("trust", "flow.yaml").code == 0
     assert folder.strands("run", "flow.yaml").code == 0
     assert (folder.work / "was-run").exists()
 
@@ -56,15 +60,20 @@ def test_a_workflow_can_send_a_variable_of_the_environment_to_a_service_that_it_
         env={"secrets": [{"key": "OF_THE_PERSON"}]},
         tools={"http_executors": [executor]},
     )
+    assert folder.strands("run", "flow.yaml", OF_THE_PERSON="of-the-person-who-runs-it").code == 21  # a private network
+    assert outside.heard == []
+    folder.strands("trust", "flow.yaml")
     ran = folder.strands("run", "flow.yaml", OF_THE_PERSON="of-the-person-who-runs-it")
     assert ran.code == 0, ran.err
     assert b"of-the-person-who-runs-it" in b"".join(outside.heard)
 
 
-def test_a_workflow_can_let_its_agents_read_any_folder_that_it_mounts(folder: Folder, outside: Outside) -> None:
+def test_a_trusted_workflow_can_let_its_agents_read_any_folder_that_it_mounts(folder: Folder, outside: Outside) -> None:
     calls = [{"calls": [{"file_read": {"path": "@there/victim.txt"}}]}, {"when": "file_read: success", "text": "done"}]
     agents = {"writer": {"prompt": "x", "tools": ["native:file_read"]}}
     folder.workflow(STEP, {"steps.0": calls}, agents=agents, env={"mounts": {"there": str(outside.tree)}})
+    assert folder.strands("run", "flow.yaml").code == 21
+    folder.strands("trust", "flow.yaml")
     assert folder.strands("run", "flow.yaml").code == 0
 
 

@@ -26,6 +26,7 @@ def strands(site: Site) -> RunStrands:
     place = Folder(site.world.folder / "cli", {"OPENAI_API_KEY": "any", "NO_PROXY": "127.0.0.1"})
     for made in (place.work, place.site):
         made.mkdir(parents=True)
+    place.trusts_every_workflow()
     return place.strands
 
 

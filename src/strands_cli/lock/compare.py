@@ -9,7 +9,7 @@ from typing import Any
 
 from strands_cli.catalog import UNREADABLE
 from strands_cli.errors import Code
-from strands_cli.lock.format import Lock, LockedDistribution, LockedModule, LockedServer, LockedTool
+from strands_cli.lock.format import Lock, LockedDistribution, LockedModule, LockedServer, LockedTool, LockedWorkflow
 from strands_cli.phrases import first_of
 
 LOCK_CHANGED = Code(
@@ -71,7 +71,19 @@ def compare_locks(old: Lock, new: Lock) -> list[Difference]:
         found += compare_module(old.modules.get(reference), new.modules.get(reference))
     for name in sorted({*old.servers, *new.servers}):
         found += compare_server(old.servers.get(name), new.servers.get(name))
+    for name in sorted({*old.workflows, *new.workflows}):
+        found += _compare_workflow(name, old.workflows.get(name), new.workflows.get(name))
     return found
+
+
+def _compare_workflow(name: str, old: LockedWorkflow | None, new: LockedWorkflow | None) -> list[Difference]:
+    if old == new:
+        return []
+    if old is None or new is None:
+        message = f"what the workflow {name} starts and opens is {'not ' if old is None else ''}in the lock"
+        return [Difference(name, f"{message}{', but it uses nothing' if new is None else ''}", unlisted=old is None)]
+    message = f"what the workflow {name} starts and opens is not what is locked (strands explain {name})"
+    return [Difference(name, message, field="authority", old=old.authority, new=new.authority)]
 
 
 def _compare_either(old: LockedDistribution | None, new: LockedDistribution | None) -> list[Difference]:

@@ -115,7 +115,7 @@ def build_plan(
         agents=agents,
         call_tools=call_tools,
         override_tools=overrides,
-        steps=planned_steps(spec, inputs, agents, overrides, as_written=request.as_written),
+        steps=planned_steps(spec, inputs, agents, overrides, call_tools, as_written=request.as_written),
         rules=rules,
         bounds=Bounds(None, None, None),
         digest="",

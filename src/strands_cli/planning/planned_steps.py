@@ -46,6 +46,7 @@ def planned_steps(
     inputs: Mapping[str, Any],
     agents: Mapping[str, PlannedAgent],
     overrides: Mapping[str, tuple[PlannedTool, ...]],
+    call_tools: Mapping[str, PlannedTool],
     *,
     as_written: bool = False,
 ) -> tuple[PlannedStep, ...]:
@@ -60,8 +61,20 @@ def planned_steps(
             text, rendered = _rendered(templates, template, inputs, getattr(step, "vars", {}))
         tools = tools_in_step(step, agents, overrides) if isinstance(step, AgentStep) else ()
         about = getattr(step, "description", None)
-        planned.append(PlannedStep(placed.key, kind, who, text, rendered, tuple(tool.name for tool in tools), about))
+        decision = None
+        if isinstance(step, CallStep) and step.tool in call_tools:
+            known = {name: _known(templates, value, {} if as_written else inputs) for name, value in step.input.items()}
+            decision = call_tools[step.tool].decision_for(known)
+        names = tuple(tool.name for tool in tools)
+        planned.append(PlannedStep(placed.key, kind, who, text, rendered, names, about, decision))
     return tuple(planned)
+
+
+def _known(templates: Templates, value: Any, inputs: Mapping[str, Any]) -> Any:
+    try:
+        return templates.render_value(value, inputs)
+    except TemplateError:
+        return None
 
 
 def _describe(placed: PlacedStep, agents: Mapping[str, PlannedAgent]) -> tuple[str, str, Any]:

@@ -13,6 +13,7 @@ import typer
 from strands_cli.cli.commands.command_options import Chosen, with_run_options
 from strands_cli.cli.commands.run_execution import json_on_failure
 from strands_cli.cli.commands.runs_commands import JSON
+from strands_cli.cli.commands.trust_command import require_trust
 from strands_cli.cli.output import print_json, print_result, say, say_findings
 from strands_cli.errors import ArtifactError, ExitCode, InvalidInput, UsageError, has_errors
 
@@ -81,11 +82,15 @@ def _run_all(atomics: Sequence[Atomic], request: RunRequest, *, live: bool, quie
     """Run all tests one after another under one signal handler, and report how each ended."""
     import dataclasses
 
+    from strands_cli import app
     from strands_cli.agent_files import run_test
     from strands_cli.cli.foreign_output import reserved_streams
     from strands_cli.cli.process import run_to_end
     from strands_cli.cli.terminal import TerminalHuman
+    from strands_cli.planning.folders import agent_workflow_of
 
+    for atomic in (one for one in atomics if one.tests):
+        require_trust(app.plan(agent_workflow_of(atomic).load(), request))
     outcomes: list[Outcome] = []
 
     async def go(runs_dir: Path) -> None:

@@ -19,6 +19,7 @@ HEADINGS = {
         "plan": "plan_command",
         "explain": "explain_command",
         "atomic": "atomic_commands",
+        "trust": "trust_command",
         "schema": "validate_command",
     },
     "Stored runs": {

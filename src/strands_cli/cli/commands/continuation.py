@@ -48,7 +48,12 @@ def continue_run(
                 return ExitCode.OK
             planned, request = app.plan_resume(journal, changes, budgets=budgets)
             outcome = execute(
-                planned, request, known, flags, lambda human, emit: app.resume(planned, journal, request, human, emit)
+                planned,
+                request,
+                known,
+                flags,
+                lambda human, emit: app.resume(planned, journal, request, human, emit),
+                is_new=False,
             )
         print_outcome(planned, outcome, flags)
     return exit_code_after_denials(outcome, flags)

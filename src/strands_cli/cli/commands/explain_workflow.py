@@ -147,10 +147,12 @@ def _tool(tool: PlannedTool) -> Iterator[str]:
     permissions = {
         "allow": "may be called without asking",
         "ask": "asks a person before each call",
+        "reads": f"may be called without asking for {tool.reading_words}, and asks a person before each other call",
         "deny": "is denied",
     }
     also = "".join(f"; {rule.effect} for some calls ({rule.words})" for rule in tool.conditional)
-    yield f"Tool {tool.name} ({where}) {permissions[tool.decision.effect]}: {tool.decision.rule}{also}."
+    how = permissions["reads" if tool.when_reading else tool.decision.effect]
+    yield f"Tool {tool.name} ({where}) {how}: {tool.decision.rule}{also}."
     yield from (f"  {text}" for part in parts_of(tool) for text in _tool(part))
 
 
@@ -196,7 +198,8 @@ def _questions(planned: Plan) -> Iterator[str]:
         if tool.decision.effect == "ask":
             allow = f"To allow it in advance: --allow {tool.own_name}"
             how = "Only a person at a terminal can allow it" if is_managed(tool.decision) else allow
-            yield f"Before each call of {tool.name}: {tool.decision.rule}. {how}"
+            calls = f"each call of {tool.name}" + (f", but for {tool.reading_words}" if tool.when_reading else "")
+            yield f"Before {calls}: {tool.decision.rule}. {how}"
         elif any(rule.effect == "ask" for rule in tool.conditional):
             yield f"Before some calls of {tool.name}, depending on their arguments."
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -92,6 +93,11 @@ def _lock_now(folder: Path, named: Path | None, *, mcp: bool, writes: bool) -> L
     planned = plan_folder(folder, machine, named)
     for line in planned.unread:
         say(f"warning: {line}")
+    if mcp:
+        from strands_cli.cli.commands.trust_command import require_trust
+
+        for plan in planned.plans:  # they are planned without policy
+            require_trust(dataclasses.replace(plan, rules=machine.policy.rules))
     now = lock_of(planned.plans, machine.catalog, [hook.word for hook in machine.policy.hooks])
     for distribution in now.distributions.values():
         if unknown := [tool.name for tool in distribution.tools.values() if tool.after_load]:
@@ -192,7 +198,7 @@ def _updated(old: Lock | None, now: Lock, name: str) -> Lock:
         raise UsageError(f"neither the lock nor a workflow here has '{name}'", fix=fix)
     parts = {
         part: {key: one for key, one in {**getattr(old, part), wanted: getattr(now, part).get(wanted)}.items() if one}
-        for part in ("distributions", "modules", "servers")
+        for part in ("distributions", "modules", "servers", "workflows")
     }
     return old._replace(**parts)
 
@@ -226,6 +232,7 @@ def _counted(lock: Lock) -> str:
         (len(lock.servers), "MCP server"),
         (tools, "tool"),
         (len(lock.modules), "custom module"),
+        (len(lock.workflows), "workflow"),
     ]
     return ", ".join(counted(number, noun) for number, noun in counts if number) or "no tools"
 
@@ -243,5 +250,6 @@ def _document(file: Path, lock: Lock, found: Sequence[Difference], *, written: b
             {"name": one.name, "reached_by": one.reached_by, "tools": sorted(one.tools)}
             for one in lock.servers.values()
         ],
+        "workflows": sorted(lock.workflows),
         "differences": [one.as_dict() for one in found],
     }

@@ -17,6 +17,7 @@ from strands_cli.phrases import shortened
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool
+    from strands_cli.policy.rules import Rule
 
 # The most characters that a line shows of a value, and of the input of a step.
 _TEXT, _INPUT = 120, 400
@@ -89,6 +90,7 @@ def plan_text(planned: Plan) -> str:
         mark = "" if step.rendered else "  (rendered when it runs)"
         lines.append(f"step      {step.key}  {step.kind}  {step.who}{mark}")
         lines += [f"            ({step.about})"] if step.about else []
+        lines += [f"            {step.decision.effect}: {step.decision.rule}"] if step.decision is not None else []
         lines += [f"            {line}" for line in shortened(step.input, _INPUT).splitlines()]
     if of_steps := step_tools(planned):
         lines += ["tools that steps name themselves", *(line for tool in of_steps for line in _tool_lines(tool))]
@@ -100,7 +102,7 @@ def plan_text(planned: Plan) -> str:
 
 
 def _tool_lines(tool: PlannedTool) -> list[str]:
-    line = f"  tool    {tool.name}  {tool.ref}  {_origin(tool)}  {tool.decision.effect}: {tool.decision.rule}"
+    line = f"  tool    {tool.name}  {tool.ref}  {_origin(tool)}  {tool.decision_words()}"
     lines = [line, *(f"            {rule.effect} {rule.pattern}: {rule.words}" for rule in tool.conditional)]
     lines += [
         f"            skill {name}: {shortened(', '.join(files), _TEXT)}" for name, files in skills_of(tool).items()
@@ -175,6 +177,7 @@ def plan_document(planned: Plan) -> dict[str, Any]:
                 "input": step.input,
                 "rendered": step.rendered,
                 "tools": list(step.tools),
+                "permission": step.decision.effect if step.decision is not None else None,
             }
             for step in planned.steps
         ],
@@ -210,13 +213,23 @@ def _tool_document(tool: PlannedTool) -> dict[str, Any]:
         "version": tool.record.version,
         "permission": tool.decision.effect,
         "rule": tool.decision.rule,
-        "conditional": [
-            {"effect": rule.effect, "pattern": rule.pattern, "rule": rule.words} for rule in tool.conditional
-        ],
+        "conditional": [*_for_reading(tool), *(_rule_document(rule) for rule in tool.conditional)],
         **({"server": tool.server.id, "known_after_start": tool.member is None} if isinstance(tool, McpTool) else {}),
         **({"made_of": [_tool_document(part) for part in parts_of(tool)]} if tool.is_composed else {}),
         **({"skills": skills} if (skills := skills_of(tool)) else {}),
     }
+
+
+def _for_reading(tool: PlannedTool) -> list[dict[str, str]]:
+    """Return what is decided about the calls that only read, as the rules on arguments beside it are."""
+    if tool.when_reading is None:
+        return []
+    pattern = f"{tool.name}({tool.reading_words})"
+    return [{"effect": tool.when_reading.effect, "pattern": pattern, "rule": tool.when_reading.rule}]
+
+
+def _rule_document(rule: Rule) -> dict[str, str]:
+    return {"effect": rule.effect, "pattern": rule.pattern, "rule": rule.words}
 
 
 def plan_mermaid(planned: Plan) -> str:

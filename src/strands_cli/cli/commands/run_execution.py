@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from strands_cli.cli.commands.trust_command import require_trust
 from strands_cli.cli.output import error_document, print_json, print_response, say, say_findings
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import BudgetExceeded, ExitCode, StrandsCliError
@@ -56,7 +57,9 @@ def json_on_failure(known: dict[str, Any] | None) -> Iterator[None]:
         raise
 
 
-def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: RunFlags, go: Go) -> Ended:
+def execute(
+    planned: Plan, request: RunRequest, known: dict[str, Any], flags: RunFlags, go: Go, *, is_new: bool = True
+) -> Ended:
     """Execute a plan with signal handlers, and with stdin and stdout reserved from its tools.
 
     Args:
@@ -65,6 +68,7 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
         known: Gets the run's id and status as soon as they are known.
         flags: What is shown, and where events go.
         go: What executes the plan.
+        is_new: Whether a run begins; what a stored one starts and opens was allowed when it began.
 
     Raises:
         StrandsCliError: The run did not complete.
@@ -76,6 +80,8 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
     from strands_cli.planning import require_runnable
 
     require_runnable(planned)
+    if is_new:
+        require_trust(planned, may_ask=not request.detach)
     human = choose_human(detach=request.detach)
     if not flags.quiet:
         say_findings(planned.findings)
@@ -151,7 +157,7 @@ def warn_of_questions(planned: Plan) -> None:
     asking = {tool.name: tool for tool in planned.called() if tool.decision.effect == "ask"}
     for name, tool in asking.items():
         # For example, GET and HEAD of the HTTP tools.
-        only_reads = "read_only_when" in tool.record.strands_cli
+        only_reads = tool.when_reading is not None
         which = "that change something will be denied" if only_reads else "will be denied"
         if isinstance(tool, McpTool) and tool.member is None:  # rules may cover some of its tools
             which = "that no rule allows will be denied"

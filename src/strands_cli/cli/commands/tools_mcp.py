@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from strands_cli.cli.commands.tool_list import flat_line
+from strands_cli.cli.commands.trust_command import require_trust_in
 from strands_cli.cli.output import print_json, print_result, say
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import UsageError
@@ -33,6 +34,7 @@ def list_server_tools(spec: str, *, as_json: bool = False) -> None:
 
     is_client_file = has_client_servers(read_document(spec))
     plan = app.plan(call_workflow("mcp:all", declared_in=spec) if is_client_file else spec, RunRequest(tell=say))
+    require_trust_in(spec)
     with captured_logs(say):
         found = run_to_end(lambda: ask_servers(plan))
     rows = list(_rows(plan, found))

@@ -126,9 +126,12 @@ def _call_declared(
     """Make the call with settings, or with what a file declares."""
     settings = read_arguments(declared.config, "--config") if declared.config is not None else None
     from strands_cli import app
+    from strands_cli.cli.commands.trust_command import require_trust_in
     from strands_cli.cli.process import run_to_end
     from strands_cli.planning.folders import call_workflow
 
+    if declared.declared_in is not None:
+        require_trust_in(declared.declared_in)
     planned = app.plan(call_workflow(name, settings, declared.declared_in), request)
     say_findings([finding for finding in planned.findings if finding.severity == "warning"])
     from strands_cli.agents import call_declared

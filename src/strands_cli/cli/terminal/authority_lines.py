@@ -23,9 +23,9 @@ _VERBS = {
 _TEXT = 2000
 
 
-def use_lines(uses: Iterable[Use]) -> list[str]:
-    """Return a sentence for each use."""
-    return [_sentence(use) for use in uses]
+def use_lines(uses: Iterable[Use], *, is_marked: bool = True) -> list[str]:
+    """Return a sentence for each use; with `is_marked` it says which are asked about."""
+    return [_sentence(use, is_marked=is_marked) for use in uses]
 
 
 def authority_sections(authority: Authority, *, is_complete: bool) -> dict[str, list[str]]:
@@ -38,13 +38,13 @@ def authority_sections(authority: Authority, *, is_complete: bool) -> dict[str, 
     }
 
 
-def _sentence(use: Use) -> str:
+def _sentence(use: Use, *, is_marked: bool) -> str:
     what = shortened(use.what, _TEXT)
     if use.is_idle:
         not_done = {"program": "Not started", "variable": "Only hidden in texts"}.get(use.kind, "Not read")
         return f"{not_done}, since no tool or model takes it: {what} ({use.by})."
     to = f", for {', '.join(use.to)}" if use.to else ""
-    asks = "; it asks before the first run" if use.asks else ""
+    asks = "; asked about before the first run" if use.asks and is_marked else ""
     return f"{_VERBS[use.kind].format(what)} ({use.by}){to}{asks}."
 
 

@@ -62,17 +62,25 @@ class LockedServer(NamedTuple):
     tools: Mapping[str, LockedTool] = _NOTHING
 
 
+class LockedWorkflow(NamedTuple):
+    """A workflow that starts or opens something of the machine: its file's name, and the digest of all of that."""
+
+    name: str
+    authority: str
+
+
 class Lock(NamedTuple):
     """The content of a lock file, by name and by reference."""
 
     distributions: Mapping[str, LockedDistribution] = _NOTHING
     modules: Mapping[str, LockedModule] = _NOTHING
     servers: Mapping[str, LockedServer] = _NOTHING
+    workflows: Mapping[str, LockedWorkflow] = _NOTHING
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names that `strands lock --update` takes."""
-        return (*self.distributions, *self.modules, *self.servers)
+        return (*self.distributions, *self.modules, *self.servers, *self.workflows)
 
     def owners_of(self, tool: str) -> list[str]:
         """Return the distributions with a tool of this name."""

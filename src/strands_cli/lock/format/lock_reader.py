@@ -17,6 +17,7 @@ from strands_cli.lock.format.lock_model import (
     LockedModule,
     LockedServer,
     LockedTool,
+    LockedWorkflow,
 )
 
 LOCK_BROKEN = Code(
@@ -75,11 +76,12 @@ def parse_lock(raw: bytes) -> Lock:
     if document.get("version") != VERSION or isinstance(document["version"], bool):
         written = document.get("version", "none")
         raise _Fault(f"its version is {written!r}, this strands-cli reads version {VERSION}")
-    _require_keys(document, {"version"}, {"distribution", "module", "server"}, "the file")
+    _require_keys(document, {"version"}, {"distribution", "module", "server", "workflow"}, "the file")
     return Lock(
         _each(document, "distribution", _distribution, "name"),
         _each(document, "module", _module, "reference"),
         _each(document, "server", _server, "name"),
+        _each(document, "workflow", _workflow, "name"),
     )
 
 
@@ -135,6 +137,12 @@ def _server(part: Mapping[str, Any]) -> LockedServer:
     _require_keys(part, {"name", "reached_by"}, {"tool"}, place)
     tools = _each(part, "tool", _tool, "name")
     return LockedServer(_text(part, "name", place), _text(part, "reached_by", place), tools)
+
+
+def _workflow(part: Mapping[str, Any]) -> LockedWorkflow:
+    place = f"[[workflow]] {part.get('name', '?')!r}"
+    _require_keys(part, {"name", "authority"}, set(), place)
+    return LockedWorkflow(_text(part, "name", place), _text(part, "authority", place))
 
 
 def _files(value: Any, place: str) -> dict[str, str]:

@@ -33,6 +33,8 @@ def _parts(lock: Lock) -> Iterator[str]:
         yield from _module(lock.modules[reference])
     for name in sorted(lock.servers):
         yield from _server(lock.servers[name])
+    for name, workflow in sorted(lock.workflows.items()):
+        yield toml_table("workflow", {"name": name, "authority": workflow.authority}, repeated=True)
 
 
 def _distribution(distribution: LockedDistribution) -> Iterator[str]:

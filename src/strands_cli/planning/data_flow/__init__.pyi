@@ -1,7 +1,7 @@
 from strands_cli.planning.data_flow.authority import Use as Use
 from strands_cli.planning.data_flow.authority import uses_in as uses_in
 from strands_cli.planning.data_flow.egress import Outgoing as Outgoing
-from strands_cli.planning.data_flow.injection_paths import check_exposure as check_exposure
+from strands_cli.planning.data_flow.exposure import check_exposure as check_exposure
 from strands_cli.planning.data_flow.planned_authority import Authority as Authority
 from strands_cli.planning.data_flow.planned_authority import authority_of as authority_of
 from strands_cli.planning.data_flow.secret_values import MISSING_SECRET as MISSING_SECRET
@@ -13,3 +13,4 @@ from strands_cli.planning.data_flow.secret_values import secrets_declared as sec
 from strands_cli.planning.data_flow.telemetry_destination import Destination as Destination
 from strands_cli.planning.data_flow.telemetry_destination import check_telemetry as check_telemetry
 from strands_cli.planning.data_flow.telemetry_destination import destination_of as destination_of
+from strands_cli.planning.data_flow.workflow_trust import Trust as Trust

@@ -9,7 +9,7 @@ from typing import Literal
 from strands_cli.planning.data_flow.authority import host_and_port
 from strands_cli.planning.data_flow.secret_values import secrets_declared
 from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool
-from strands_cli.planning.planned_tools import HOSTS, McpTool, listed, reached_by
+from strands_cli.planning.planned_tools import EVERY, HOSTS, McpTool, listed, reached_by
 from strands_cli.planning.workflow_tools import agents_in, with_parts
 from strands_cli.providers import ModelSettings
 
@@ -89,7 +89,7 @@ def _tools(plan: Plan) -> Iterator[Outgoing]:
                 continue
         hosts = _hosts(tool)
         if hosts is None or hosts:
-            near = hosts is not None and all(is_local(host) for host in hosts)
+            near = hosts is not None and all(is_local(host) and host != EVERY for host in hosts)
             yield Outgoing(kind, who, "", hosts, near, secrets_declared(tool))
 
 

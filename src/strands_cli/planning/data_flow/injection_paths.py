@@ -6,36 +6,27 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from strands_cli.errors import Code, Finding
-from strands_cli.planning.data_flow.authority import entries_of, opened_networks
 from strands_cli.planning.plan import Plan, PlannedTool, tools_in_step
 from strands_cli.planning.planned_tools import EVERY, HOSTS, listed
 from strands_cli.planning.workflow_tools import with_parts
-from strands_cli.workflow import WorkflowSpec
 from strands_cli.workflow.steps import AgentStep
 from strands_cli.workflow.yaml import Document, escape
 
 RISKY_COMBINATION = Code(
     "risky-combination",
-    "One agent reads untrusted text, reads private data and can send data out: the text may make it do so.",
+    "An agent reads untrusted text and private data, itself or from earlier steps, and can send data out.",
     "Give the tasks to two agents, or name the hosts that a tool may reach: strands explain security.",
-)
-
-PRIVATE_NETWORK = Code(
-    "private-network",
-    "The workflow itself opens a private network to one of its tools (`allow_private`).",
-    "Read what it sends there. Open no more than the address and port that it needs, or remove `allow_private`.",
 )
 
 STRANGERS, PRIVATE, OUT = "reads what strangers write", "reads private data", "can send it away"
 LEGS = (STRANGERS, PRIVATE, OUT)
 
 
-def check_exposure(plan: Plan, document: Document) -> Iterator[Finding]:
+def check_combinations(plan: Plan, document: Document) -> Iterator[Finding]:
     """Yield a warning for each agent whose tools, taken together, let a stranger's text send private data away.
 
     A tool that does not say what it can do may do anything: it counts where others already make two of the three.
     """
-    yield from _check_networks(plan.spec, document)
     for agent in plan.agents.values():
         yield from _check(agent.tools, f"agent '{agent.id}'", f"/agents/{escape(agent.id)}", document)
     for placed in plan.spec.pattern.steps():
@@ -43,15 +34,6 @@ def check_exposure(plan: Plan, document: Document) -> Iterator[Finding]:
         if isinstance(step, AgentStep) and step.tool_overrides is not None and step.agent in plan.agents:
             tools = tools_in_step(step, plan.agents, plan.override_tools)
             yield from _check(tools, f"agent '{step.agent}' in {placed.key}", placed.pointer, document)
-
-
-def _check_networks(spec: WorkflowSpec, document: Document) -> Iterator[Finding]:
-    """Yield a warning for each private network that the workflow opens to a tool."""
-    for pointer, entry in entries_of(spec):
-        if networks := ", ".join(opened_networks(entry.config)):
-            message = f"the workflow opens the private network to '{entry.tool}': {networks}"
-            fix = "read what it sends there, or remove `allow_private`"
-            yield Finding(PRIVATE_NETWORK, message, document.where(f"{pointer}/config"), fix, "warning")
 
 
 def _check(tools: Iterable[PlannedTool], who: str, pointer: str, document: Document) -> Iterator[Finding]:
@@ -70,7 +52,7 @@ def combination_of(tools: Iterable[PlannedTool]) -> dict[str, list[str]]:
     for tool in with_parts(tools):
         if tool.decision.effect == "deny":
             continue
-        for leg, answer in _legs_of(tool).items():
+        for leg, answer in legs_of(tool).items():
             if answer is not False:
                 names = known if answer else possible
                 names[leg].append(tool.name)
@@ -85,7 +67,7 @@ def _unsaid(names: list[str]) -> str:
     return f"perhaps: it is unknown what {shown} can do"
 
 
-def _legs_of(tool: PlannedTool) -> dict[str, bool | None]:
+def legs_of(tool: PlannedTool) -> dict[str, bool | None]:
     """Return what a tool brings, None where it does not say."""
     hosts, folders = listed(tool.capabilities.get("network")), listed(tool.capabilities.get("filesystem"))
     hints = tool.record.annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +18,7 @@ from strands_cli.planning.workflow_tools import all_workflows_in, with_parts
 
 if TYPE_CHECKING:
     from strands_cli.lock import Difference
-    from strands_cli.lock.format import Lock, LockedDistribution, LockedModule, LockedServer
+    from strands_cli.lock.format import Lock, LockedDistribution, LockedModule, LockedServer, LockedWorkflow
     from strands_cli.toolref import ToolRef
     from strands_cli.workflow.steps import McpServer
 
@@ -75,7 +75,23 @@ def with_lock(plan: Plan, catalog: Catalog, required_by: str | None = None) -> P
     if servers and not any(finding.code.startswith("lock-") for finding in findings):
         found, pinned = check_servers(servers, plan.base_dir, _spec_word(plan))
         findings += found
+    if required_by and not any(finding.code.startswith("lock-") for finding in findings):
+        locked |= _vouched_workflow(plan)
     return replace(plan, findings=tuple(dict.fromkeys((*plan.findings, *findings))), locked=locked, pinned=pinned)
+
+
+def _vouched_workflow(plan: Plan) -> frozenset[str]:
+    """Return the name of the workflow for `plan.locked` if the lock has what it starts and opens, as it is now.
+
+    Only a lock that a person requires says so: one that lies beside a workflow may come from its author.
+    """
+    from strands_cli.lock.format import lock_file, read_lock
+    from strands_cli.planning.data_flow import Trust
+
+    lock, trust = read_lock(lock_file(plan.base_dir)), Trust.of(plan)
+    known = lock.workflows.get(Path(plan.file).name) if lock is not None else None
+    is_vouched = known is not None and known.authority == trust.authority.digest
+    return frozenset({trust.locked_name}) if is_vouched else frozenset()
 
 
 def servers_in(tools: Iterable[PlannedTool]) -> list[McpServer]:
@@ -230,6 +246,7 @@ def lock_of(plans: Iterable[Plan], catalog: Catalog, hooks: Iterable[str] = ()) 
 
     modules: dict[str, Any] = {}
     records: list[ToolRecord] = []
+    plans = tuple(plans)
     for plan in plans:
         used = used_by(with_parts(plan.called()), python_path_of(plan))
         records += used.records
@@ -241,4 +258,16 @@ def lock_of(plans: Iterable[Plan], catalog: Catalog, hooks: Iterable[str] = ()) 
     distributions = {**lock_hooks(hooks, catalog.seen), **distributions}
     for name, one in (*distributions.items(), *modules.items()):
         require_readable(name, one.files)
-    return Lock(distributions, modules)
+    return Lock(distributions, modules, workflows=dict(_locked_workflows(plans)))
+
+
+def _locked_workflows(plans: Iterable[Plan]) -> Iterator[tuple[str, LockedWorkflow]]:
+    """Yield the workflows that start or open something of the machine, wherever that is."""
+    from strands_cli.lock.format import LockedWorkflow
+    from strands_cli.planning.data_flow import authority_of
+
+    for plan in plans:
+        authority = authority_of(plan)
+        if any(use.kind in ("program", "file", "folder", "network") for use in authority.uses):
+            name = Path(plan.file).name
+            yield name, LockedWorkflow(name, authority.digest)

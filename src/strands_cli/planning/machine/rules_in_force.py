@@ -143,7 +143,7 @@ def _check_arguments(planned: Sequence[PlannedTool]) -> Iterator[Finding]:
 
 
 def _matches(word: str, names: set[str]) -> bool:
-    return word == "*" or named(word, tuple(names))
+    return word == "*" or word.startswith("workflow:") or named(word, tuple(names))
 
 
 def _may_be_of(server: McpServer, word: str) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.canonical_json import canonical_json
 from strands_cli.errors import Finding
 from strands_cli.planning.planned_tools import AnyTool, InstalledTool, LateTool, McpTool, ObjectTool, PythonTool
-from strands_cli.policy import Policy
+from strands_cli.policy import Decision, Policy
 from strands_cli.policy.rules import Rule
 from strands_cli.providers import ModelSettings
 
@@ -136,7 +136,8 @@ class PlannedStep:
     """One step for a reader: its key, its kind, who acts, and its input as far as the inputs suffice.
 
     `rendered` says whether `input` is what will be sent; otherwise it is the template as written. `about` is what the
-    workflow says of it to people.
+    workflow says of it to people. `decision` is policy's answer to a call of a tool whose arguments are known so far
+    that it does not depend on the rest.
     """
 
     key: str
@@ -146,6 +147,7 @@ class PlannedStep:
     rendered: bool
     tools: tuple[str, ...] = ()
     about: str | None = None
+    decision: Decision | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.canonical_json import canonical_json, json_object
+from strands_cli.planning.planned_tools.reading_calls import reading_words, reads_only
 from strands_cli.planning.planned_tools.tool_config import configured_claims
 from strands_cli.policy import Decision, decide
 from strands_cli.policy.rules import LATE, Request, Rule
@@ -29,6 +30,7 @@ class AnyTool:
         record: What is known of it without loading it.
         decision: Policy's answer before any argument is known.
         conditional: Rules that hold for some of its calls, depending on their arguments.
+        when_reading: The answer for calls that only read (`read_only_when`), where that differs.
         config: Its settings in the workflow.
         config_claims: The claims that its configuration adds (see `tool_config.configured_claims`).
         sources: How it came to be here, in the words of a rule.
@@ -41,6 +43,7 @@ class AnyTool:
     record: ToolRecord
     decision: Decision = UNDECIDED
     conditional: tuple[Rule, ...] = ()
+    when_reading: Decision | None = None
     config: Mapping[str, Any] = field(default_factory=dict)
     config_claims: Mapping[str, Any] = field(default_factory=dict)
     sources: frozenset[str] = frozenset()
@@ -66,6 +69,29 @@ class AnyTool:
     def capabilities(self) -> Mapping[str, Any]:
         """Return the capabilities among its claims; a word that is absent is not known."""
         return json_object(self.claims.get("capabilities"))
+
+    @property
+    def reading_words(self) -> str:
+        """Return which of its calls are allowed since they only read: `method GET or HEAD`; empty if none are."""
+        return reading_words(self.record.strands_cli.get("read_only_when")) if self.when_reading is not None else ""
+
+    def decision_words(self) -> str:
+        """Return the decision that is made: `allow for method GET or HEAD, else ask: the tool is destructive`."""
+        words = f"{self.decision.effect}: {self.decision.rule}"
+        return f"allow for {self.reading_words}, else {words}" if self.when_reading is not None else words
+
+    def decision_for(self, known: Mapping[str, Any]) -> Decision | None:
+        """Return policy's answer to a call of which some arguments are known; None if it depends on the others.
+
+        Args:
+            known: The arguments; the value of one that is not known is None.
+        """
+        if self.conditional:
+            return None
+        if self.when_reading is None:
+            return self.decision
+        reads = reads_only(self.record.strands_cli.get("read_only_when"), self.record.input_schema, known)
+        return None if reads is None else self.when_reading if reads else self.decision
 
     @property
     def is_composed(self) -> bool:

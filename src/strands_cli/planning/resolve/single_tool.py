@@ -119,7 +119,15 @@ def decided(tool: Kind, rules: Sequence[Rule], hooks: Hooks | None = None, workf
     else:
         context = HookContext(workflow, tuple(rules), request)
         decision = hooks.allow_tool(tool.declared, tool.ref, context)
-    return replace(tool, decision=decision, conditional=tuple(conditional_rules(rules, request)))
+    reading = None
+    if "read_only_when" in tool.record.strands_cli and decision.effect == "ask" and decision.plugin is None:
+        reading = decide(rules, replace(request, read_only_now=True))
+    return replace(
+        tool,
+        decision=decision,
+        conditional=tuple(conditional_rules(rules, request)),
+        when_reading=reading if reading is not None and reading.effect == "allow" else None,
+    )
 
 
 def is_denied_by_policy(tool: AnyTool) -> bool:

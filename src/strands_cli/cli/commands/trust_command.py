@@ -1,0 +1,149 @@
+"""The command `trust`, and the question before a first run that it answers: may this start what it names."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from strands_cli.cli.commands.command_options import SPEC
+from strands_cli.cli.output import print_json, print_result, say
+from strands_cli.cli.text_layout import one_line
+from strands_cli.errors import Code, Denied, Finding, Where
+
+if TYPE_CHECKING:
+    from strands_cli.planning.data_flow import Trust
+    from strands_cli.planning.plan import Plan
+
+UNTRUSTED_WORKFLOW = Code(
+    "untrusted-workflow",
+    "The workflow starts a program, or opens a folder, a file or a private network, which no person has allowed.",
+    "Read what it does (strands explain FILE), then allow it: strands trust FILE",
+    21,
+)
+
+
+def register(program: typer.Typer) -> None:
+    """Add `trust` to the program."""
+    program.command(name="trust")(trust)
+
+
+def trust(
+    spec: SPEC,
+    forget: Annotated[bool, typer.Option("--forget", help="Take the answer back: the next run asks again.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Allow a workflow to start and open what it names, so that a run does not ask; a change of that asks again.
+
+    Example: strands trust report.yaml
+    """
+    from strands_cli.cli.terminal import is_interactive, use_lines
+    from strands_cli.planning.data_flow import Trust
+
+    found = Trust.of(_planned(spec))
+    asked, file = found.authority.asked, found.plan.file
+    if forget:
+        found.forget()
+    elif asked:
+        if is_interactive() and not as_json and not _agreed(found):
+            raise _refusal(found)
+        found.keep()
+    if as_json:
+        uses = [use.as_dict() for use in asked]
+        print_json({"file": file, "digest": found.authority.digest, "standing": found.standing, "uses": uses})
+        return
+    heads = {"allowed": "may do this without a question:", "unanswered": "asks before it does this:"}
+    head = heads.get(found.standing, "is denied by a rule to do this:") if asked else "needs no answer"
+    lines = [f"{file}: {head}", *(f"  {line}" for line in use_lines(asked, is_marked=False))]
+    print_result("\n".join(map(one_line, lines)))
+
+
+def _planned(spec: str) -> Plan:
+    """Return the plan of a workflow, or of an agent in a file of its own."""
+    from strands_cli import app
+    from strands_cli.planning.folders import agent_workflow_of, is_workflow
+    from strands_cli.workflow.parts import is_agent_file, read_atomic
+    from strands_cli.workflow.yaml import read_document
+
+    document = read_document(spec)
+    if is_workflow(document) or not is_agent_file(document.value):
+        return app.plan(spec, text=document.text)
+    return app.plan(agent_workflow_of(read_atomic(document)).load())
+
+
+def require_trust(plan: Plan, *, may_ask: bool = True) -> None:
+    """Ask a person once about what a workflow starts and opens, before any of it is done; store a yes.
+
+    Args:
+        plan: What is to run.
+        may_ask: Whether the person may be asked here, if there is a terminal.
+
+    Raises:
+        Denied: The person does not agree, a rule denies it, or no person can be asked.
+    """
+    from strands_cli.cli.terminal import is_interactive
+    from strands_cli.planning.data_flow import Trust
+
+    found = Trust.of(plan)
+    if found.standing == "allowed":
+        return
+    if found.standing == "denied" or not (may_ask and is_interactive()) or not _agreed(found):
+        raise _refusal(found)
+    found.keep()
+
+
+def require_trust_in(spec: str) -> None:
+    """Ask the same about a file of which a command starts a part, such as one server.
+
+    A list of servers in the form of other clients has nothing else, and is the person's own; it is not asked about.
+
+    Raises:
+        Denied: As in `require_trust`.
+    """
+    from strands_cli.workflow.parts import has_client_servers
+    from strands_cli.workflow.yaml import read_document
+
+    if not has_client_servers(read_document(spec)):
+        require_trust(_planned(spec))
+
+
+def _agreed(found: Trust) -> bool:
+    """Show everything that the workflow uses and sends, and return whether the person agrees."""
+    from strands_cli.cli.terminal import Keyboard, authority_sections
+
+    plan, keyboard = found.plan, Keyboard()
+    say(one_line(f"? May {_file_of(plan)} do this? You are asked once, and again when it changes."))
+    for title, sentences in authority_sections(found.authority, is_complete=plan.is_complete).items():
+        for line in [title, *(f"  {sentence}" for sentence in sentences)]:
+            say(one_line(f"  {line}"))
+    keyboard.discard_typed()
+    while (typed := keyboard.read_line("  [y/N] ")) is not None:
+        if typed.strip().lower() in ("y", "yes"):
+            return True
+        if typed.strip().lower() in ("n", "no", ""):
+            return False
+        say("  answer yes or no")
+    say("")
+    return False
+
+
+def _file_of(plan: Plan) -> str:
+    """Return the argument that names the file of a plan; that of an agent is a part of the workflow around it."""
+    if not plan.file.startswith("<"):
+        return plan.file
+    return next(iter(plan.files), "-") if plan.file.startswith("<atomic ") else "-"
+
+
+def _refusal(found: Trust) -> Denied:
+    from strands_cli.cli.terminal import use_lines
+
+    plan, is_denied = found.plan, found.standing == "denied"
+    file = shlex.quote(_file_of(plan))
+    fix = f"read it (strands explain {file}), then allow it: strands trust {file}"
+    if is_denied:
+        fix = f"have the rule changed that denies workflow:{file}"
+    lines = [line.removesuffix(".") for line in use_lines(found.authority.asked, is_marked=False)]
+    findings = [Finding(UNTRUSTED_WORKFLOW, line, Where(_file_of(plan)), fix) for line in lines]
+    message = "a rule denies" if is_denied else "no person has allowed"
+    return Denied(f"{_file_of(plan)} does not run: {message} what it starts and opens", findings=findings)

@@ -1,0 +1,144 @@
+"""What a plan exposes: one agent with all that an injection needs, data that leaves along the steps, open networks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from strands_cli.errors import Code, Finding
+from strands_cli.graph_paths import reach_of
+from strands_cli.planning.data_flow.authority import entries_of, opened_networks
+from strands_cli.planning.data_flow.injection_paths import (
+    LEGS,
+    OUT,
+    PRIVATE,
+    RISKY_COMBINATION,
+    STRANGERS,
+    check_combinations,
+    combination_of,
+    legs_of,
+)
+from strands_cli.planning.plan import Plan, PlannedStep, PlannedTool, tools_in_step
+from strands_cli.planning.planned_tools import HOSTS, listed
+from strands_cli.planning.workflow_tools import with_parts
+from strands_cli.workflow import PlacedStep, WorkflowSpec
+from strands_cli.workflow.steps import AgentStep, CallStep
+from strands_cli.workflow.yaml import Document
+
+PRIVATE_NETWORK = Code(
+    "private-network",
+    "The workflow itself opens a private network to one of its tools (`allow_private`).",
+    "Read what it sends there. Open no more than the address and port that it needs, or remove `allow_private`.",
+)
+PRIVATE_DATA_SENT = Code(
+    "private-data-sent",
+    "A step sends what it, or a step before it, has read on this machine, and no person is asked.",
+    "Let the call ask (security: {permissions: {ask: [TOOL]}}), or leave out what is not meant to leave.",
+)
+# Patterns that pass answers on without a template.
+_PASSES_ON = ("evaluator_optimizer", "orchestrator_workers")
+# A tool with the step that calls it.
+Placed = tuple[str, PlannedTool]
+
+
+def check_exposure(plan: Plan, document: Document) -> Iterator[Finding]:
+    """Yield a warning for each way in which a workflow may send private data away, and for each network it opens."""
+    yield from _check_networks(plan.spec, document)
+    yield from check_combinations(plan, document)
+    before = _before(plan)
+    for placed, step in zip(plan.spec.pattern.steps(), plan.steps, strict=True):
+        own = _tools_of(plan, placed)
+        earlier = [(key, tool) for key, tools in before[step.key].items() for tool in tools]
+        if isinstance(placed.step, CallStep):
+            yield from _check_call(step, placed, own, earlier, document)
+        elif isinstance(placed.step, AgentStep) and not combination_of(own):
+            yield from _check_agent(placed, own, earlier, document)
+
+
+def _check_networks(spec: WorkflowSpec, document: Document) -> Iterator[Finding]:
+    """Yield a warning for each private network that the workflow opens to a tool."""
+    for pointer, entry in entries_of(spec):
+        if networks := ", ".join(opened_networks(entry.config)):
+            message = f"the workflow opens the private network to '{entry.tool}': {networks}"
+            fix = "read what it sends there, or remove `allow_private`"
+            yield Finding(PRIVATE_NETWORK, message, document.where(f"{pointer}/config"), fix, "warning")
+
+
+def _check_agent(
+    placed: PlacedStep, own: Iterable[PlannedTool], earlier: Iterable[Placed], document: Document
+) -> Iterator[Finding]:
+    """Yield a warning for an agent that can send, if its tools and the data of earlier steps make the other two."""
+    mine = [("", tool) for tool in _usable(own)]
+    legs = {leg: _bringing(leg, [*mine, *(earlier if leg != OUT else ())]) for leg in LEGS}
+    if all(legs.values()) and any(" in " in name for leg in (STRANGERS, PRIVATE) for name in legs[leg]):
+        words = "; ".join(f"{leg} ({', '.join(names)})" for leg, names in legs.items())
+        fix = f"name the hosts that its tools may reach: config: {{{HOSTS}: [...]}}; or pass on less"
+        message = f"the agent of {placed.key}, with what earlier steps pass on, {words}"
+        yield Finding(RISKY_COMBINATION, message, document.where(placed.pointer), fix, "warning")
+
+
+def _check_call(
+    step: PlannedStep, placed: PlacedStep, own: Iterable[PlannedTool], earlier: Iterable[Placed], document: Document
+) -> Iterator[Finding]:
+    """Yield a warning for a call that sends private data without a question: its author has chosen data and place."""
+    tools = list(_usable(own))
+    sending = [tool for tool in tools if _reaches(tool) and _is_made(tool, step)]
+    inside = [("", tool) for tool in tools if tool not in sending]
+    read = _bringing(PRIVATE, [*inside, *earlier]) if sending else []
+    if read:
+        names = ", ".join(dict.fromkeys(tool.name for tool in sending))
+        message = f"{step.key} sends what {', '.join(read)} read, by {names}, and no one is asked"
+        fix = f"let it ask: security: {{permissions: {{ask: [{sending[0].name}]}}}}"
+        yield Finding(PRIVATE_DATA_SENT, message, document.where(placed.pointer), fix, "warning")
+
+
+def _is_made(tool: PlannedTool, step: PlannedStep) -> bool:
+    """Return whether a call may be made without a question; that of a part depends on arguments yet to come."""
+    if tool.name == step.who or tool.ref == step.who:
+        effect = step.decision.effect if step.decision is not None else None
+        return effect == "allow" or (effect is None and tool.when_reading is not None)
+    return tool.decision.effect == "allow" or tool.when_reading is not None
+
+
+def _bringing(leg: str, tools: Iterable[Placed]) -> list[str]:
+    """Return the tools that certainly bring something, each with the earlier step that calls it."""
+    found = [f"{tool.name} in {key}" if key else tool.name for key, tool in tools if legs_of(tool)[leg]]
+    return list(dict.fromkeys(found))
+
+
+def _reaches(tool: PlannedTool) -> bool:
+    return bool(listed(tool.capabilities.get("network")))
+
+
+def _usable(tools: Iterable[PlannedTool]) -> Iterator[PlannedTool]:
+    return (tool for tool in with_parts(tools) if tool.decision.effect != "deny" and not tool.is_composed)
+
+
+def _tools_of(plan: Plan, placed: PlacedStep) -> list[PlannedTool]:
+    step = placed.step
+    if isinstance(step, CallStep):
+        return [plan.call_tools[step.tool]] if step.tool in plan.call_tools else []
+    if not isinstance(step, AgentStep) or step.agent not in plan.agents:
+        return []
+    return list(tools_in_step(step, plan.agents, plan.override_tools))
+
+
+def _before(plan: Plan) -> dict[str, dict[str, list[PlannedTool]]]:
+    """Return for each step the tools of the steps whose data it may be given, by their keys."""
+    placed = {one.key: one for one in plan.spec.pattern.steps()}
+    followers: dict[str, list[str]] = {key: [] for key in placed}
+    for first, then, _ in plan.spec.pattern.edges():
+        if first in followers and then in followers:
+            followers[first].append(then)
+    reach = reach_of(followers)
+    passes_on = plan.spec.pattern.type in _PASSES_ON
+    given: dict[str, dict[str, list[PlannedTool]]] = {step.key: {} for step in plan.steps}
+    for step in plan.steps:
+        if passes_on or not step.rendered or _remembers(plan, placed[step.key]):
+            earlier = [key for key in placed if key != step.key and step.key in reach[key]]
+            given[step.key] = {key: list(_usable(_tools_of(plan, placed[key]))) for key in earlier}
+    return given
+
+
+def _remembers(plan: Plan, placed: PlacedStep) -> bool:
+    step = placed.step
+    return isinstance(step, AgentStep) and step.agent in plan.agents and plan.agents[step.agent].keeps_conversation

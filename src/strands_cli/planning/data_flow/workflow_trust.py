@@ -1,0 +1,99 @@
+"""Whether a person has allowed what a workflow starts and opens: by a rule, by a required lock, or by an answer."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from strands_cli.canonical_json import canonical_json, digest_of
+from strands_cli.config import user_data_dir
+from strands_cli.errors import ArtifactError
+from strands_cli.planning.data_flow.planned_authority import Authority, authority_of
+
+if TYPE_CHECKING:
+    from strands_cli.planning.plan import Plan
+    from strands_cli.policy.rules import Rule
+
+# How a rule names the file of a workflow: `allow: workflow:/srv/flows/*`.
+WORKFLOW = "workflow:"
+FOLDER = "trusted"
+
+Standing = Literal["allowed", "unanswered", "denied"]
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """A plan with what it starts and opens, and the answer of a person to that, which holds until it changes."""
+
+    plan: Plan
+    authority: Authority
+
+    @classmethod
+    def of(cls, plan: Plan) -> Trust:
+        """Return the trust in a plan."""
+        return cls(plan, authority_of(plan))
+
+    @property
+    def standing(self) -> Standing:
+        """Return whether the workflow may start and open what it does; a rule that denies beats an answer."""
+        if not self.authority.asked:
+            return "allowed"
+        effects = {rule.effect for rule in self.plan.rules if self._is_named_by(rule)}
+        if "deny" in effects:
+            return "denied"
+        is_allowed = "allow" in effects or self.locked_name in self.plan.locked
+        return "allowed" if is_allowed or self.answer.is_file() else "unanswered"
+
+    @property
+    def locked_name(self) -> str:
+        """Return what `plan.locked` has where a required lock vouches for the workflow as it is."""
+        return f"{WORKFLOW}{Path(self.plan.file).name}@{self.authority.digest}"
+
+    @property
+    def answer(self) -> Path:
+        """Return the file that exists where a person has answered yes for this folder and all that its files say."""
+        about = {"folder": os.path.realpath(self.plan.base_dir), "authority": self.authority.digest}
+        return user_data_dir(os.environ) / FOLDER / f"{digest_of(about)}.json"
+
+    def keep(self) -> None:
+        """Store that a person has answered yes, readable for that person alone.
+
+        Raises:
+            ArtifactError: It cannot be written.
+        """
+        file = self.answer
+        about = {"workflow": os.path.realpath(self.plan.file), **self.authority.as_dict()}
+        draft = file.with_name(f".{file.name}.{os.getpid()}")
+        try:
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            try:
+                with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
+                    stream.write(canonical_json(about) + "\n")
+                draft.replace(file)
+            finally:
+                draft.unlink(missing_ok=True)
+        except OSError as error:
+            message = f"the answer cannot be stored in {file.parent}: {error.strerror or error}"
+            raise ArtifactError(message, fix="correct its permissions, or set XDG_DATA_HOME") from error
+
+    def forget(self) -> None:
+        """Remove the answer, so that the next run asks."""
+        self.answer.unlink(missing_ok=True)
+
+    def _is_named_by(self, rule: Rule) -> bool:
+        """Return whether a rule names the file: `*` does not, nor does a rule of the workflow itself."""
+        if not rule.tools.startswith(WORKFLOW) or rule.level == "workflow" or self.plan.file.startswith("<"):
+            return False
+        is_typed = rule.level == "command line"
+        patterns = [_path_of(pattern, is_typed=is_typed) for pattern in (rule.tools, *rule.unless)]
+        fits = [fnmatch.fnmatchcase(os.path.realpath(self.plan.file), pattern) for pattern in patterns]
+        return fits[0] and not any(fits[1:])
+
+
+def _path_of(pattern: str, *, is_typed: bool) -> str:
+    """Return the path in a rule; one that is typed starts from the working directory."""
+    path = os.path.expanduser(pattern.removeprefix(WORKFLOW))  # noqa: PTH111 - it may be a glob
+    return os.path.realpath(path) if is_typed else path

@@ -1,0 +1,244 @@
+"""A workflow that starts programs, or opens folders, files or networks, is asked about once; a change asks again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.strands import EXAMPLES, Folder, Ran
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a shell script, modes of files")
+STEP = [{"agent": "writer", "input": "Go."}]
+TURNS = {"steps.0": [{"text": "done"}]}
+CODE = "untrusted-workflow"
+
+
+PROGRAM = "sh -c 'touch was-run; printf %s-%s any secret-value'"
+
+
+def with_program(folder: Folder, path: str = PROGRAM, **sections: Any) -> None:
+    """Write a workflow that has a program started for a secret."""
+    executor = {"id": "api", "base_url": "https://api.example.com", "headers": {"X-Key": "${secrets.X}"}}
+    env = {"secrets": [{"key": "X", "source": "command", "path": path}]}
+    folder.workflow(STEP, TURNS, **{"env": env, "tools": {"http_executors": [executor]}, **sections})
+
+
+def was_run(folder: Folder) -> bool:
+    return (folder.work / "was-run").exists()
+
+
+def answers(folder: Folder) -> list[Path]:
+    return list((folder.root / "home" / ".local" / "share" / "strands-cli" / "trusted").glob("*"))
+
+
+def refused(ran: Ran) -> bool:
+    return ran.code == 21 and CODE in ran.codes and "strands trust flow.yaml" in ran.err
+
+
+@pytest.mark.parametrize("options", [(), ("--yes",), ("--detach",), ("--allow", "*"), ("--allow", "api")])
+def test_without_a_person_a_program_is_not_started_and_the_fix_works(folder: Folder, options: tuple[str, ...]) -> None:
+    with_program(folder)
+    assert refused(folder.strands("run", "flow.yaml", *options))
+    assert not was_run(folder)
+    assert folder.strands("trust", "flow.yaml").code == 0
+    assert folder.strands("run", "flow.yaml", *options).code == 0
+    assert was_run(folder)
+
+
+def outside(folder: Folder) -> dict[str, dict[str, Any]]:
+    """Return sections of workflows that open something, by name."""
+    (folder.root / "other").mkdir(exist_ok=True)
+    (folder.root / "other" / "key.txt").write_text("any-secret-value\n")
+    config = {"allow_private": ["127.0.0.1:1"]}
+    executor = {"id": "api", "base_url": "https://api.example.com", "headers": {"X-Key": "${secrets.X}"}}
+    return {
+        "mount": {"env": {"mounts": {"other": "../other"}}},
+        "file": {
+            "env": {"secrets": [{"key": "X", "source": "file", "path": "../other/key.txt"}]},
+            "tools": {"http_executors": [executor]},
+        },
+        "network": {"tools": {"python": [{"tool": "native:web_fetch", "config": config}]}},
+        "executor": {"tools": {"http_executors": [{"id": "near", "base_url": "http://127.0.0.1:1"}]}},
+        "server": {"tools": {"mcp": [{"id": "shelf", "command": sys.executable, "args": ["shelf.py"]}]}},
+        "remote server": {"tools": {"mcp": [{"id": "shelf", "url": "http://127.0.0.1:1/mcp"}]}},
+    }
+
+
+@pytest.mark.parametrize("what", ["mount", "file", "network", "executor", "server", "remote server"])
+def test_what_leads_out_of_the_folder_is_asked_about(folder: Folder, what: str) -> None:
+    folder.write("shelf.py", (EXAMPLES / "mcp" / "shelf.py").read_text())
+    folder.workflow(STEP, TURNS, **outside(folder)[what])
+    assert refused(folder.strands("run", "flow.yaml"))
+    assert folder.strands("trust", "flow.yaml").code == 0
+    assert folder.strands("run", "flow.yaml").code == (18 if what == "remote server" else 0)
+
+
+def test_a_workflow_that_brings_nothing_is_not_asked_about(folder: Folder) -> None:
+    (folder.work / "data").mkdir()
+    env = {"mounts": {"data": "data"}, "secrets": [{"key": "HOME"}]}
+    folder.workflow(STEP, TURNS, env=env, tools={"http_executors": [{"id": "a", "base_url": "https://x.example.com"}]})
+    assert folder.strands("run", "flow.yaml").code == 0
+    assert "needs no answer" in folder.strands("trust", "flow.yaml").out
+    assert answers(folder) == []
+
+
+def test_an_answer_holds_until_what_it_is_about_changes(folder: Folder) -> None:
+    with_program(folder)
+    folder.strands("trust", "flow.yaml")
+    with_program(folder, description="Another text.")
+    assert folder.strands("run", "flow.yaml").code == 0
+    with_program(folder, "sh -c 'touch other; printf %s-%s any secret-value'")
+    assert refused(folder.strands("run", "flow.yaml"))
+    assert not (folder.work / "other").exists()
+
+
+@pytest.mark.parametrize("section", ["env", "args", "header"])
+def test_what_is_not_shown_in_full_is_part_of_the_answer(folder: Folder, section: str) -> None:
+    def write(value: str) -> None:
+        server = {"id": "s", "command": sys.executable, "args": ["shelf.py", value if section == "args" else ""]}
+        server["env"] = {"PYTHONPATH": value} if section == "env" else {}
+        headers = {"X": value if section == "header" else ""}
+        near = {"id": "near", "base_url": "http://127.0.0.1:1", "headers": headers}
+        folder.workflow(STEP, TURNS, tools={"mcp": [server], "http_executors": [near]})
+
+    folder.write("shelf.py", (EXAMPLES / "mcp" / "shelf.py").read_text())
+    write("one")
+    folder.strands("trust", "flow.yaml")
+    assert folder.strands("run", "flow.yaml").code == 0
+    write("two")
+    assert refused(folder.strands("run", "flow.yaml"))
+
+
+def test_an_answer_is_for_one_folder_and_for_its_owner(folder: Folder) -> None:
+    with_program(folder)
+    folder.strands("trust", "flow.yaml")
+    [answer] = answers(folder)
+    assert answer.stat().st_mode & 0o077 == 0
+    assert answer.parent.stat().st_mode & 0o077 == 0
+    (folder.work / "copy").mkdir()
+    for name in ("flow.yaml", "flow.recording.yaml"):
+        (folder.work / "copy" / name).write_text((folder.work / name).read_text())
+    assert folder.strands("run", "flow.yaml", cwd=folder.work / "copy").code == 21
+    assert folder.strands("trust", "flow.yaml", "--forget").code == 0
+    assert refused(folder.strands("run", "flow.yaml"))
+
+
+def test_a_rule_that_names_the_file_allows_it_and_one_that_denies_is_stronger(folder: Folder) -> None:
+    with_program(folder)
+    assert folder.strands("run", "flow.yaml", "--allow", "workflow:flow.yaml").code == 0
+    assert "unmatched-rule" not in folder.strands("run", "flow.yaml", "--allow", "workflow:flow.yaml").codes
+    assert refused(folder.strands("run", "flow.yaml", "--allow", "workflow:other.yaml"))
+    policy = folder.root / "home" / ".config" / "strands-cli" / "policy.yaml"
+    policy.parent.mkdir(parents=True)
+    policy.write_text(json.dumps({"version": 1, "rules": [{"allow": f"workflow:{folder.work}/*"}]}))
+    assert folder.strands("run", "flow.yaml").code == 0
+    policy.write_text(json.dumps({"version": 1, "rules": [{"deny": f"workflow:{folder.work}/*"}]}))
+    folder.strands("trust", "flow.yaml")
+    ran = folder.strands("run", "flow.yaml", "--allow", "workflow:flow.yaml")
+    assert (ran.code, CODE in ran.codes) == (21, True)
+
+
+@pytest.mark.parametrize("rule", ["*", "api", "native:*"])
+def test_a_rule_about_tools_allows_no_workflow(folder: Folder, rule: str) -> None:
+    policy = folder.root / "home" / ".config" / "strands-cli" / "policy.yaml"
+    policy.parent.mkdir(parents=True)
+    policy.write_text(json.dumps({"version": 1, "rules": [{"allow": rule}]}))
+    with_program(folder)
+    assert refused(folder.strands("run", "flow.yaml"))
+
+
+def test_what_lies_beside_the_workflow_allows_nothing(folder: Folder) -> None:
+    with_program(folder)
+    folder.write("strands-policy.yaml", {"version": 1, "rules": [{"allow": "workflow:*"}]})
+    assert refused(folder.strands("run", "flow.yaml"))
+    assert folder.strands("run", "flow.yaml", "--policy", "strands-policy.yaml").code == 0
+    (folder.work / "strands-policy.yaml").unlink()
+    assert folder.strands("lock").code == 0
+    assert refused(folder.strands("run", "flow.yaml"))
+
+
+def test_a_lock_that_is_required_answers_for_what_it_has(folder: Folder) -> None:
+    with_program(folder)
+    assert folder.strands("lock").code == 0
+    assert folder.strands("lock", "--check").code == 0
+    assert folder.strands("run", "flow.yaml", "--locked").code == 0
+    with_program(folder, "sh -c 'printf %s-%s other secret-value'")
+    assert folder.strands("lock", "--check").code == 21
+    assert refused(folder.strands("run", "flow.yaml", "--locked"))
+
+
+def test_a_stored_run_is_not_asked_about_again_and_a_new_one_is(folder: Folder) -> None:
+    with_program(folder, pattern={"type": "chain", "config": {"steps": [{"type": "hitl", "prompt": "Well?"}, *STEP]}})
+    folder.write("flow.recording.yaml", {"recording": 1, "steps": {"steps.1": [{"text": "done"}]}})
+    folder.strands("trust", "flow.yaml")
+    assert folder.strands("run", "flow.yaml").code == 19
+    [run] = [path.name for path in folder.runs.iterdir()]
+    folder.strands("trust", "flow.yaml", "--forget")
+    assert folder.strands("approve", run).code == 0
+    assert folder.strands("rerun", run, "--from", "steps.1").code == 21
+
+
+def test_servers_are_not_started_to_be_listed_or_locked_before_the_answer(folder: Folder) -> None:
+    first = "from __future__ import annotations\n"
+    shelf = (EXAMPLES / "mcp" / "shelf.py").read_text()
+    assert first in shelf
+    folder.write("shelf.py", shelf.replace(first, f"{first}open('was-run', 'w').close()\n"))
+    folder.workflow(STEP, TURNS, tools={"mcp": [{"id": "s", "command": sys.executable, "args": ["shelf.py"]}]})
+    call = ("tools", "run", "mcp:s/find_books", "--of", "flow.yaml", "--input", '{"about": "bees"}')
+    for command in (("tools", "list", "--mcp", "flow.yaml"), call, ("lock", "--mcp"), ("run", "flow.yaml")):
+        assert folder.strands(*command).code == 21
+        assert not was_run(folder)
+    folder.strands("trust", "flow.yaml")
+    assert folder.strands("tools", "list", "--mcp", "flow.yaml").code == 0
+    assert was_run(folder)
+
+
+def test_a_workflow_among_the_tools_brings_what_it_names(folder: Folder) -> None:
+    with_program(folder)
+    (folder.work / "flow.yaml").rename(folder.work / "inner.yaml")
+    agents = {"writer": {"prompt": "x", "tools": ["workflow:./inner.yaml"]}}
+    folder.workflow(STEP, TURNS, agents=agents)
+    assert refused(folder.strands("run", "flow.yaml"))
+    assert not was_run(folder)
+    folder.strands("trust", "flow.yaml")
+    assert folder.strands("run", "flow.yaml").code == 0
+    with_program(folder, "sh -c 'printf %s-%s other secret-value'")
+    (folder.work / "flow.yaml").rename(folder.work / "inner.yaml")
+    folder.workflow(STEP, TURNS, agents=agents)
+    assert refused(folder.strands("run", "flow.yaml"))
+
+
+def test_an_agent_in_a_file_of_its_own_is_asked_about_too(folder: Folder) -> None:
+    tool = {"tool": "native:web_fetch", "config": {"allow_private": ["127.0.0.1:1"]}}
+    test = {"name": "one", "input": "Go.", "recording": [{"text": "done"}], "expect": {"contains": ["done"]}}
+    folder.write("agent.yaml", {"name": "a", "prompt": "x", "tools": [tool], "tests": [test]})
+    ran = folder.strands("atomic", "test", "agent.yaml")
+    assert (ran.code, ran.codes) == (21, [CODE, *ran.codes[1:]]), ran.err
+    assert folder.strands("trust", "agent.yaml").code == 0
+    assert folder.strands("atomic", "test", "agent.yaml").code == 0
+
+
+def test_json_says_what_is_allowed(folder: Folder) -> None:
+    with_program(folder)
+    assert folder.strands("trust", "flow.yaml", "--forget", "--json").document["standing"] == "unanswered"
+    document = folder.strands("trust", "flow.yaml", "--json").document
+    assert document["standing"] == "allowed"
+    assert [use["kind"] for use in document["uses"]] == ["program"]
+
+
+@pytest.mark.parametrize(("typed", "code"), [("y", 0), ("n", 21), ("", 21)])
+def test_a_person_at_a_terminal_is_asked_once_with_everything_in_view(folder: Folder, typed: str, code: int) -> None:
+    with_program(folder)
+    with folder.terminal("run", "flow.yaml", columns=300) as terminal:
+        terminal.wait_for(r"\[y/N\]")
+        assert "touch was-run" in terminal.text
+        assert "api.example.com" in terminal.text
+        assert not was_run(folder)
+        terminal.type(typed + "\n")
+        assert terminal.end() == code
+    assert was_run(folder) is (code == 0)
+    assert folder.strands("run", "flow.yaml").code == code
