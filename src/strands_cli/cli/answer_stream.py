@@ -57,14 +57,14 @@ class AnswerStream:
         self._text = (self._text or "") + piece
         print_response(piece, self._stdout)
 
-    def end(self) -> None:
-        """End the line of a text that is not whole, and let the view continue."""
-        if not self._is_open:
-            return
-        if not (self._text or "").endswith("\n"):
-            print_response("\n", self._stdout)
-        self._is_open = False
-        self._view.unpause()
+    def end(self) -> View:
+        """End the line of a text that is not whole, and let the view continue, which is returned."""
+        if self._is_open:
+            if not (self._text or "").endswith("\n"):
+                print_response("\n", self._stdout)
+            self._is_open = False
+            self._view.unpause()
+        return self._view
 
     def has_shown(self, response: str) -> bool:
         """Return whether the answer is the last text that was written."""

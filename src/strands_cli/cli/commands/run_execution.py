@@ -107,13 +107,11 @@ def execute(
             result = run_to_end(lambda: go(human, emit))
             return Ended(result, is_shown=answer.has_shown(result.response))
         except StrandsCliError as error:
-            answer.end()
-            known |= explain_stop(error, view, planned.runs_dir)
+            known |= explain_stop(error, answer.end(), planned.runs_dir)
             raise
         finally:
-            answer.end()
             known |= {"run": view.run_id or known["run"], "status": view.ended or "failed"}
-            view.pause()
+            answer.end().pause()
             repeat_denials(view)
             for one in trace:
                 leave_trace(one, request, flags)
