@@ -117,6 +117,13 @@ def test_a_tool_that_declares_that_it_touches_nothing_is_not_denied(workspace: W
     assert decide(rules, asked(nothing, workspace)).effect == "ask"
 
 
+def test_a_folder_above_a_mount_is_above_what_is_denied_in_the_mount(workspace: Workspace) -> None:
+    inner = Workspace(workspace.root, {"m": f"{workspace.root}/docs/deep"})
+    for path in (".", "docs", "docs/deep", "@m"):
+        assert effect_of(rule("deny", "reads", "@m/**"), asked(READS, inner, path=path)) == "deny", path
+    assert effect_of(rule("deny", "reads", "@m/**"), asked(READS, inner, path="empty")) == "ask"
+
+
 def test_a_folder_that_cannot_be_read_or_is_too_large_counts_as_denied(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

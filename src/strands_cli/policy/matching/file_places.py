@@ -86,6 +86,7 @@ class _Names:
     def __init__(self, workspace: Workspace) -> None:
         self._bases = workspace.bases()
         self.root = self._bases[0][1]
+        self._starts = frozenset(base for _, base in self._bases)
 
     def of(self, place: str) -> list[str]:
         """Return all names of an absolute path; the one of the root itself is empty."""
@@ -115,18 +116,20 @@ class _Names:
 
     def _matches_below(self, place: str, globs: Sequence[str]) -> bool:
         """Return whether anything in a folder matches; links in it are followed, since some tools do."""
-        pending, seen, work = [place], {place}, 0
+        pending, seen, work = [(place, True)], {place}, 0
         while pending:
-            folder = pending.pop()
-            may_match = self._may_match_below(folder, globs)
+            folder, is_open = pending.pop()
+            # Below a folder in which nothing can match, only a link or a mount leads to where something can.
+            may_match = is_open and self._may_match_below(folder, globs)
             with os.scandir(folder) as entries:
                 for entry in entries:
-                    is_compared = may_match or entry.is_symlink()
-                    places = {entry.path, os.path.realpath(entry.path)} if entry.is_symlink() else {entry.path}
+                    is_link = entry.is_symlink()
+                    is_compared = may_match or is_link
+                    places = {entry.path, os.path.realpath(entry.path)} if is_link else {entry.path}
                     work += _COMPARING if is_compared else 1
                     if work > MAX_WORK or (is_compared and any(self._matches(one, globs) for one in places)):
                         return True
                     if entry.is_dir():
-                        pending += places - seen
+                        pending += [(one, is_compared or one in self._starts) for one in places - seen]
                         seen |= places
         return False
