@@ -53,7 +53,6 @@ def continue_run(
                 known,
                 flags,
                 lambda human, emit: app.resume(planned, journal, request, human, emit),
-                is_new=False,
             )
         print_outcome(planned, outcome, flags)
     return exit_code_after_denials(outcome, flags)

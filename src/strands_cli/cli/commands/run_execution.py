@@ -57,9 +57,7 @@ def json_on_failure(known: dict[str, Any] | None) -> Iterator[None]:
         raise
 
 
-def execute(
-    planned: Plan, request: RunRequest, known: dict[str, Any], flags: RunFlags, go: Go, *, is_new: bool = True
-) -> Ended:
+def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: RunFlags, go: Go) -> Ended:
     """Execute a plan with signal handlers, and with stdin and stdout reserved from its tools.
 
     Args:
@@ -68,7 +66,6 @@ def execute(
         known: Gets the run's id and status as soon as they are known.
         flags: What is shown, and where events go.
         go: What executes the plan.
-        is_new: Whether a run begins; what a stored one starts and opens was allowed when it began.
 
     Raises:
         StrandsCliError: The run did not complete.
@@ -80,7 +77,7 @@ def execute(
     from strands_cli.planning import require_runnable
 
     require_runnable(planned)
-    if is_new:
+    if known["run"] is None:  # what a stored run starts and opens was allowed when it began
         require_trust(planned, may_ask=not request.detach)
     human = choose_human(detach=request.detach)
     if not flags.quiet:
