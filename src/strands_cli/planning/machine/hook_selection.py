@@ -21,21 +21,24 @@ def hooks_in_force(policy: Policy, options: RunRequest, folder: Path | None = No
         policy: What the managed and the user's file switch on.
         options: Says whether those of the user's file are left out, and who is notified of what they do.
         folder: Where a lock may be; a plugin that differs from it is not imported.
+
+    Raises:
+        Denied: A plugin differs from the lock.
     """
     wanted = [hook for hook in policy.hooks if not (options.no_plugins and hook.level == "user")]
     if options.no_plugins:
         for line in _left_out(policy.hooks):
             options.tell(line)
     words = [*(hook.word for hook in wanted), *options.hooks]
-    faults = _lock_faults(words, folder, policy, options) if words and folder is not None else []
+    if words and folder is not None and (faults := _lock_faults(words, folder, policy, options)):
+        raise Denied("a hook plugin that is switched on is not as it was locked, so nothing runs", findings=faults)
     # The program that shows the run may replace this one.
     hooks: Hooks = open_hooks(
-        [] if faults else words,
+        words,
         may_allow=[hook.word for hook in wanted if hook.may_allow],
         tell=options.tell,
         trace=(lambda line: hooks.tell(line)) if options.trace_hooks else None,
     )
-    hooks.findings += faults
     return hooks
 
 
