@@ -81,14 +81,7 @@ def plan(
         Denied: A policy file is invalid.
     """
     from strands_cli.errors import has_errors
-    from strands_cli.planning import (
-        RunRequest,
-        build_plan,
-        check_names,
-        installation_for,
-        require_valid,
-        with_findings,
-    )
+    from strands_cli.planning import RunRequest, build_plan, check_names, installation_for, require_valid, with_findings
     from strands_cli.planning.machine import with_lock
     from strands_cli.workflow.yaml import stored_name
 
@@ -125,16 +118,7 @@ async def run(
     Raises:
         StrandsCliError: The run could not start or complete; what it did is in its journal.
     """
-    from strands_cli.engine.run_start import create_journal
-
-    return await _execute(
-        planned,
-        request,
-        human,
-        emit,
-        partial(create_journal, planned, request, python_tools.places if python_tools is not None else None),
-        python_tools,
-    )
+    return await _execute(planned, request, human, emit, _new_journal(planned, request, python_tools), python_tools)
 
 
 # -- stored runs
@@ -189,8 +173,7 @@ def plan_resume(
     """
     from strands_cli.engine.run_start import (
         raised_budgets,
-        require_context,
-        require_python_tools,
+        require_program,
         require_same,
         snapshot_of,
         stored_request,
@@ -198,8 +181,7 @@ def plan_resume(
     from strands_cli.planning import require_runnable
 
     request = stored_request(journal, changes)
-    require_python_tools(journal, request.tools)
-    require_context(journal, request.context)
+    require_program(journal, request)
     loaded = load(journal.get("file"), journal.get("text"), snapshot_of(journal))
     planned = plan(loaded, request, catalog=catalog)
     # Warnings were shown when the run began; existing artifacts may be those that this run has begun to write.
@@ -245,13 +227,7 @@ def plan_rerun(
         UsageError: The run has no such key.
     """
     from strands_cli.engine.decisions import rows_before
-    from strands_cli.engine.run_start import (
-        Rerun,
-        current_source,
-        require_context,
-        require_python_tools,
-        stored_request,
-    )
+    from strands_cli.engine.run_start import Rerun, current_source, require_program, stored_request
     from strands_cli.planning import installation_for
 
     rows = rows_before(journal, from_key)
@@ -259,8 +235,7 @@ def plan_rerun(
     source, text, snapshot, changed = current_source(journal)
     loaded = load(source, text, snapshot)
     machine = installation_for(loaded, request, catalog)
-    require_python_tools(journal, request.tools, installed=machine.catalog.by_name)
-    require_context(journal, request.context)
+    require_program(journal, request, installed=machine.catalog.by_name)
     planned = plan(loaded, request, machine)
     origin = {"run": journal.get("id"), "from": from_key}
     return Rerun(planned, request, rows, origin, f"{source}: {changed}" if changed else None)
@@ -272,16 +247,7 @@ async def rerun(new: Rerun, human: Human, emit: Emit, python_tools: ObjectTools 
     Raises:
         StrandsCliError: The run could not start or complete, or the input of a reused step has changed.
     """
-    from strands_cli.engine.run_start import create_journal
-
-    create = partial(
-        create_journal,
-        new.planned,
-        new.request,
-        python_tools.places if python_tools is not None else None,
-        new.rows,
-        new.origin,
-    )
+    create = _new_journal(new.planned, new.request, python_tools, new.rows, new.origin)
     return await _execute(new.planned, new.request, human, emit, create, python_tools)
 
 
@@ -339,6 +305,15 @@ async def run_tool(
 
 
 # -- what the verbs share
+
+
+def _new_journal(
+    planned: Plan, request: RunRequest, python_tools: ObjectTools | None, *reused: Any
+) -> Callable[[], SqliteJournal]:
+    """Return what creates the journal of a run; a rerun has the rows that it reuses, and their origin."""
+    from strands_cli.engine.run_start import create_journal
+
+    return partial(create_journal, planned, request, python_tools.places if python_tools else None, *reused)
 
 
 async def _execute(

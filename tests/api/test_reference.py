@@ -16,6 +16,7 @@ from strands_cli.workflow import builder
 CLONE = Path(__file__).parent.parent.parent
 PAGE = (CLONE / "docs" / "reference" / "python-api.md").read_text(encoding="utf-8")
 CODE = " ".join(re.findall(r"`([^`]+)`", PAGE))
+OF_PROGRAMS = {"tools", "catalog", "hooks", "context"}
 PINNED = (CLONE / "tests" / "golden" / "public-names.txt").read_text(encoding="utf-8").split()
 
 
@@ -42,8 +43,8 @@ def test_the_page_shows_every_argument_of_the_builder(name: str) -> None:
 
 
 def test_the_choices_of_a_program_are_options_and_what_only_a_program_has() -> None:
-    assert set(RunChoices.__annotations__) - set(options()) == {"tools", "catalog", "hooks"}
+    assert set(RunChoices.__annotations__) - set(options()) == OF_PROGRAMS
     left_to_the_command = {name for name, one in options().items() if not one.in_python}
     assert set(options()) - set(RunChoices.__annotations__) == left_to_the_command
     again = {name for name, one in options().items() if one.again and one.in_python}
-    assert set(StoredRunChoices.__annotations__) == again | {"tools", "catalog", "hooks"}
+    assert set(StoredRunChoices.__annotations__) == again | OF_PROGRAMS

@@ -3,8 +3,7 @@ from strands_cli.engine.run_start.new_journal import create_journal as create_jo
 from strands_cli.engine.run_start.new_journal import recorded as recorded
 from strands_cli.engine.run_start.run_facts import current_source as current_source
 from strands_cli.engine.run_start.run_facts import raised_budgets as raised_budgets
-from strands_cli.engine.run_start.run_facts import require_context as require_context
-from strands_cli.engine.run_start.run_facts import require_python_tools as require_python_tools
+from strands_cli.engine.run_start.run_facts import require_program as require_program
 from strands_cli.engine.run_start.run_facts import require_same as require_same
 from strands_cli.engine.run_start.run_facts import snapshot_of as snapshot_of
 from strands_cli.engine.run_start.run_facts import stored_request as stored_request

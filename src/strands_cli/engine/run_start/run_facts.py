@@ -99,7 +99,22 @@ def require_same(plan: Plan, journal: Journal) -> None:
     )
 
 
-def require_python_tools(journal: Journal, tools: Sequence[ToolRecord], installed: Container[str] = ()) -> None:
+def require_program(journal: Journal, request: RunRequest, installed: Container[str] = ()) -> None:
+    """Check that a program gives a stored run again what a journal cannot store: its Python tools and its context.
+
+    Args:
+        journal: The run's journal.
+        request: The request, with what is here now.
+        installed: Names of installed tools, where these may take the place of Python tools.
+
+    Raises:
+        NotEquipped: something is missing.
+    """
+    _require_python_tools(journal, request.tools, installed)
+    _require_context(journal, request.context)
+
+
+def _require_python_tools(journal: Journal, tools: Sequence[ToolRecord], installed: Container[str] = ()) -> None:
     """Check that the Python objects that are tools of a run are there.
 
     Raises:
@@ -118,7 +133,7 @@ def require_python_tools(journal: Journal, tools: Sequence[ToolRecord], installe
         )
 
 
-def require_context(journal: Journal, context: Mapping[str, Any]) -> None:
+def _require_context(journal: Journal, context: Mapping[str, Any]) -> None:
     """Check that the program gives the tools of a run what it gave them when the run began; values are not stored.
 
     Raises:
