@@ -172,10 +172,10 @@ def test_what_changes_something_asks_and_a_rule_on_its_arguments_allows_it(
     step = {"tool": "bees", "input": {"method": "POST", "path": "/hives", "json": {"name": "new"}}}
     folder.workflow([step], env=ENV, tools=executor(service))
     denied = folder.strands("run", "flow.yaml", MY_TOKEN=SECRET)
-    assert denied.code == 10
+    assert denied.code == 21
     assert "--allow bees" in denied.err
     elsewhere = folder.strands("run", "flow.yaml", "--allow", "bees(path=/honey)", MY_TOKEN=SECRET)
-    assert elsewhere.code == 10
+    assert elsewhere.code == 21
     assert service.asked == []
     ran = folder.strands("run", "flow.yaml", "--allow", "bees(method=POST,path=/hives)", MY_TOKEN=SECRET)
     assert ran.code == 0, ran.err

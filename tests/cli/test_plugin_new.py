@@ -189,10 +189,10 @@ def test_a_name_that_an_installed_tool_has_is_made_with_a_warning(
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_description_is_everywhere_and_the_sample_counts_nothing(form: str, new: New, tmp_path: Path) -> None:
-    assert new("weather", "--form", form, "--description", "Tell the weather of a city, in °C").code == 0
+    assert new("weather", "--form", form, "--description", "How warm it is in a town, in °C").code == 0
     project = tmp_path / "strands-tool-weather"
     texts = {path.name: path.read_text(encoding="utf-8") for path in project.rglob("*") if path.is_file()}
-    said = "Tell the weather of a city, in °C"
+    said = "How warm it is in a town, in °C"
     assert [
         name for name in ("README.md", "pyproject.toml", "weather.py", "__init__.py") if said not in texts[name]
     ] == []

@@ -62,6 +62,7 @@ def test_json_is_one_document(folder: Folder) -> None:
     assert ran.code == 0
     document = ran.document
     assert list(document) == [
+        "format",
         "run",
         "workflow",
         "status",

@@ -20,9 +20,9 @@ def test_what_was_done_can_be_had_and_no_artifact_is_half_written(folder: Folder
         assert ran.code == 20, ran.err
         assert f"strands resume {run} --budget max_model_calls=LIMIT" in ran.err
         assert ": steps.0, steps.1\n" in ran.err
-        assert f"strands runs show {run} --json" in ran.err
+        assert f"strands runs show {run} --full" in ran.err
         assert not (folder.work / "artifacts").exists()
-        assert f"strands runs show {run} --json" in folder.strands("runs", "show", run).out
+        assert f"strands runs show {run} --full" in folder.strands("runs", "show", run).out
         effects = folder.strands("runs", "show", run, "--json").document["effects"]
         assert {e["key"]: e["response"] for e in effects if "response" in e} == {
             "steps.0": "first",

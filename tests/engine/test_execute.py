@@ -221,6 +221,7 @@ def test_the_facts_of_a_run_are_enough_to_go_on_without_the_file() -> None:
         "options": {
             "provider": None,
             "model": "m",
+            "host": None,
             "allow": ["file_*"],
             "yes": False,
             "detach": False,

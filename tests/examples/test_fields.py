@@ -38,6 +38,7 @@ FIELDS = (
     "tool_overrides/*/as",
     "tool_overrides/*/config",
     "tool",
+    "on_error",
     "type",
     "prompt",
     "context_display",

@@ -187,7 +187,8 @@ def test_what_a_locked_server_says_of_its_tools_counts(site: Site, folder: Path,
     change(site, tools=[tool("read", annotations={"readOnlyHint": True}), tool("write")])
     assert strands("lock", str(folder), "--mcp").code == 0
     site.world.turns = [Turn(calls=[("read", {})]), Turn(calls=[("write", {})]), Turn("done")]
-    assert strands("run", str(folder / "flow.yaml"), cwd=folder).code == 0
+    # The run ends with 21: nothing but the lock answers for `write`, and no person can be asked.
+    assert strands("run", str(folder / "flow.yaml"), cwd=folder).code == 21
     assert [name for name, _ in site.called()] == ["read"]
 
 

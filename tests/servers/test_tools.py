@@ -144,7 +144,13 @@ def test_what_a_server_says_of_its_tools_does_not_make_them_safe(site: Site) -> 
     assert site.called() == []
 
 
-@pytest.mark.parametrize("rule", ["mcp:docs/read", "mcp:docs/*", "mcp:docs", "read"])
+def test_a_bare_name_allows_no_tool_of_a_server(site: Site) -> None:
+    site.add()
+    site.run(("read", {}), yes=False, allow=["read"])
+    assert site.called() == []
+
+
+@pytest.mark.parametrize("rule", ["mcp:docs/read", "mcp:docs/*", "mcp:docs"])
 def test_a_rule_allows_it_by_name(site: Site, rule: str) -> None:
     site.add()
     site.run(("read", {}), yes=False, allow=[rule])

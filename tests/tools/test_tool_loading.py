@@ -301,6 +301,10 @@ def test_a_tool_gets_its_contract(site: Site) -> None:
                 "secrets": {"token": "t"},
                 "deadline": "float",
                 "cancel": "Event",
+                "context": "dict",
+                "run_id": "NoneType",
+                "call_key": "str",
+                "idempotency_key": "NoneType",
             }
         }
     ]

@@ -97,7 +97,7 @@ def show_run(
 
     Example: strands runs show last --full
     """
-    from strands_cli.cli.commands.next_commands import answer_commands, questions_of, waiting_lines
+    from strands_cli.cli.commands.next_commands import answer_commands, command, questions_of, waiting_lines
     from strands_cli.engine.journal import SqliteJournal
     from strands_cli.engine.stored_runs import find_run, summary_of
 
@@ -113,6 +113,9 @@ def show_run(
     for question in questions:
         lines += ["", *waiting_lines(question)]
     lines += answer_lines(summary, full=full)
+    if not full and summary.run.status != "completed" and summary.spent.model_calls:
+        whole = command("runs", "show", directory.name, "--full", runs_dir=place)
+        lines += ["", f"what was asked and answered: {whole}"]
     print_result("\n".join([*lines, *([""] if ways else []), *ways]))
 
 

@@ -75,7 +75,7 @@ def import_servers(
 ) -> None:
     """Print the MCP servers of another client's file as sections of a workflow; variables become secrets.
 
-    Example: strands tools import claude_desktop_config.json >> flow.yaml
+    Example: strands tools import claude_desktop_config.json > servers.yaml
     """
     import yaml
 
