@@ -80,13 +80,12 @@ def plan(
         InvalidInput: The file is not a valid workflow.
         Denied: A policy file is invalid.
     """
-    from strands_cli.errors import has_errors
     from strands_cli.planning import RunRequest, build_plan, check_names, installation_for, require_valid, with_findings
     from strands_cli.planning.machine import with_lock
     from strands_cli.workflow.yaml import stored_name
 
     loaded = load(source, text) if isinstance(source, (str, Path)) else source
-    if loaded.spec is None or has_errors(loaded.findings):
+    if not loaded.is_valid:
         loaded = check_names(loaded, catalog)
     spec = require_valid(loaded)
     request = request or RunRequest()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from strands_cli.errors import Finding, Where
+from strands_cli.errors import Finding, Where, has_errors
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot
 
@@ -70,6 +70,11 @@ class Loaded:
     snapshot: FileSnapshot = NO_SNAPSHOT
     readable: WorkflowSpec | None = None
     repairs: Repairs = field(default_factory=Repairs)
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether there is a workflow, without errors."""
+        return self.spec is not None and not has_errors(self.findings)
 
     def with_findings(self, findings: Iterable[Finding]) -> Loaded:
         """Return it with further findings, each once, in the order of the file; those of other files follow."""
