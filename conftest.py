@@ -19,6 +19,8 @@ __all__ = [
 settings.register_profile("no-deadline", deadline=None)
 settings.load_profile("no-deadline")
 
-# A shell's background job ignores Ctrl-C, and what a test starts would inherit that.
+# A shell's background job ignores Ctrl-C, one of `nohup` a closed terminal, and what a test starts would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)

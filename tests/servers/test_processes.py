@@ -176,7 +176,11 @@ def _begun(site: Site, strands: str, script: dict[str, object]) -> subprocess.Po
     runtime = {"provider": "replay", "recording": "rec.yaml"}
     file = site.world.folder / "flow.yaml"
     file.write_text(yaml.safe_dump({**site.world.document(site.text()), "runtime": runtime}))
-    run = subprocess.Popen([strands, "run", str(file), "--yes"], cwd=site.world.folder, stderr=subprocess.DEVNULL)
+    run = subprocess.Popen(
+        [strands, "run", str(file), "--yes", "--allow", f"workflow:{file}"],
+        cwd=site.world.folder,
+        stderr=subprocess.DEVNULL,
+    )
     wait_until(lambda: bool(site.called()))
     return run
 
