@@ -1,23 +1,18 @@
-"""The tutorial, from an empty directory: every block as a newcomer types it, with nothing but wheels of this clone."""
+"""The tutorials, from an empty directory: every block as a newcomer types it, with nothing but wheels of this clone."""
 
 from __future__ import annotations
 
-import os
-import re
 import resource
-import signal
-import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tests.cli.clean import entries_of
-from tests.docs.pages import CLONE, Block, blocks
+from tests.docs.pages import CLONE, blocks
+from tests.docs.reader import Reader
 from tests.wheels.clean import SITE, build, call, make_clean
 
 pytestmark = pytest.mark.docs
@@ -25,135 +20,47 @@ pytestmark = pytest.mark.docs
 if sys.platform == "win32":
     pytest.skip("shell and signals as POSIX has them", allow_module_level=True)
 
-PAGE = CLONE / "docs" / "tutorial" / "first-tool.md"
-# Far more than any command takes, so that only what hangs runs out of it, however busy the machine is.
-SECONDS = 300
+FIRST_TOOL = CLONE / "docs" / "tutorial" / "first-tool.md"
+FIRST_WORKFLOW = CLONE / "docs" / "tutorial" / "first-workflow.md"
 CPU_SECONDS = 60
-# What ends it is in the line that is printed whenever it waits for a change.
-READY = "Ctrl-C"
-
-
-@dataclass
-class Reader:
-    """Somebody who types what the page says, block by block, in one shell."""
-
-    scripts: Path
-    here: Path
-    home: Path
-
-    @property
-    def environment(self) -> dict[str, str]:
-        kept = {name: os.environ[name] for name in ("LANG", "TMPDIR") if name in os.environ}
-        path = os.pathsep.join([str(self.scripts), os.defpath])
-        # What a build needs lies in the environment: nothing is downloaded.
-        offline = {"PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-        return {**kept, **offline, "HOME": str(self.home), "PATH": path, "NO_COLOR": "1"}
-
-    def start(self, command: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            ["bash", "-euo", "pipefail", "-c", command],
-            cwd=self.here,
-            env=self.environment,
-            encoding="utf-8",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-
-    def type(self, command: str, expected: int = 0) -> str:
-        """Run a command; the directory it ends in is that of the next one."""
-        left = self.home / "left-in"
-        process = self.start(f"trap 'pwd > {left}' EXIT\n{command}")
-        printed, _ = process.communicate(timeout=SECONDS)
-        assert process.returncode == expected, f"$ {command}\nexit {process.returncode}:\n{printed}"
-        self.here = Path(left.read_text(encoding="utf-8").strip())
-        return printed
-
-    def follow(self, block: Block) -> None:
-        """Do what a block says."""
-        expected = int(block.marks.get("exits", "0"))
-        if "file" in block.marks:
-            path = self.here / block.marks["file"]
-            path.parent.mkdir(exist_ok=True)
-            text = block.text if block.language != "diff" else edited(path.read_text(encoding="utf-8"), block.text)
-            path.write_text(text, encoding="utf-8")
-        elif block.language == "console":
-            for command, shown in commands_of(block):
-                require_shown(command, shown, self.type(command, expected))
-        else:
-            assert block.language == "sh", f"{block}: nobody follows this"
-            self.type(block.text, expected)
-
-    def follow_beside(self, block: Block, others: list[Block]) -> None:
-        """Leave a command running while the next blocks are followed; it must say what the page shows."""
-        ((command, shown),) = commands_of(block)
-        process = self.start(f"exec {command}")
-        guard = threading.Timer(SECONDS, process.kill)
-        guard.start()
-        try:
-            printed = until_ready(process)
-            for other in others:
-                self.follow(other)
-                printed += until_ready(process)
-            process.send_signal(signal.SIGINT)
-            printed += process.communicate()[0]
-        finally:
-            guard.cancel()
-        assert process.returncode == 0, printed
-        require_shown(command, shown, printed)
-
-
-def edited(text: str, diff: str) -> str:
-    """Do by hand what a diff shows: its lines are once in the file."""
-    lines = diff.splitlines(keepends=True)
-    old = "".join(line[1:] for line in lines if not line.startswith("+"))
-    assert text.count(old) == 1, diff
-    return text.replace(old, "".join(line[1:] for line in lines if not line.startswith("-")))
-
-
-def commands_of(block: Block) -> list[tuple[str, str]]:
-    parts = re.split(r"^\$ ", block.text, flags=re.M)[1:]
-    return [(command, shown) for command, _, shown in (part.partition("\n") for part in parts)]
-
-
-def require_shown(command: str, shown: str, printed: str) -> None:
-    pattern = r".*?".join(re.escape(piece) for piece in shown.strip().split("..."))
-    assert re.fullmatch(pattern, printed.strip(), re.S), f"$ {command}\n{printed}"
-
-
-def until_ready(process: subprocess.Popen[str]) -> str:
-    """Read until the command waits for a change."""
-    lines = []
-    assert process.stdout is not None
-    for line in process.stdout:
-        lines.append(line)
-        if READY in line:
-            return "".join(lines)
-    raise AssertionError("".join(lines))
 
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    target = tmp_path_factory.mktemp("dist")
-    for place in (CLONE, CLONE / "packages" / "strands-tool-kit"):
+    """Return wheels of the core and the kit, which both tutorials need."""
+    return built(tmp_path_factory.mktemp("dist"), CLONE, CLONE / "packages" / "strands-tool-kit")
+
+
+def built(target: Path, *places: Path) -> list[Path]:
+    for place in places:
         build(place, target)
     return sorted(target.glob("*.whl"))
 
 
+def reader_in(root: Path, scripts: Path) -> Reader:
+    """Return a reader in an empty directory."""
+    work, home = root / "work", root / "home"
+    work.mkdir()
+    home.mkdir()
+    return Reader(scripts, work, home)
+
+
 @pytest.fixture
 def reader(wheels: list[Path], tmp_path: Path) -> Reader:
-    """Return a reader in an empty directory, with the two environments that the page has made."""
+    """Return the reader of the first tool, with the two environments that the page has made."""
     mine, theirs = make_clean(tmp_path / "mine", wheels), make_clean(tmp_path / "theirs-made", wheels)
     for entry in entries_of(["pytest", "hatchling", "editables"]):
         if not (mine.site / entry).exists():
             (mine.site / entry).symlink_to(SITE / entry)
     for made in (mine, theirs):
         call([str(made.scripts / "python"), "-m", "ensurepip"])
-    work, home = tmp_path / "work", tmp_path / "home"
-    work.mkdir()
-    home.mkdir()
-    (work / "theirs").symlink_to(theirs.scripts.parent)
-    return Reader(mine.scripts, work, home)
+    reader = reader_in(tmp_path, mine.scripts)
+    (reader.here / "theirs").symlink_to(theirs.scripts.parent)
+    return reader
+
+
+def not_run(page: Path) -> int:
+    return sum("not run" in block.marks for block in blocks(page))
 
 
 @contextmanager
@@ -172,13 +79,15 @@ def spent() -> float:
 # Above 5 seconds: it is ten minutes of a person, some twenty commands, each a process or two of its own.
 def test_the_first_tool_is_made_in_less_than_a_minute_of_commands(reader: Reader) -> None:
     assert sorted(path.name for path in reader.here.iterdir()) == ["theirs"], "an empty directory"
-    todo = [block for block in blocks(PAGE) if "not run" not in block.marks]
     with within(CPU_SECONDS):
-        while todo:
-            block = todo.pop(0)
-            beside = int(block.marks.get("beside", "0"))
-            if beside:
-                reader.follow_beside(block, [todo.pop(0) for _ in range(beside)])
-            else:
-                reader.follow(block)
-    assert len([block for block in blocks(PAGE) if "not run" in block.marks]) == 2, "two environments, made before"
+        reader.follow_page(FIRST_TOOL)
+    assert not_run(FIRST_TOOL) == 2, "two environments, made before"
+
+
+def test_the_first_workflow_runs_as_its_page_says(wheels: list[Path], tmp_path: Path) -> None:
+    packages = CLONE / "packages"
+    tools = built(tmp_path / "dist", packages / "strands-tool-files", packages / "strands-tool-calculator")
+    reader = reader_in(tmp_path, make_clean(tmp_path / "mine", [*wheels, *tools]).scripts)
+    with within(CPU_SECONDS):
+        reader.follow_page(FIRST_WORKFLOW)
+    assert not_run(FIRST_WORKFLOW) == 2, "the environment, made before, and a live model"
