@@ -111,7 +111,7 @@ def setuptools(plugin: Path) -> None:
 
 
 CAPABILITIES = '"capabilities": {"network": [], "filesystem": [], "subprocess": False, "env": [], "secrets": []},'
-WORDS = '"Count the words of a text. Words are what white space separates."'
+WORDS = '"Answer the text that it gets."'
 POINT = 'foo = "strands_tool_foo.foo"'
 HINT = '"readOnlyHint": True,'
 SPOILED: dict[str, tuple[Spoil, str]] = {
@@ -141,21 +141,21 @@ SPOILED: dict[str, tuple[Spoil, str]] = {
         "manifest-drift",
     ),
     "manifest-without-it": (manifest(lambda document: document.update(tools=[])), "manifest-drift"),
-    "stale-description": (edit(MODULE, "Count the words", "Weigh the words"), "manifest-drift"),
+    "stale-description": (edit(MODULE, "Answer the text", "Weigh the text"), "manifest-drift"),
     "stale-schema": (edit(MODULE, "10_000", "20_000"), "manifest-drift"),
     "stale-hint": (edit(MODULE, '"idempotentHint": True', '"idempotentHint": False'), "manifest-drift"),
     "stale-capability": (edit(MODULE, '"network": []', '"network": ["*"]'), "manifest-drift"),
     "input-schema": (code('"type": "string", "maxLength"', '"type": "text", "maxLength"'), "bad-schema"),
-    "output-schema": (code('"words": {"type": "integer"', '"words": {"type": "whole"'), "bad-schema"),
+    "output-schema": (code('{"text": {"type": "string"', '{"text": {"type": "whole"'), "bad-schema"),
     "schema-pattern": (code('"type": "string", "maxL', '"type": "string", "pattern": "(", "maxL'), "bad-schema"),
     "config-schema": (authored(config_schema={"properties": []}), "bad-schema"),
     "read-only-when": (code('"timeout_s": 10', '"read_only_when": {"required": 1}, "timeout_s": 10'), "bad-schema"),
     "no-description": (code(WORDS, '" "'), "no-description"),
     "long-description": (code(WORDS, f'"{"word " * 300}"'), "long-description"),
-    "bidi-description": (code("Count the", "Count \u202ethe"), "hidden-character"),
-    "invisible-property": (code("The text to count", "The text\u200b to count"), "hidden-character"),
+    "bidi-description": (code("Answer the", "Answer \u202ethe"), "hidden-character"),
+    "invisible-property": (code("The text.", "The text\u200b."), "hidden-character"),
     "ansi-reason": (authored(category="\u001b[31mred"), "hidden-character"),
-    "hidden-key": (code('"words": {"type"', '"words\u00ad": {"type"'), "hidden-character"),
+    "hidden-key": (code('{"text": {"type"', '{"text\u00ad": {"type"'), "hidden-character"),
     "no-read-only": (code(HINT, ""), "missing-hint"),
     "destructive-unsaid": (
         code(f'{HINT}\n        "destructiveHint": False,', '"readOnlyHint": False,'),
@@ -242,7 +242,7 @@ def test_a_tool_that_is_installed_under_the_same_name_is_a_warning(
     assert (done.code, [finding["code"] for finding in done.document["findings"]]) == (0, ["tool-conflict"])
 
 
-AT_TOP = '"""The tool `foo`: count the words of a text."""\n\nfrom __future__ import annotations\n'
+AT_TOP = '"""The tool `foo`: answer the text that it gets."""\n\nfrom __future__ import annotations\n'
 IMPORTED: dict[str, tuple[str, str, int]] = {
     "raises": ("raise RuntimeError('broken')", "import-failed", 3),
     "exits": ("raise SystemExit(7)", "import-failed", 3),
@@ -314,7 +314,7 @@ def test_what_is_known_without_import_is_compared_for_a_decorated_function(
     check: Check, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project = make_plugin(NewPlugin(name_plugin("foo"), "function"), tmp_path)
-    edit(MODULE, "Count the words", "Weigh the words")(project)
+    edit(MODULE, "Answer the text", "Weigh the text")(project)
     done = check(project)
     assert done.code == 3
     assert "/tools/0/description" in done.err
@@ -371,7 +371,7 @@ def test_a_stranger_with_broken_metadata_does_not_hide_anything(
 
 
 def test_a_hidden_character_is_not_printed_raw(check: Check, plugin: Path) -> None:
-    code("Count the", "Count \u202ethe")(plugin)
+    code("Answer the", "Answer \u202ethe")(plugin)
     done = check(plugin)
     assert "U+202E RIGHT-TO-LEFT OVERRIDE" in done.err
     assert "\u202e" not in done.err + done.out
