@@ -88,6 +88,37 @@ def test_a_tab_is_named_as_the_reason() -> None:
     assert "tabs" in str(caught.value.findings[0].fix)
 
 
+@pytest.mark.parametrize("loader", [yaml_events.LOADER, yaml.SafeLoader])
+@pytest.mark.parametrize(
+    ("text", "opened", "closing"),
+    [
+        ("a:\n  tools: [x, y\n  prompt: z\n", ("[", 2, 10), "]"),
+        ("a: {b: 1\nc: 2\n", ("{", 1, 4), "}"),
+        ("a: [1, [2, 3]\n", ("[", 1, 4), "]"),
+        ("a: [\n", ("[", 1, 4), "]"),
+        ("a: {b: [1, 2}\n", ("[", 1, 8), "]"),
+        ("a: [x: [1], y: [2\n", ("[", 1, 16), "]"),
+        ("a: [x: 1\nb: 2\n", ("[", 1, 4), "]"),
+    ],
+)
+def test_an_open_bracket_is_named_with_its_place_and_what_closes_it(
+    text: str, opened: tuple[str, int, int], closing: str, loader: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(yaml_events, "LOADER", loader)
+    with pytest.raises(InvalidInput) as caught:
+        read(text)
+    (finding,) = caught.value.findings
+    bracket, line, column = opened
+    assert f"`{bracket}` in line {line}, column {column}" in finding.message
+    assert f"`{closing}`" in str(finding.fix)
+
+
+def test_an_open_quote_inside_brackets_is_not_reported_as_a_bracket() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        read("a: [x, 'it]\n")
+    assert "quoted" in caught.value.findings[0].message
+
+
 FAULTS = {
     "duplicate key": ("a: 1\nb: 2\na: 3\n", "duplicate-key", 3, "/a"),
     "duplicate in a flow mapping": ("x: {a: 1, a: 2}\n", "duplicate-key", 1, "/x/a"),

@@ -12,8 +12,8 @@ import yaml
 from strands_cli.errors import Code, Finding, InvalidInput, Where, suggest
 from strands_cli.phrases import shortened
 from strands_cli.workflow.yaml.document import Document, Position, escape, refused
+from strands_cli.workflow.yaml.syntax_errors import syntax_error
 
-NOT_YAML = Code("not-yaml", "The text is not well-formed YAML or JSON.", "Correct the syntax at the reported place.")
 BAD_CHARACTER = Code("bad-character", "A character that YAML does not allow.", "Remove the character.")
 DOCUMENT_EMPTY = Code("document-empty", "The document is empty.", "Write its content.")
 SEVERAL_DOCUMENTS = Code(
@@ -284,7 +284,7 @@ def parse(file: str, text: str, corrected: int = 0) -> Document:
     except InvalidInput as error:
         return _with_quotes(file, text, error, corrected)
     except yaml.MarkedYAMLError as error:
-        raise _syntax_error(file, text, error) from None
+        raise syntax_error(file, text, error, yaml.parse(text, Loader=LOADER)) from None
     except (yaml.reader.ReaderError, UnicodeEncodeError) as error:
         raise _character_error(file, text, error) from None
     if builder.root is None or builder.root.value is None:
@@ -360,20 +360,6 @@ def _json_as_yaml(text: str) -> str:
         return text
     text = _SURROGATE_PAIR.sub(lambda match: match[1] + json.loads(f'"{match[2]}"'), text.replace("\t", " "))
     return _NOT_IN_YAML.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-def _syntax_error(file: str, text: str, error: yaml.MarkedYAMLError) -> InvalidInput:
-    mark, begin = error.problem_mark or error.context_mark, error.context_mark
-    where = Where(file, mark.line + 1, mark.column + 1) if mark else Where(file)
-    problem = " ".join(part for part in (error.context, error.problem) if part)
-    if mark and begin and begin.line != mark.line:
-        problem += f" (it begins in line {begin.line + 1})"
-    lines = text.splitlines()
-    at_tab = mark is not None and mark.line < len(lines) and lines[mark.line][mark.column : mark.column + 1] == "\t"
-    fix = "indent with spaces: YAML allows no tabs there" if at_tab else "correct the syntax here"
-    if mark is not None and mark.line < len(lines) and re.search(r"[:\-,\[]\s+\{[{%]", lines[mark.line]):
-        fix = "put a text that begins with `{{` or `{%` in quotes"
-    return refused(NOT_YAML, f"this is not YAML: {problem}", where, fix)
 
 
 def _character_error(file: str, text: str, error: Exception) -> InvalidInput:

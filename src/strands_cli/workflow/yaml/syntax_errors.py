@@ -1,0 +1,57 @@
+"""Texts that are not YAML: what is wrong where, and which bracket is open there."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import yaml
+
+from strands_cli.errors import Code, InvalidInput, Where
+from strands_cli.workflow.yaml.document import refused
+
+NOT_YAML = Code("not-yaml", "The text is not well-formed YAML or JSON.", "Correct the syntax at the reported place.")
+
+_CLOSING = {"[": "]", "{": "}"}
+
+
+def syntax_error(file: str, text: str, error: yaml.MarkedYAMLError, events: Iterable[Any]) -> InvalidInput:
+    """Return the error for a text that is not YAML.
+
+    Args:
+        file: Its name.
+        text: The text.
+        error: What the parser says.
+        events: The text's events, read again for the bracket that is open.
+    """
+    mark, begin = error.problem_mark or error.context_mark, error.context_mark
+    where = Where(file, mark.line + 1, mark.column + 1) if mark else Where(file)
+    problem = " ".join(part for part in (error.context, error.problem) if part)
+    if mark and begin and begin.line != mark.line:
+        problem += f" (it begins in line {begin.line + 1})"
+    lines = text.splitlines()
+    at_tab = mark is not None and mark.line < len(lines) and lines[mark.line][mark.column : mark.column + 1] == "\t"
+    fix = "indent with spaces: YAML allows no tabs there" if at_tab else "correct the syntax here"
+    if mark is not None and mark.line < len(lines) and re.search(r"[:\-,\[]\s+\{[{%]", lines[mark.line]):
+        fix = "put a text that begins with `{{` or `{%` in quotes"
+    elif not at_tab and "flow" in (error.context or "") and (opened := _open_bracket(lines, events)):
+        bracket, line, column = opened
+        problem = f"the `{bracket}` in line {line}, column {column} is not closed, or a comma is missing after it"
+        fix = f"write `{_CLOSING[bracket]}` after its last element, or a comma between two elements"
+    return refused(NOT_YAML, f"this is not YAML: {problem}", where, fix)
+
+
+def _open_bracket(lines: list[str], events: Iterable[Any]) -> tuple[str, int, int] | None:
+    """Return the innermost bracket that is open where the syntax is wrong, with its line and column."""
+    opened: list[Any] = []
+    with contextlib.suppress(yaml.YAMLError):
+        for event in events:
+            if isinstance(event, yaml.CollectionStartEvent):
+                opened.append(event.start_mark)
+            elif isinstance(event, yaml.CollectionEndEvent):
+                opened.pop()
+    places = [(one.line + 1, one.column + 1) for one in reversed(opened)]
+    brackets = [(lines[line - 1][column - 1 : column], line, column) for line, column in places]
+    return next((bracket for bracket in brackets if bracket[0] in _CLOSING), None)
