@@ -94,6 +94,8 @@ def test_the_error_of_a_model_is_reported_with_what_helps(folder: Folder) -> Non
     for turn, said in (
         (Turn(status=401), r"^  fix: .*\bAPI key\b"),
         (Turn(status=404), r"^  fix: .*'m'"),
+        (Turn(status=400), r"^  fix: .*\bmodel_id\b.*\btools\b.*strands plan"),
+        (Turn(status=422), r"^  fix: .*\bmodel_id\b.*\btools\b.*strands plan"),
         (Turn(drop_after_chunks=0), r"\bopenai/m .*'writer'"),
     ):
         with ModelServer([turn], repeat=True) as server:

@@ -8,6 +8,7 @@ from strands.types.exceptions import (
     ModelThrottledException,
 )
 
+from strands_cli.agents.model.retry import status_of
 from strands_cli.errors import RunFailed, StrandsCliError
 from strands_cli.phrases import shortened
 from strands_cli.planning.plan import PlannedAgent
@@ -37,6 +38,9 @@ _ADVICE: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"InternalServerError", "ServiceUnavailableError"}), "run again later: the provider's server failed"),
     (frozenset({"JSONDecodeError"}), "check that {host} has the interface of '{provider}'{setting}"),
 )
+# HTTP statuses with which a provider refuses what a request has in it.
+_REFUSED = frozenset({400, 422})
+_ADVICE_IF_REFUSED = "check model_id, the model's options and the names of the tools: strands plan SPEC shows them"
 
 
 def explain_error(error: BaseException, agent: PlannedAgent, redactor: Redactor = HIDE_NOTHING) -> StrandsCliError:
@@ -65,7 +69,7 @@ def _advice(error: BaseException, agent: PlannedAgent) -> str | None:
     names = {kind.__name__ for one in chain for kind in type(one).__mro__}
     found = next((advice for known, advice in _ADVICE if names & known), None)
     if found is None:
-        return None
+        return _ADVICE_IF_REFUSED if any(status_of(one) in _REFUSED for one in chain) else None
     model = agent.model
     setting = ", and runtime.host" if model.host else ""
     return found.format(
