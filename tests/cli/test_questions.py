@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import pytest
@@ -153,3 +154,19 @@ def test_templates_get_whether_a_gate_is_approved(folder: Folder, answer: str, t
     folder.tool("say", "return answer(tool['input']['text'])")
     folder.strands("run", "flow.yaml")
     assert folder.strands("approve", "last", "--answer", answer).out == f"{text}.\n"
+
+
+@pytest.mark.parametrize(("answer", "text"), [("yes", "published"), ("ship it", "stopped")])
+def test_a_graph_chooses_by_whether_a_gate_is_approved(folder: Folder, answer: str, text: str) -> None:
+    folder.tool("say", "return answer(tool['input']['text'])")
+    nodes = {
+        "ask": {"type": "hitl", "prompt": "Publish?"},
+        "publish": {"tool": "native:say", "input": {"text": "published"}},
+        "stop": {"tool": "native:say", "input": {"text": "stopped"}},
+    }
+    choose = [{"when": "{{ nodes.ask.approved }}", "to": "publish"}, {"when": "else", "to": "stop"}]
+    config = {"nodes": nodes, "edges": [{"from": "ask", "choose": choose}]}
+    flow = {"version": 1, "name": "flow", "pattern": {"type": "graph", "config": config}}
+    (folder.work / "flow.yaml").write_text(json.dumps(flow), "utf-8")
+    assert folder.strands("run", "flow.yaml").code == 19
+    assert folder.strands("approve", "last", "--answer", answer).out == f"{text}\n"

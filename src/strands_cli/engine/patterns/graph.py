@@ -100,6 +100,8 @@ class _Walk:
     def _add(self, node: str, result: StepResult) -> None:
         fields = {name: getattr(result, name) for name in ("response", "output", "agent", "status")}
         seen = {**fields, "iteration": self.visits[node]}
+        if isinstance(self._config.nodes[node], GateStep):
+            seen["approved"] = result.approved
         self.names = {
             **self.names,
             "nodes": {**self.names["nodes"], node: seen},

@@ -15,7 +15,7 @@ from strands_cli.workflow.base_model import FormatModel, Named
 from strands_cli.workflow.findings import no_effect, unknown
 from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEdge
 from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, Site, gate_scope
-from strands_cli.workflow.steps import AgentStep, Step
+from strands_cli.workflow.steps import AgentStep, GateStep, Step
 from strands_cli.workflow.template_scope import Scope, scope_of
 from strands_cli.workflow.yaml import escape
 
@@ -34,6 +34,7 @@ NO_ELSE = Code(
 )
 
 NODE: Scope = scope_of("response", "output", "agent", "status", "iteration")
+GATE: Scope = {**NODE, **scope_of("approved")}
 
 STARTER = """\
 agents:
@@ -133,7 +134,8 @@ class Graph(PatternModel):
 
     def names_at_end(self) -> Scope:
         """Return the results of the nodes."""
-        return {"nodes": dict.fromkeys(self.config.nodes, NODE)}
+        nodes = self.config.nodes.items()
+        return {"nodes": {name: GATE if isinstance(node, GateStep) else NODE for name, node in nodes}}
 
     def _scope(self) -> dict[str, Any]:
         return {**self.names_at_end(), **gate_scope(list(self.config.nodes.values()))}
