@@ -8,11 +8,12 @@ import marshal
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.cli.strands import Folder
+from tests.cli.strands import EXAMPLES, Folder
 from tests.cli.test_hook_plugins import hook_plugin, switch_on
 from tests.distributions import module_source, twin, without_manifest
 from tests.lock.kit import install, write_record
@@ -402,3 +403,31 @@ def test_a_hook_plugin_of_another_person_does_not_count(hooked: Folder) -> None:
     switch_on(hooked)
     assert hooked.strands("lock", "--check").code == 0
     assert hooked.strands("run", "flow.yaml", "--locked").code == 0
+
+
+def test_only_tools_of_a_locked_server_whose_hints_ask_are_warned_about(folder: Folder) -> None:
+    shelf = (EXAMPLES / "mcp" / "shelf.py").read_text()
+    hint = '"annotations": {"readOnlyHint": True}, "inputSchema": TEXT'
+    hinted = shelf.replace('"inputSchema": TEXT', hint, 1)
+    assert hinted != shelf
+    folder.write("shelf.py", hinted)
+    server = {"id": "shelf", "command": sys.executable, "args": ["shelf.py"]}
+    turns = {"steps.0": [{"calls": [{"find_books": {"about": "bees"}}]}, {"text": "written"}]}
+    agents = {"writer": {"prompt": "You write.", "tools": ["mcp:shelf"]}}
+    folder.workflow([WRITE], turns, agents=agents, tools={"mcp": [server]})
+    folder.strands("trust", "flow.yaml")
+    unlocked = folder.strands("run", "flow.yaml").err
+    assert "warning: calls of 'mcp:shelf' that no rule allows will be denied" in unlocked
+    assert folder.strands("lock", "--mcp").code == 0
+    ran = folder.strands("run", "flow.yaml")
+    assert ran.code == 0, ran.err
+    assert "\ndenied: " not in ran.err, "the lock makes the hint of the called tool count"
+    warnings = re.findall(r"^warning: calls of '(.*?)' will be denied", ran.err, re.MULTILINE)
+    assert len(warnings) == 1
+    assert "throw_away" in warnings[0]
+    assert "that no rule allows" not in ran.err
+    filtered = {**server, "tools": {"deny": ["throw_away"]}}
+    folder.workflow([WRITE], turns, agents=agents, tools={"mcp": [filtered]})
+    folder.strands("trust", "flow.yaml")
+    assert folder.strands("lock", "--mcp").code == 0
+    assert "will be denied" not in folder.strands("run", "flow.yaml").err

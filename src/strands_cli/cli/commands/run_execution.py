@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from strands_cli.events import Denials
     from strands_cli.outputs import RunTrace
     from strands_cli.planning import RunRequest
-    from strands_cli.planning.plan import Plan
+    from strands_cli.planning.plan import Plan, PlannedTool
 
 # Takes the person and the listener.
 Go = Callable[["TerminalHuman", Callable[[Any], None]], Coroutine[Any, Any, "RunResult"]]
@@ -147,9 +147,14 @@ def explain_stop(error: StrandsCliError, view: View, runs_dir: Path) -> dict[str
 def warn_of_questions(planned: Plan) -> None:
     """Warn before the first call of the tools that would ask when no person can be asked."""
     from strands_cli.planning.planned_tools import McpTool
+    from strands_cli.planning.resolve import tools_in_lock
     from strands_cli.policy import is_managed
 
-    asking = {tool.name: tool for tool in planned.called() if tool.decision.effect == "ask"}
+    asking: dict[str, PlannedTool] = {}
+    for tool in planned.called():
+        locked = planned.pinned.get(tool.server.id) if isinstance(tool, McpTool) else None
+        its = tools_in_lock(tool, locked, planned.rules) if isinstance(tool, McpTool) and locked else [tool]
+        asking |= {one.name: one for one in its if one.decision.effect == "ask"}
     for name, tool in asking.items():
         # For example, GET and HEAD of the HTTP tools.
         only_reads = tool.when_reading is not None

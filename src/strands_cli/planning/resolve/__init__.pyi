@@ -1,5 +1,6 @@
 from strands_cli.planning.resolve.mcp_servers import is_offered as is_offered
 from strands_cli.planning.resolve.mcp_servers import model_name as model_name
+from strands_cli.planning.resolve.mcp_servers import tools_in_lock as tools_in_lock
 from strands_cli.planning.resolve.planned_skills import skill_files as skill_files
 from strands_cli.planning.resolve.resolve_context import ResolveContext as ResolveContext
 from strands_cli.planning.resolve.resolve_context import Surroundings as Surroundings

@@ -5,18 +5,22 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.canonical_json import json_object
 from strands_cli.catalog import TOOL_UNMET, ToolRecord
 from strands_cli.errors import Finding, Where, has_errors, suggest
-from strands_cli.planning.planned_tools import McpTool, reached_by, secrets_in
+from strands_cli.planning.planned_tools import McpTool, reached_by, request_of, secrets_in
 from strands_cli.planning.resolve.headers import check_headers
 from strands_cli.planning.resolve.resolve_context import TWIN_TOOL_NAMES, ResolveContext
+from strands_cli.policy import decide
 from strands_cli.workflow import BAD_IDENTIFIER, BAD_VALUE, NO_EFFECT, UNKNOWN_SERVER
 
 if TYPE_CHECKING:
+    from strands_cli.lock.format import LockedServer
+    from strands_cli.policy.rules import Rule
     from strands_cli.workflow.steps import McpServer, ToolEntry
 
 SECTION = "/tools/mcp"
@@ -188,3 +192,21 @@ def resolve_server_tool(
         return ()
     name = entry.as_ or model_name(planned.server, tool)
     return (context.decide(replace(planned, name=name, ref=f"mcp:{server_id}/{tool}", member=tool), where),)
+
+
+def tools_in_lock(tool: McpTool, locked: LockedServer, rules: Sequence[Rule]) -> list[McpTool]:
+    """Return the tools of a server that its lock has, each decided by the hints for which the lock vouches.
+
+    The tool is returned as it is if the lock does not have it, or if a hook plugin has decided too.
+    """
+    known = [name for name in locked.tools if tool.member in (None, name) and is_offered(tool.server, name)]
+    if not known or tool.decision != decide(rules, request_of(tool)):
+        return [tool]
+    members = [
+        tool if tool.member else replace(tool, name=model_name(tool.server, name), member=name) for name in known
+    ]
+    hints = [json_object(locked.tools[name].fields.get("annotations")) for name in known]
+    return [
+        replace(member, decision=decide(rules, request_of(member, annotations=its)))
+        for member, its in zip(members, hints, strict=True)
+    ]
