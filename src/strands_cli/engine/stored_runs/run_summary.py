@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,30 +20,60 @@ from strands_cli.outputs import turn_of
 from strands_cli.workflow.sections import Budgets
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EffectSummary:
-    """One effect of a run.
+    """One effect of a run; what it answered is decoded when it is first asked for, since a run may have thousands.
 
     Attributes:
         row: Its row in the journal.
-        text: Its text: the response of a step, the text of a model or a tool, the answer of a person.
-        value: Its value as JSON: the output of a step, the JSON of a tool.
-        asked: The end of a model's request.
-        calls: The tools that a model called, each with its arguments.
-        error: Why it failed.
     """
 
     row: Row
-    text: str | None = None
-    value: Any = None
-    asked: str | None = None
-    calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    error: str | None = None
 
     @property
     def status(self) -> str:
         """The status; `reused` is done in the run that this one continues from, and counted there."""
         return "reused" if self.row.detail.get(REUSED) else self.row.status
+
+    @property
+    def error(self) -> str | None:
+        """Why it failed."""
+        return self.row.detail.get("error") if self.row.status == "failed" else None
+
+    @property
+    def asked(self) -> str | None:
+        """The end of a model's request."""
+        return self.row.detail.get("request") if self.row.kind == "model" and self.row.status == "done" else None
+
+    @cached_property
+    def text(self) -> str | None:
+        """Its text: the response of a step, the text of a model or a tool, the answer of a person."""
+        if self.row.kind == "model":
+            return str(self._turn.text) if self._turn else None
+        if self.row.kind == "tool":
+            return text_of(self._output) if self._output else None
+        return self._output.get("response", self._output.get("text"))
+
+    @cached_property
+    def value(self) -> Any:
+        """Its value as JSON: the output of a step, the JSON of a tool."""
+        if self.row.kind == "tool":
+            return json_of(self._output) if self._output else None
+        return None if self.row.kind == "model" else self._output.get("output")
+
+    @property
+    def calls(self) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+        """The tools that a model called, each with its arguments."""
+        return tuple((call.tool, call.input) for call in self._turn.calls) if self._turn else ()
+
+    @cached_property
+    def _turn(self) -> Any:
+        return turn_of(self._output.get("events", ()), "") if self.row.kind == "model" and self._output else None
+
+    @property
+    def _output(self) -> Mapping[str, Any]:
+        """Its output; empty where it is not done."""
+        return self.row.output if self.row.status == "done" and isinstance(self.row.output, Mapping) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +113,7 @@ class RunSummary:
 def summary_of(directory: Path, journal: SqliteJournal) -> RunSummary:
     """Return what a run did."""
     run = run_in(directory, journal)
-    effects = [_effect_of(row) for row in in_order_of_request(journal.rows())]
+    effects = [EffectSummary(row) for row in in_order_of_request(journal.rows())]
     rows = [one.row for one in effects]
     written = next((row.output for row in rows if row.kind == "artifacts" and row.status == "done"), None)
     return RunSummary(
@@ -105,18 +136,4 @@ def _response_of(run: StoredRun, journal: SqliteJournal, rows: Iterable[Row]) ->
     if stored is not None or run.status != "completed":
         return None if stored is None else str(stored)
     steps = [row for row in rows if row.is_step and row.status == "done" and "/" not in row.key]
-    return _effect_of(steps[-1]).text if steps else None
-
-
-def _effect_of(row: Row) -> EffectSummary:
-    error = row.detail.get("error") if row.status == "failed" else None
-    if row.status != "done" or not isinstance(row.output, Mapping):
-        return EffectSummary(row, error=error)
-    output = row.output
-    if row.kind == "model":
-        turn = turn_of(output.get("events", ()), "")
-        calls = tuple((call.tool, call.input) for call in turn.calls)
-        return EffectSummary(row, turn.text, asked=row.detail.get("request"), calls=calls)
-    if row.kind == "tool":
-        return EffectSummary(row, text_of(output), json_of(output))
-    return EffectSummary(row, output.get("response", output.get("text")), output.get("output"))
+    return EffectSummary(steps[-1]).text if steps else None
