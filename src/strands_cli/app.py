@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.outputs import ARTIFACT_EXISTS
 from strands_cli.workflow.checks import UNDECLARED_VARIABLE
 
 if TYPE_CHECKING:
@@ -177,6 +176,7 @@ def plan_resume(
         snapshot_of,
         stored_request,
     )
+    from strands_cli.outputs import ARTIFACT_EXISTS
     from strands_cli.planning import require_runnable
 
     request = stored_request(journal, changes)

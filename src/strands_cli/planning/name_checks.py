@@ -6,14 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from strands_cli.catalog import (
-    TOOL_BROKEN,
-    TOOL_CONFLICT,
-    TOOL_UNMET,
-    TOOL_VERSION,
-    UNKNOWN_TOOL,
-    discover_catalog,
-)
 from strands_cli.errors import Finding
 from strands_cli.provider_checks import UNKNOWN_PROVIDER
 from strands_cli.workflow import Loaded
@@ -26,8 +18,6 @@ if TYPE_CHECKING:
     from strands_cli.workflow import WorkflowSpec
     from strands_cli.workflow.yaml import Document
 
-# What another machine may have: the file itself is right.
-_OF_CATALOG = (UNKNOWN_TOOL, TOOL_VERSION, TOOL_CONFLICT, TOOL_BROKEN, TOOL_UNMET)
 # The environment is not looked at; these settings of it would be missed otherwise.
 _ENVIRON: Mapping[str, str] = {"AWS_REGION": "any"}
 
@@ -47,7 +37,7 @@ def check_names(loaded: Loaded, catalog: Catalog | None = None) -> Loaded:
         return loaded
     findings = [*_provider_findings(spec, loaded)]
     if _has_tools(spec):
-        findings += _tool_findings(spec, loaded, catalog or discover_catalog())
+        findings += _tool_findings(spec, loaded, catalog)
     known = {(finding.code, finding.where) for finding in loaded.findings}
     return loaded.with_findings(finding for finding in findings if (finding.code, finding.where) not in known)
 
@@ -84,14 +74,17 @@ def _has_hook_plugins() -> bool:
     return any(read_entry_points(copies[0][1], name, seen, GROUP) for name, copies in seen.records.items())
 
 
-def _tool_findings(spec: WorkflowSpec, loaded: Loaded, catalog: Catalog) -> Iterator[Finding]:
+def _tool_findings(spec: WorkflowSpec, loaded: Loaded, catalog: Catalog | None) -> Iterator[Finding]:
+    from strands_cli.catalog import TOOL_BROKEN, TOOL_CONFLICT, TOOL_UNMET, TOOL_VERSION, UNKNOWN_TOOL, discover_catalog
     from strands_cli.planning.planned_agents import tools_of_steps
 
-    resolver = _resolver(spec, loaded, catalog)
+    # What another machine may have: the file itself is right.
+    of_catalog = (UNKNOWN_TOOL, TOOL_VERSION, TOOL_CONFLICT, TOOL_BROKEN, TOOL_UNMET)
+    resolver = _resolver(spec, loaded, catalog or discover_catalog())
     resolver.composed.agents()
     tools_of_steps(spec, resolver)
     for finding in resolver.context.findings:
-        if finding.code in _OF_CATALOG:
+        if finding.code in of_catalog:
             if not (finding.where and finding.where.pointer.endswith("/command")):
                 yield replace(finding, severity="warning")
         elif finding.code.exit_code not in (18, 21):

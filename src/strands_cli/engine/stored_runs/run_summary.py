@@ -52,7 +52,8 @@ class EffectSummary:
             return str(self._turn.text) if self._turn else None
         if self.row.kind == "tool":
             return text_of(self._output) if self._output else None
-        return self._output.get("response", self._output.get("text"))
+        text: str | None = self._output.get("response", self._output.get("text"))
+        return text
 
     @cached_property
     def value(self) -> Any:

@@ -4,7 +4,6 @@ from strands_cli.planning.planned_tools.planned_tool import LateTool as LateTool
 from strands_cli.planning.planned_tools.planned_tool import McpTool as McpTool
 from strands_cli.planning.planned_tools.planned_tool import ObjectTool as ObjectTool
 from strands_cli.planning.planned_tools.planned_tool import PythonTool as PythonTool
-from strands_cli.planning.planned_tools.planned_tool import reached_by as reached_by
 from strands_cli.planning.planned_tools.policy_requests import request_of as request_of
 from strands_cli.planning.planned_tools.tool_config import EVERY as EVERY
 from strands_cli.planning.planned_tools.tool_config import HOSTS as HOSTS
@@ -12,4 +11,5 @@ from strands_cli.planning.planned_tools.tool_config import SECRET_REFERENCE as S
 from strands_cli.planning.planned_tools.tool_config import config_problems as config_problems
 from strands_cli.planning.planned_tools.tool_config import configured_claims as configured_claims
 from strands_cli.planning.planned_tools.tool_config import listed as listed
+from strands_cli.planning.planned_tools.tool_config import reached_by as reached_by
 from strands_cli.planning.planned_tools.tool_config import secrets_in as secrets_in

@@ -245,8 +245,3 @@ class LateTool(AnyTool):
     def reference(self) -> str:
         """Return its name, and which tool has registered it."""
         return f"{self.own_name} {self.distribution}"
-
-
-def reached_by(server: McpServer) -> str:
-    """Return the command or the address of a server, as it is written; references to secrets stay references."""
-    return server.url if server.url is not None else " ".join((server.command or "", *server.args))

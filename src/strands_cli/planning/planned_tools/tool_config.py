@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from strands_cli.canonical_json import json_object
+
+if TYPE_CHECKING:
+    from strands_cli.workflow.steps import McpServer
 
 # The `format` by which a tool's `config_schema` says that a text is the name of a declared secret.
 NAME_FORMAT = "secret-name"
@@ -33,6 +36,11 @@ def configured_claims(claims: Mapping[str, Any], by_config: Mapping[str, Any]) -
         names = declared if isinstance(declared, (list, tuple)) else ()
         capabilities["secrets"] = list(dict.fromkeys((*names, *added["secrets"])))
     return {**claims, **by_config, "capabilities": capabilities}
+
+
+def reached_by(server: McpServer) -> str:
+    """Return the command or the address of a server, as it is written; references to secrets stay references."""
+    return server.url if server.url is not None else " ".join((server.command or "", *server.args))
 
 
 def listed(capability: Any) -> list[Any] | None:
