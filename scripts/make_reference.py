@@ -37,7 +37,7 @@ MANIFESTS = "packages/strands-tool-*/src/*/strands_tools.json"
 
 FINDINGS_INTRODUCTION = """# Findings
 
-Each finding has a stable code, a place (file:line:column and JSON pointer) and a way out. This page lists every code by
+Each finding has a stable code, a place (file:line:column and JSON pointer) and a fix. This page lists every code by
 the part of the program that declares it. Scripts may rely on the codes: new ones are added, and none is renamed.
 
 `python scripts/make_reference.py` makes this page from the declarations.
@@ -63,13 +63,13 @@ def purpose(part: str) -> str:
 
 def section_of(code: Code) -> str:
     """Return one code's section; the exit code is that of an error, since a warning refuses nothing."""
-    return f"### {code}\n\n{code.meaning}\n\n**Way out:** {code.remedy}\n\nExit code, as an error: {code.exit_code}.\n"
+    return f"### {code}\n\n{code.meaning}\n\n**Fix:** {code.remedy}\n\nExit code, as an error: {code.exit_code}.\n"
 
 
 COMMANDS_INTRODUCTION = """# Command line
 
 `strands`, `strands-cli` and `python -m strands_cli` are the same program. Results go to stdout, everything else to
-stderr; every `--json` is one JSON document.
+stderr; every `--json` is one [JSON document](json.md).
 
 This page is made from the program by `python scripts/make_reference.py`.
 """
@@ -117,13 +117,26 @@ def command_tree(path: str, command: Any) -> Iterator[tuple[str, Any]]:
 
 def parameter_row(parameter: Any) -> str | None:
     """Return the table row of one parameter, None for those that say nothing."""
+    # A bar would end the cell.
+    metavar = (parameter.metavar or "").replace("|", "` or `")
     if parameter.param_type_name == "argument":
-        # A bar would end the cell.
-        words = (parameter.metavar or parameter.name or "").upper().replace("|", "` or `")
+        words = (parameter.metavar or parameter.name).upper().replace("|", "` or `")
     else:
-        words = ", ".join([*parameter.opts, *parameter.secondary_opts])
+        words = ", ".join([*parameter.opts, *parameter.secondary_opts]) + (f" {metavar}" if metavar else "")
     text = " ".join((getattr(parameter, "help", None) or "").split()).replace("|", "\\|")
-    return f"| `{words}` | {text} |"
+    return f"| `{words}` | {' '.join([text, *values_of(parameter)])} |"
+
+
+def values_of(parameter: Any) -> Iterator[str]:
+    """Yield the choices of a parameter and its default, where it has them."""
+    # Where typer has them, and where its lowest version has them.
+    kind = getattr(parameter, "type_descriptor", None) or getattr(parameter, "type", None)
+    if choices := getattr(kind, "choices", None):
+        names = [getattr(choice, "value", choice) for choice in choices]
+        yield f"One of {', '.join(f'`{name}`' for name in names)}."
+    default = getattr(parameter.default, "value", parameter.default)
+    if default and isinstance(default, (str, int, float)) and default is not True:
+        yield f"Default: `{default}`."
 
 
 TOOLS_INTRODUCTION = """# First-party tools
