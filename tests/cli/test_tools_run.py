@@ -42,9 +42,23 @@ def test_an_error_result_is_exit_10_on_stderr_and_whole_as_json(folder: Folder) 
     assert "division by zero" in ran.document["error"]["message"]
 
 
-def test_an_input_that_does_not_fit_the_schema_is_an_error_result(folder: Folder) -> None:
-    ran = folder.strands("tools", "run", "calculator", "--input", '{"expresion": "1"}', "--json")
-    assert ran.code == 10
+@pytest.mark.parametrize(
+    ("given", "named", "fix"),
+    [
+        ("{}", "'expression' is missing", "strands tools show calculator"),
+        ('{"expresion": "1"}', "no key 'expresion'", "did you mean 'expression'?"),
+        ('{"expression": 1}', "is not of type 'string'", "strands tools show calculator"),
+    ],
+)
+def test_an_input_that_does_not_fit_the_schema_is_a_usage_error(
+    folder: Folder, given: str, named: str, fix: str
+) -> None:
+    text = folder.strands("tools", "run", "calculator", "--input", given)
+    assert (text.code, text.out) == (2, "")
+    assert named in text.err
+    assert re.search(rf"^  fix: .*{re.escape(fix)}", text.err, re.MULTILINE)
+    ran = folder.strands("tools", "run", "calculator", "--input", given, "--json")
+    assert (ran.code, ran.document["status"]) == (2, "error")
     assert ran.document["error"]["code"] == "invalid_input"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.canonical_json import strict_json
+from strands_cli.canonical_json import json_object, strict_json
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import Chosen, with_run_options
 from strands_cli.cli.output import json_text, print_json, print_response, say, say_findings
-from strands_cli.errors import ExitCode, StrandsCliError, UsageError
-from strands_cli.events import Event, RunWarning, ToolProgress
+from strands_cli.errors import ExitCode, StrandsCliError, UsageError, did_you_mean
+from strands_cli.events import Event, RunWarning, ToolCallDecided, ToolProgress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +26,14 @@ if TYPE_CHECKING:
     from strands_cli.planning import RunRequest
 
 _EXAMPLE = 'write --input \'{"name": "value"}\''
+
+
+class InputRefused(UsageError):
+    """The input of a call does not fit the tool's schema; `result` is what the call returned without being made."""
+
+    def __init__(self, message: str, fix: str, result: Mapping[str, Any]) -> None:
+        super().__init__(message, fix=fix)
+        self.result = result
 
 
 def register(tools_app: typer.Typer) -> None:
@@ -101,7 +110,7 @@ def call(name: str, typed: str, request: RunRequest, declared: Declared | None =
     """Make the call with stdin and stdout reserved from the tool.
 
     Raises:
-        StrandsCliError: There is no such tool, or it cannot be called here.
+        StrandsCliError: There is no such tool, it cannot be called here, or the input does not fit it.
     """
     arguments = read_arguments(sys.stdin.read() if typed == "-" else typed)
     if declared is not None and not declared.is_empty():
@@ -114,10 +123,13 @@ def call(name: str, typed: str, request: RunRequest, declared: Declared | None =
     say_findings(installation.policy.findings)
     planned = app.plan_tool(name, installation, locked=request.locked)
     is_locked = installation.policy.lock_required_by(asked=request.locked) is not None
+    progress = Progress()
     with typed_call() as person:
-        return run_to_end(
-            lambda: app.run_tool(planned, arguments, installation, person, show_progress, is_locked=is_locked)
+        result = run_to_end(
+            lambda: app.run_tool(planned, arguments, installation, person, progress, is_locked=is_locked)
         )
+    _require_fit(result, progress, f"strands tools show {shlex.quote(name)}", arguments, planned.record.input_schema)
+    return result
 
 
 def _call_declared(
@@ -136,16 +148,58 @@ def _call_declared(
     say_findings([finding for finding in planned.findings if finding.severity == "warning"])
     from strands_cli.agents import call_declared
 
+    progress = Progress()
     with typed_call() as person:
-        return run_to_end(lambda: call_declared(planned, arguments, person, show_progress))
+        result = run_to_end(lambda: call_declared(planned, arguments, person, progress))
+    file = declared.declared_in
+    shows = f"tools list --json --mcp {shlex.quote(file)}" if file is not None else f"tools show {shlex.quote(name)}"
+    _require_fit(result, progress, f"strands {shows}", arguments)
+    return result
 
 
-def show_progress(event: Event) -> None:
-    """Show an intermediate value of the tool, or a warning."""
-    from strands_cli.cli.terminal import View
+class Progress:
+    """Shows intermediate values of the tool, and warnings; `is_decided` once its input was accepted."""
 
-    if isinstance(event, (ToolProgress, RunWarning)):
-        View(verbose=True)(event)
+    def __init__(self) -> None:
+        self.is_decided = False
+
+    def __call__(self, event: Event) -> None:
+        """Take one event of the call."""
+        from strands_cli.cli.terminal import View
+
+        self.is_decided |= isinstance(event, ToolCallDecided)
+        if isinstance(event, (ToolProgress, RunWarning)):
+            View(verbose=True)(event)
+
+
+def _require_fit(
+    result: Mapping[str, Any], progress: Progress, shows: str, arguments: Mapping[str, Any], schema: Any = None
+) -> None:
+    """Check that the call was not refused for its input; a tool that was called may report its input itself.
+
+    Args:
+        result: The result of the call.
+        progress: Whether policy was asked about the call, which is after its input was accepted.
+        shows: The command that shows the schema.
+        arguments: The input.
+        schema: The tool's schema, where it is known.
+
+    Raises:
+        InputRefused: It was.
+    """
+    error = result_document(result).get("error", {})
+    if progress.is_decided or error.get("code") != "invalid_input":
+        return
+    shape = json_object(schema)
+    known = json_object(shape.get("properties"))
+    given = {*arguments, *(name for name, part in known.items() if "default" in json_object(part))}
+    missing = [f"'{name}' is missing" for name in shape.get("required", ()) if name not in given]
+    unknown = [name for name in arguments if shape.get("additionalProperties") is False and name not in known]
+    left = [name for name in known if name not in arguments]
+    guesses = [f"'{guess}'" for name in unknown if (guess := did_you_mean(name, left))]
+    faults = "; ".join([*missing, *(f"there is no key '{name}'" for name in unknown)]) or error["message"]
+    meant = f"did you mean {' and '.join(guesses)}? " if guesses else ""
+    raise InputRefused(f"the input does not fit the tool: {faults}", f"{meant}see its input: {shows}", result)
 
 
 @contextlib.contextmanager
@@ -197,6 +251,8 @@ def result_document(result: Mapping[str, Any]) -> dict[str, Any]:
 
 def failure_document(error: StrandsCliError) -> dict[str, Any]:
     """Return the same document for a call that was not made; its code is that of the first finding."""
+    if isinstance(error, InputRefused):
+        return result_document(error.result)
     findings = error.findings
     code = findings[0].code if findings else "denied" if error.exit_code == ExitCode.DENIED else "unavailable"
     message = findings[0].message if findings else error.message
