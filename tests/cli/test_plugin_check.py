@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -83,6 +84,18 @@ def code(old: str, new: str) -> Spoil:
     return spoil
 
 
+def described(text: str) -> Spoil:
+    """Change the description of the tool, and make the manifest again."""
+
+    def spoil(plugin: Path) -> None:
+        module = plugin / MODULE
+        changed = re.sub(r'"description": "[^"]+"', f'"description": {text}', module.read_text("utf-8"), count=1)
+        module.write_text(changed, encoding="utf-8")
+        write_manifests(read_project(plugin))
+
+    return spoil
+
+
 def manifest(change: Callable[[dict[str, Any]], object]) -> Spoil:
     def spoil(plugin: Path) -> None:
         document = json.loads((plugin / MANIFEST).read_text(encoding="utf-8"))
@@ -111,7 +124,6 @@ def setuptools(plugin: Path) -> None:
 
 
 CAPABILITIES = '"capabilities": {"network": [], "filesystem": [], "subprocess": False, "env": [], "secrets": []},'
-WORDS = '"Answer the text that it gets."'
 POINT = 'foo = "strands_tool_foo.foo"'
 HINT = '"readOnlyHint": True,'
 SPOILED: dict[str, tuple[Spoil, str]] = {
@@ -150,8 +162,8 @@ SPOILED: dict[str, tuple[Spoil, str]] = {
     "schema-pattern": (code('"type": "string", "maxL', '"type": "string", "pattern": "(", "maxL'), "bad-schema"),
     "config-schema": (authored(config_schema={"properties": []}), "bad-schema"),
     "read-only-when": (code('"timeout_s": 10', '"read_only_when": {"required": 1}, "timeout_s": 10'), "bad-schema"),
-    "no-description": (code(WORDS, '" "'), "no-description"),
-    "long-description": (code(WORDS, f'"{"word " * 300}"'), "long-description"),
+    "no-description": (described('" "'), "no-description"),
+    "long-description": (described(f'"{"word " * 300}"'), "long-description"),
     "bidi-description": (code("Answer the", "Answer \u202ethe"), "hidden-character"),
     "invisible-property": (code("The text.", "The text\u200b."), "hidden-character"),
     "ansi-reason": (authored(category="\u001b[31mred"), "hidden-character"),
@@ -242,7 +254,7 @@ def test_a_tool_that_is_installed_under_the_same_name_is_a_warning(
     assert (done.code, [finding["code"] for finding in done.document["findings"]]) == (0, ["tool-conflict"])
 
 
-AT_TOP = '"""The tool `foo`: answer the text that it gets."""\n\nfrom __future__ import annotations\n'
+AT_TOP = "from __future__ import annotations\n"
 IMPORTED: dict[str, tuple[str, str, int]] = {
     "raises": ("raise RuntimeError('broken')", "import-failed", 3),
     "exits": ("raise SystemExit(7)", "import-failed", 3),
