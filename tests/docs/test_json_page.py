@@ -60,6 +60,24 @@ def first_column(text: str) -> Iterator[str]:
     return (line.split(" | ")[0] for line in table.splitlines()[2:])
 
 
+FAILING = {
+    "run": ["run", "none.yaml"],
+    "resume": ["resume", "none"],
+    "rerun": ["rerun", "none", "--from", "steps.0"],
+    "approve": ["approve", "none"],
+    "reject": ["reject", "none"],
+    "atomic run": ["atomic", "run", "none.yaml"],
+    "atomic test": ["atomic", "test", "none.yaml"],
+    "atomic validate": ["atomic", "validate", "none.yaml"],
+    "plan": ["plan", "none.yaml"],
+    "explain FILE": ["explain", "none.yaml"],
+    "validate": ["validate", "none.yaml"],
+    "lock": ["lock", "none.yaml"],
+    "plugin check": ["plugin", "check", "none"],
+    "tools run": ["tools", "run", "none", "--input", "{}"],
+}
+
+
 @pytest.fixture
 def ran_before(tmp_path: Path) -> Folder:
     """Return a folder in which a workflow has run, with a lock."""
@@ -84,6 +102,15 @@ def test_the_page_has_the_fields_of_a_small_document(ran_before: Folder, command
     (row,) = re.findall(rf"^\| `{command}` \| (.*) \|$", PAGE, flags=re.M)
     ran = ran_before.strands(*SMALL[command], "--json")
     assert sorted(re.findall(r"`(\w+)`", row)) == sorted(ran.document.keys() - {"format"})
+
+
+def test_the_commands_of_the_page_print_a_document_when_they_fail(ran_before: Folder) -> None:
+    sentence = PAGE.partition("the findings behind it")[2].partition("print a document also")[0].partition("\n\n")[2]
+    assert sorted(re.findall(r"`([^`]+)`", sentence)) == sorted(FAILING)
+    for command in FAILING.values():
+        ran = ran_before.strands(*command, "--json")
+        assert ran.code != 0, command
+        assert ran.document["format"] == 1, command
 
 
 def test_every_event_has_its_fields_on_the_page() -> None:
