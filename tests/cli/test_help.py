@@ -197,3 +197,19 @@ def test_help_needs_no_home_no_terminal_and_no_environment(folder: Folder) -> No
         [STRANDS, "run", "--help"], env={"PATH": ""}, cwd="/", capture_output=True, encoding="utf-8", check=False
     )
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (("plugin", "search"), "No such command 'search'. There are: new, manifest, check, install,"),
+        (("plugin", "instal"), "No such command 'instal'. Did you mean 'install'?"),
+        (("runs", "lst"), "No such command 'lst'. Did you mean 'list'?"),
+    ],
+)
+def test_an_unknown_command_of_a_group_names_the_closest_or_all(
+    folder: Folder, typed: tuple[str, str], said: str
+) -> None:
+    ran = folder.strands(*typed)
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err

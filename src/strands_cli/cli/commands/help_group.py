@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from strands_cli.cli.help_page import UNLIMITED, fitted
+from strands_cli.errors import did_you_mean
 
 ARGUMENTS, OPTIONS = "Arguments", "Options"
 
@@ -39,6 +40,18 @@ class HelpGroup(TyperGroup):
         """Return the names of the commands by the heading above them."""
         return {"Commands": list(self.commands)}
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command of a name; the error for an unknown one names the closest command, or all of them."""
+        try:
+            return super().resolve_command(ctx, args)
+        except Exception as unknown:
+            shown: Any = unknown
+            message = getattr(shown, "message", None)
+            if message is not None and ctx.parent is not None:  # the program itself has suggestions of its own
+                plain = message.partition(" Did you mean")[0].rstrip(".")
+                shown.message = f"{plain}. {_commands_near(args[0], self.commands)}"
+            raise
+
     def full_help(self, ctx: Any) -> str:
         """Return the help with each paragraph and each description on one line."""
         ctx.terminal_width = UNLIMITED
@@ -56,6 +69,11 @@ class HelpGroup(TyperGroup):
             rows = [(name.ljust(width), shown[name].get_short_help_str(UNLIMITED)) for name in names if name in shown]
             with formatter.section(heading):
                 formatter.write_dl(rows)
+
+
+def _commands_near(name: str, commands: Iterable[str]) -> str:
+    close = did_you_mean(name, commands)
+    return f"Did you mean '{close}'?" if close else f"There are: {', '.join(commands)}"
 
 
 class App(typer.Typer):
