@@ -8,7 +8,6 @@ from strands_cli.planning.planned_tools.policy_requests import request_of as req
 from strands_cli.planning.planned_tools.tool_config import EVERY as EVERY
 from strands_cli.planning.planned_tools.tool_config import HOSTS as HOSTS
 from strands_cli.planning.planned_tools.tool_config import SECRET_REFERENCE as SECRET_REFERENCE
-from strands_cli.planning.planned_tools.tool_config import config_problems as config_problems
 from strands_cli.planning.planned_tools.tool_config import configured_claims as configured_claims
 from strands_cli.planning.planned_tools.tool_config import listed as listed
 from strands_cli.planning.planned_tools.tool_config import reached_by as reached_by

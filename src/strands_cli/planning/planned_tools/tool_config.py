@@ -50,20 +50,6 @@ def listed(capability: Any) -> list[Any] | None:
     return list(capability) if isinstance(capability, (list, tuple)) else None
 
 
-def config_problems(schema: Mapping[str, Any], config: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with a tool's settings, each with its path; a `$ref` to another document is not fetched."""
-    import jsonschema  # only where a tool is configured
-    import referencing
-
-    try:
-        jsonschema.Draft202012Validator.check_schema(schema)
-        validator = jsonschema.Draft202012Validator(schema, registry=referencing.Registry())
-        errors = sorted(validator.iter_errors(dict(config)), key=lambda error: error.json_path)
-    except (jsonschema.SchemaError, referencing.exceptions.Unresolvable, RecursionError) as error:
-        return [f"its schema cannot be used: {getattr(error, 'message', error)}"]
-    return [f"{error.json_path.removeprefix('$').lstrip('.') or 'it'}: {error.message}" for error in errors]
-
-
 def _named(value: Any, schema: Mapping[str, Any]) -> Iterator[str]:
     if isinstance(value, str):
         yield from [value] if schema.get("format") == NAME_FORMAT else SECRET_REFERENCE.findall(value)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from strands_cli.catalog import Catalog, ToolRecord
 from strands_cli.config import Settings
 from strands_cli.errors import Code, Finding, Severity, Where, suggest
-from strands_cli.planning.planned_tools import AnyTool, config_problems, secrets_in
+from strands_cli.planning.planned_tools import AnyTool, secrets_in
 from strands_cli.planning.resolve.single_tool import decided, denial_of, is_denied_by_policy
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy import Policy
@@ -116,5 +116,19 @@ class ResolveContext:
             self.report(TOOL_CONFIG, message, where, "remove `config`")
             return
         fix = f"see `strands tools show {record.ref_name}`"
-        for problem in config_problems(record.config_schema, config):
+        for problem in _config_problems(record.config_schema, config):
             self.report(TOOL_CONFIG, f"the config of '{record.name}': {problem}", where, fix)
+
+
+def _config_problems(schema: Mapping[str, Any], config: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with a tool's settings, each with its path; a `$ref` to another document is not fetched."""
+    import jsonschema  # only where a tool is configured
+    import referencing
+
+    try:
+        jsonschema.Draft202012Validator.check_schema(schema)
+        validator = jsonschema.Draft202012Validator(schema, registry=referencing.Registry())
+        errors = sorted(validator.iter_errors(dict(config)), key=lambda error: error.json_path)
+    except (jsonschema.SchemaError, referencing.exceptions.Unresolvable, RecursionError) as error:
+        return [f"its schema cannot be used: {getattr(error, 'message', error)}"]
+    return [f"{error.json_path.removeprefix('$').lstrip('.') or 'it'}: {error.message}" for error in errors]
