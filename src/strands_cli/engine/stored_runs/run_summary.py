@@ -49,7 +49,7 @@ class EffectSummary:
     def text(self) -> str | None:
         """Its text: the response of a step, the text of a model or a tool, the answer of a person."""
         if self.row.kind == "model":
-            return str(self._turn.text) if self._turn else None
+            return self._turn.text if self._turn else None
         if self.row.kind == "tool":
             return text_of(self._output) if self._output else None
         text: str | None = self._output.get("response", self._output.get("text"))
