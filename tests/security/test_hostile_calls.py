@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -37,21 +38,22 @@ def run_calls(
     return ran, [json.dumps(message["content"]) for message in last if message["role"] == "tool"]
 
 
-def require_ended(ran: Ran, answers: Sequence[str], calls: Sequence[Call]) -> None:
+def require_ended(ran: Ran, answers: Sequence[str], calls: Sequence[Call], code: int = 0) -> None:
     """Check that the run went on to its end, with an answer to each call and the secret in none."""
-    assert (ran.code, ran.out) == (0, "The end.\n"), ran.err
+    assert (ran.code, ran.out) == (code, "The end.\n"), ran.err
     assert "Traceback" not in ran.err
     assert len(answers) == len(calls)
     assert SECRET not in "".join(answers)
 
 
 def code_of(answer: str) -> str | None:
-    """Return the code of the structured error in an answer, which the model reads after the text."""
+    """Return the code of the error in an answer: the model reads it before the message, or in JSON after the text."""
     parts = json.loads(answer)
     text = parts if isinstance(parts, str) else "\n".join(part["text"] for part in parts)
     with contextlib.suppress(ValueError, KeyError, TypeError):
         return str(json.loads(text.splitlines()[-1])["error"]["code"])
-    return None
+    found = re.match(r"([a-z_]+): ", text)
+    return found[1] if found else None
 
 
 def workspace(folder: Folder, outside: Outside) -> None:
@@ -129,7 +131,7 @@ def test_what_writes_asks_and_without_a_person_it_is_denied(folder: Folder, outs
         ("http_request", {"url": "http://a/", "method": "POST"}),
     ]
     ran, answers = run_calls(folder, calls, ["native:file_write", "native:http_request"])
-    require_ended(ran, answers, calls)
+    require_ended(ran, answers, calls, code=21)
     assert [code_of(answer) for answer in answers] == ["denied", "denied"]
     assert not (folder.work / "note.txt").exists()
     assert "denied: file_write" in ran.err
@@ -171,7 +173,8 @@ def test_a_hostile_step_that_calls_a_tool_fails_by_name_or_goes_on_and_changes_n
     workspace(folder, outside)
     before = outside.state()
     hostile = [{"tool": tool, "input": aimed(outside, given)} for tool, given, _ in BY_HAND]
-    folder.workflow([*hostile[:2], {"agent": "writer", "input": "Go."}], {"steps.2": [{"text": "The end."}]})
+    goes_on = [{**step, "on_error": "continue"} for step in hostile[:2]]
+    folder.workflow([*goes_on, {"agent": "writer", "input": "Go."}], {"steps.2": [{"text": "The end."}]})
     ran = folder.strands("run", "flow.yaml", CANARY=SECRET)
     assert (ran.code, ran.out) == (0, "The end.\n"), ran.err
     for step, (tool, _, code) in zip(hostile[3::2], BY_HAND[3::2], strict=True):

@@ -83,7 +83,7 @@ def test_a_workflow_cannot_allow_itself_a_call(folder: Folder) -> None:
     agents = {"writer": {"prompt": "x", "tools": ["native:file_write"]}}
     folder.workflow(STEP, {"steps.0": calls}, agents=agents)
     ran = folder.strands("run", "flow.yaml")
-    assert ran.code == 0, ran.err
+    assert ran.code == 21, ran.err
     assert "denied: file_write" in ran.err
     assert not (folder.work / "a.txt").exists()
     folder.workflow(STEP, {"steps.0": calls}, agents=agents, security={"permissions": {"allow": ["file_write"]}})

@@ -112,7 +112,7 @@ def test_a_run_and_its_journal_escape_what_was_answered(hostile: Folder) -> None
 def test_at_a_terminal_questions_the_live_view_and_the_answer_are_escaped(hostile: Folder) -> None:
     with hostile.terminal("run", "flow.yaml") as terminal:
         terminal.wait_for(r"\? .*\bwriter .*\bsly\b")
-        terminal.wait_for(r"\[y/N\] $")
+        terminal.wait_for(r"\[y/N[^\]]*\] $")
         terminal.type("y\n")
         terminal.wait_for(r"answer: $")
         terminal.type("ok\n")

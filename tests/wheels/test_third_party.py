@@ -86,8 +86,10 @@ def test_a_plugin_is_installed_allowed_locked_run_upgraded_and_uninstalled(
     first, second = map(str, versions)
     policy = operator.folder / "strands-policy.yaml"
 
-    # Before it is there, the workflow says how to get it; while policy denies it, it is not installed.
-    assert "pip install strands-tool-units" in strands(operator, "run", "trip.yaml", code=3)
+    # The name in a workflow does not say what to install; while policy denies the distribution, it is not installed.
+    missing = strands(operator, "run", "trip.yaml", code=3)
+    assert "unknown-tool" in missing
+    assert "pip install strands-tool-units" not in missing
     policy.write_text('version: 1\nrules:\n  - {deny: "*", distribution: strands-tool-units, reason: ask Ada}\n')
     assert "ask Ada" in strands(operator, "plugin", "install", first, "--yes", code=21)
 

@@ -193,6 +193,7 @@ print(found)
 """
 
 
+@pytest.mark.hostile
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX limits")
 @pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS)
 def test_a_template_that_would_take_all_memory_or_time_ends_with_an_error(text: str) -> None:

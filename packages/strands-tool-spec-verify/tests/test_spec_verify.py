@@ -169,6 +169,7 @@ def test_no_template_is_rendered(template: str, tmp_path: Path) -> None:
     assert "<class" not in json.dumps(answer)
 
 
+@pytest.mark.hostile
 def test_a_large_text_ends_soon_and_a_larger_one_is_refused(tmp_path: Path) -> None:
     steps = ", ".join(["{agent: writer, input: '{{ a }}'}"] * 3000)
     start = time.process_time()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+import urllib.parse
 
 _URL = re.compile(r"\s*(https?|wss?|ftp):[/\\]*([^/\\?#]*)([^?#]*)(.*)", re.IGNORECASE | re.DOTALL)
 _PORTS = {"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21"}
@@ -14,8 +15,8 @@ _NUMERIC = re.compile(r"[0-9a-fx.]+", re.IGNORECASE)
 def canonical_url(text: str) -> str | None:
     """Return a web address in its usual form; None if the text is not one.
 
-    The host is lower-case ASCII without a final dot, the port of the scheme and the user are left out, and an empty
-    path is `/`.
+    The host is lower-case ASCII without a final dot, the port of the scheme and the user are left out, and the path
+    is decoded, without `.`, `..` and empty parts; an empty one is `/`.
     """
     found = _URL.fullmatch(text)
     if found is None:
@@ -24,7 +25,19 @@ def canonical_url(text: str) -> str | None:
     scheme = scheme.lower()
     host, port = _host_and_port(authority.rpartition("@")[2])
     shown = f"{host}:{port}" if port and port != _PORTS[scheme] else host
-    return f"{scheme}://{shown}{path.replace(chr(92), '/') or '/'}{rest}"
+    return f"{scheme}://{shown}{_path(path)}{rest}"
+
+
+def _path(path: str) -> str:
+    """Return a path as a server may read it: decoded, without `.`, `..` and empty parts."""
+    plain = urllib.parse.unquote(path).replace("\\", "/")
+    parts: list[str] = []
+    for part in plain.split("/"):
+        if part == "..":
+            del parts[-1:]
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/" + "/".join(parts) + ("/" if parts and plain.endswith("/") else "")
 
 
 def canonical_glob(glob: str) -> str:
@@ -48,7 +61,8 @@ def host_of(url: str) -> str:
 def _host_and_port(authority: str) -> tuple[str, str]:
     if authority.startswith("["):
         host, _, port = authority.partition("]")
-        return f"[{_address(host[1:])}]", port.removeprefix(":")
+        address = _address(host[1:])
+        return f"[{address}]" if ":" in address else address, port.removeprefix(":")
     host, _, port = authority.partition(":")
     return canonical_host(host), port.strip().lstrip("0")
 
