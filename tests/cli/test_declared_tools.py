@@ -89,3 +89,10 @@ def test_what_policy_denies_is_not_called(folder: Folder) -> None:
     (folder.work / "deny.yaml").write_text("version: 1\nrules: [{deny: 'mcp:*'}]\n")
     words = ["tools", "run", FIND, "--of", client_file(folder), "--input", ABOUT, "--policy", "deny.yaml"]
     assert folder.strands(*words).code == 21
+
+
+def test_a_secret_of_a_server_that_is_not_set_is_named(folder: Folder) -> None:
+    name = client_file(folder, env={"A": "${NOT_SET_ANYWHERE}"})
+    ran = folder.strands("list-tools", "--mcp", name)
+    assert ran.code == 18
+    assert "NOT_SET_ANYWHERE" in ran.err

@@ -242,3 +242,14 @@ def test_a_person_at_a_terminal_is_asked_once_with_everything_in_view(folder: Fo
         assert terminal.end() == code
     assert was_run(folder) is (code == 0)
     assert folder.strands("run", "flow.yaml").code == code
+
+
+@pytest.mark.parametrize(
+    "words", [["list-tools", "--mcp", "flow.yaml"], ["tools", "run", "mcp:idle/x", "--of", "flow.yaml"]]
+)
+def test_a_server_that_no_step_uses_is_asked_about_before_a_command_starts_it(folder: Folder, words: list[str]) -> None:
+    server = {"id": "idle", "command": "touch", "args": [str(folder.work / "started")]}
+    step = {"tool": "native:calculator", "input": {"expression": "1"}}
+    folder.workflow([step], tools={"mcp": [server]})
+    assert folder.strands(*words).code == 21
+    assert not (folder.work / "started").exists()

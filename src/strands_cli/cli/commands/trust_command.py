@@ -72,12 +72,13 @@ def _planned(spec: str) -> Plan:
     return app.plan(agent_workflow_of(read_atomic(document)).load())
 
 
-def require_trust(plan: Plan, *, may_ask: bool = True) -> None:
+def require_trust(plan: Plan, *, may_ask: bool = True, whole: bool = False) -> None:
     """Ask a person once about what a workflow starts and opens, before any of it is done; store a yes.
 
     Args:
         plan: What is to run.
         may_ask: Whether the person may be asked here, if there is a terminal.
+        whole: Whether parts that no step uses may be started too.
 
     Raises:
         Denied: The person does not agree, a rule denies it, or no person can be asked.
@@ -85,7 +86,7 @@ def require_trust(plan: Plan, *, may_ask: bool = True) -> None:
     from strands_cli.cli.terminal import is_interactive
     from strands_cli.planning.data_flow import Trust
 
-    found = Trust.of(plan)
+    found = Trust.of(plan, whole=whole)
     if found.standing == "allowed":
         return
     if found.standing == "denied" or not (may_ask and is_interactive()) or not _agreed(found):
@@ -105,7 +106,7 @@ def require_trust_in(spec: str) -> None:
     from strands_cli.workflow.yaml import read_document
 
     if not has_client_servers(read_document(spec)):
-        require_trust(_planned(spec))
+        require_trust(_planned(spec), whole=True)
 
 
 def _agreed(found: Trust) -> bool:

@@ -44,17 +44,22 @@ class Authority:
         }
 
 
-def authority_of(plan: Plan, environ: Mapping[str, str] | None = None) -> Authority:
-    """Return what a plan uses, that of the workflows among its tools included."""
+def authority_of(plan: Plan, environ: Mapping[str, str] | None = None, *, whole: bool = False) -> Authority:
+    """Return what a plan uses, that of the workflows among its tools included.
+
+    With `whole` also what no step of it uses counts, for a command that starts a part that the file declares.
+    """
     parts = {part.file: part for part in (plan, *all_workflows_in(plan))}.values()
     named = [(part, use) for part in parts for use in uses_in(part.spec)]
     written = [[use.kind, use.what, use.by, use.exact] for _, use in named if use.exact]
-    uses = [use for part in parts for use in _planned(part, "" if part is plan else f" of {Path(part.file).name}")]
+    uses = [
+        use for part in parts for use in _planned(part, "" if part is plan else f" of {Path(part.file).name}", whole)
+    ]
     outgoing = find_outgoing(plan, os.environ if environ is None else environ)
     return Authority(tuple(dict.fromkeys(uses)), outgoing, find_writers(plan), f"sha256:{digest_of(written)}")
 
 
-def _planned(plan: Plan, of_file: str) -> Iterator[Use]:
+def _planned(plan: Plan, of_file: str, whole: bool) -> Iterator[Use]:
     """Yield what one workflow uses with what its plan knows, without addresses, which `outgoing` has."""
     takers, started = secret_takers(plan), _started(plan)
     secrets = {f"the secret {secret_name(secret)}" for secret in plan.spec.env.secrets}
@@ -66,6 +71,7 @@ def _planned(plan: Plan, of_file: str) -> Iterator[Use]:
             to = takers.get(use.by.removeprefix("the secret "), ())
         elif use.kind == "program" and use.by not in started:
             to = ()
+        to = None if whole and to == () else to
         yield replace(use, to=to, asks=to != () and _asks(use, plan.base_dir), by=use.by + of_file)
 
 

@@ -32,9 +32,9 @@ class Trust:
     authority: Authority
 
     @classmethod
-    def of(cls, plan: Plan) -> Trust:
-        """Return the trust in a plan."""
-        return cls(plan, authority_of(plan))
+    def of(cls, plan: Plan, *, whole: bool = False) -> Trust:
+        """Return the trust in a plan; with `whole` also in what no step of it uses."""
+        return cls(plan, authority_of(plan, whole=whole))
 
     @property
     def standing(self) -> Standing:

@@ -168,7 +168,13 @@ class Server:
 
     def _filled(self, texts: Mapping[str, str]) -> dict[str, str]:
         """Return texts with the secrets that they name."""
-        return {name: SECRET_REFERENCE.sub(lambda found: self._values[found[1]], text) for name, text in texts.items()}
+        return {name: SECRET_REFERENCE.sub(lambda found: self._secret(found[1]), text) for name, text in texts.items()}
+
+    def _secret(self, name: str) -> str:
+        if name not in self._values:
+            message = f"the MCP server '{self.settings.id}' needs the secret '{name}', which has no value here"
+            raise NotEquipped(message, fix=f"declare it under `env.secrets`, and set it: export {name}=...")
+        return self._values[name]
 
     async def _give_up(self, beginning: asyncio.Future[Any]) -> None:
         """Break the connection off and see that nothing of it is left."""
