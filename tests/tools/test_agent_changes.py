@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -121,8 +122,9 @@ def test_the_state_survives_in_a_journal_on_disk_also_if_it_is_large(site: Site,
         model, _ = resumed(planned, [[put("a", large)]], [[("show", {})], "done"], journal)
     finally:
         journal.close()
-    row = next(row for row in RunContext(journal=SqliteJournal.open(tmp_path / "run", hold=False)).journal.rows("tool"))
-    assert row.output["agent"]["state"]["set"] == {"a": "x" * 200_000}
+    with closing(SqliteJournal.open(tmp_path / "run", hold=False)) as journal:
+        row = next(iter(journal.rows("tool")))
+        assert row.output["agent"]["state"]["set"] == {"a": "x" * 200_000}
     assert "x" * 1000 in text(model.results[0])
 
 
