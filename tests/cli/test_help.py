@@ -82,22 +82,30 @@ def test_the_help_printed_without_typer_is_what_typer_prints(
     assert folder.strands(word, COLUMNS=str(columns)).out == capsys.readouterr().out
 
 
-@pytest.mark.parametrize("words", [["--help"], ["runs", "--help"], ["plugin", "--help"], ["atomic", "-h"]])
-@pytest.mark.parametrize("columns", [40, 80, 200])
-def test_the_help_of_a_group_fits_the_terminal_and_cuts_no_sentence(
-    words: list[str], columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+GROUPS = {path.rpartition(" ")[0] for path in COMMANDS}
+
+
+@pytest.mark.parametrize("path", sorted({*COMMANDS, *GROUPS}))
+def test_help_fits_every_terminal_and_breaks_no_word_and_cuts_no_sentence(
+    path: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    assert run_program(words) == 0
-    shown = capsys.readouterr().out
-    assert max(map(len, shown.splitlines())) <= columns
-    assert "..." not in shown.replace("[ARGS]...", "")
-    (path, group) = (
-        ("", get_command(program)) if len(words) == 1 else (words[0], commands_of(MODULES[words[0]])[words[0]])
-    )
-    for name, command in group.commands.items():
-        first = " ".join(command.get_short_help_str(10_000).split())
-        assert command.hidden or first in " ".join(shown.split()), f"{path} {name}"
+    command = COMMANDS[path] if path in COMMANDS else group_at(path)
+    sentences = [" ".join((getattr(one, "help", None) or "").split()) for one in command.params if not one.hidden]
+    if path in GROUPS:
+        sentences += [one.get_short_help_str(10_000) for one in command.commands.values() if not one.hidden]
+    for columns in (30, 40, 60, 80, 200):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert run_program([*path.split(), "--help"]) == 0
+        shown = capsys.readouterr().out
+        too_long = [line for line in shown.splitlines() if len(line) > columns and len(line.split()) > 1]
+        assert not too_long, (columns, too_long)
+        flat = " ".join(shown.split())
+        assert [sentence for sentence in sentences if " ".join(sentence.split()) not in flat] == [], columns
+
+
+def group_at(path: str) -> Any:
+    """Return a group of commands by the words that call it."""
+    return commands_of(MODULES[path])[path] if path else get_command(program)
 
 
 def test_every_command_is_registered_by_the_module_that_its_table_names() -> None:

@@ -8,6 +8,8 @@ from shutil import get_terminal_size
 # Lines that are longer are hard to read.
 MOST_COLUMNS = 100
 UNLIMITED = 10_000
+# A description with fewer columns is below its name, indented by `BELOW`.
+FEWEST_COLUMNS, BELOW = 26, 6
 
 
 def stored_page() -> str:
@@ -23,10 +25,16 @@ def fitted(page: str) -> str:
 
 
 def _folded(line: str, columns: int) -> list[str]:
-    """Return a line in parts; names stay where they are, and words longer than a line are not cut."""
-    indent = _indent_of(line)
-    parts, part = [], line[:indent]
-    for word in line[indent:].split():
+    """Return a line in parts; a word that is longer than a line is not cut.
+
+    A description stays beside its name, or begins below it where that would leave it too few columns.
+    """
+    text = _start_of_text(line)
+    part, indent, words = line[:text], text or 2, line[text:].split()
+    parts = []
+    if text > BELOW and columns - text < FEWEST_COLUMNS:
+        parts, part, indent = [part.rstrip()] if part.strip() else [], " " * BELOW, BELOW
+    for word in words:
         if len(part) + len(word) >= columns and part.strip():
             parts.append(part.rstrip())
             part = " " * indent
@@ -34,8 +42,11 @@ def _folded(line: str, columns: int) -> list[str]:
     return [*parts, part.rstrip()]
 
 
-def _indent_of(line: str) -> int:
-    """Return where the text of a line begins: after the name that two spaces separate from it, if there is one."""
+def _start_of_text(line: str) -> int:
+    """Return where the text of a line begins: after the name that two spaces separate from it, if there is one.
+
+    A line that is indented more than names are has no name: it describes the line above it.
+    """
     start = len(line) - len(line.lstrip())
-    gap = line.find("  ", start)
-    return len(line) - len(line[gap:].lstrip()) if gap > 0 and start else start
+    gap = line.find("  ", start) if 0 < start < BELOW else -1
+    return len(line) - len(line[gap:].lstrip()) if gap > 0 else start

@@ -14,7 +14,20 @@ from strands_cli.errors import did_you_mean
 ARGUMENTS, OPTIONS = "Arguments", "Options"
 
 
-class HelpCommand(TyperCommand):
+class FittedHelp:
+    """A command or a group whose help is fitted to the terminal, with whole words and whole sentences."""
+
+    def full_help(self, ctx: Any) -> str:
+        """Return the help with each paragraph and each description on one line."""
+        ctx.terminal_width = ctx.max_content_width = UNLIMITED
+        return str(super().get_help(ctx))  # type: ignore[misc]
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the help, fitted to the terminal."""
+        return fitted(self.full_help(ctx)).rstrip("\n")
+
+
+class HelpCommand(FittedHelp, TyperCommand):
     """A command whose options are below the headings that they name."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -33,7 +46,7 @@ class HelpCommand(TyperCommand):
                     formatter.write_dl(records)
 
 
-class HelpGroup(TyperGroup):
+class HelpGroup(FittedHelp, TyperGroup):
     """A group that cuts no description; a subclass may put its commands below several headings."""
 
     def headings(self) -> Mapping[str, Iterable[str]]:
@@ -51,15 +64,6 @@ class HelpGroup(TyperGroup):
                 plain = message.partition(" Did you mean")[0].rstrip(".")
                 shown.message = f"{plain}. {_commands_near(args[0], self.commands)}"
             raise
-
-    def full_help(self, ctx: Any) -> str:
-        """Return the help with each paragraph and each description on one line."""
-        ctx.terminal_width = UNLIMITED
-        return super().get_help(ctx)
-
-    def get_help(self, ctx: Any) -> str:
-        """Return the help, fitted to the terminal."""
-        return fitted(self.full_help(ctx)).rstrip("\n")
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands below their headings, each with its first sentence."""
