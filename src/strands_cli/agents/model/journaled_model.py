@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
 from typing import Any
 
@@ -17,7 +18,7 @@ from strands_cli.phrases import shortened
 from strands_cli.providers import ModelSettings
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools import offered_specs
-from strands_cli.tools.calls import OpenCall, open_call
+from strands_cli.tools.calls import OpenCall, open_call, work_for
 from strands_cli.tools.messages import (
     ToolUseIds,
     broken_inputs,
@@ -46,6 +47,7 @@ class JournaledModel(Model):
     """
 
     of_step: Callable[[str], Model] | None = None
+    _call: OpenCall | None = None
 
     def __init__(
         self,
@@ -64,6 +66,12 @@ class JournaledModel(Model):
         self._redactor = redactor
         self.broken_inputs: dict[str, str] = {}
         self.label = f"{settings.provider}/{settings.model_id}" if settings.model_id else settings.provider
+
+    def of_call(self, call: OpenCall) -> JournaledModel:
+        """Return this model for the tool of a call, which may make agents with it in any thread."""
+        model = copy.copy(self)
+        model._call = call
+        return model
 
     @property
     def stateful(self) -> bool:
@@ -102,6 +110,8 @@ class JournaledModel(Model):
         self, messages: Any, tool_specs: Any = None, system_prompt: str | None = None, **kwargs: Any
     ) -> AsyncIterator[Any]:
         """Yield the answer from the journal, or ask the wrapped model and record its answer."""
+        if self._call is not None:
+            work_for(self._call)  # the tools of an agent that has this model belong to the call too
         if (call := open_call()) is not None:
             for event in await call.through(
                 lambda: self._asked_inside(call, messages, tool_specs, system_prompt, kwargs)
@@ -123,11 +133,11 @@ class JournaledModel(Model):
         self, call: OpenCall, messages: Any, tool_specs: Any, system_prompt: str | None, kwargs: dict[str, Any]
     ) -> list[Any]:
         """Return the answer to an agent that a tool has made with this model; its rows are below the tool's call."""
-        model = call.models.get(id(self))
+        model = call.models.get(id(self._scope))
         if model is None:
             inner = self._inner if self.of_step is None else self.of_step(call.effect.key)
             scope = call.scope_of_model()
-            model = call.models[id(self)] = JournaledModel(inner, self._settings, scope, self._redactor)
+            model = call.models[id(self._scope)] = JournaledModel(inner, self._settings, scope, self._redactor)
         call.made += 1
         try:
             return [event async for event in model.stream(messages, tool_specs, system_prompt, **kwargs)]

@@ -181,7 +181,7 @@ class StepScope:
 
     def model_effect(self, effect_input: Any, *, label: str = "model") -> Effect:
         """Open the next model call of this step; check the limits where the journal has no result."""
-        key = f"{self.key}/{label}.{self._state.tally.turns}"
+        key = f"{self.key}/{label}.{self.number_of_turn(effect_input)}"
         effect = self._run.effect(EffectSpec(key, "model", effect_input))
         if effect.recorded is None:
             self._begin_call("model")
@@ -190,6 +190,10 @@ class StepScope:
                 tally.count_model_call(effect.recorded.usage, effect.recorded.cost)
         self._state.tally.turns += 1
         return effect
+
+    def number_of_turn(self, effect_input: Any) -> int:
+        """Return the number of the step's next request to its model."""
+        return self._state.tally.turns
 
     def _begin_call(self, kind: RowKind) -> None:
         """Check the limits of the agent, and reserve the call in every budget that counts it."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from strands.hooks import AfterToolCallEvent, BeforeModelCallEvent, HookRegistry
 from strands.middleware import ExecuteToolContext, ExecuteToolStage
 from strands.tools.structured_output.structured_output_tool import StructuredOutputTool
-from strands.types.exceptions import ConcurrencyException
 from strands.types.tools import AgentTool
 
 from strands_cli.catalog import ToolRecord
@@ -19,6 +17,7 @@ from strands_cli.events import RunWarning
 from strands_cli.planning.planned_tools import LateTool
 from strands_cli.policy.rules import LATE
 from strands_cli.tools.calls.agent_changes import AgentChanges, LateSpecs
+from strands_cli.tools.calls.agent_of_call import InnerCaller, agent_itself, call_of
 from strands_cli.tools.calls.checked_tool import CheckedTool
 from strands_cli.tools.calls.inner_calls import OpenCall, open_call
 from strands_cli.tools.calls.ordering import Order
@@ -27,10 +26,7 @@ from strands_cli.tools.forms import LoadedTool, NotAToolError, RawTool, loaded_t
 from strands_cli.tools.schema_for_provider import offered_spec
 from strands_cli.tools.tool_results import plain_json
 
-NO_CALL = (
-    "it is not known for which call of a tool this one is made: make it in the tool's own thread, or start the thread"
-    " with contextvars.copy_context().run"
-)
+NO_CALL = "it is not known for which call of a tool this one is made: use the agent that the tool got for the call"
 
 if TYPE_CHECKING:
     from strands import Agent
@@ -70,7 +66,7 @@ class AgentTools:
         self._changes = AgentChanges(agent, LateSpecs(self._late_specs, self._put_back))
         self._scope.changes = self._changes
         self._registry = agent.tool_registry
-        agent.tool_caller = InnerCaller(agent, self)  # type: ignore[assignment]
+        agent.tool_caller = InnerCaller(agent, self.call_by_name)  # type: ignore[assignment]
         # A later one would come between the check and the tool.
         agent.add_middleware = _refuse  # type: ignore[method-assign]
         agent.hooks.add_hook(self)
@@ -170,32 +166,34 @@ class AgentTools:
 
     async def _call_of_tool(self, loaded: LoadedTool, tool_use: Mapping[str, Any], state: dict[str, Any]) -> Any:
         """Make a call that a tool makes itself, or an agent that a tool has made of tools of its own agent."""
-        call = open_call()
+        agent = state.get("agent")
+        call = open_call(agent_itself(agent), call_of(agent))
         if call is None:
             raise RuntimeError(NO_CALL)
         return await call.through(lambda: self._inner_call(call, loaded, tool_use, state))
 
-    def call_by_name(self, agent: Agent, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Make a call for `agent.tool.NAME(...)`, in the thread of a tool.
+    def call_by_name(self, agent: Agent, name: str, arguments: Mapping[str, Any], known: OpenCall | None = None) -> Any:
+        """Make a call for `agent.tool.NAME(...)`, in a thread of a tool.
 
         Raises:
             AttributeError: The agent has no such tool.
             RuntimeError: It is not clear for which call this one is made, or it would wait for itself.
         """
-        call = open_call(agent)
+        call = open_call(agent, known)
         if call is None:
             raise RuntimeError(NO_CALL)
+        given = {key: value for key, value in arguments.items() if agent_itself(value) is not agent}
+        again = f"await asyncio.to_thread(agent.tool.{name}, ...)"
+        return call.through_from_thread(lambda: self._call_named(call, agent, name, given), again)
+
+    async def _call_named(self, call: OpenCall, agent: Agent, name: str, arguments: Mapping[str, Any]) -> Any:
         self.take_in(agent.tool_registry)
         tools = agent.tool_registry.registry
         tool = tools.get(name) or next((tool for key, tool in tools.items() if key.replace("-", "_") == name), None)
         if tool is None:
             raise AttributeError(f"Tool '{name}' not found")
-        given = {key: value for key, value in arguments.items() if value is not agent}
-        tool_use = {"toolUseId": f"{call.effect.key}.{call.made}", "name": name, "input": given}
-        return call.through_from_thread(
-            lambda: self._inner_call(call, self._loaded(tool, name), tool_use, dict(call.state)),
-            f"await asyncio.to_thread(agent.tool.{name}, ...)",
-        )
+        tool_use = {"toolUseId": f"{call.effect.key}.{call.made}", "name": name, "input": arguments}
+        return await self._inner_call(call, self._loaded(tool, name), tool_use, dict(call.state))
 
     async def _inner_call(
         self, call: OpenCall, loaded: LoadedTool, tool_use: Mapping[str, Any], state: dict[str, Any]
@@ -228,28 +226,6 @@ class AgentTools:
         agent: Any = event.agent
         if event.cancel_message is not None:
             self._order.leave_out(event.tool_use["toolUseId"], agent.messages, _answers(agent))
-
-
-class InnerCaller:
-    """What tools have as `agent.tool`: each call passes the permission check below the call of the tool."""
-
-    def __init__(self, agent: Agent, tools: AgentTools) -> None:
-        self._agent = weakref.ref(agent)
-        self._tools = tools
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        """Return what calls the tool of this name."""
-
-        def call(
-            user_message_override: str | None = None, record_direct_tool_call: bool | None = None, **arguments: Any
-        ) -> Any:
-            if record_direct_tool_call:
-                raise ConcurrencyException("a call that a tool makes cannot become a message of the conversation")
-            if (agent := self._agent()) is None:
-                raise ReferenceError("the agent's step is over")
-            return self._tools.call_by_name(agent, name, arguments)
-
-        return call
 
 
 def _refuse(*_: Any, **__: Any) -> None:

@@ -15,6 +15,7 @@ from strands_cli.hooks import ToolCall
 from strands_cli.planning.data_flow import secrets_declared
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools.calls.agent_changes import data_in, object_of
+from strands_cli.tools.calls.agent_of_call import for_call
 from strands_cli.tools.calls.calling_contract import Contract, names_of_call, timeout_of
 from strands_cli.tools.calls.inner_calls import OpenCall
 from strands_cli.tools.calls.interrupts import Asking
@@ -139,7 +140,7 @@ class Attempt:
                 self.scope.emit(ToolProgress(self.scope.now(), self.effect.key, self.name, shown))
 
         # A program's context is where a tool of the SDK expects what `agent(prompt, user_id=...)` passes.
-        state = {**self.contract.context, **self.state, "strands_cli": contract}
+        state = for_call({**self.contract.context, **self.state, "strands_cli": contract}, inner)
         try:
             with inner.entered():
                 answer = await bounded(

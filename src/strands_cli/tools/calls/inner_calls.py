@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 _OPEN: ContextVar[OpenCall | None] = ContextVar("strands_cli_open_call", default=None)
-_PLACE = re.compile(r"tool\.(\d+)\.([^/]+)")
+_PLACE = re.compile(r"(tool|model)\.(\d+)(?:\.([^/]+))?")
 OVER = "the call is over, so its tool can make no more calls"
 # How often a thread that waits looks whether the run's event loop is still there.
 LOOK_S = 0.5
@@ -61,8 +61,8 @@ class OpenCall:
     models: dict[int, Any] = field(default_factory=dict)
     stopped: StrandsCliError | None = None
     made: int = 0
-    _known: dict[int, tuple[str, str]] = field(default_factory=dict)
-    _claimed: set[int] = field(default_factory=set)
+    _known: dict[tuple[str, int], tuple[str, str]] = field(default_factory=dict)
+    _claimed: set[tuple[str, int]] = field(default_factory=set)
     _scopes: list[InnerScope] = field(default_factory=list)
     _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
     _is_over: bool = False
@@ -76,7 +76,7 @@ class OpenCall:
         for row in self.scope.run.rows_below(self.effect.key):
             found = _PLACE.fullmatch(row.key.removeprefix(f"{self.effect.key}/"))
             if found:
-                self._known[int(found[1])] = (found[2], row.digest)
+                self._known[found[1], int(found[2])] = (found[3] or "", row.digest)
 
     @contextlib.contextmanager
     def entered(self) -> Iterator[None]:
@@ -196,19 +196,17 @@ class OpenCall:
         self.stopped = self.stopped or reason
         raise RunStops(str(reason))
 
-    def place_of(self, name: str, effect_input: Any) -> int:
+    def place_of(self, kind: str, name: str, effect_input: Any) -> int:
         """Return the number of a call: the one that an equal call had when the tool was entered before, else a new one.
 
-        A tool may make its calls in another order when it is entered again, or others.
+        A tool may make its calls in another order when it is entered again, or others; threads have none.
         """
         same = (name, digest_of(effect_input))
-        place = next(
-            (one for one in sorted(self._known) if self._known[one] == same and one not in self._claimed), None
-        )
-        if place is None:
-            place = max(self._known, default=-1) + 1
-        self._known[place] = same
-        self._claimed.add(place)
+        numbers = sorted(number for one, number in self._known if one == kind)
+        equal = (one for one in numbers if self._known[kind, one] == same and (kind, one) not in self._claimed)
+        place = next(equal, numbers[-1] + 1 if numbers else 0)
+        self._known[kind, place] = same
+        self._claimed.add((kind, place))
         return place
 
     async def wait_for_earlier(self, before: int, of: Touched | None) -> None:
@@ -240,7 +238,12 @@ class InnerScope(StepScope):
 
     def tool_effect(self, tool_use_id: str, name: str, effect_input: Any, *, repeatable: bool) -> Effect:
         """Open the call under the number that it has among those of the outer call."""
-        return self.numbered_effect(self._call.place_of(name, effect_input), name, effect_input, repeatable=repeatable)
+        number = self._call.place_of("tool", name, effect_input)
+        return self.numbered_effect(number, name, effect_input, repeatable=repeatable)
+
+    def number_of_turn(self, effect_input: Any) -> int:
+        """Return the number of a request of an agent that the tool has made."""
+        return self._call.place_of("model", "", effect_input)
 
     async def turn(self, request: Request) -> None:
         """Wait for the calls before it that touch what it touches: those of its tool, and those before the outer call.
@@ -267,13 +270,20 @@ class InnerScope(StepScope):
 ALL: list[OpenCall] = []
 
 
-def open_call(agent: Any = None) -> OpenCall | None:
+def open_call(agent: Any = None, call: OpenCall | None = None) -> OpenCall | None:
     """Return the call whose tool's code this is, or None.
 
-    A thread that the tool has started by itself does not know: there it is the only open call of the agent.
+    Args:
+        agent: The agent that the code uses. In a thread that the tool has started, its only open call is meant.
+        call: The call for which the tool got the agent.
     """
-    call = _OPEN.get()
-    if call is not None or agent is None:
-        return call
+    known = _OPEN.get() or call
+    if known is not None or agent is None:
+        return known
     calls = [one for one in ALL if one.state.get("agent") is agent]
     return calls[0] if len(calls) == 1 else None
+
+
+def work_for(call: OpenCall) -> None:
+    """Let this context, and those that begin in it, know for which call they work."""
+    _OPEN.set(call)
