@@ -22,6 +22,16 @@ FOR_AUTHORS = sorted(path.parent.name for path in CLONE.glob("packages/hatch-*/p
 PLACES = (".", *(f"packages/{name}" for name in (*DISTRIBUTIONS, *FOR_AUTHORS)))
 EDITABLE = [word for place in PLACES for word in ("-e", place)]
 CHECKED = ["src", "tests", "packages", "bench", "scripts", "noxfile.py", "dev.py", "conftest.py"]
+# How tools are found, read and named: at least this share of its lines and branches is run by its own tests.
+MEASURED = ("catalog/*", "hooks/*", "toolref.py", "tools/forms/*")
+MEASURED_BY = (
+    "tests/catalog",
+    "tests/hooks",
+    "tests/toolref",
+    "tests/tools/test_every_form.py",
+    "tests/tools/test_forms.py",
+)
+LEAST_COVERAGE = 85
 MINORS = range(11, 15)
 
 
@@ -91,6 +101,19 @@ def tests(session: nox.Session) -> None:
     """Run the suite on one Python, without what has a session here; `nox -s tests-3.13 -- -k plan` passes arguments."""
     install(session)
     session.run("python", "-m", "pytest", *session.posargs)
+
+
+@nox.session
+def coverage(session: nox.Session) -> None:
+    """Measure how much of the catalog, the hooks and the readers of tools their own tests run; too little fails."""
+    install(session)
+    session.install("--require-hashes", "-r", "constraints/coverage.txt")
+    measure = ("python", "-m", "coverage")
+    env = {"COVERAGE_FILE": str(Path(session.virtualenv.location) / "measured")}
+    tests = (*MEASURED_BY, *session.posargs)
+    session.run(*measure, "run", "--branch", "--source=src/strands_cli", "-m", "pytest", "-q", *tests, env=env)
+    included = ",".join(f"src/strands_cli/{place}" for place in MEASURED)
+    session.run(*measure, "report", f"--include={included}", f"--fail-under={LEAST_COVERAGE}", env=env)
 
 
 @nox.session(venv_backend="none")
@@ -194,6 +217,7 @@ def lock(session: nox.Session) -> None:
     run = ["--group=run", "-c", "constraints/dev.txt", "-o", "constraints/run.txt"]
     for choice in (dev, run):
         session.run("uv", "pip", "compile", *sources, *common, *choice)
-    # The site needs nothing of ours, and no test needs the site.
-    docs = ["--group=docs", "-c", "constraints/dev.txt", "-o", "constraints/docs.txt"]
-    session.run("uv", "pip", "compile", *common, *docs)
+    # The site needs nothing of ours, and no test needs the site or measures itself.
+    for group in ("docs", "coverage"):
+        own = [f"--group={group}", "-c", "constraints/dev.txt", "-o", f"constraints/{group}.txt"]
+        session.run("uv", "pip", "compile", *common, *own)
