@@ -285,7 +285,8 @@ def test_rules_of_the_outer_workflow_hold_in_the_inner_one_and_its_own_narrow_fu
     managed = Policy(rules=(make_rule("deny", "reads", "managed", "/etc/policy:1"),))
     assert the_finding(with_sub(catalog, policy=managed), "tool-denied")
     unmatched = the_finding(with_sub(catalog, SUB + deny.replace("reads", "raeds")), "unmatched-rule")
-    assert unmatched.message.startswith("security.permissions.deny (sub.yaml:")
+    assert unmatched.where is not None
+    assert (unmatched.where.file, unmatched.where.pointer) == ("sub.yaml", "/security/permissions/deny/0")
     typed = with_sub(catalog, SUB.replace("reads", "writes"), options=RunRequest(allow=("writes",)))
     assert effect(typed) == "allow"
 

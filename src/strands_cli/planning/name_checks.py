@@ -12,9 +12,12 @@ from strands_cli.workflow import Loaded
 from strands_cli.workflow.yaml import folder_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from strands_cli.catalog import Catalog
     from strands_cli.planning.plan import Plan
     from strands_cli.planning.resolve import ResolveContext, Surroundings, ToolResolver
+    from strands_cli.providers import ModelSettings
     from strands_cli.workflow import WorkflowSpec
     from strands_cli.workflow.yaml import Document
 
@@ -23,10 +26,10 @@ _ENVIRON: Mapping[str, str] = {"AWS_REGION": "any"}
 
 
 def check_names(loaded: Loaded, catalog: Catalog | None = None) -> Loaded:
-    """Return a workflow with every finding about it: those of its form, and those about the names in it.
+    """Return a workflow with every finding about it: those of its form, and those about what it names.
 
-    A tool that is not installed or not usable here is a warning, since the file may be right. Policy, keys and
-    variables are left to `plan`. Nothing is imported but this program.
+    A tool that is not installed or not usable here is a warning, since the file may be right, and so is a directory
+    that is not there. Policy, keys and variables are left to `plan`. Nothing is imported but this program.
 
     Args:
         loaded: The workflow; one with mistakes is checked as far as it can be read.
@@ -35,11 +38,14 @@ def check_names(loaded: Loaded, catalog: Catalog | None = None) -> Loaded:
     spec = loaded.readable
     if spec is None:
         return loaded
-    findings = [*_provider_findings(spec, loaded)]
-    if _has_tools(spec):
+    models, findings = _models(spec, loaded)
+    if _has_tools(spec) or spec.security.model_fields_set:
         findings += _tool_findings(spec, loaded, catalog)
     known = {(finding.code, finding.where) for finding in loaded.findings}
-    return loaded.with_findings(finding for finding in findings if (finding.code, finding.where) not in known)
+    findings = [finding for finding in findings if (finding.code, finding.where) not in known]
+    faulty = {finding.where for finding in loaded.findings if finding.severity == "error"}
+    files = [] if loaded.snapshot.is_all else _file_findings(spec, loaded, models)
+    return loaded.with_findings([*findings, *(finding for finding in files if finding.where not in faulty)])
 
 
 def _has_tools(spec: WorkflowSpec) -> bool:
@@ -47,21 +53,54 @@ def _has_tools(spec: WorkflowSpec) -> bool:
     return bool(spec.named_tools() or tools.mcp or tools.http_executors or tools.composite or spec.skills)
 
 
-def _provider_findings(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+def _models(spec: WorkflowSpec, loaded: Loaded) -> tuple[dict[str, ModelSettings], list[Finding]]:
+    """Return the models of the agents, where the file alone says which they are, and what is wrong with them."""
     from strands_cli.planning.agent_models import check_models, model_of
     from strands_cli.planning.environment_values import UNSET_VARIABLE, with_environment
     from strands_cli.planning.run_request import RunRequest
 
     spec, of_variables = with_environment(spec, loaded.document, {})
-    yield from (finding for finding in of_variables if finding.code != UNSET_VARIABLE)
-    if of_variables:
-        return  # their values are known only where the workflow runs
+    if of_variables:  # the values are known only where the workflow runs
+        return {}, [finding for finding in of_variables if finding.code != UNSET_VARIABLE]
     models = {name: model_of(spec, agent, RunRequest()) for name, agent in spec.agents.items()}
+    findings = []
     for finding in check_models(models, loaded.document, _ENVIRON):
         if finding.code == UNKNOWN_PROVIDER and _has_hook_plugins():
             fix = f"{finding.fix}; `strands plan` knows the providers of hook plugins"
-            yield replace(finding, severity="warning", fix=fix)
+            findings.append(replace(finding, severity="warning", fix=fix))
         elif finding.code.exit_code == UNKNOWN_PROVIDER.exit_code:
+            findings.append(finding)
+    return models, findings
+
+
+def _file_findings(spec: WorkflowSpec, loaded: Loaded, models: Mapping[str, ModelSettings]) -> Iterator[Finding]:
+    """Yield what is wrong with the files and directories that a workflow names."""
+    from strands_cli.planning.checks import check_mounts, check_notes, check_recordings
+
+    document, folder = loaded.document, _folder(loaded)
+    if spec.env.mounts:
+        yield from filter(None, map(_of_file, check_mounts(spec, document, folder)))
+    if spec.context_policy.notes is not None:
+        yield from check_notes(spec, document)
+    if spec.outputs.artifacts:
+        yield from _artifact_findings(spec, document)
+    recording = folder / spec.runtime.recording if spec.runtime.recording else None
+    playing = {name: recording for name, model in models.items() if model.provider == "replay"}
+    if playing:
+        yield from check_recordings(spec, playing, document, loaded.snapshot)
+
+
+def _artifact_findings(spec: WorkflowSpec, document: Document) -> Iterator[Finding]:
+    """Yield the artifacts that no run may write; which directory they go to, and what is there, is not looked at."""
+    from strands_cli.outputs import ARTIFACT_EXISTS
+    from strands_cli.planning.checks import check_outputs
+    from strands_cli.planning.run_inputs import resolve_inputs
+    from strands_cli.planning.run_request import RunRequest
+
+    inputs, _ = resolve_inputs(spec.inputs, {}, {}, document)
+    for finding in check_outputs(spec, document, inputs, RunRequest()):
+        of_path = finding.where is not None and finding.where.pointer.endswith("/path")
+        if of_path and finding.code != ARTIFACT_EXISTS:
             yield finding
 
 
@@ -75,31 +114,49 @@ def _has_hook_plugins() -> bool:
 
 
 def _tool_findings(spec: WorkflowSpec, loaded: Loaded, catalog: Catalog | None) -> Iterator[Finding]:
-    from strands_cli.catalog import TOOL_BROKEN, TOOL_CONFLICT, TOOL_UNMET, TOOL_VERSION, UNKNOWN_TOOL, discover_catalog
+    from strands_cli.catalog import discover_catalog
     from strands_cli.planning.planned_agents import tools_of_steps
 
-    # What another machine may have: the file itself is right.
-    of_catalog = (UNKNOWN_TOOL, TOOL_VERSION, TOOL_CONFLICT, TOOL_BROKEN, TOOL_UNMET)
     resolver = _resolver(spec, loaded, catalog or discover_catalog())
-    resolver.composed.agents()
-    tools_of_steps(spec, resolver)
-    for finding in resolver.context.findings:
-        if finding.code in of_catalog:
-            if not (finding.where and finding.where.pointer.endswith("/command")):
-                yield replace(finding, severity="warning")
-        elif finding.code.exit_code not in (18, 21):
-            yield finding
+    agents = resolver.composed.agents()
+    overrides, calls = tools_of_steps(spec, resolver)
+    findings = list(resolver.context.findings)
+    if spec.security.model_fields_set:
+        from strands_cli.planning.machine import check_rules
+        from strands_cli.planning.workflow_tools import with_parts
+
+        tools = [*(tool for agent in agents.values() for tool in agent.tools), *calls.values()]
+        tools += [tool for group in overrides.values() for tool in group]
+        findings += check_rules(spec, loaded.document, (), list(with_parts(tools)), resolver.context.catalog)
+    yield from filter(None, map(_of_file, findings))
+
+
+def _of_file(finding: Finding) -> Finding | None:
+    """Return a finding as far as it is about the file; None for one about this machine, its policy, or one run."""
+    from strands_cli.catalog import TOOL_BROKEN, TOOL_CONFLICT, TOOL_UNMET, TOOL_VERSION, UNKNOWN_TOOL
+    from strands_cli.planning.checks import MISSING_MOUNT
+
+    # What another machine may have: the file itself is right.
+    if finding.code in (UNKNOWN_TOOL, TOOL_VERSION, TOOL_CONFLICT, TOOL_BROKEN, TOOL_UNMET, MISSING_MOUNT):
+        is_program = finding.where is not None and finding.where.pointer.endswith("/command")
+        return None if is_program else replace(finding, severity="warning")
+    return None if finding.code.exit_code in (18, 21) else finding
+
+
+def _folder(loaded: Loaded) -> Path:
+    return loaded.snapshot.folder or folder_of(loaded.document)
 
 
 def _resolver(spec: WorkflowSpec, loaded: Loaded, catalog: Catalog) -> ToolResolver:
     from strands_cli.config import load_settings
+    from strands_cli.planning.machine import rules_of
     from strands_cli.planning.planned_agents import planned_agent
     from strands_cli.planning.resolve import ResolveContext, Surroundings, ToolResolver
+    from strands_cli.planning.run_request import RunRequest
 
-    snapshot = loaded.snapshot
-    around = Surroundings(snapshot.folder or folder_of(loaded.document), environ=_ENVIRON, snapshot=snapshot)
-    context = ResolveContext(spec, loaded.document, catalog, (), load_settings(), None, around)
-
+    rules = rules_of(spec, RunRequest(), loaded.document, catalog) if spec.security.model_fields_set else ()
+    around = Surroundings(_folder(loaded), environ=_ENVIRON, snapshot=loaded.snapshot)
+    context = ResolveContext(spec, loaded.document, catalog, rules, load_settings(), None, around)
     return ToolResolver(context, planned_agent, _planned_workflow)
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.canonical_json import digest_of
 from strands_cli.errors import (
     ArtifactError,
-    Code,
     Denied,
     Finding,
     InvalidInput,
@@ -24,6 +22,7 @@ from strands_cli.planning.agent_models import check_models, with_runtime_of
 from strands_cli.planning.checks import (
     check_context,
     check_limits,
+    check_mounts,
     check_outputs,
     check_recordings,
     check_variables,
@@ -44,26 +43,13 @@ from strands_cli.planning.resolve import ResolveContext, Surroundings, ToolResol
 from strands_cli.planning.run_inputs import MISSING_INPUT, resolve_inputs
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.workflow_tools import definitions_in, with_parts, workflows_in
-from strands_cli.protected_names import secret_in
 from strands_cli.workflow import NO_EFFECT, WorkflowSpec
-from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot, escape, folder_of
+from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot, folder_of
 
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog
     from strands_cli.config import Settings
     from strands_cli.workflow import Loaded
-
-MISSING_MOUNT = Code(
-    "missing-mount",
-    "A directory that `env.mounts` names does not exist.",
-    "Create the directory, or correct the path.",
-    18,
-)
-PROTECTED_MOUNT = Code(
-    "protected-mount",
-    "A directory that `env.mounts` names is protected: it, or a folder above it, may hold credentials.",
-    "Mount another directory, and put a copy of what the tools need there.",
-)
 
 _ERRORS: dict[int, type[StrandsCliError]] = {
     3: InvalidInput,
@@ -162,7 +148,11 @@ def _check_plan(
     """Yield what is wrong with a plan that has been resolved."""
     spec, agents, environ = plan.spec, plan.agents, machine.environ
     outer = around.recording
-    playing = {name: agent for name, agent in agents.items() if outer is None or agent.recording != outer}
+    playing = {
+        name: agent.recording
+        for name, agent in agents.items()
+        if agent.model.provider == "replay" and (outer is None or agent.recording != outer)
+    }
     yield from check_recordings(spec, playing, document, around.snapshot)
     yield from check_context(spec, agents, document)
     known = around.rules if around.is_tool else ()
@@ -226,18 +216,6 @@ def planned_workflow(spec: WorkflowSpec, document: Document, outer: ResolveConte
     """Return the plan of a workflow that is a tool of another."""
     machine = Installation(outer.catalog, outer.settings, around.policy, outer.hooks, around.environ)
     return build_plan(spec, document, machine, around.options, around.snapshot, around)
-
-
-def check_mounts(spec: WorkflowSpec, document: Document, base_dir: Path) -> Iterator[Finding]:
-    """Yield a finding for each mount that is not a directory on this machine, or is a protected one."""
-    for name, path in spec.env.mounts.items():
-        place, where = base_dir / path, document.where(f"/env/mounts/{escape(name)}")
-        if secret := secret_in((*place.parts, *place.resolve().parts)):
-            message = f"the mount '{name}' is protected, since '{secret}' may hold credentials: {place}"
-            yield Finding(PROTECTED_MOUNT, message, where, "mount another directory")
-        elif not place.is_dir():
-            message = f"the mount '{name}' is not a directory: {place}"
-            yield Finding(MISSING_MOUNT, message, where, "make the directory, or correct the path")
 
 
 def _digest(

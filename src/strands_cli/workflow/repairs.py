@@ -10,6 +10,7 @@ from typing import Any
 
 from strands_cli.errors import did_you_mean
 from strands_cli.workflow.checks import CONCURRENT_MEMORY, UNDECLARED_VARIABLE, UNUSED_AGENT
+from strands_cli.workflow.files import BAD_RECORDING
 from strands_cli.workflow.findings import (
     DUPLICATE_ID,
     MISSING_KEY,
@@ -84,7 +85,7 @@ _UNTRUE = {
     r"/tools.*": (UNKNOWN_SERVER, UNUSED_AGENT),
     rf"/pattern(.*/(\d+|(nodes|routes)/[^/]+|{_PARTS}))?": (
         *(UNUSED_AGENT, UNKNOWN_NAME, UNKNOWN_NODE, UNREACHABLE_NODE, UNKNOWN_TASK, UNKNOWN_ROUTE),
-        *(TASK_CYCLE, MISSING_DEPENDENCY, NO_ELSE, DUPLICATE_ID, CONCURRENT_MEMORY, EDGE_FORM),
+        *(TASK_CYCLE, MISSING_DEPENDENCY, NO_ELSE, DUPLICATE_ID, CONCURRENT_MEMORY, EDGE_FORM, BAD_RECORDING),
     ),
 }
 

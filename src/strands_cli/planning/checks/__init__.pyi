@@ -1,7 +1,10 @@
 from strands_cli.planning.checks.artifact_paths import check_outputs as check_outputs
 from strands_cli.planning.checks.call_inputs import check_call_input as check_call_input
 from strands_cli.planning.checks.context_checks import check_context as check_context
+from strands_cli.planning.checks.context_checks import check_notes as check_notes
 from strands_cli.planning.checks.context_checks import summarizer_of as summarizer_of
+from strands_cli.planning.checks.mount_checks import MISSING_MOUNT as MISSING_MOUNT
+from strands_cli.planning.checks.mount_checks import check_mounts as check_mounts
 from strands_cli.planning.checks.price_checks import check_limits as check_limits
 from strands_cli.planning.checks.price_checks import prices_of as prices_of
 from strands_cli.planning.checks.recording_checks import check_recordings as check_recordings

@@ -39,14 +39,7 @@ def summarizer_of(spec: WorkflowSpec, model: ModelSettings) -> ModelSettings | N
 
 def check_context(spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], document: Document) -> list[Finding]:
     """Return a finding for a notes file outside the working directory and for memory that a provider keeps itself."""
-    findings: list[Finding] = []
-    notes = spec.context_policy.notes
-    try:
-        if notes is not None:
-            place_notes(Path.cwd(), notes.file)
-    except ArtifactError as error:
-        where = document.where("/context_policy/notes/file")
-        findings.append(Finding(NOTES_OUTSIDE, error.message, where, error.fix))
+    findings = check_notes(spec, document)
     for agent in agents.values():
         if agent.keeps_conversation and agent.model.options.get("stateful"):
             message = f"the agent '{agent.id}' cannot keep its conversation: its model does, on its server"
@@ -54,3 +47,14 @@ def check_context(spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], docume
             fix = "remove the option `stateful`, or use `memory: step`"
             findings.append(Finding(STATEFUL_MEMORY, message, where, fix))
     return findings
+
+
+def check_notes(spec: WorkflowSpec, document: Document) -> list[Finding]:
+    """Return a finding for a notes file outside the working directory."""
+    notes = spec.context_policy.notes
+    try:
+        if notes is not None:
+            place_notes(Path.cwd(), notes.file)
+    except ArtifactError as error:
+        return [Finding(NOTES_OUTSIDE, error.message, document.where("/context_policy/notes/file"), error.fix)]
+    return []

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from strands_cli.errors import Code, Finding, StrandsCliError
+from strands_cli.errors import Code, Finding, StrandsCliError, Where
 from strands_cli.planning.plan import PlannedAgent
 from strands_cli.workflow import WorkflowSpec
 from strands_cli.workflow.files import BAD_RECORDING, Recording, load_recording
 from strands_cli.workflow.steps import AgentStep
-from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot, escape, stored_name
+from strands_cli.workflow.yaml import FILE_UNREADABLE, NO_SNAPSHOT, Document, FileSnapshot, escape, stored_name
 
 REPLAY_NEEDS_RECORDING = Code(
     "replay-needs-recording",
@@ -21,18 +21,22 @@ REPLAY_NEEDS_RECORDING = Code(
 
 
 def check_recordings(
-    spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], document: Document, snapshot: FileSnapshot = NO_SNAPSHOT
-) -> list[Finding]:
-    """Return what would keep provider `replay` from playing: no recording, a bad one, or one for other steps."""
-    findings: list[Finding] = []
-    for agent in agents.values():
-        if agent.model.provider == "replay" and agent.recording is None:
-            message = f"the agent '{agent.id}' uses provider 'replay', and no recording is named"
-            fix = "set runtime.recording: FILE, or choose a live model with --provider and --model"
-            findings.append(Finding(REPLAY_NEEDS_RECORDING, message, document.where("/runtime/provider"), fix))
-    for path in dict.fromkeys(agent.recording for agent in agents.values() if agent.recording is not None):
-        findings += _check_file(path, spec, agents, document, snapshot)
-    return findings
+    spec: WorkflowSpec, playing: Mapping[str, Path | None], document: Document, snapshot: FileSnapshot = NO_SNAPSHOT
+) -> Iterator[Finding]:
+    """Yield what would keep provider `replay` from playing: no recording, a bad one, or one for other steps.
+
+    Args:
+        spec: The workflow.
+        playing: The recording of each agent with provider `replay`.
+        document: The file, for places.
+        snapshot: The files that a run has stored.
+    """
+    if silent := [agent for agent, recording in playing.items() if recording is None]:
+        message = f"the agent '{silent[0]}' uses provider 'replay', and no recording is named"
+        fix = "set runtime.recording: FILE, or choose a live model with --provider and --model"
+        yield Finding(REPLAY_NEEDS_RECORDING, message, document.where("/runtime/provider"), fix)
+    for path in dict.fromkeys(path for path in playing.values() if path is not None):
+        yield from _check_file(path, spec, playing, document, snapshot)
 
 
 def recorded_texts(agents: Mapping[str, PlannedAgent], snapshot: FileSnapshot = NO_SNAPSHOT) -> dict[str, str]:
@@ -43,29 +47,32 @@ def recorded_texts(agents: Mapping[str, PlannedAgent], snapshot: FileSnapshot = 
 
 
 def _check_file(
-    path: Path, spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], document: Document, snapshot: FileSnapshot
+    path: Path, spec: WorkflowSpec, playing: Collection[str], document: Document, snapshot: FileSnapshot
 ) -> Iterator[Finding]:
     try:
         recorded = snapshot.read(path)
     except StrandsCliError as error:
         named = document.where("/runtime/recording")
-        yield from (replace(found, where=found.where or named) for found in error.findings)
+        yield from (replace(found, where=_place(found, named)) for found in error.findings)
         return
     recording, findings = load_recording(recorded)
     yield from findings
     if recording is not None and spec.pattern.runs_every_step:
-        yield from _check_steps(recording, recorded, spec, agents, document)
+        yield from _check_steps(recording, recorded, spec, playing, document)
+
+
+def _place(found: Finding, named: Where) -> Where:
+    """Return the place of a finding in a recording; what is not there has its place where the workflow names it."""
+    return named if found.where is None or found.code == FILE_UNREADABLE else found.where
 
 
 def _check_steps(
-    recording: Recording, recorded: Document, spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], document: Document
+    recording: Recording, recorded: Document, spec: WorkflowSpec, playing: Collection[str], document: Document
 ) -> Iterator[Finding]:
     asking = {
         placed.key: placed.pointer
         for placed in spec.pattern.steps()
-        if isinstance(step := placed.step, AgentStep)
-        and step.agent in agents
-        and agents[step.agent].model.provider == "replay"
+        if isinstance(step := placed.step, AgentStep) and step.agent in playing
     }
     # Keys below a step's key belong to agents that are tools there, in this file or another.
     known = {placed.key for placed in spec.pattern.steps()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from strands_cli.catalog import Catalog
 from strands_cli.errors import Finding, UsageError, Where, suggest
@@ -38,13 +38,7 @@ def rules_of(
     for rule in typed:
         require_one_distribution(rule, catalog)
     rules = [*(policy.rules if policy else ()), *typed]
-    for effect, index, pattern in _permissions(spec):
-        where = document.where(f"/security/permissions/{effect}/{index}")
-        origin = f"security.permissions.{effect} ({_place(where)})"
-        try:
-            rules.append(make_rule(effect, pattern, "workflow", origin))
-        except PatternError:
-            continue  # `check_rules` says so, and nothing runs
+    rules += [rule for rule, _ in _permissions_of(spec, document) if isinstance(rule, Rule)]
     return (*rules, *_guardrails(spec, document))
 
 
@@ -77,25 +71,18 @@ def typed_rules(allow: Iterable[str], *, yes: bool) -> list[Rule]:
     return [*rules, Rule("allow", "*", "command line", "--yes")] if yes else rules
 
 
-def _check_patterns(spec: WorkflowSpec, document: Document) -> list[Finding]:
-    """Return a finding for each permission of the workflow that is not a pattern."""
-    findings = []
-    for effect, index, pattern in _permissions(spec):
-        try:
-            make_rule(effect, pattern, "workflow", "")
-        except PatternError as error:
-            where = document.where(f"/security/permissions/{effect}/{index}")
-            fix = "write a tool's name, a glob, or name(argument=glob)"
-            findings.append(Finding(BAD_VALUE, f"the permission {pattern!r} {error}", where, fix))
-    return findings
-
-
-def _permissions(spec: WorkflowSpec) -> Iterator[tuple[Effect, int, str]]:
+def _permissions_of(spec: WorkflowSpec, document: Document) -> Iterator[tuple[Rule | Finding, Where]]:
+    """Yield each permission of the workflow with its place: as a rule, or the finding about what is not a pattern."""
     permissions = spec.security.permissions
     written: tuple[tuple[Effect, tuple[str, ...]], ...] = (("ask", permissions.ask), ("deny", permissions.deny))
     for effect, patterns in written:
         for index, pattern in enumerate(patterns):
-            yield effect, index, pattern
+            where = document.where(f"/security/permissions/{effect}/{index}")
+            try:
+                yield make_rule(effect, pattern, "workflow", f"security.permissions.{effect} ({_place(where)})"), where
+            except PatternError as error:
+                fix = "write a tool's name, a glob, or name(argument=glob)"
+                yield Finding(BAD_VALUE, f"the permission {pattern!r} {error}", where, fix), where
 
 
 def _place(where: Where) -> str:
@@ -115,23 +102,36 @@ def check_rules(
     tools count too; what the command line allows must be.
     """
     planned = list(planned)
-    used = {name for tool in planned for name in tool.all_names()}
+    named = {form for ref in spec.named_tools() for form in (ref, ref.removeprefix("native:"))}
+    used = {name for tool in planned for name in tool.all_names()} | named
     allowed = {name for tool in planned for name in (*tool.names(), *tool.typed_names)}
     unknown = [tool.server for tool in planned if isinstance(tool, McpTool) and tool.member is None]
     installed = {name for ref in catalog.allowed_refs for name in (ref, ref.removeprefix("native:"))}
-    findings = []
-    for rule in (rule for rule in rules if rule.level in ("workflow", "command line")):
-        names = allowed if rule.level == "command line" else used | installed
-        findings += [
-            _unmatched(word, rule, names, planned)
-            for word in rule.unless or (rule.tools,)
-            if not _matches(word, names) and not any(_may_be_of(server, word) for server in unknown)
-        ]
-    findings += [*_check_arguments(planned), *check_file_rules(rules, catalog, used)]
-    return [*_check_patterns(spec, document), *findings]
+
+    def is_unmatched(word: str, names: set[str]) -> bool:
+        return not _matches(word, names) and not any(_may_be_of(server, word) for server in unknown)
+
+    permissions = list(_permissions_of(spec, document))
+    words = [(rule.tools, where) for rule, where in permissions if isinstance(rule, Rule)]
+    words += _allowed_words(spec, document)
+    places = {rule: where for rule, where in permissions if isinstance(rule, Rule)}
+    typed = [rule for rule in rules if rule.level == "command line"]
+    return [
+        *(finding for finding, _ in permissions if isinstance(finding, Finding)),
+        *(_speaks_of_none(rule, allowed, planned) for rule in typed if is_unmatched(rule.tools, allowed)),
+        *(_unmatched(word, used | installed, where) for word, where in words if is_unmatched(word, used | installed)),
+        *_check_arguments(planned, places),
+        *check_file_rules(rules, catalog, used),
+    ]
 
 
-def _check_arguments(planned: Sequence[PlannedTool]) -> Iterator[Finding]:
+def _allowed_words(spec: WorkflowSpec, document: Document) -> Iterator[tuple[str, Where]]:
+    """Yield each word of `allow_tools` with its place."""
+    for index, word in enumerate(spec.security.guardrails.allow_tools or ()):
+        yield word, document.where(f"/security/guardrails/allow_tools/{index}")
+
+
+def _check_arguments(planned: Sequence[PlannedTool], places: Mapping[Rule, Where]) -> Iterator[Finding]:
     """Yield a warning for each argument in a rule of any level that none of the tools it names takes."""
     spoken_of: dict[Rule, list[tuple[str, ...] | None]] = {}
     for tool in planned:
@@ -139,7 +139,7 @@ def _check_arguments(planned: Sequence[PlannedTool]) -> Iterator[Finding]:
             if rule.level in ("workflow", "command line"):
                 spoken_of.setdefault(rule, []).append(arguments_of(tool.record))
     for rule, takers in spoken_of.items():
-        yield from check_arguments(rule, takers)
+        yield from check_arguments(rule, takers, places.get(rule))
 
 
 def _matches(word: str, names: set[str]) -> bool:
@@ -153,9 +153,13 @@ def _may_be_of(server: McpServer, word: str) -> bool:
     return word.startswith(server.prefix or "")
 
 
-def _unmatched(word: str, rule: Rule, names: set[str], planned: Sequence[PlannedTool]) -> Finding:
-    own = [tool.own_name for tool in planned if rule.level == "command line" and word in tool.aliases()]
-    fix = f"name the tool itself: --allow {own[0]}" if own else suggest(word, names, "see the names: strands plan")
-    if rule.level == "command line":
-        return Finding(UNMATCHED_RULE, f"{rule.origin} speaks of no tool of this workflow", None, fix, "warning")
-    return Finding(UNMATCHED_RULE, f"{rule.origin}: no tool is called '{word}'", None, fix, "warning")
+def _unmatched(word: str, names: set[str], where: Where) -> Finding:
+    fix = suggest(word, names, "see the names: strands list-tools")
+    return Finding(UNMATCHED_RULE, f"no tool is called '{word}'", where, fix, "warning")
+
+
+def _speaks_of_none(rule: Rule, names: set[str], planned: Sequence[PlannedTool]) -> Finding:
+    own = [tool.own_name for tool in planned if rule.tools in tool.aliases()]
+    names_of = "see the names: strands plan FILE"
+    fix = f"name the tool itself: --allow {own[0]}" if own else suggest(rule.tools, names, names_of)
+    return Finding(UNMATCHED_RULE, f"{rule.origin} speaks of no tool of this workflow", None, fix, "warning")

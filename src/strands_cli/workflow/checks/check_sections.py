@@ -179,7 +179,8 @@ def _check_runtime(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         message = f"`wait_min` ({policy.wait_min:g}) is longer than `wait_max` ({policy.wait_max:g})"
         yield Finding(BAD_VALUE, message, loaded.where("/runtime/failure_policy"), "swap them")
     providers = {spec.runtime.provider, *(agent.provider for agent in spec.agents.values())}
-    if spec.runtime.recording is not None and "replay" not in providers:
+    is_open = any("${" in provider for provider in providers if provider is not None)
+    if spec.runtime.recording is not None and "replay" not in providers and not is_open:
         message = "`recording` is only played by the provider `replay`"
         yield no_effect(message, loaded.where("/runtime/recording", key=True))
 
