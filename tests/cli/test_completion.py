@@ -27,6 +27,7 @@ SHELLS = {
         '"$S" completion fish | source; function strands; echo "got:$argv:"; end',
     ),
 }
+WAITING = {"version": 1, "name": "gate"}
 WRITER = {"writer": {"prompt": "You write.", "tools": []}}
 
 
@@ -52,13 +53,24 @@ def test_tab_completes_commands_options_and_what_is_on_this_machine(folder: Fold
     (folder.work / "deep" / "$(touch run-by-the-shell).yaml").write_text("name: flow\n")
     assert folder.strands("run", "flow.yaml").code == 0
     (run,) = (entry.name for entry in folder.runs.iterdir() if entry.is_dir())
+    folder.write("servers.json", {"mcpServers": {}})
+    gate = {"type": "hitl", "prompt": "Go on?"}
+    folder.write("gate.yaml", WAITING | {"pattern": {"type": "chain", "config": {"steps": [gate]}}})
+    assert folder.strands("run", "gate.yaml").code == 19
     lines = {
         "vali": "validate",
         "tools show curr": "tools show current_time",
         "run flow.yaml --allow calc": "run flow.yaml --allow calculator",
         "run --provider anthr": "run --provider anthropic",
         "run deep": "run deep/own-flow.yaml",
-        f"runs show {run[:8]}": f"runs show {run}",
+        f"runs show {run[:-1]}": f"runs show {run}",
+        "runs show la": "runs show last",
+        "approve last st": "approve last steps.0",
+        "rerun last --from st": "rerun last --from steps.0",
+        "runs list --status wai": "runs list --status waiting",
+        "list-tools --family fil": "list-tools --family files",
+        "tools run --of serv": "tools run --of servers.json",
+        "tools import serv": "tools import servers.json",
         "explain unknown-prov": "explain unknown-provider",
         "list-tools --sou": "list-tools --source",
     }

@@ -46,7 +46,7 @@ def run_id(folder: Folder) -> str:
 
 def offered(ran: Ran, verb: str) -> list[list[str]]:
     """Return the commands that a message names, as words without `strands`."""
-    lines = [line.strip().removeprefix("fix:").strip() for line in ran.err.splitlines()]
+    lines = [line.strip().removeprefix("next:").strip() for line in ran.err.splitlines()]
     return [shlex.split(line)[1:] for line in lines if line.startswith(f"strands {verb} ")]
 
 

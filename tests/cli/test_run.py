@@ -247,7 +247,8 @@ def test_a_gate_in_a_pipe_leaves_the_run_waiting(folder: Folder, arguments: list
     assert "steps.1" in ran.err
     assert "Publish?" in ran.err
     (record,) = folder.runs.iterdir()
-    assert f"strands approve {record.name} steps.1\n       strands reject {record.name} steps.1" in ran.err
+    assert f"strands approve {record.name} steps.1\n        strands reject {record.name} steps.1" in ran.err
+    assert not re.search("^(error|  fix):", ran.err, re.MULTILINE), "a run that waits has not failed"
     assert str(record) in ran.err
     assert folder.record()["status"] == "waiting"
     if "--json" in arguments:

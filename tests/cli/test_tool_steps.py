@@ -33,6 +33,18 @@ def test_a_step_fails_with_an_error_of_its_tool_and_is_tried_again(folder: Folde
     assert (folder.work / "calls").read_text() == "xx"
 
 
+def test_every_call_that_was_made_counts_also_one_whose_result_was_replaced(folder: Folder) -> None:
+    counting(folder, BODIES["an error result"])
+    folder.workflow([LINE_OF])
+    assert folder.strands("run", "flow.yaml").code == 10
+    assert folder.strands("resume", "last").code == 10
+    counting(folder, NO_ERROR)
+    ran = folder.strands("resume", "last", "--json").document
+    shown = folder.strands("runs", "show", "last", "--json").document
+    assert (folder.work / "calls").read_text() == "xxx"
+    assert (ran["tool_calls"], shown["tool_calls"]) == (3, 3)
+
+
 @pytest.mark.parametrize("result", BODIES.values(), ids=BODIES)
 def test_a_step_passes_an_error_on_where_the_workflow_says_so(folder: Folder, result: str) -> None:
     counting(folder, result)

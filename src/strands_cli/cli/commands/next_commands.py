@@ -29,7 +29,7 @@ def explain_ending(error: StrandsCliError, runs_dir: Path, run_id: str) -> list[
         return []
     with contextlib.closing(journal):
         if isinstance(error, WaitingForPerson):
-            error.fix = "\n       ".join(answer_commands(journal, run_id, runs_dir)) or error.fix
+            error.fix = "\n        ".join(answer_commands(journal, run_id, runs_dir)) or error.fix
             return questions_of(journal)
         if isinstance(error, BudgetExceeded):
             error.fix = "\n       ".join([_larger(error, run_id, runs_dir), *_done(journal, run_id, runs_dir)])

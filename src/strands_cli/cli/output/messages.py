@@ -17,6 +17,7 @@ from strands_cli.errors import (
     Interrupted,
     StrandsCliError,
     UsageError,
+    WaitingForPerson,
     continued,
     exit_code_of,
 )
@@ -155,11 +156,12 @@ def _report_typer_error(error: BaseException) -> int:
 
 
 def _say_error(error: StrandsCliError) -> None:
-    """Print the findings, and the error itself unless it only counts or repeats them."""
+    """Print the findings, and the error itself unless it only counts or repeats them; a run that waits has no error."""
     say_findings(error.findings)
     errors = [finding for finding in error.findings if finding.severity == "error"]
     if len(errors) != 1 or (error.fix and error.message != errors[0].message):
-        say(continued(f"error: {error.message}") + (f"\n  fix: {continued(error.fix)}" if error.fix else ""))
+        label, what = ("waiting", "next") if isinstance(error, WaitingForPerson) else ("error", "fix")
+        say(continued(f"{label}: {error.message}") + (f"\n  {what}: {continued(error.fix)}" if error.fix else ""))
 
 
 def _has_current_directory() -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from strands_cli.engine.effects.effect import REPLACED
 from strands_cli.engine.journal import Clock, Journal, RowKind
 from strands_cli.errors import BudgetExceeded
 from strands_cli.events import Usage
@@ -181,7 +182,10 @@ class Budget:
             is_own = acting[-1:] == (agent,) if agent is not None else "/" not in key
             if row.kind == "step" and is_own:
                 worked += max(0.0, (row.ended_at or row.started_at) - row.started_at)
-            if row.status != "done" or (agent is not None and agent not in acting):
+            if agent is not None and agent not in acting:
+                continue
+            budget.tool_calls += row.detail.get(REPLACED, 0) if row.kind == "tool" else 0
+            if row.status != "done":
                 continue
             if row.kind == "model":
                 budget.count_model_call(row.usage, row.cost)

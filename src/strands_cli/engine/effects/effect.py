@@ -15,6 +15,8 @@ from strands_cli.events import Usage
 
 # The mark in the detail of a row that only a person can decide on.
 UNDECIDED = "undecided"
+# How many finished calls a row has replaced: they were made, and so they count.
+REPLACED = "replaced"
 
 
 class NeedsDecision(WaitingForPerson):
@@ -71,7 +73,8 @@ class Effect:
         if known is not None and not (spec.retried and _is_error(known)):
             self._compare(known, digest)
         attempt = known.attempt + 1 if known else 1
-        self._row = self.recorded or Row(spec.key, spec.kind, "started", digest, attempt)
+        self._replaced = _replaced_by_next(known) if known is not None and self.recorded is None else {}
+        self._row = self.recorded or Row(spec.key, spec.kind, "started", digest, attempt, detail=self._replaced)
 
     def _compare(self, known: Row, digest: str) -> None:
         if known.status == "done":
@@ -134,7 +137,7 @@ class Effect:
             output=output,
             usage=usage or Usage(),
             cost=cost,
-            detail=detail or {},
+            detail={**(detail or {}), **self._replaced},
             ended_at=self._now(),
         )
         await self._journal.write(self._row)
@@ -149,12 +152,19 @@ class Effect:
         await self._end("waiting", detail)
 
     async def _end(self, status: RowStatus, detail: Mapping[str, Any]) -> None:
+        detail = {**detail, **self._replaced}
         self._row = dataclasses.replace(self._row, status=status, detail=detail, ended_at=self._now())
         await self._journal.write(self._row)
 
     def _now(self) -> float:
         """Return the time, at least the one at which the effect began: the machine's clock may have been set back."""
         return max(self._clock.now(), self._row.started_at)
+
+
+def _replaced_by_next(row: Row) -> dict[str, int]:
+    """Return, for the detail of the next attempt, how many finished calls of its key it replaces."""
+    number = int(row.detail.get(REPLACED, 0)) + (row.status == "done")
+    return {REPLACED: number} if number else {}
 
 
 def _is_error(row: Row) -> bool:
