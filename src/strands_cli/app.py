@@ -69,7 +69,6 @@ def plan(
 
     Args:
         source: A workflow, or the path to read it from.
-        request: The options of the run.
         installation: This installation; None reads it.
         text: The text of a workflow that is not in a file.
         catalog: Replaces the installed tools if `installation` is None.
@@ -107,10 +106,6 @@ async def run(
     """Run a plan: load its tools, create its journal, execute it, and write its artifacts and its recording.
 
     Args:
-        planned: The plan.
-        request: The request that it was planned with.
-        human: Answers questions.
-        emit: Receives every event.
         python_tools: The Python objects that a program passes as tools; not None if a program runs the plan.
 
     Raises:
@@ -169,13 +164,7 @@ def plan_resume(
         RunRecordError: The plan differs from the one that the run began with.
         UsageError: A budget cannot be raised as requested.
     """
-    from strands_cli.engine.run_start import (
-        raised_budgets,
-        require_program,
-        require_same,
-        snapshot_of,
-        stored_request,
-    )
+    from strands_cli.engine.run_start import raised_budgets, require_program, require_same, snapshot_of, stored_request
     from strands_cli.outputs import ARTIFACT_EXISTS
     from strands_cli.planning import require_runnable
 
@@ -213,10 +202,7 @@ async def resume(
 
 
 def plan_rerun(
-    journal: SqliteJournal,
-    from_key: str,
-    changes: Mapping[str, Any],
-    catalog: Catalog | None = None,
+    journal: SqliteJournal, from_key: str, changes: Mapping[str, Any], catalog: Catalog | None = None
 ) -> Rerun:
     """Plan a new run of a stored run's workflow, which reuses the steps before a key.
 
@@ -283,8 +269,6 @@ async def run_tool(
     """Call one tool outside any run, through the permission check.
 
     Args:
-        planned: The tool.
-        arguments: Its input.
         installation: Its deny rules, the managed file's ask rules and its hook plugins apply.
         person: Answers those, and the tool's own questions.
         emit: Receives the events of the call: its progress, and a warning if the tool's import takes long.

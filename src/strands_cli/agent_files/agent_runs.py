@@ -39,9 +39,7 @@ def plan_atomic(atomic: Atomic, agent_input: str, request: RunRequest, turns: Ag
     """Return what running an agent once would do; its input is checked first.
 
     Args:
-        atomic: The agent.
         agent_input: Its input; for a workflow, a JSON object of its inputs, or the text of the only one.
-        request: The options of the run.
         turns: The agent as a workflow that plays a recording; None calls its model.
 
     Raises:
@@ -100,11 +98,7 @@ async def run_test(
     """Run one test of an agent as a separate run, and compare the result with what it expects.
 
     Args:
-        atomic: The agent.
-        test: One of its tests.
         request: The options of the run; the test's variables override its values.
-        human: Answers questions.
-        emit: Receives every event.
         live: Whether the agent's model is called instead of playing the test's recording.
     """
     ended = partial(Outcome, atomic.document.file, atomic.name, test.name)

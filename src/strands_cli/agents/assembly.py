@@ -80,7 +80,6 @@ async def assemble(
     """Load every tool and model of a plan before its first effect.
 
     Args:
-        plan: The plan.
         workspace: What file tools may touch.
         objects: The Python objects of a program that are tools.
         tell: Is called for a slow import of a plugin.
@@ -142,7 +141,7 @@ class _Assembly:
         if plan.locked:
             use_private_bytecode()
         toolbox = await load_tools(
-            tools_of_plan(plan),
+            list(with_parts(plan.called(), of_others=False)),
             custom_folders(plan.base_dir, plan.spec.tools.python_path),
             objects=self.objects,
             tell=self.tell,
@@ -170,12 +169,7 @@ class _Assembly:
 
 
 def _joined(
-    plan: Plan,
-    toolbox: Toolbox,
-    check: PermissionCheck,
-    context: Context,
-    inner: tuple[Workers, ...],
-    below: bool,
+    plan: Plan, toolbox: Toolbox, check: PermissionCheck, context: Context, inner: tuple[Workers, ...], below: bool
 ) -> Workers:
     require_callable(plan, toolbox)
     recordings = {
@@ -265,11 +259,6 @@ async def toolbox_caller(
     hide_in_output(redactor)
     check = PermissionCheck(rules, Contract(workspace=workspace, secrets=values), redactor, hooks, is_typed=True)
     return CheckedToolCaller(await load_tools(tools, tell=tell, hooks=hooks), check)
-
-
-def tools_of_plan(plan: Plan) -> list[PlannedTool]:
-    """Return every tool that an agent or a step of the plan may call, and the tools that composites call."""
-    return list(with_parts(plan.called(), of_others=False))
 
 
 def _recording(path: Path, files: Mapping[str, str]) -> Recording:

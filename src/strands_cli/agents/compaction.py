@@ -73,7 +73,6 @@ def split_point(messages: Sequence[Any], policy: Compaction, limit: int | None) 
     A tool's result is never separated from its call, and the latest message always remains.
 
     Args:
-        messages: The conversation.
         policy: The number of latest messages that remain, and the minimum share to summarize.
         limit: The maximum estimate for the remaining messages; None summarizes as many as possible.
     """

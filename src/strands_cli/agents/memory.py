@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from strands_cli.agents.model import TOOL
@@ -22,7 +22,7 @@ def journal_messages(messages: Sequence[Any], answer: str, *, structured: bool) 
     """
     plain = [{"role": message["role"], "content": encode(message["content"])} for message in messages]
     if structured:
-        while plain and any(_is_answer_call(block) for block in _last_call(plain)):
+        while plain and any(block.get("toolUse", {}).get("name") == TOOL for block in _last_call(plain)):
             del plain[-2:]
         plain.append({"role": "assistant", "content": [{"text": answer}]})
     return tuple(plain)
@@ -31,7 +31,3 @@ def journal_messages(messages: Sequence[Any], answer: str, *, structured: bool) 
 def _last_call(messages: Sequence[Any]) -> list[Any]:
     """Return the blocks of the assistant's message before the last user message."""
     return list(messages[-2]["content"]) if len(messages) > 1 and messages[-1]["role"] == "user" else []
-
-
-def _is_answer_call(block: Mapping[str, Any]) -> bool:
-    return bool(block.get("toolUse", {}).get("name") == TOOL)

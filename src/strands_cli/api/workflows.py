@@ -215,8 +215,7 @@ class Workflow:
             StrandsCliError: The run could not continue or did not complete.
         """
         return in_new_loop(
-            "resume",
-            lambda: cls.resume_async(run_id, answer=answer, on_event=on_event, budgets=budgets, **choices),
+            "resume", lambda: cls.resume_async(run_id, answer=answer, on_event=on_event, budgets=budgets, **choices)
         )
 
     @classmethod
@@ -261,8 +260,7 @@ class Workflow:
             StrandsCliError: The run could not start or did not complete.
         """
         return in_new_loop(
-            "rerun",
-            lambda: cls.rerun_async(run_id, from_key, inputs, answer=answer, on_event=on_event, **choices),
+            "rerun", lambda: cls.rerun_async(run_id, from_key, inputs, answer=answer, on_event=on_event, **choices)
         )
 
     @classmethod

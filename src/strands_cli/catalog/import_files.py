@@ -19,7 +19,6 @@ def files_to_import(module: str, path: Sequence[str]) -> Iterator[tuple[str, str
     `nsroot/part/tool.py` is the name of a module in a namespace package, whichever of its portions has the file.
 
     Args:
-        module: Its dotted name.
         path: The directories of `sys.path`, in order.
     """
     parts = module.split(".")

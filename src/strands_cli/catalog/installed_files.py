@@ -34,7 +34,6 @@ def files_of(
         dist_info: Its `*.dist-info`.
         locations: The folders or single files of the packages that contain its tools.
         path: The directories of `sys.path`, in order; without them no file elsewhere is looked for.
-        modules: The modules of its tools.
     """
     locations = sorted(set(locations))
     if os.path.isfile(site):

@@ -64,7 +64,6 @@ def build_record(reference: str, name: str, distribution: str, seen: Scan) -> To
         reference: Its object reference, `module` or `module:attribute`.
         name: The tool's name; empty for the one in its source.
         distribution: The installed distribution with the module.
-        seen: The scan.
     """
     directory, record = seen.records[distribution][0]
     owner = Distribution(distribution, seen.version(distribution), directory, record, ())

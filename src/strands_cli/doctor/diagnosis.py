@@ -87,7 +87,6 @@ def examine(settings: Settings, folder: Path, *, with_engines: bool = True) -> E
     """Run every check.
 
     Args:
-        settings: This machine's settings.
         folder: The folder whose project policy, lock and workflows are checked.
         with_engines: Whether tools may test their engines, in child processes.
     """

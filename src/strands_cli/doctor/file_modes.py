@@ -23,7 +23,6 @@ def check_modes(settings: Settings, folder: Path, path: list[str], platform: str
     The policy files of the operator and the person are left out: reading them before each run checks the same.
 
     Args:
-        settings: This machine's settings.
         folder: The folder whose workflows, policy and lock are checked.
         path: The directories that plugins are imported from.
         platform: As `sys.platform`; Windows has no such modes, and one line reports that.

@@ -52,7 +52,6 @@ def find_engines(catalog: Catalog, denied: Container[tuple[str, str]] = ()) -> t
     """Run the self-test of every usable tool that names one in its manifest (`strands_cli.engines`).
 
     Args:
-        catalog: The installed tools.
         denied: Tools, as distribution and name, that policy denies; their self-tests do not run.
 
     Returns:

@@ -24,7 +24,6 @@ async def run_agent(scope: StepScope, key: str, agent: str, prompt: str) -> Step
 
     Args:
         scope: The step of the call; what the agent spends counts in its limits, and in the agent's own.
-        key: The call's key.
         agent: The agent's id. It begins without a conversation, also with `memory: run`.
         prompt: The message to the agent; it is not a template.
 
@@ -45,9 +44,6 @@ async def run_workflow(
     theirs, the run ends.
 
     Args:
-        scope: The step of the call.
-        key: The call's key.
-        plan: The workflow with its inputs.
         agents: Runs its agents.
         tools: Calls its tools.
 

@@ -54,12 +54,7 @@ async def execute(
 
 
 async def _execute(
-    plan: Plan,
-    ports: Ports,
-    run_id: str,
-    emit: Callable[[Event], None],
-    write_artifacts: WriteArtifacts,
-    span: Traced,
+    plan: Plan, ports: Ports, run_id: str, emit: Callable[[Event], None], write_artifacts: WriteArtifacts, span: Traced
 ) -> RunResult:
     pattern = plan.spec.pattern
     resumed = next(ports.journal.rows(), None) is not None

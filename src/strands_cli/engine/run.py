@@ -119,12 +119,7 @@ class Run:
             raise RunFailed(f"the template of {where or 'the workflow'} cannot be rendered: {error}") from error
 
     async def sequence(
-        self,
-        prefix: str,
-        steps: Sequence[Step],
-        names: Mapping[str, Any] | None = None,
-        *,
-        keep_failure: bool = False,
+        self, prefix: str, steps: Sequence[Step], names: Mapping[str, Any] | None = None, *, keep_failure: bool = False
     ) -> dict[str, Any]:
         """Run steps one after another; each sees the earlier ones as `steps`, `last_response`, `hitl_response`.
 
@@ -181,10 +176,7 @@ class Run:
         """Execute one step of any kind under its key, or take its result from the journal.
 
         Args:
-            key: The step's path in the workflow.
-            step: The step.
             names: What its templates may use besides the inputs.
-            index: Its position among its siblings.
             schema: What an agent's answer must satisfy; the default is its own `output_schema`.
             keep_failure: Whether a failure in the journal is final, because other steps have already used it.
         """
@@ -197,9 +189,6 @@ class Run:
         The outer step has the slot, and an agent begins without a conversation.
 
         Args:
-            outer: The step of the call.
-            key: The whole key of the inner step.
-            step: The inner step.
             names: What its templates may use besides the inputs.
         """
         scope = StepScope(self, key, describe(step)[1], self._limits_of(step), outer)

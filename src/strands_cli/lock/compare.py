@@ -102,8 +102,6 @@ def compare_distribution(old: LockedDistribution, new: LockedDistribution, *, wh
     """Return the differences between a locked distribution and the installed one.
 
     Args:
-        old: The locked one.
-        new: The installed one.
         whole: Whether `new` has every tool that the workflows name, so that a missing tool is a difference.
     """
     found: list[Difference] = []

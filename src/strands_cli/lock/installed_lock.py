@@ -24,8 +24,6 @@ def lock_distributions(
     """Return the distributions of the used tools, each with all of its tools.
 
     Args:
-        used: The tools.
-        catalog: The installed tools.
         required: The names of the distributions to pin with each one; none by default.
     """
     records: dict[str, list[ToolRecord]] = {}
@@ -85,8 +83,6 @@ def lock_module(ref: ToolRef, folder: Path, python_path: Sequence[str]) -> Locke
     `sys.path` is searched before the folders, as when the module is loaded.
 
     Args:
-        ref: The reference.
-        folder: The workflow's folder.
         python_path: Folders for custom Python, relative to `folder`.
     """
     path = [*search_path(), *(str((folder / name).resolve()) for name in python_path)]

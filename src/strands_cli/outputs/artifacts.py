@@ -31,8 +31,6 @@ def place_artifact(out_dir: Path, path: str, *, is_chosen: bool = False) -> Path
     """Return the place of an artifact in the output directory.
 
     Args:
-        out_dir: The output directory.
-        path: The path of the artifact in it.
         is_chosen: Whether --out names the directory: it may then have files that programs run or obey.
 
     Raises:
@@ -121,8 +119,6 @@ def write_artifact(target: Path, text: str, *, force: bool, mode: int = SHARED) 
     """Write one artifact atomically and return its `path`, SHA-256 `digest` and `size` in bytes.
 
     Args:
-        target: The file.
-        text: Its content.
         force: Whether to overwrite an existing file.
         mode: Its permissions, `SHARED` or `PRIVATE`.
 

@@ -46,7 +46,6 @@ def junit_text(outcomes: Sequence[Outcome], *, at: float, host: str) -> str:
     Args:
         outcomes: The results, in the order of the run.
         at: The start of the tests, in seconds since the epoch.
-        host: The name of the machine.
     """
     from xml.etree import ElementTree  # only `--junit` needs it
 

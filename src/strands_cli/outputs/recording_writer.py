@@ -15,7 +15,6 @@ def write_recording(path: Path, calls: Iterable[tuple[str, Mapping[str, Any], st
     """Write a recording.
 
     Args:
-        path: The file.
         calls: Key (`steps.0/model.1`), output (`events`) and end of the request of each model call, in order.
         force: Whether to overwrite an existing file.
 

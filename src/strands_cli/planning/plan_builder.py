@@ -29,11 +29,7 @@ from strands_cli.planning.checks import (
     prices_of,
     recorded_texts,
 )
-from strands_cli.planning.data_flow import (
-    check_exposure,
-    check_secrets,
-    check_telemetry,
-)
+from strands_cli.planning.data_flow import check_exposure, check_secrets, check_telemetry
 from strands_cli.planning.environment_values import with_environment
 from strands_cli.planning.machine import Installation, check_rules, read_installation, rules_of
 from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, Skills, WorkflowTool
@@ -73,7 +69,6 @@ def build_plan(
     The plan is always returned; `plan.findings` says what is wrong with it, and `require_runnable` raises for that.
 
     Args:
-        spec: The workflow.
         document: The file it was read from, for places.
         machine: This machine; of its environment it takes the presence of keys, and what `runtime` names.
         request: What the person wants of the run.
@@ -139,11 +134,7 @@ def _priced(plan: Plan, document: Document, environ: Mapping[str, str]) -> tuple
 
 
 def _check_plan(
-    plan: Plan,
-    document: Document,
-    machine: Installation,
-    request: RunRequest,
-    around: Surroundings,
+    plan: Plan, document: Document, machine: Installation, request: RunRequest, around: Surroundings
 ) -> Iterator[Finding]:
     """Yield what is wrong with a plan that has been resolved."""
     spec, agents, environ = plan.spec, plan.agents, machine.environ

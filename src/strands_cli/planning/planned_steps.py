@@ -106,8 +106,6 @@ def bounds_of(spec: WorkflowSpec, steps: tuple[PlannedStep, ...], leads_on: bool
     """Return how often things happen at most: what the pattern implies, or the budget where it is lower.
 
     Args:
-        spec: The workflow.
-        steps: Its steps.
         leads_on: Whether a tool is made of others, so that one call may be many, and hold steps.
     """
     budgets = spec.runtime.budgets

@@ -96,12 +96,7 @@ def _installed(parsed: ToolRef, catalog: Catalog) -> list[InstalledTool | Python
     return [find_single_tool(ref, catalog)]
 
 
-def _of_tool(
-    tool: PlannedTool,
-    rules: Sequence[Rule],
-    machine: Installation,
-    call: AskedCall,
-) -> Explanation:
+def _of_tool(tool: PlannedTool, rules: Sequence[Rule], machine: Installation, call: AskedCall) -> Explanation:
     arguments, reads_only = call.arguments, False
     if arguments is not None and call.as_called is not None:
         arguments, reads_only = call.as_called(tool, arguments)

@@ -41,7 +41,6 @@ def decide(rules: Sequence[Rule], request: Request) -> Decision:
 
     Args:
         rules: Every rule in force, in any order.
-        request: The call.
     """
     speaking = speaking_rules(rules, request)
     by_hints = decide_by_hints(request)

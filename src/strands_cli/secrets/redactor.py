@@ -9,12 +9,7 @@ from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from strands_cli.provider_table import PROVIDERS
-from strands_cli.secrets.personal_data import (
-    final_length,
-    may_hold_personal,
-    without_personal,
-    without_personal_in,
-)
+from strands_cli.secrets.personal_data import final_length, may_hold_personal, without_personal, without_personal_in
 from strands_cli.secrets.secret_forms import MIN_LENGTH, FormFinder, forms_of
 
 

@@ -72,8 +72,6 @@ def read_secret(
     """Return a secret's value, without the line end that files and programs add to it.
 
     Args:
-        secret: The secret.
-        environ: The environment.
         remote: Reads a secret from a service.
 
     Raises:

@@ -162,7 +162,6 @@ async def _last_value(values: AsyncIterable[Any], progress: Progress, *, says_re
     """Return the last value of a stream; the SDK's result event ends it, its stream events are never the result.
 
     Args:
-        values: The stream.
         progress: Takes each value before the last.
         says_result: Whether what it ends with is the last of its stream events too, as with a decorated generator.
     """

@@ -98,9 +98,7 @@ async def through_wrappers(
 
     Args:
         wrappers: The outermost first, each with its plugin's name.
-        call: The call as plugins see it.
         invoke: Makes the call.
-        tool_use_id: The id of the result.
         seconds: What all of it may take.
         elsewhere: Returns how many seconds of it do not count so far.
 

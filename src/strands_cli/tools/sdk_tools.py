@@ -27,10 +27,8 @@ def request_about(tool: AgentTool, raw: RawTool, arguments: Mapping[str, Any], c
     MCP server is called `mcp:NAME`; the bare name, which the server chose, restricts and never loosens.
 
     Args:
-        tool: The tool.
         raw: The same, read.
         arguments: Those of the call, with defaults filled in.
-        catalog: The installed tools.
     """
     function = getattr(tool, "_tool_func", None)
     claims = _claims_of(raw, metadata_of(function) if function is not None else None)

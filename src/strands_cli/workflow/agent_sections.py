@@ -119,8 +119,7 @@ class AgentSpec(FormatModel):
     model_id: str | None = Field(default=None, description="Model of this agent; that of `runtime` if not given.")
     inference: Inference = Field(default_factory=Inference, description="Sampling settings of this agent.")
     memory: Literal["step", "run"] = Field(
-        default="step",
-        description="`step`: each step starts a new conversation; `run`: one conversation.",
+        default="step", description="`step`: each step starts a new conversation; `run`: one conversation."
     )
     input_schema: str | Mapping[str, Any] | None = Field(
         default=None, description="JSON Schema (inline, or a path) that the rendered input must satisfy."

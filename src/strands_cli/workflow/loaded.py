@@ -36,16 +36,12 @@ class Repairs:
             if pointer == new or pointer.startswith(f"{new}/"):
                 pointer = old + pointer[len(new) :]
         is_untrue = finding.code in self.untrue or pointer in self.filled
-        if is_untrue or any(_is_at(pointer, place) for place in self.absent):
+        if is_untrue or any(pointer == place or pointer.startswith(f"{place}/") for place in self.absent):
             return None
         return replace(finding, where=replace(where, pointer=pointer))
 
 
 _NONE = Repairs()
-
-
-def _is_at(pointer: str, place: str) -> bool:
-    return pointer == place or pointer.startswith(f"{place}/")
 
 
 @dataclass(frozen=True, slots=True)

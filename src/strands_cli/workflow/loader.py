@@ -21,10 +21,6 @@ NOT_A_WORKFLOW = Code(
 def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loaded:
     """Validate a document as a workflow; mistakes in it are findings, not exceptions.
 
-    Args:
-        document: The document.
-        snapshot: The files that a run has stored.
-
     Returns:
         The workflow and all findings, in the order of the file.
     """

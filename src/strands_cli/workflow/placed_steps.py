@@ -82,8 +82,6 @@ def steps_in_order(key: str, pointer: str, steps: Sequence[Step], scope: Scope |
     Args:
         key: What the keys begin with, before the step's number.
         pointer: JSON pointer of the list.
-        steps: The steps.
-        scope: The names that all of them see.
     """
     seen: dict[str, Any] = dict(scope or {})
     for index, step in enumerate(steps):

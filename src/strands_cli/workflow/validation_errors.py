@@ -68,8 +68,6 @@ def findings_of(errors: list[Any], model: type[FormatModel], document: Document,
 
     Args:
         errors: `ValidationError.errors()`.
-        model: The model that was validated.
-        document: The document the value came from.
         at: Pointer of the value in the document.
     """
     root = value_at(document.value, at)
@@ -170,10 +168,7 @@ def _finding(mistake: _Mistake, model: type[FormatModel], document: Document) ->
         name = error["ctx"]["key"]
         message = f"`{name}` of {spoken(pointer)} is empty, which could mean none or all"
         return Finding(
-            WRONG_TYPE,
-            message,
-            document.where(f"{pointer}/{name}"),
-            f"write `{name}: []` for none, or remove the key",
+            WRONG_TYPE, message, document.where(f"{pointer}/{name}"), f"write `{name}: []` for none, or remove the key"
         )
     if key == "[key]":
         message = f"{mistake.loc[-2]!r} cannot be a name"

@@ -182,11 +182,7 @@ class JournaledModel(Model):
         try:
             await effect.start()
             events = await self._answered(
-                effect,
-                lambda: self._inner.stream(sent, offered, system_prompt, **kwargs),
-                messages,
-                state,
-                failures,
+                effect, lambda: self._inner.stream(sent, offered, system_prompt, **kwargs), messages, state, failures
             )
         except BaseException:
             scope.release_model_call()
@@ -207,19 +203,13 @@ class JournaledModel(Model):
         self._emit_finished(effect.key, events, usage, seconds=scope.monotonic() - started, replayed=False)
 
     async def _answered(
-        self,
-        effect: Effect,
-        ask: Callable[[], AsyncIterable[Any]],
-        messages: Any,
-        state: Any,
-        failures: list[str],
+        self, effect: Effect, ask: Callable[[], AsyncIterable[Any]], messages: Any, state: Any, failures: list[str]
     ) -> list[Any]:
         """Return the events of a whole turn; retry as the failure policy allows.
 
         Args:
             effect: The call; it counts each further attempt.
             ask: Sends the request.
-            messages: The request's messages.
             state: A stateful model's state, which is restored after a failed attempt.
             failures: Receives the reason of each failed attempt.
         """

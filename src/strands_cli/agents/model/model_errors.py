@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from strands.types.exceptions import (
-    ContextWindowOverflowException,
-    MaxTokensReachedException,
-    ModelThrottledException,
-)
+from strands.types.exceptions import ContextWindowOverflowException, MaxTokensReachedException, ModelThrottledException
 
 from strands_cli.agents.model.retry import status_of
 from strands_cli.errors import RunFailed, StrandsCliError

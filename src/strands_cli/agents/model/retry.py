@@ -88,7 +88,6 @@ class Retries:
         The server's `Retry-After` replaces our own wait, within `wait_min` and `wait_max`.
 
         Args:
-            error: The client's exception.
             now: Seconds since the epoch, for a `Retry-After` that is a date.
         """
         self.failed += 1

@@ -196,12 +196,7 @@ class _Check:
         self.failed = True
         self.findings.append(Finding(code, message, Where(self.file, pointer=pointer), fix))
 
-    def fields(
-        self,
-        node: Mapping[str, Any],
-        known: Mapping[str, Any],
-        pointer: str,
-    ) -> None:
+    def fields(self, node: Mapping[str, Any], known: Mapping[str, Any], pointer: str) -> None:
         """Check that each field is known (a warning if not) and has its type (an error if not)."""
         for key, value in node.items():
             kind = known.get(key)

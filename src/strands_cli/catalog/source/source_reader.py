@@ -91,7 +91,6 @@ def read_tool(module: str, attribute: str | None, read_module: ReadModule) -> So
     """Read one object reference from source.
 
     Args:
-        module: Dotted name.
         attribute: As in the entry point; None for the whole module.
         read_module: Returns a module's source; for a name without source the result is unknown, not an error.
 

@@ -33,11 +33,7 @@ if TYPE_CHECKING:
 
 FILE = Annotated[
     Path,
-    typer.Argument(
-        metavar="FILE",
-        help="File with one agent.",
-        autocompletion=completions.workflow_files,
-    ),
+    typer.Argument(metavar="FILE", help="File with one agent.", autocompletion=completions.workflow_files),
 ]
 # Folders that hold no agents and take long to walk.
 _LEFT_OUT = frozenset({"node_modules", "__pycache__", "site-packages"})

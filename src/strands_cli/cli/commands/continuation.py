@@ -25,7 +25,6 @@ def continue_run(
     """Lock a stored run, do the command's own work on its journal, and continue the run.
 
     Args:
-        run: The run's id.
         chosen: Options that replace the stored ones.
         flags: How the run is shown.
         act: The command's own work, which is done first.
@@ -48,11 +47,7 @@ def continue_run(
                 return ExitCode.OK
             planned, request = app.plan_resume(journal, changes, budgets=budgets)
             outcome = execute(
-                planned,
-                request,
-                known,
-                flags,
-                lambda human, emit: app.resume(planned, journal, request, human, emit),
+                planned, request, known, flags, lambda human, emit: app.resume(planned, journal, request, human, emit)
             )
         print_outcome(planned, outcome, flags)
     return exit_code_after_denials(outcome, flags)
@@ -62,8 +57,6 @@ def rerun_from(run: str, from_key: str, var: Sequence[str], chosen: Chosen, flag
     """Start a new run that reuses what another run did before a key.
 
     Args:
-        run: The other run's id.
-        from_key: The key.
         var: Inputs to change, as `NAME=VALUE`.
         chosen: Options that replace the stored ones.
         flags: How the run is shown.

@@ -29,9 +29,7 @@ def register(program: typer.Typer) -> None:
     program.command("list-supported")(list_supported)
 
 
-def list_supported(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-) -> None:
+def list_supported(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False) -> None:
     """List what this version supports: patterns, steps, providers, tool references, template filters, exit codes.
 
     Example: strands list-supported
@@ -60,7 +58,7 @@ def _steps() -> Rows:
     from strands_cli.workflow.steps import AgentStep, CallStep, GateStep
 
     names = {"agent": AgentStep, "hitl": GateStep, "tool": CallStep}
-    return [{"name": name, "description": _first_line(kind)} for name, kind in names.items()]
+    return [{"name": name, "description": (kind.__doc__ or "").split("\n")[0]} for name, kind in names.items()]
 
 
 def _providers() -> Rows:
@@ -107,10 +105,6 @@ def _exit_codes() -> Rows:
 def _fields(kind: Any) -> dict[str, Any]:
     fields: dict[str, Any] = getattr(kind, "model_fields", {})
     return fields
-
-
-def _first_line(thing: Any) -> str:
-    return (thing.__doc__ or "").split("\n")[0]
 
 
 _SECTIONS: dict[str, Callable[[], Rows]] = {

@@ -79,7 +79,6 @@ def _lock_now(folder: Path, named: Path | None, *, mcp: bool, writes: bool) -> L
     """Return the lock as it would be written now; warn of what it does not cover.
 
     Args:
-        folder: The folder.
         named: A workflow in it.
         mcp: Whether MCP servers are started.
         writes: Whether the lock will be written: it then leaves out servers whose tools are unknown.

@@ -28,10 +28,7 @@ def new(
     pattern: Annotated[Pattern, typer.Option(help="The order of its steps.")] = "chain",
     provider: Annotated[
         str | None,
-        typer.Option(
-            help="The model provider; default: play a recording.",
-            autocompletion=completions.providers,
-        ),
+        typer.Option(help="The model provider; default: play a recording.", autocompletion=completions.providers),
     ] = None,
     model: Annotated[str | None, typer.Option(help="The model, as the provider names it.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,

@@ -81,7 +81,7 @@ def answer_commands(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:
 
     lines = []
     for row in open_questions(journal):
-        answer = ["--answer", _sample(row)] if _needs_text(row) else []
+        answer = ["--answer", str(row.detail.get("default") or "ANSWER")] if _needs_text(row) else []
         lines.append(command("approve", run_id, row.key, *answer, runs_dir=runs_dir))
         lines.append(command("reject", run_id, row.key, runs_dir=runs_dir))
     for row in open_decisions(journal):
@@ -127,8 +127,3 @@ def _needs_text(question: Row) -> bool:
     from strands_cli.engine.decisions import natural_answer
 
     return natural_answer(question) is None
-
-
-def _sample(question: Row) -> str:
-    """Return a question's default, or a placeholder for the answer."""
-    return str(question.detail.get("default") or "ANSWER")

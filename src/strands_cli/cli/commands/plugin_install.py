@@ -244,11 +244,7 @@ def _print_next_steps(name: str, *, hooks_too: bool) -> None:
 def uninstall(
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="NAME",
-            help="The distribution.",
-            autocompletion=completions.distributions,
-        ),
+        typer.Argument(metavar="NAME", help="The distribution.", autocompletion=completions.distributions),
     ],
     yes: YES = False,
 ) -> int:

@@ -61,8 +61,6 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
     """Execute a plan with signal handlers, and with stdin and stdout reserved from its tools.
 
     Args:
-        planned: What to run.
-        request: The request that it was planned with.
         known: Gets the run's id and status as soon as they are known.
         flags: What is shown, and where events go.
         go: What executes the plan.

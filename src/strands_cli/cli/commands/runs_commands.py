@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 RUNS = Annotated[
     list[str],
     typer.Argument(
-        metavar="RUN...",
-        help="The runs: ids, the start of ids, or `last`.",
-        autocompletion=completions.runs,
+        metavar="RUN...", help="The runs: ids, the start of ids, or `last`.", autocompletion=completions.runs
     ),
 ]
 STATUS = Annotated[list[str], typer.Option("--status", metavar="S", help="Only runs of this status; may be repeated.")]

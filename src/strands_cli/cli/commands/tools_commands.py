@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from strands_cli.catalog import Catalog, ToolRecord
 
 tools_app = App(
-    name="tools",
-    help="List, show and run tools; import MCP servers.\n\nExample: strands tools show calculator",
+    name="tools", help="List, show and run tools; import MCP servers.\n\nExample: strands tools show calculator"
 )
 
 
@@ -88,7 +87,7 @@ def show_tool(
     catalog = read_this_installation().catalog
     records = _named(catalog, name)
     if as_json:
-        documents = [_tool_document(record, catalog) for record in records]
+        documents = [{**record.as_dict(), "source": tool_source(record, catalog)} for record in records]
         print_json(documents[0] if len(documents) == 1 else {"conflict": documents})
         return
     print_result("\n\n".join("\n".join(_page(record, catalog)) for record in records))
@@ -103,10 +102,6 @@ def _named(catalog: Catalog, name: str) -> list[ToolRecord]:
     claimants = catalog.by_name.get(name.removeprefix("native:"), [])
     # An installed tool can be shown even if it cannot be used; the page shows why.
     return claimants or [catalog.resolve(name)]
-
-
-def _tool_document(record: ToolRecord, catalog: Catalog) -> dict[str, Any]:
-    return {**record.as_dict(), "source": tool_source(record, catalog)}
 
 
 def _page(record: ToolRecord, catalog: Catalog) -> Iterable[str]:

@@ -69,11 +69,7 @@ def run_tool(
     *,
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="NAME",
-            help="The tool: short name or reference.",
-            autocompletion=completions.tools,
-        ),
+        typer.Argument(metavar="NAME", help="The tool: short name or reference.", autocompletion=completions.tools),
     ],
     typed: Annotated[str, typer.Option("--input", metavar="JSON", help="The input; `-` reads standard input.")] = "{}",
     declared: Declared,
@@ -178,10 +174,7 @@ def _require_fit(
     """Check that the call was not refused for its input; a tool that was called may report its input itself.
 
     Args:
-        result: The result of the call.
         progress: Whether policy was asked about the call, which is after its input was accepted.
-        shows: The command that shows the schema.
-        arguments: The input.
         schema: The tool's schema, where it is known.
 
     Raises:

@@ -76,7 +76,6 @@ def require_trust(plan: Plan, *, may_ask: bool = True, whole: bool = False) -> N
     """Ask a person once about what a workflow starts and opens, before any of it is done; store a yes.
 
     Args:
-        plan: What is to run.
         may_ask: Whether the person may be asked here, if there is a terminal.
         whole: Whether parts that no step uses may be started too.
 

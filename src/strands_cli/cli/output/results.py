@@ -9,9 +9,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-from strands_cli.errors import (
-    ArtifactError,
-)
+from strands_cli.errors import ArtifactError
 from strands_cli.unicode_safety import is_hidden, printable
 
 JSON_FORMAT = 1
@@ -27,7 +25,6 @@ def print_response(text: str, part_on: TextIO | None = None) -> None:
     """Print a model's or a tool's response: unchanged to a pipe or a file, hidden characters escaped on a terminal.
 
     Args:
-        text: The response.
         part_on: The terminal for a part of a response, which ends no line; one that has gone is ignored.
     """
     if part_on is not None:

@@ -322,7 +322,6 @@ def worked_before(journal: Journal, latest: float | None = None) -> float:
     A process that ended has stored the sum as `worked_s`; for one that was killed, the latest time in the rows counts.
 
     Args:
-        journal: The run's journal.
         latest: The latest time in the rows, where the caller knows it.
     """
     worked, session = journal.get("worked_s"), journal.get("session_started_at")

@@ -51,11 +51,7 @@ def names_for(
     """Return what a task's templates may use: only what it waits for, so that the speed of other tasks cannot matter.
 
     Args:
-        task: The task.
-        tasks: All tasks by id.
         deps: The dependencies of each.
-        places: Their positions in the file.
-        done: The results so far.
     """
     seen = {name: done[name] for name in sorted(reached(task.id, deps), key=places.__getitem__)}
     return {**gate_answer((tasks[name] for name in seen), seen), "tasks": seen}

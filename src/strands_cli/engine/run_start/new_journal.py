@@ -49,8 +49,6 @@ def create_journal(
     """Create the journal of a new run and hold it.
 
     Args:
-        planned: The plan of the run.
-        request: The request of the run.
         python_tools: The tools that a program gives, each with its file; None where no program runs it. The journal
             stores those that the plan may call.
         rows: What another run has done, for this one to begin with.

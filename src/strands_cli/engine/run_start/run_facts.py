@@ -103,7 +103,6 @@ def require_program(journal: Journal, request: RunRequest, installed: Container[
     """Check that a program gives a stored run again what a journal cannot store: its Python tools and its context.
 
     Args:
-        journal: The run's journal.
         request: The request, with what is here now.
         installed: Names of installed tools, where these may take the place of Python tools.
 
@@ -152,8 +151,6 @@ def raised_budgets(plan: Plan, journal: Journal, limits: Mapping[str, str]) -> P
     """Return a plan with the limits that were raised, now and at earlier resumes, and store them.
 
     Args:
-        plan: The plan as the workflow has it.
-        journal: The run's journal.
         limits: Limits to raise now, as text: by name of `runtime.budgets`, or `agents.NAME.LIMIT` where LIMIT is one
             of the agent's `limits` or `budgets`.
 

@@ -8,14 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.errors import ArtifactError, Code, Finding
-from strands_cli.outputs import (
-    ARTIFACT_EXISTS,
-    DEFAULT_OUT,
-    collision,
-    obstacle,
-    place_artifact,
-    require_own_folder,
-)
+from strands_cli.outputs import ARTIFACT_EXISTS, DEFAULT_OUT, collision, obstacle, place_artifact, require_own_folder
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow import WorkflowSpec
 from strands_cli.workflow.templates import TemplateError, Templates

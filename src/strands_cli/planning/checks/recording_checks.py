@@ -26,10 +26,8 @@ def check_recordings(
     """Yield what would keep provider `replay` from playing: no recording, a bad one, or one for other steps.
 
     Args:
-        spec: The workflow.
         playing: The recording of each agent with provider `replay`.
         document: The file, for places.
-        snapshot: The files that a run has stored.
     """
     if silent := [agent for agent, recording in playing.items() if recording is None]:
         message = f"the agent '{silent[0]}' uses provider 'replay', and no recording is named"

@@ -31,7 +31,6 @@ def agent_workflow_of(atomic: Atomic, provider: str = "replay", recording: str |
     """Return an agent as a workflow of one step that is given `input`; one that is a workflow already stays as it is.
 
     Args:
-        atomic: The agent.
         provider: Who serves its model, where the agent itself does not say.
         recording: The recording that it plays, or None.
     """

@@ -17,7 +17,6 @@ def call_workflow(tool: str, config: Mapping[str, Any] | None = None, declared_i
 
     Args:
         tool: The tool's reference, also one that only `declared_in` makes: `mcp:server/tool`, an executor, an alias.
-        config: The tool's settings.
         declared_in: A workflow, or another client's file of MCP servers; its tools and its secrets are taken.
 
     Raises:

@@ -33,7 +33,6 @@ def check_file_rules(rules: Iterable[Rule], catalog: Catalog, used: Iterable[str
 
     Args:
         rules: The rules; those of the workflow and the command line are left out.
-        catalog: The installed tools.
         used: The names that a workflow gives to tools.
     """
     installed = [(record, _names(record)) for record in _records(catalog)]
@@ -60,9 +59,7 @@ def check_arguments(
     """Yield a warning for each argument of a rule that none of its tools takes.
 
     Args:
-        rule: The rule.
         takers: The arguments of each tool that it names; None for one that may take others.
-        where: The rule's place.
     """
     known = sorted({name for names in takers if names is not None for name in names})
     for path, _ in rule.arguments if takers and None not in takers else ():

@@ -23,7 +23,6 @@ def check_hooks(words: Iterable[str], folder: Path, required_by: str | None) -> 
     only where a lock is required.
 
     Args:
-        words: The distributions that are switched on.
         folder: Where the lock may be.
         required_by: Who asks for a lock (`--locked`, or the line of a policy file).
     """
@@ -56,8 +55,6 @@ def lock_hooks(
     """Return the installed distributions of hook plugins as a lock has them.
 
     Args:
-        words: Their names.
-        seen: What is installed.
         required: The names of the distributions to pin with each one; by default those that it requires now.
     """
     from strands_cli.catalog import required_distributions

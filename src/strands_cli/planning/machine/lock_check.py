@@ -62,8 +62,6 @@ def with_lock(plan: Plan, catalog: Catalog, required_by: str | None = None) -> P
     """Compare a plan with the lock beside its workflow; differences become findings, and nothing runs.
 
     Args:
-        plan: The plan.
-        catalog: The installed tools it was made with.
         required_by: Who asks for a lock where none is (`--locked`, or the line of a policy file).
     """
     used = used_by(with_parts(plan.called()), python_path_of(plan))
@@ -143,9 +141,7 @@ def check_used(
     """Return why these tools may not run by the lock of a folder, and the distributions and references it vouches for.
 
     Args:
-        used: The tools in use.
         folder: Where the lock is.
-        catalog: The installed tools.
         required_by: Who asks for a lock where none is.
         spec: The words that `strands lock` needs to find the folder.
     """

@@ -90,11 +90,7 @@ def _place(where: Where) -> str:
 
 
 def check_rules(
-    spec: WorkflowSpec,
-    document: Document,
-    rules: Sequence[Rule],
-    planned: Iterable[PlannedTool],
-    catalog: Catalog,
+    spec: WorkflowSpec, document: Document, rules: Sequence[Rule], planned: Iterable[PlannedTool], catalog: Catalog
 ) -> list[Finding]:
     """Return errors for permissions that are not patterns, and warnings for rules that match no tool or argument.
 

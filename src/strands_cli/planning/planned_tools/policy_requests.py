@@ -21,7 +21,6 @@ def request_of(
     """Return what policy is asked about a tool.
 
     Args:
-        tool: The tool.
         annotations: Its MCP hints as loaded; those of its record where it is not loaded.
         claims: Its `strands_cli` object as loaded, likewise.
         arguments: Those of a call, with defaults filled in; None before there is one.

@@ -34,7 +34,6 @@ def check_headers(
         scheme: That of its address.
         host: Likewise.
         pointer: Where the service is in the workflow.
-        document: The workflow.
     """
     for name, value in headers.items():
         at = document.where(f"{pointer}/headers/{escape(name)}")

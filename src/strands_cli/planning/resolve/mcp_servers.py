@@ -47,35 +47,25 @@ def _planned_server(server: McpServer, pointer: str, context: ResolveContext) ->
     tool = McpTool(
         name=whole,
         ref=whole,
-        record=_record(server),
-        config=_config(server),
+        record=ToolRecord(
+            name=server.id,
+            distribution=f"mcp:{server.id}",
+            version=None,
+            entry=f"mcp:{server.id}",
+            entry_name=server.id,
+            module="",
+            attribute=None,
+            path="",
+            kind="mcp",
+            status="unknown",
+            members=None,
+            description=f"Tools of the MCP server {reached_by(server)}",
+        ),
+        config=server.model_dump(mode="json", exclude_defaults=True, include=set(type(server).model_fields)),
         config_claims=_config_claims(server),
         server=server,
     )
     return context.decide(tool, context.document.where(pointer))
-
-
-def _record(server: McpServer) -> ToolRecord:
-    """Return the server as the holder of tools that it is."""
-    return ToolRecord(
-        name=server.id,
-        distribution=f"mcp:{server.id}",
-        version=None,
-        entry=f"mcp:{server.id}",
-        entry_name=server.id,
-        module="",
-        attribute=None,
-        path="",
-        kind="mcp",
-        status="unknown",
-        members=None,
-        description=f"Tools of the MCP server {reached_by(server)}",
-    )
-
-
-def _config(server: McpServer) -> dict[str, Any]:
-    """Return what tells two servers apart, and names secrets."""
-    return server.model_dump(mode="json", exclude_defaults=True, include=set(type(server).model_fields))
 
 
 def _config_claims(server: McpServer) -> dict[str, Any]:
@@ -157,20 +147,12 @@ def is_offered(server: McpServer, tool: str) -> bool:
 
 
 def resolve_server_tool(
-    ref: tuple[str, str],
-    entry: ToolEntry,
-    where: Where,
-    servers: Mapping[str, McpTool | None],
-    context: ResolveContext,
+    ref: tuple[str, str], entry: ToolEntry, where: Where, servers: Mapping[str, McpTool | None], context: ResolveContext
 ) -> tuple[McpTool, ...]:
     """Return a server as an entry names it, or one of its tools; whether it has that is known once it runs.
 
     Args:
         ref: The server's id, and the tool's name; without the name it is the whole server.
-        entry: The entry.
-        where: Its place.
-        servers: The planned servers by their ids.
-        context: The workflow.
     """
     server_id, tool = ref
     if server_id not in servers:

@@ -42,7 +42,6 @@ def watch_tools(tools: Iterable[PlannedTool], catalog: Catalog, folders: Sequenc
     """Return the files behind some tools; objects of a program have none.
 
     Args:
-        tools: The tools.
         catalog: The installed tools, as they are now.
         folders: Where custom Python is searched for, after `sys.path`.
     """

@@ -41,9 +41,6 @@ def check_import(
     """Import one entry point and return its tools (None if the import fails) and the findings about the import.
 
     Args:
-        project: The plugin.
-        module: Dotted name.
-        attribute: As in the entry point.
         seconds: The time limit, including the SDK's own import.
     """
     where = Where(str(project.source))

@@ -94,7 +94,6 @@ def check_packaged(project: PluginProject, manifest: Path) -> Iterator[Finding]:
 
     Args:
         project: A source tree; for an installed distribution nothing is checked.
-        manifest: The committed manifest.
     """
     if project.installed is not None or has_build_hook(project):
         return

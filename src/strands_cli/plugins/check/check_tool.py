@@ -85,7 +85,6 @@ def check_tool(tool: Mapping[str, Any], file: str, pointer: str) -> Iterator[Fin
     Args:
         tool: As in the manifest.
         file: The manifest, for findings.
-        pointer: The tool's JSON pointer in it.
     """
     for part in (_texts, _schemas, _hints, _capabilities, _resources, _engines, _requires, _examples):
         for code, message, inner, severity in part(tool):

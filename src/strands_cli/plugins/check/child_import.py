@@ -50,7 +50,6 @@ def load_apart(source: Path, module: str, attribute: str | None, seconds: float 
 
     Args:
         source: Put first on the child's `sys.path`.
-        module: Dotted name.
         attribute: As in the entry point; None for the whole module.
         seconds: The time limit for everything.
 

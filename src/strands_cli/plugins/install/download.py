@@ -59,8 +59,6 @@ def fetch(target: InstallTarget, installer: Installer, folder: Path, may_build: 
     """Download, build or copy a distribution into a folder, and unpack it there.
 
     Args:
-        target: The requested distribution.
-        installer: The program that downloads and builds.
         folder: An empty folder.
         may_build: Called with the reason before a wheel is built, because a build runs unreviewed code.
 
@@ -194,8 +192,6 @@ def install_fetched(fetched: Fetched, installer: Installer, folder: Path, *, lac
     """Install the fetched distribution, by its hash.
 
     Args:
-        fetched: The distribution of the preview.
-        installer: The program that installs.
         folder: A folder for temporary files.
         lacks: Whether a dependency is missing, which is then installed, too.
 

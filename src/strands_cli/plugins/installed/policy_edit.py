@@ -18,7 +18,6 @@ def with_hook(text: str, name: str, *, may_allow: bool) -> str:
 
     Args:
         text: The file, a valid one; empty where there is none.
-        name: The distribution.
         may_allow: Whether the plugin may allow.
 
     Raises:

@@ -39,9 +39,6 @@ def enable_hooks(name: str, files: HookFiles, catalog: Catalog, *, may_allow: bo
     """Switch a hook plugin on in the user's file.
 
     Args:
-        name: The distribution.
-        files: The policy files.
-        catalog: What is installed.
         may_allow: Whether the plugin may allow.
 
     Raises:

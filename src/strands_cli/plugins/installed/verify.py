@@ -52,7 +52,6 @@ def verify_distribution(name: str, catalog: Catalog) -> Verified:
 
     Args:
         name: Normalised name of an installed distribution.
-        catalog: The installed tools.
     """
     site, dist_info = catalog.seen.records[name][0]
     version = catalog.seen.version(name)

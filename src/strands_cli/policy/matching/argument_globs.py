@@ -21,7 +21,6 @@ def fits_every(value: Any, path: str, glob: str) -> bool:
     """Return whether an argument is present and every value of it matches, in an unambiguous spelling.
 
     Args:
-        value: The arguments of the call.
         path: The argument's name, dotted if it is nested.
         glob: The glob; `*` matches within a path segment, `**` across segments.
     """

@@ -25,8 +25,6 @@ def admitted(pattern: str, names: tuple[str, ...], distribution: str | None) -> 
     with a tool of that name. A glob without one means none.
 
     Args:
-        pattern: The word.
-        names: The tool's names.
         distribution: The tool's distribution; None if it has none.
     """
     if not named(pattern, names):

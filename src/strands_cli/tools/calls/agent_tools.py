@@ -77,12 +77,7 @@ class AgentTools:
         registry.add_callback(AfterToolCallEvent, self._after_call)
 
     def take_in(self, registry: ToolRegistry, by: str = "") -> None:
-        """Put the permission check around tools that another one has registered, and take out what is not a tool.
-
-        Args:
-            registry: The agent's tools.
-            by: The tool whose call has just ended.
-        """
+        """Put the permission check around tools that another one has registered, and take out what is not a tool."""
         came = False
         for tools in (registry.registry, registry.dynamic_tools):
             for name, tool in list(tools.items()):

@@ -22,8 +22,6 @@ async def approved(attempt: Attempt, request: Request, asked: Decision) -> Decis
     """Put a call to a person; the approval is bound to the digest of these very arguments.
 
     Args:
-        attempt: The call.
-        request: The same as policy sees it.
         asked: Why policy asks.
 
     Returns:

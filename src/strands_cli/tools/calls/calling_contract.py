@@ -37,10 +37,8 @@ class Contract:
         """Return the contract of one call; a tool may keep or change its copy.
 
         Args:
-            config: The tool's own configuration.
             deadline: The moment of `time.monotonic()` by which it must answer.
             cancel: Is set when the answer is no longer awaited.
-            declared: The secrets that it asks for.
         """
         return {
             "config": copy.deepcopy(dict(config)),

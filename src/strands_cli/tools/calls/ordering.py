@@ -41,7 +41,6 @@ class Order:
         """Give the scope of a call, once the calls before it are known.
 
         Args:
-            tool_use_id: The call.
             messages: The agent's conversation; its last message holds the turn.
             others: Names of tools whose calls the SDK answers by itself.
         """

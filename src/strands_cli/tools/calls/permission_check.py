@@ -76,9 +76,7 @@ class PermissionCheck:
         """Make one call, or say in the result why not; a reason to stop the run is left on the scope.
 
         Args:
-            tool: The tool as loaded.
             tool_use: `{toolUseId, name, input}` as the model or the step asks for it.
-            scope: The step in which the call happens.
             state: The SDK's invocation state; empty where no agent asks.
 
         Returns:
@@ -96,12 +94,7 @@ class PermissionCheck:
         return error_result(tool_use["toolUseId"], "unavailable", "the run stops here")
 
     async def _call(
-        self,
-        tool: LoadedTool,
-        tool_use: Mapping[str, Any],
-        scope: StepScope,
-        state: Mapping[str, Any],
-        span: ToolSpan,
+        self, tool: LoadedTool, tool_use: Mapping[str, Any], scope: StepScope, state: Mapping[str, Any], span: ToolSpan
     ) -> Result:
         name = tool.planned.name
         written, problem = _arguments_of(tool, tool_use["input"])

@@ -19,7 +19,6 @@ def load_skill(skills: Skills, arguments: Mapping[str, Any], identity: str) -> R
     """Return a text of a skill, or in an error which there are; nothing is opened, so no path leads anywhere else.
 
     Args:
-        skills: The folders.
         arguments: `skill_id`, and perhaps `file`, a path inside the folder.
         identity: That of the call.
     """

@@ -46,7 +46,6 @@ class ToolSpan:
         """Write how it ended.
 
         Args:
-            effect: Its row.
             result: Its result, without secrets.
 
         Returns:
@@ -97,7 +96,6 @@ def tool_span(planned: PlannedTool, tool_use_id: str) -> Iterator[ToolSpan]:
     """Give the span of one call: the one that the SDK has opened for it, else one named `tool:<name>`.
 
     Args:
-        planned: The tool.
         tool_use_id: The call's id, which distinguishes the span of another call: a tool may call tools.
     """
     from opentelemetry import trace

@@ -17,7 +17,6 @@ def counted_claims(tool: LoadedTool, locked: frozenset[str] = frozenset()) -> Cl
     for the definitions of a locked server, the lock vouches.
 
     Args:
-        tool: The tool as loaded.
         locked: What a lock vouches for: distributions, and servers as `mcp:ID`.
     """
     claims = Claims(json_object(tool.spec.get("annotations")), tool.claims)

@@ -46,9 +46,7 @@ class Parts:
         A part that fails ends the call with an error; what must stop the run does so.
 
         Args:
-            tool: The tool.
             tool_use: `{toolUseId, name, input}` with the arguments as they were validated.
-            scope: The step in which it happens.
             key: The call's own key, below which everything in it is recorded.
             check: The permission check for the calls in it.
 

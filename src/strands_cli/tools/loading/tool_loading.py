@@ -169,7 +169,6 @@ def custom_folders(base_dir: Path | None, python_path: Sequence[str]) -> list[st
     """Return the folders for custom Python.
 
     Args:
-        base_dir: The workflow's folder.
         python_path: `tools.python_path`: folders inside it.
 
     Raises:

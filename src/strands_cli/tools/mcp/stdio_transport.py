@@ -73,8 +73,6 @@ def reach_process(
     """Return what starts a server and connects to it.
 
     Args:
-        command: The program.
-        arguments: Its arguments.
         env: The environment variables that it gets besides `INHERITED`.
         folder: Where it runs.
     """

@@ -26,7 +26,6 @@ def check_spec(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     """Yield everything that is wrong in a well-formed workflow.
 
     Args:
-        spec: The workflow.
         loaded: Knows where each part is written.
     """
     yield from check_sections(spec, loaded)

@@ -185,10 +185,8 @@ def read_skills(
     """Read the folders of skills.
 
     Args:
-        skills: The section of the workflow.
         folder: The workflow's folder; those of the skills must be inside it.
         document: The workflow's file, for the places of findings.
-        snapshot: The files that a run has stored.
 
     Returns:
         The skills that can be used, in the order of the file, and the findings.

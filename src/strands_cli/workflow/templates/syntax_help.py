@@ -22,7 +22,6 @@ def explain_syntax(text: str, problem: str, *, is_condition: bool = False) -> tu
 
     Args:
         text: The template, or the condition.
-        problem: The message of Jinja's parser.
         is_condition: Whether the text is one expression.
     """
     is_whole = text.count("{{") == 1 and text.strip().startswith("{{") and text.strip().endswith("}}")

@@ -21,8 +21,6 @@ def syntax_error(file: str, text: str, error: yaml.MarkedYAMLError, events: Iter
     """Return the error for a text that is not YAML.
 
     Args:
-        file: Its name.
-        text: The text.
         error: What the parser says.
         events: The text's events, read again for the bracket that is open.
     """

@@ -268,8 +268,6 @@ def parse(file: str, text: str, corrected: int = 0) -> Document:
     """Read one YAML or JSON document.
 
     Args:
-        file: Its name in findings.
-        text: The document.
         corrected: How many texts without quotes have been corrected in it.
 
     Raises:
