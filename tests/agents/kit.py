@@ -31,8 +31,8 @@ from strands_cli.policy.rules.rule import Rule
 from strands_cli.providers import ModelSettings
 from strands_cli.secrets import Redactor
 from strands_cli.tools.calls.calling_contract import Contract
-from strands_cli.tools.calls.checked_tool import CheckedToolCaller
 from strands_cli.tools.calls.permission_check import PermissionCheck
+from strands_cli.tools.calls.tool_steps import CheckedToolCaller
 from strands_cli.tools.loading.tool_loading import Toolbox, load_tools
 from strands_cli.workflow.sections.run_sections import Budgets
 from strands_cli.workflow.steps.tool_entries import ToolEntry

@@ -25,8 +25,8 @@ from strands_cli.policy.rules import Request, Rule
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools import plugin_hooks as hooked
 from strands_cli.tools.calls.calling_contract import Contract
-from strands_cli.tools.calls.checked_tool import CheckedToolCaller
 from strands_cli.tools.calls.permission_check import PermissionCheck
+from strands_cli.tools.calls.tool_steps import CheckedToolCaller
 from strands_cli.tools.loading.tool_loading import load_tools
 from tests.agents.kit import YES, RunContext, Site, run
 from tests.distributions import make_distribution, module_source

@@ -16,8 +16,8 @@ from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.errors import RunFailed, WaitingForPerson
 from strands_cli.planning.plan.plan_values import PlannedTool
 from strands_cli.tools.calls.calling_contract import Contract
-from strands_cli.tools.calls.checked_tool import CheckedToolCaller
 from strands_cli.tools.calls.permission_check import PermissionCheck
+from strands_cli.tools.calls.tool_steps import CheckedToolCaller
 from strands_cli.tools.loading.tool_loading import load_tools
 from tests.agents.kit import YES, RunContext, Script, Site, asking, calling, error, text
 from tests.wordings import Wording

@@ -16,7 +16,7 @@ from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import BudgetExceeded, RunRecordError, StrandsCliError, WaitingForPerson
 from strands_cli.events import ToolCallDecided, ToolCallFinished, ToolProgress
 from strands_cli.policy.rules.rule import Rule
-from strands_cli.tools.calls.checked_tool import CheckedToolCaller
+from strands_cli.tools.calls.tool_steps import CheckedToolCaller
 from strands_cli.tools.loading.tool_loading import load_tools
 from strands_cli.tools.timeouts import bounded
 from strands_cli.tools.tool_results import printable_value

@@ -16,7 +16,7 @@ from strands.telemetry import tracer as sdk_tracer
 
 from strands_cli.policy.rules.rule import Rule
 from strands_cli.providers import ModelSettings
-from strands_cli.tools.calls.checked_tool import CheckedToolCaller
+from strands_cli.tools.calls.tool_steps import CheckedToolCaller
 from strands_cli.tools.loading.tool_loading import load_tools
 from tests.agents.kit import SCHEMA, YES, RunContext, Script, Site, asking, calling, error, gate_of, run
 from tests.wordings import Wording

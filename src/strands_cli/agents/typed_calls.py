@@ -12,6 +12,7 @@ from strands_cli.events import Event
 from strands_cli.planning import require_runnable
 from strands_cli.planning.watch import workspace_of
 from strands_cli.policy.rules import Rule
+from strands_cli.workflow.steps import CallStep
 
 if TYPE_CHECKING:
     from strands_cli.engine.journal import Human
@@ -41,8 +42,8 @@ async def call_declared(
     plan = replace(plan, rules=tuple(typed_rules(plan.policy.rules)))
     workers = await assemble(plan, workspace_of(plan), None, run.warn, is_typed=True)
     try:
-        (tool,) = plan.call_tools.values()
-        return await workers.tools.call_tool(tool, arguments, run.scope())
+        (step,) = (placed.step for placed in plan.spec.pattern.steps() if isinstance(placed.step, CallStep))
+        return await workers.tools.call_tool(plan.call_tools[step.tool], arguments, run.scope())
     finally:
         for problem in await workers.close():
             run.warn(problem)

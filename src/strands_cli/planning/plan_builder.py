@@ -33,7 +33,7 @@ from strands_cli.planning.data_flow import check_exposure, check_secrets, check_
 from strands_cli.planning.environment_values import with_environment
 from strands_cli.planning.machine import Installation, check_rules, read_installation, rules_of
 from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, Skills, WorkflowTool
-from strands_cli.planning.planned_agents import planned_agent, tools_of_steps
+from strands_cli.planning.planned_agents import planned_agent, tools_for_calls, tools_of_steps
 from strands_cli.planning.planned_steps import bounds_of, planned_steps
 from strands_cli.planning.resolve import ResolveContext, Surroundings, ToolResolver, skill_files
 from strands_cli.planning.run_inputs import MISSING_INPUT, resolve_inputs
@@ -94,7 +94,7 @@ def build_plan(
         base_dir=base_dir,
         inputs=inputs,
         agents=agents,
-        call_tools=call_tools,
+        call_tools=tools_for_calls(call_tools, agents, resolver),
         override_tools=overrides,
         steps=planned_steps(spec, inputs, agents, overrides, call_tools, as_written=request.as_written),
         rules=rules,
@@ -120,7 +120,12 @@ def _with_what_tools_hold(plan: Plan) -> Plan:
     parts = [file for inner in workflows_in(called).values() for file in inner.plan.files.items()]
     return replace(
         plan,
-        bounds=bounds_of(plan.spec, plan.steps, leads_on=any(tool.is_composed for tool in called)),
+        bounds=bounds_of(
+            plan.spec,
+            plan.steps,
+            leads_on=any(tool.is_composed for tool in called),
+            calls_others=len(plan.call_tools) > len({step.who for step in plan.steps if step.kind == "call"}),
+        ),
         digest=_digest(plan.spec, plan.inputs, plan.agents, called),
         files={**plan.files, **dict(parts)},
     )

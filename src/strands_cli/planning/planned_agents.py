@@ -58,3 +58,14 @@ def tools_of_steps(
             calls[step.tool] = tool
             context.findings += check_call_input(tool, step.input, placed.at("input"), context.document)
     return overrides, calls
+
+
+def tools_for_calls(
+    calls: Mapping[str, PlannedTool], agents: Mapping[str, PlannedAgent], resolver: ToolResolver
+) -> dict[str, PlannedTool]:
+    """Return the tools of tool-call steps, and those of `tools.python` that only their code can call."""
+    if not calls:
+        return {}
+    owned = [tool.identity for agent in agents.values() for tool in agent.tools]
+    owned += [tool.identity for tool in calls.values()]
+    return {**calls, **{tool.ref: tool for tool in resolver.listed if tool.identity not in owned}}

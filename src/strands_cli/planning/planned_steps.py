@@ -102,17 +102,20 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def bounds_of(spec: WorkflowSpec, steps: tuple[PlannedStep, ...], leads_on: bool = False) -> Bounds:
+def bounds_of(
+    spec: WorkflowSpec, steps: tuple[PlannedStep, ...], leads_on: bool = False, calls_others: bool = False
+) -> Bounds:
     """Return how often things happen at most: what the pattern implies, or the budget where it is lower.
 
     Args:
         leads_on: Whether a tool is made of others, so that one call may be many, and hold steps.
+        calls_others: Whether there are tools that only the code of another can call.
     """
     budgets = spec.runtime.budgets
     is_bounded = spec.pattern.is_bounded and not leads_on
     agents = [step for step in steps if step.kind == "agent"]
     without_tools = is_bounded and not any(step.tools for step in agents)
-    calls_only = sum(step.kind == "call" for step in steps) if without_tools else None
+    calls_only = sum(step.kind == "call" for step in steps) if without_tools and not calls_others else None
     return Bounds(
         steps=_least(len(steps) if is_bounded else None, budgets.max_steps),
         model_calls=_least(len(agents) if without_tools else None, budgets.max_model_calls),

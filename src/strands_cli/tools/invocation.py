@@ -102,7 +102,7 @@ def invoke_agent_tool(tool: AgentTool) -> Invoke:
     async def invoke(
         tool_use: Mapping[str, Any], state: Mapping[str, Any], progress: Progress, answers: Answers = NO_ANSWERS, /
     ) -> Any:
-        # A tool that asks for ToolContext needs an agent in the state; a step without a model has none.
+        # A tool that asks for ToolContext needs an agent in the state, also where a test calls it by itself.
         state = {"agent": None, **state}
         named: Any = {**tool_use, "name": tool.tool_name}
         context = {}
@@ -118,10 +118,11 @@ def invoke_agent_tool(tool: AgentTool) -> Invoke:
 
 
 def asking_context(tool_use: Any, state: Mapping[str, Any], answers: Answers) -> AskingContext:
-    """Return what a `@tool` gets as its `ToolContext`; where no agent calls, our own signal tells it to give up."""
+    """Return what a `@tool` gets as its `ToolContext`; where no model calls, our own signal tells it to give up."""
     contract = state.get("strands_cli")
     ours = contract.get("cancel") if isinstance(contract, Mapping) else None
-    signal = getattr(state["agent"], "cancel_signal", None) or ours or threading.Event()
+    theirs = getattr(state["agent"], "cancel_signal", None) if getattr(state["agent"], "has_model", True) else None
+    signal = theirs or ours or threading.Event()
     context = AskingContext(tool_use, state["agent"], dict(state), signal)
     context.answers = answers
     return context

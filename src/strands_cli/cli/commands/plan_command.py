@@ -93,7 +93,7 @@ def plan_text(planned: Plan) -> str:
         lines += [f"            {step.decision.effect}: {step.decision.rule}"] if step.decision is not None else []
         lines += [f"            {line}" for line in shortened(step.input, _INPUT).splitlines()]
     if of_steps := step_tools(planned):
-        lines += ["tools that steps name themselves", *(line for tool in of_steps for line in _tool_lines(tool))]
+        lines += ["tools of steps", *(line for tool in of_steps for line in _tool_lines(tool))]
     lines += [f"artifact  {artifact.path}" for artifact in spec.outputs.artifacts]
     lines.append(f"bounds    {bound_words(planned.bounds)}")
     for title, sentences in authority_sections(authority_of(planned), is_complete=planned.is_complete).items():

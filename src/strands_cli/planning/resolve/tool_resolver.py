@@ -75,6 +75,7 @@ class ToolResolver:
     plan_workflow: Callable[[WorkflowSpec, Document, ResolveContext, Surroundings], Plan] = _no_workflow
     objects: Sequence[ToolRecord] = ()
     workflow_tools: tuple[PlannedTool, ...] = ()
+    listed: tuple[PlannedTool, ...] = ()
     composed: ComposedTools = field(init=False)
     _executors: Mapping[str, InstalledTool | None] = field(init=False, default_factory=dict)
     _servers: Mapping[str, McpTool | None] = field(init=False, default_factory=dict)
@@ -90,7 +91,7 @@ class ToolResolver:
         self._skill = planned_skills(self.context)
         made: tuple[PlannedTool | None, ...] = (*self._executors.values(), *self._servers.values(), self._skill)
         self.workflow_tools = (*objects, *(tool for tool in made if tool is not None))
-        listed = self.resolve_all(self.context.spec.tools.python, "/tools/python")
+        listed = self.listed = self.resolve_all(self.context.spec.tools.python, "/tools/python")
         known = [tool.identity for tool in self.workflow_tools]
         self.workflow_tools = (*self.workflow_tools, *(tool for tool in listed if tool.identity not in known))
         self.workflow_tools = (*self.workflow_tools, *self.composed.composites())

@@ -4,9 +4,9 @@ from strands_cli.tools.calls.call_arguments import reads_only_now as reads_only_
 from strands_cli.tools.calls.calling_contract import Contract as Contract
 from strands_cli.tools.calls.calling_contract import output_bytes_of as output_bytes_of
 from strands_cli.tools.calls.calling_contract import timeout_of as timeout_of
-from strands_cli.tools.calls.checked_tool import CheckedToolCaller as CheckedToolCaller
 from strands_cli.tools.calls.inner_calls import OpenCall as OpenCall
 from strands_cli.tools.calls.inner_calls import open_call as open_call
 from strands_cli.tools.calls.inner_calls import work_for as work_for
 from strands_cli.tools.calls.permission_check import PermissionCheck as PermissionCheck
+from strands_cli.tools.calls.tool_steps import CheckedToolCaller as CheckedToolCaller
 from strands_cli.tools.calls.workflow_tool_calls import Parts as Parts

@@ -8,11 +8,7 @@ from typing import Any
 from strands.types.events import ToolResultEvent
 from strands.types.tools import AgentTool
 
-from strands_cli.engine.effects import StepScope
-from strands_cli.planning.plan import PlannedTool
-from strands_cli.tools.calls.permission_check import PermissionCheck
 from strands_cli.tools.forms import LoadedTool
-from strands_cli.tools.loading import Toolbox
 from strands_cli.tools.schema_for_provider import offered_spec
 
 # Makes a call of a tool: with its use, and the SDK's invocation state.
@@ -51,23 +47,3 @@ class CheckedTool(AgentTool):
     async def stream(self, tool_use: Any, invocation_state: dict[str, Any], **kwargs: Any) -> Any:
         """Make the call through the permission check; the only event is its result."""
         yield ToolResultEvent(await self._make(self.loaded, tool_use, {**invocation_state, **kwargs}))
-
-
-class CheckedToolCaller:
-    """Calls tools for steps that have no model, through the same permission check."""
-
-    def __init__(self, toolbox: Toolbox, check: PermissionCheck) -> None:
-        self._toolbox = toolbox
-        self._check = check
-
-    async def close(self) -> list[str]:
-        """Close tools that have state; return what went wrong, one line each."""
-        return await self._toolbox.close()
-
-    async def call_tool(self, tool: PlannedTool, arguments: Mapping[str, Any], scope: StepScope) -> Mapping[str, Any]:
-        """Make one call; raise the reason where the permission check says that the run must stop."""
-        tool_use = {"toolUseId": f"{scope.key}.call", "name": tool.name, "input": dict(arguments)}
-        result = await self._check.call(self._toolbox.one(tool), tool_use, scope, {})
-        if scope.stopped is not None:
-            raise scope.stopped
-        return result

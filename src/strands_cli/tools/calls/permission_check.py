@@ -146,7 +146,7 @@ class PermissionCheck:
                 refusal = attempt.refused("denied", f"{attempt.name} was not called: {decision.rule}")
         if refusal is None and self.parts is not None and isinstance(attempt.tool.planned, WorkflowTool):
             await attempt.effect.start()
-            result = await self.parts.call(attempt.tool, attempt.tool_use, attempt.scope, attempt.effect.key, self)
+            result = await self.parts.call(attempt, self)
         elif refusal is None:
             self._tell_of_forgotten(attempt)
             result, facts = await attempt.carry_through()

@@ -19,6 +19,7 @@ from strands_cli.tools.tool_results import Result, error_of, error_result, well_
 if TYPE_CHECKING:
     from strands_cli.engine.effects import StepScope
     from strands_cli.planning.plan import PlannedAgent
+    from strands_cli.tools.calls.execution import Attempt
     from strands_cli.tools.loading import Toolbox
 
 
@@ -38,27 +39,25 @@ class Parts:
     toolbox: Toolbox
     workflows: Mapping[str, tuple[AgentRunner, ToolCaller]] = field(default_factory=dict)
 
-    async def call(
-        self, tool: LoadedTool, tool_use: Mapping[str, Any], scope: StepScope, key: str, check: Passes
-    ) -> Result:
+    async def call(self, attempt: Attempt, check: Passes) -> Result:
         """Make one call that the permission check has let through.
 
-        A part that fails ends the call with an error; what must stop the run does so.
+        A part that fails ends the call with an error; what must stop the run does so. What happens in it is recorded
+        below its key.
 
         Args:
-            tool_use: `{toolUseId, name, input}` with the arguments as they were validated.
-            key: The call's own key, below which everything in it is recorded.
             check: The permission check for the calls in it.
 
         Raises:
             StrandsCliError: why the run stops here.
         """
-        if not isinstance(tool.planned, WorkflowTool):
-            raise TypeError(f"{tool.planned.name} is not made in the workflow")
-        definition, identity, arguments = tool.planned.definition, str(tool_use["toolUseId"]), tool_use["input"]
+        planned, scope, key = attempt.tool.planned, attempt.scope, attempt.effect.key
+        if not isinstance(planned, WorkflowTool):
+            raise TypeError(f"{planned.name} is not made in the workflow")
+        definition, identity, arguments = planned.definition, str(attempt.tool_use["toolUseId"]), attempt.arguments
         try:
             if isinstance(definition, Composite):
-                answer = await self._composite(definition, arguments, scope, key, check)
+                answer = await self._composite(definition, attempt, check)
             elif isinstance(definition, AgentAsTool):
                 answer = await _agent(definition.agent, arguments, scope, key)
             elif isinstance(definition, WorkflowAsTool):
@@ -71,16 +70,16 @@ class Parts:
             return error_result(identity, "tool_failed", error.message)
         return well_formed(answer, identity)
 
-    async def _composite(
-        self, definition: Composite, arguments: Mapping[str, Any], scope: StepScope, key: str, check: Passes
-    ) -> Mapping[str, Any]:
+    async def _composite(self, definition: Composite, attempt: Attempt, check: Passes) -> Mapping[str, Any]:
+        arguments, scope, key = attempt.arguments, attempt.scope, attempt.effect.key
         inner, result = scope.within(key), dict[str, Any]()
+        inner.changes = scope.changes
         names: dict[str, Any] = {"input": arguments, **arguments, "steps": []}
         for number, call in enumerate(definition.calls, 1):
             where = f"step {number} of the tool '{definition.id}'"
             call_input = render(scope, call.input, names, where=where)
             tool_use = {"toolUseId": f"{key}.{number}", "name": call.tool.name, "input": call_input}
-            result = await check.call(self.toolbox.one(call.tool), tool_use, inner, {})
+            result = await check.call(self.toolbox.one(call.tool), tool_use, inner, attempt.state)
             if inner.stopped is not None:
                 raise inner.stopped
             if result["status"] != "success":
