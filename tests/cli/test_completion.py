@@ -7,7 +7,9 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from typer.main import get_command
 
+from strands_cli.cli.program import program
 from tests.cli.strands import STRANDS, Folder
 
 if sys.platform == "win32":
@@ -65,12 +67,8 @@ def test_tab_completes_commands_options_and_what_is_on_this_machine(folder: Fold
         "run deep": "run deep/own-flow.yaml",
         f"runs show {run[:-1]}": f"runs show {run}",
         "runs show la": "runs show last",
-        "approve last st": "approve last steps.0",
         "rerun last --from st": "rerun last --from steps.0",
-        "runs list --status wai": "runs list --status waiting",
-        "list-tools --family fil": "list-tools --family files",
         "tools run --of serv": "tools run --of servers.json",
-        "tools import serv": "tools import servers.json",
         "explain unknown-prov": "explain unknown-provider",
         "list-tools --sou": "list-tools --source",
     }
@@ -78,3 +76,40 @@ def test_tab_completes_commands_options_and_what_is_on_this_machine(folder: Fold
         shell.type(f"strands {typed}\t\n")
         assert shell.wait_for(r"got:(.*?) ?:")[1] == completed
     assert not list(folder.work.rglob("run-by-the-shell"))
+
+
+@pytest.mark.parametrize(
+    ("words", "begun", "offered"),
+    [
+        ("approve last", "st", ["steps.0"]),
+        ("rerun last --from", "st", ["steps.0"]),
+        ("resume last --redo", "", []),
+        ("runs list --status", "wai", ["waiting"]),
+        ("list-tools --family", "fil", ["files"]),
+        ("list-tools --category", "comp", ["compute"]),
+        ("tools import", "", ["servers.json"]),
+        ("list-tools --mcp", "", ["gate.yaml", "servers.json"]),
+    ],
+)
+def test_each_argument_is_completed_with_what_it_takes(
+    folder: Folder, words: str, begun: str, offered: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.write("servers.json", {"mcpServers": {}})
+    steps = [{"type": "hitl", "prompt": "Go on?"}]
+    folder.write("gate.yaml", WAITING | {"pattern": {"type": "chain", "config": {"steps": steps}}})
+    assert folder.strands("run", "gate.yaml").code == 19
+    monkeypatch.chdir(folder.work)
+    monkeypatch.setenv("STRANDS_RUNS_DIR", str(folder.runs))
+    assert completed(words.split(), begun) == offered
+
+
+def completed(words: list[str], begun: str) -> list[str]:
+    """Return what the last option of the words, or their command's next argument, is completed with."""
+    command = get_command(program)
+    while words and words[0] in getattr(command, "commands", {}):
+        command = command.commands[words.pop(0)]
+    context = command.make_context("strands", list(words), resilient_parsing=True)
+    arguments = [one for one in command.params if one.param_type_name == "argument"]
+    named = [one for one in command.params if words and words[-1] in one.opts]
+    (wanted,) = named or arguments[len(words) :][:1]
+    return [item.value for item in wanted.shell_complete(context, begun)]

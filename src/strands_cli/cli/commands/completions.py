@@ -1,12 +1,12 @@
-"""What a shell completes beside commands and options: workflow files, tools, providers, runs, codes, distributions."""
+"""What a shell completes beside commands and options: files, tools, providers, runs and their keys, distributions."""
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import typer
 
@@ -15,20 +15,22 @@ Names = Callable[[str, Mapping[str, Any]], Iterable[str]]
 # A shell script evaluates what is offered, and names come from files and from installed distributions.
 _SAFE = re.compile(r"[\w.:/@#+=*-]+")
 _DEPTH, _MOST = 4, 200
+_YAML = (".yaml", ".yml")
 
 
 def completer(names: Names) -> Callable[[typer.Context, str], list[str]]:
     """Return what Typer calls for completions: it offers the safe names that begin with what was typed.
 
     Args:
-        names: Takes the word so far and the options typed before it, and yields names.
+        names: Takes the word so far and the options typed before it, and yields names. After an option without its
+            value no arguments are read; `words` has them.
     """
 
     def complete(ctx: typer.Context, incomplete: str) -> list[str]:
         offered: list[str] = []
         # Whatever cannot be read here, an error would spoil the line that a person types.
         with contextlib.suppress(Exception):
-            for name in names(incomplete, ctx.params):
+            for name in names(incomplete, {**ctx.params, "words": ctx.args}):
                 if name.startswith(incomplete) and _SAFE.fullmatch(name) and len(offered) < _MOST:
                     offered.append(name)
         return offered
@@ -36,22 +38,22 @@ def completer(names: Names) -> Callable[[typer.Context, str], list[str]]:
     return complete
 
 
-def _workflow_files(incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the YAML files below the folder that was typed, without recordings and policies."""
+def _files(suffixes: Sequence[str], incomplete: str) -> Iterator[str]:
+    """Yield the files below the folder that was typed, without recordings and policies."""
     typed, _, _ = incomplete.rpartition("/")
     top = Path(typed or ("/" if incomplete.startswith("/") else "."))
-    for path in _yaml_below(top, _DEPTH):
+    for path in _files_below(top, suffixes, _DEPTH):
         if not path.name.endswith((".recording.yaml", "strands-policy.yaml")):
             yield str(path) if not incomplete.startswith("./") else f"./{path}"
 
 
-def _yaml_below(folder: Path, depth: int) -> Iterator[Path]:
+def _files_below(folder: Path, suffixes: Sequence[str], depth: int) -> Iterator[Path]:
     """Yield files of a folder, those directly in it first; hidden folders and links to folders are left out."""
     entries = sorted(folder.iterdir())
-    yield from (entry for entry in entries if entry.suffix in (".yaml", ".yml") and entry.is_file())
+    yield from (entry for entry in entries if entry.suffix in suffixes and entry.is_file())
     for entry in entries:
         if depth and entry.is_dir() and not entry.name.startswith(".") and not entry.is_symlink():
-            yield from _yaml_below(entry, depth - 1)
+            yield from _files_below(entry, suffixes, depth - 1)
 
 
 @completer
@@ -73,11 +75,51 @@ def providers(_incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
 
 @completer
 def runs(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the ids of stored runs, the newest first."""
-    from strands_cli.config import load_settings
+    """Yield the ids of stored runs, the newest first, and `last`."""
     from strands_cli.engine.stored_runs import list_runs
 
-    yield from (run.id for run in list_runs(load_settings(runs_dir=typed.get("runs_dir")).runs_dir)[0])
+    found, _ = list_runs(_runs_dir(typed))
+    yield from (*(run.id for run in found), *(["last"] if found else []))
+
+
+@completer
+def statuses(_incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the statuses of runs."""
+    from strands_cli.events import RunStatus
+
+    yield from get_args(RunStatus)
+
+
+def _keys(choose: Callable[[Any], Iterable[Any]]) -> Callable[[typer.Context, str], list[str]]:
+    """Return what offers keys of the run that was typed: those of the rows that `choose` takes from its journal."""
+
+    def names(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
+        from strands_cli.engine.journal import SqliteJournal
+        from strands_cli.engine.stored_runs import find_run
+
+        directory = find_run(_runs_dir(typed), typed["run"] or typed["words"][0])
+        with contextlib.closing(SqliteJournal.open(directory, hold=False)) as journal:
+            yield from (row.key for row in choose(journal))
+
+    return completer(names)
+
+
+def _questions(journal: Any) -> Iterable[Any]:
+    from strands_cli.engine.decisions import open_questions
+
+    return open_questions(journal)
+
+
+def _decisions(journal: Any) -> Iterable[Any]:
+    from strands_cli.engine.decisions import open_decisions
+
+    return open_decisions(journal)
+
+
+def _runs_dir(typed: Mapping[str, Any]) -> Path:
+    from strands_cli.config import load_settings
+
+    return load_settings(runs_dir=typed.get("runs_dir")).runs_dir
 
 
 @completer
@@ -88,15 +130,32 @@ def distributions(_incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
     yield from dict.fromkeys(record.distribution for record in discover_catalog().tools)
 
 
+def _of_tools(field: str) -> Callable[[typer.Context, str], list[str]]:
+    """Return what offers the values of a field of the installed tools."""
+
+    def names(_incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
+        from strands_cli.catalog import discover_catalog
+
+        yield from dict.fromkeys(str(getattr(record, field) or "") for record in discover_catalog().tools)
+
+    return completer(names)
+
+
 @completer
-def topics(incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
+def topics(incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
     """Yield what `explain` takes: workflow files, codes, pages, and `policy`."""
     from strands_cli.cli.commands.explain_pages import PAGES
     from strands_cli.codes import declared_codes
 
-    yield from ("policy", *PAGES, *declared_codes(), *_workflow_files(incomplete, typed))
+    yield from ("policy", *PAGES, *declared_codes(), *_files(_YAML, incomplete))
 
 
-workflow_files = completer(_workflow_files)
+workflow_files = completer(lambda incomplete, _: _files(_YAML, incomplete))
+server_files = completer(lambda incomplete, _: _files((*_YAML, ".json"), incomplete))
+json_files = completer(lambda incomplete, _: _files((".json",), incomplete))
+families, categories = _of_tools("family"), _of_tools("category")
+# Of a stored run: what waits for an answer, what was cut off, and its steps.
+questions, decisions = _keys(_questions), _keys(_decisions)
+steps = _keys(lambda journal: (row for kind in ("step", "human") for row in journal.rows(kind) if "/" not in row.key))
 # By the name of the option's field.
 OF_OPTIONS = {"provider": providers, "allow": tools}

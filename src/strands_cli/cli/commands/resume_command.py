@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import RUN, Chosen, RunFlags, with_run_options
 from strands_cli.cli.commands.continuation import Act, continue_run, rerun_from
 from strands_cli.cli.output import say
@@ -18,7 +19,12 @@ from strands_cli.errors import Denied, RunFailed, UsageError, WaitingForPerson
 if TYPE_CHECKING:
     from strands_cli.engine.journal import Answer, Row, SqliteJournal
 
-KEY = Annotated[str | None, typer.Argument(metavar="KEY", help="The question; not needed if only one waits.")]
+KEY = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="KEY", help="The question; not needed if only one waits.", autocompletion=completions.questions
+    ),
+]
 VAR = Annotated[list[str], typer.Option("--var", metavar="NAME=VALUE", help="Change an input; may be repeated.")]
 NO_RESUME = Annotated[bool, typer.Option("--no-resume", help="Store the answer without continuing the run.")]
 
@@ -29,22 +35,20 @@ def register(program: typer.Typer) -> None:
         program.command()(verb)
 
 
+def _of_cut_off(flag: str, text: str) -> Any:
+    return typer.Option(flag, metavar="KEY", help=text, autocompletion=completions.decisions)
+
+
 @dataclass(frozen=True, slots=True)
 class CutOffCalls:
     """What is done about calls that were cut off, by their key."""
 
-    redo: Annotated[list[str], typer.Option("--redo", metavar="KEY", help="Repeat a call that was cut off.")] = field(
-        default_factory=list
-    )
-    skip: Annotated[list[str], typer.Option("--skip", metavar="KEY", help="Do not repeat it; use --result.")] = field(
-        default_factory=list
-    )
+    redo: Annotated[list[str], _of_cut_off("--redo", "Repeat a call that was cut off.")] = field(default_factory=list)
+    skip: Annotated[list[str], _of_cut_off("--skip", "Do not repeat it; use --result.")] = field(default_factory=list)
     result: Annotated[list[str], typer.Option("--result", metavar="JSON", help="The result for --skip, in order.")] = (
         field(default_factory=list)
     )
-    fail: Annotated[list[str], typer.Option("--fail", metavar="KEY", help="Let the run fail with this call.")] = field(
-        default_factory=list
-    )
+    fail: Annotated[list[str], _of_cut_off("--fail", "Let the run fail with this call.")] = field(default_factory=list)
 
 
 @with_run_options(again=True)
@@ -129,7 +133,15 @@ def reject(
 def rerun(
     *,
     run: RUN,
-    from_key: Annotated[str, typer.Option("--from", metavar="KEY", help="Where to begin; earlier steps are reused.")],
+    from_key: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="KEY",
+            help="Where to begin; earlier steps are reused.",
+            autocompletion=completions.steps,
+        ),
+    ],
     var: VAR = [],  # noqa: B006
     chosen: Chosen,
     flags: RunFlags,

@@ -32,7 +32,12 @@ RUNS = Annotated[
         metavar="RUN...", help="The runs: ids, the start of ids, or `last`.", autocompletion=completions.runs
     ),
 ]
-STATUS = Annotated[list[str], typer.Option("--status", metavar="S", help="Only runs of this status; may be repeated.")]
+STATUS = Annotated[
+    list[str],
+    typer.Option(
+        "--status", metavar="S", help="Only runs of this status; may be repeated.", autocompletion=completions.statuses
+    ),
+]
 JSON = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 # What `prune` deletes by default: runs that cannot be resumed by mistake.

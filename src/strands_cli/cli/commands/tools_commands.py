@@ -46,14 +46,23 @@ class ListFlags:
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False
     source: Annotated[bool, typer.Option("--source", help="Show where each tool comes from.")] = False
     check: Annotated[bool, typer.Option("--check", help="Exit 3 if there are findings about installed tools.")] = False
-    family: Annotated[str | None, typer.Option("--family", metavar="F", help="Only tools of this family.")] = None
-    category: Annotated[str | None, typer.Option("--category", metavar="C", help="Only tools of this category.")] = None
+    family: Annotated[
+        str | None,
+        typer.Option("--family", metavar="F", help="Only tools of this family.", autocompletion=completions.families),
+    ] = None
+    category: Annotated[
+        str | None,
+        typer.Option(
+            "--category", metavar="C", help="Only tools of this category.", autocompletion=completions.categories
+        ),
+    ] = None
     mcp: Annotated[
         str | None,
         typer.Option(
             "--mcp",
             metavar="FILE",
             help="Start the MCP servers of a workflow, or of another client's JSON file, and list their tools.",
+            autocompletion=completions.server_files,
         ),
     ] = None
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.tool_list import flat_line
 from strands_cli.cli.commands.trust_command import require_trust_in
 from strands_cli.cli.output import print_json, print_result, say
@@ -70,7 +71,14 @@ def _rows(plan: Plan, found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> I
 
 
 def import_servers(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="JSON with `mcpServers`, as other MCP clients have it.")],
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="JSON with `mcpServers`, as other MCP clients have it.",
+            autocompletion=completions.json_files,
+        ),
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="Print the sections as JSON.")] = False,
 ) -> None:
     """Print the MCP servers of another client's file as sections of a workflow; variables become secrets.

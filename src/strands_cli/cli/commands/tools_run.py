@@ -55,7 +55,7 @@ class Declared:
             metavar="FILE",
             help="A workflow that declares the tool (its servers, executors, settings, secrets), or a JSON file of MCP "
             "servers of another client.",
-            autocompletion=completions.workflow_files,
+            autocompletion=completions.server_files,
         ),
     ] = None
 
