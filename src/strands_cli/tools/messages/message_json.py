@@ -58,30 +58,35 @@ def _input_without(text: str, redactor: Redactor) -> str:
 
 # The one key of an object that represents bytes, and of one that only looks so.
 _BYTES, _PLAIN = "$bytes", "$plain"
+_MARKS = frozenset((_BYTES, _PLAIN))
 
 
 def encode(value: Any) -> Any:
     """Return a value as JSON of its own; bytes (images, redacted reasoning) become `{"$bytes": base64}`."""
-    if isinstance(value, Mapping):
-        encoded = {str(key): encode(item) for key, item in value.items()}
-        return {_PLAIN: encoded} if encoded.keys() in ({_BYTES}, {_PLAIN}) else encoded
+    # Every event of every model comes here: the commonest kinds first, and those that ask an abstract class last.
+    if isinstance(value, str):
+        # A lone surrogate, which a model can write as an escape, can be neither stored nor sent.
+        return value if type(value) is str and value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
     if isinstance(value, (list, tuple)):
         return [encode(item) for item in value]
     if isinstance(value, (bytes, bytearray)):
         return {_BYTES: base64.b64encode(value).decode("ascii")}
-    if isinstance(value, str):
-        # A lone surrogate, which a model can write as an escape, can be neither stored nor sent.
-        return value.encode("utf-8", "replace").decode("utf-8")
-    return value if value is None or isinstance(value, (bool, int, float)) else str(value)
+    if not isinstance(value, (dict, Mapping)):
+        return str(value)
+    encoded = {str(key): encode(item) for key, item in value.items()}
+    return {_PLAIN: encoded} if len(encoded) == 1 and encoded.keys() <= _MARKS else encoded
 
 
 def decode(value: Any) -> Any:
     """Return what was encoded."""
     if isinstance(value, dict):
-        if value.keys() == {_BYTES}:
-            return base64.b64decode(value[_BYTES])
-        inner = value[_PLAIN] if value.keys() == {_PLAIN} else value
-        return {key: decode(item) for key, item in inner.items()}
+        if len(value) == 1:
+            if _BYTES in value:
+                return base64.b64decode(value[_BYTES])
+            value = value.get(_PLAIN, value)
+        return {key: decode(item) for key, item in value.items()}
     if isinstance(value, list):
         return [decode(item) for item in value]
     return value
