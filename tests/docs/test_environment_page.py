@@ -24,17 +24,20 @@ def sources() -> Iterator[Path]:
 
 
 def texts() -> Iterator[str]:
-    """Yield every string of the sources."""
+    """Yield every string of the sources that may have such a name."""
     for path in sources():
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield node.value
+        if OURS.search(text := path.read_text("utf-8")):
+            for node in ast.walk(ast.parse(text)):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    yield node.value
 
 
 def reads() -> Iterator[str]:
     """Yield the names that code looks up in an `environ`, where they are written as texts."""
     for path in sources():
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if "environ" not in (text := path.read_text("utf-8")):
+            continue
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Subscript):
                 owner, key = node.value, node.slice
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:

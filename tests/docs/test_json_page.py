@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -78,16 +79,23 @@ FAILING = {
 }
 
 
-@pytest.fixture
-def ran_before(tmp_path: Path) -> Folder:
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     """Return a folder in which a workflow has run, with a lock."""
-    folder = Folder(tmp_path)
+    folder = Folder(tmp_path_factory.mktemp("prepared"))
     folder.work.mkdir()
     folder.site.mkdir()
     assert folder.strands("run", QUICKSTART, "--out", folder.work / "before").code == 0
     assert folder.strands("new", "sum").code == 0
     assert folder.strands("lock").code == 0
     return folder
+
+
+@pytest.fixture
+def ran_before(prepared: Folder, tmp_path: Path) -> Folder:
+    """Return a copy of that folder, which a command may change."""
+    shutil.copytree(prepared.root, tmp_path, dirs_exist_ok=True)
+    return Folder(tmp_path)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from scripts import check_words
 
 BANNED: dict[str, Any] = {"prose": ["anew", "is no"], "phrases": ["there is no", "is no longer"], "names": ["kept"]}
@@ -70,9 +72,11 @@ def test_an_allowance_holds_for_its_file_and_word_and_must_be_needed(tmp_path: P
     assert len(allowing("src/a.py", "whoever")) == 15
 
 
+@pytest.mark.docs
 def test_no_banned_word_is_in_the_tree() -> None:
     assert check_words.main([]) == 0
 
 
+@pytest.mark.docs
 def test_a_word_of_the_command_line_is_looked_for_instead() -> None:
     assert check_words.main(["workflow"]) == 1
