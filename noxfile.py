@@ -54,7 +54,7 @@ nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv"
 nox.options.download_python = "never"
 nox.options.reuse_existing_virtualenvs = True
-nox.options.sessions = ["lint", "types", "tests", "docs", "hostile", "kills", "wheels"]
+nox.options.sessions = ["lint", "types", "tests", "docs", "hostile", "kills", "terminals", "wheels"]
 THIS = f"{sys.version_info.major}.{sys.version_info.minor}"
 PYTHONS = interpreters() or [THIS]
 
@@ -131,6 +131,12 @@ def hostile(session: nox.Session) -> None:
 @nox.session(venv_backend="none")
 def kills(session: nox.Session) -> None:
     """Kill processes at every moment of their work, and let what they left go on."""
+    run_marked(session)
+
+
+@nox.session(venv_backend="none")
+def terminals(session: nox.Session) -> None:
+    """Type at real shells and terminals, and edit files that are watched."""
     run_marked(session)
 
 

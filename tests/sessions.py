@@ -7,7 +7,7 @@ import gc
 import pytest
 
 # Marks of tests whose nox session has the same name; `pyproject.toml` says what each is about.
-OWN_SESSIONS = ("docs", "hostile", "kills", "wheels")
+OWN_SESSIONS = ("docs", "hostile", "kills", "terminals", "wheels")
 
 
 def pytest_configure(config: pytest.Config) -> None:

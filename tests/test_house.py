@@ -10,8 +10,8 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from importlib.util import find_spec
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest

@@ -17,6 +17,7 @@ if sys.platform == "win32":
 
 from tests.cli.terminal import Terminal
 
+pytestmark = pytest.mark.terminals
 # How each shell starts without the settings of this machine, reads the script, and shows the words of a line.
 SHELLS = {
     "bash": (["bash", "--norc", "--noprofile", "-i"], 'source <("$S" completion bash); strands() { echo "got:$*:"; }'),

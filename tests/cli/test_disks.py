@@ -15,7 +15,7 @@ from tests.cli.strands import STRANDS, Folder, Ran
 from tests.fakes.model_server import ModelServer, Turn
 from tests.wordings import Wording
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX limits and mounts")
+pytestmark = [pytest.mark.hostile, pytest.mark.skipif(sys.platform == "win32", reason="POSIX limits and mounts")]
 LIVE = {"provider": "openai", "model_id": "m"}
 GATE = {"type": "hitl", "prompt": "Publish?"}
 STEPS = [{"agent": "writer", "input": "One."}, GATE, {"agent": "writer", "input": "Two."}]

@@ -18,6 +18,7 @@ from strands_cli.cli import main
 sys.exit(main())
 """
 ECHO = "with open('calls.txt', 'a') as file:\n    file.write(tool['input']['text'] + '\\n')\nreturn answer('said it')"
+pytestmark = pytest.mark.terminals
 INPUT = '{"text": "typed"}'
 
 

@@ -17,6 +17,8 @@ from tests.wordings import Wording
 if sys.platform == "win32":
     pytest.skip("signals as POSIX has them", allow_module_level=True)
 
+pytestmark = pytest.mark.kills
+
 HANG = "import threading\nprint('hanging', flush=True)\nthreading.Event().wait()"
 ONE_STEP = [{"agent": "writer", "input": "Write."}]
 

@@ -13,6 +13,8 @@ from tests.cli.test_hook_plugins import hook_plugin, switch_on
 if sys.platform == "win32":
     pytest.skip("pseudo-terminals are POSIX", allow_module_level=True)
 
+pytestmark = pytest.mark.terminals
+
 WRITE = {"calls": [{"file_write": {"path": "note.txt", "content": "hello"}}]}
 WRITER = {"writer": {"prompt": "You write.", "tools": ["native:file_write"]}}
 ONE_STEP = [{"agent": "writer", "input": "Write."}]

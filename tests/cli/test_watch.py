@@ -48,6 +48,7 @@ def ctrl_c(started: Started) -> tuple[int, str, str]:
     return ran.code, ran.out, ran.err
 
 
+@pytest.mark.terminals
 def test_a_changed_tool_is_called_again_and_ctrl_c_ends_it_well(folder: Folder) -> None:
     folder.tool("odd", "return answer('one')")
     started = folder.start("tools", "run", "odd", "--watch", PYTHONDONTWRITEBYTECODE="")
@@ -75,6 +76,7 @@ def test_a_changed_definition_is_reported_field_by_field(folder: Folder) -> None
     assert re.search(r"'odd' .*\bstrands-tool-odd\b.*\bdescription\b.*\"Does odd\.\".*\"Does even\.\"", err)
 
 
+@pytest.mark.terminals
 @pytest.mark.parametrize("broken", ["return answer(", "raise SystemExit(3)", "return None"])
 def test_a_broken_edit_shows_its_error_and_is_watched_on(folder: Folder, broken: str) -> None:
     folder.tool("odd", "return answer('one')")
@@ -90,6 +92,7 @@ def test_a_broken_edit_shows_its_error_and_is_watched_on(folder: Folder, broken:
     assert "Traceback" not in err
 
 
+@pytest.mark.terminals
 def test_ctrl_c_under_a_call_ends_the_call_and_is_exit_130(folder: Folder) -> None:
     folder.tool("odd", "import threading\nprint('hanging', flush=True)\nthreading.Event().wait()")
     started = folder.start("tools", "run", "odd", "--watch")
@@ -101,6 +104,7 @@ def test_ctrl_c_under_a_call_ends_the_call_and_is_exit_130(folder: Folder) -> No
     assert ran.err.splitlines()[-1].startswith("error: "), ran.err
 
 
+@pytest.mark.terminals
 def test_what_is_read_from_standard_input_is_given_to_every_call(folder: Folder) -> None:
     folder.tool("odd", "return answer('one ' + tool['input']['text'])")
     started = folder.start("tools", "run", "odd", "--input", "-", "--watch", given='{"text": "more"}')
@@ -110,6 +114,7 @@ def test_what_is_read_from_standard_input_is_given_to_every_call(folder: Folder)
     assert ctrl_c(started)[:2] == (0, "one more\ntwo more\n")
 
 
+@pytest.mark.terminals
 def test_a_changed_tool_is_refused_where_a_lock_is_asked_for(folder: Folder) -> None:
     folder.tool("odd", "return answer('one')")
     folder.workflow(STEPS)
@@ -122,6 +127,7 @@ def test_a_changed_tool_is_refused_where_a_lock_is_asked_for(folder: Folder) -> 
     assert "error[lock-changed]" in err
 
 
+@pytest.mark.terminals
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
@@ -143,6 +149,7 @@ def test_what_cannot_be_watched_is_reported_at_once(
     assert WATCHING not in ran.err
 
 
+@pytest.mark.terminals
 def test_a_changed_workflow_is_run_again_when_the_run_is_over(folder: Folder) -> None:
     folder.tool("odd", "return answer('one ' + tool['input'].get('text', ''))")
     flow = folder.workflow(STEPS)
@@ -160,6 +167,7 @@ def test_a_changed_workflow_is_run_again_when_the_run_is_over(folder: Folder) ->
     assert len(list(folder.runs.iterdir())) == 2
 
 
+@pytest.mark.terminals
 def test_a_recording_that_the_workflow_names_counts_too(folder: Folder) -> None:
     folder.workflow([{"agent": "writer", "input": "Write."}], {"steps.0": [{"text": "one"}]})
     started = folder.start("run", "flow.yaml", "--watch")
@@ -170,6 +178,7 @@ def test_a_recording_that_the_workflow_names_counts_too(folder: Folder) -> None:
     assert (code, out) == (0, "one\ntwo\n"), err
 
 
+@pytest.mark.terminals
 def test_a_tool_that_changes_during_a_run_is_used_by_the_next_run(folder: Folder) -> None:
     folder.tool("odd", CHANGES_ITSELF.format(old="answer('fi" + "rst')", new="answer('later')"))
     folder.workflow(STEPS)
@@ -178,6 +187,7 @@ def test_a_tool_that_changes_during_a_run_is_used_by_the_next_run(folder: Folder
     assert ctrl_c(started)[:2] == (0, "first\nlater\n")
 
 
+@pytest.mark.terminals
 def test_a_definition_that_changes_during_a_run_is_shown_before_the_next_run(folder: Folder) -> None:
     folder.tool("odd", CHANGES_ITSELF.format(old="Does odd.", new="Does even."))
     folder.workflow(STEPS)
@@ -186,6 +196,7 @@ def test_a_definition_that_changes_during_a_run_is_shown_before_the_next_run(fol
     assert ctrl_c(started)[1] == "first\nfirst\n"
 
 
+@pytest.mark.terminals
 def test_a_tool_that_breaks_during_a_run_fails_the_next_run_and_not_the_watching(folder: Folder) -> None:
     folder.tool("odd", CHANGES_ITSELF.format(old="answer('fi" + "rst')", new="answer("))
     folder.workflow(STEPS)
@@ -196,6 +207,7 @@ def test_a_tool_that_breaks_during_a_run_fails_the_next_run_and_not_the_watching
     assert "error[" in err
 
 
+@pytest.mark.terminals
 def test_a_locked_tool_that_changes_during_a_run_is_refused_by_the_next_run(folder: Folder) -> None:
     folder.tool("odd", CHANGES_ITSELF.format(old="answer('fi" + "rst')", new="answer('later')"))
     folder.workflow(STEPS)
@@ -206,6 +218,7 @@ def test_a_locked_tool_that_changes_during_a_run_is_refused_by_the_next_run(fold
     assert folder.record()["status"] == "completed"
 
 
+@pytest.mark.terminals
 def test_a_run_that_waits_is_left_as_it_is_and_a_change_starts_a_new_one(folder: Folder) -> None:
     flow = folder.workflow(
         [{"type": "hitl", "prompt": "Go on?"}, {"agent": "writer", "input": "Write."}], {"steps.1": [{"text": "one"}]}

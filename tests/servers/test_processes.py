@@ -196,6 +196,7 @@ def wait_until(holds: Callable[[], bool], seconds: float = SECONDS) -> None:
 STRANDS = str(Path(sys.executable).with_name("strands"))
 
 
+@pytest.mark.kills
 @linux
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["SIGTERM", "SIGKILL"])
 def test_no_server_outlives_the_process_of_its_run(site: Site, number: int) -> None:
@@ -207,6 +208,7 @@ def test_no_server_outlives_the_process_of_its_run(site: Site, number: int) -> N
     wait_until(lambda: not lives(server))
 
 
+@pytest.mark.kills
 @linux
 def test_ctrl_c_stops_the_servers(site: Site) -> None:
     run = _begun(site, STRANDS, WAITS)

@@ -192,6 +192,7 @@ def test_a_call_that_ends_after_closing_starts_nothing() -> None:
     assert call("6 * 7")["result"] == 42
 
 
+@pytest.mark.kills
 @pytest.mark.parametrize("way", ["waiting", "running"])
 def test_a_sandbox_dies_with_its_parent(way: str, tmp_path: Path, every_way: str) -> None:
     """A real SIGKILL of the parent."""
@@ -228,6 +229,7 @@ def test_what_a_killed_program_left_is_removed_by_the_next_and_what_is_in_use_is
         alive.kill()
 
 
+@pytest.mark.kills
 @pytest.mark.parametrize("way", ["exit", "interrupt", "raise", "terminated"])
 def test_whatever_way_a_program_ends_no_sandbox_and_no_folder_stays(way: str, tmp_path: Path) -> None:
     last = {
@@ -242,6 +244,7 @@ def test_whatever_way_a_program_ends_no_sandbox_and_no_folder_stays(way: str, tm
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.kills
 @pytest.mark.parametrize("waits", [True, False])
 def test_a_program_that_ends_in_the_middle_of_a_call_leaves_no_folder(waits: bool, tmp_path: Path) -> None:
     """As Ctrl-C does: the thread of the call is left behind, and would never come to remove what is its own."""
@@ -260,6 +263,7 @@ assert inside.wait(120)
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.kills
 @pytest.mark.parametrize("moment", ["_scratch.make", "_sandbox._start", "_process._Watch.go", "tested"])
 def test_a_program_that_ends_while_a_sandbox_is_started_or_tested_leaves_no_folder(moment: str, tmp_path: Path) -> None:
     """The thread that starts it is left behind in the middle, after the step that is named."""
