@@ -13,7 +13,8 @@ import pytest
 from typer.main import get_command
 
 from strands_cli import __version__
-from strands_cli.cli.commands.command_table import MODULES, commands_of
+from strands_cli.cli.commands.command_table import COMMANDS as TABLE
+from strands_cli.cli.commands.command_table import PLACES
 from strands_cli.cli.program import program, run_program
 from strands_cli.errors import ExitCode
 from tests.cli.strands import STRANDS, Folder
@@ -105,15 +106,12 @@ def test_help_fits_every_terminal_and_breaks_no_word_and_cuts_no_sentence(
 
 def group_at(path: str) -> Any:
     """Return a group of commands by the words that call it."""
-    return commands_of(MODULES[path])[path] if path else get_command(program)
+    return TABLE[path] if path else get_command(program)
 
 
-def test_every_command_is_registered_by_the_module_that_its_table_names() -> None:
-    registered = {module: list(commands_of(module)) for module in dict.fromkeys(MODULES.values())}
-    named = {module: [name for name in MODULES if MODULES[name] == module] for module in registered}
-    assert {module: sorted(names) for module, names in registered.items()} == {
-        module: sorted(names) for module, names in named.items()
-    }
+def test_every_command_of_the_table_has_its_name_and_a_help_page() -> None:
+    assert {name: TABLE[name].name for name in TABLE} == {name: name for name in PLACES}
+    assert [name for name in TABLE if not TABLE[name].help] == []
 
 
 def test_the_program_lists_its_commands_and_every_exit_code(capsys: pytest.CaptureFixture[str]) -> None:

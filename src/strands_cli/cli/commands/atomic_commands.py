@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.commands import atomic_test, completions
+from strands_cli.cli.commands import completions
+from strands_cli.cli.commands.atomic_test import run_tests
 from strands_cli.cli.commands.command_options import Chosen, RunFlags, with_run_options
 from strands_cli.cli.commands.file_check import Checked, Format, report_checked
-from strands_cli.cli.commands.help_group import App
+from strands_cli.cli.commands.help_group import group
 from strands_cli.cli.commands.run_execution import (
     execute,
     exit_code_after_denials,
@@ -39,23 +40,6 @@ FILE = Annotated[
 _LEFT_OUT = frozenset({"node_modules", "__pycache__", "site-packages"})
 _LARGEST = 1_000_000
 _MAX_INPUT = 10 * 1024 * 1024
-
-atomic_app = App(
-    name="atomic",
-    help="Run, test and describe single agents that workflows use by $ref.\n\n"
-    "Example: strands atomic test agents/*.yaml",
-)
-
-
-def register(program: typer.Typer) -> None:
-    """Add these commands to the program."""
-    atomic_app.command("list")(list_agents)
-    atomic_app.command("describe")(describe)
-    atomic_app.command("validate")(validate)
-    atomic_app.command("run")(run)
-    atomic_test.register(atomic_app)
-    atomic_app.command("new")(new)
-    program.add_typer(atomic_app)
 
 
 def list_agents(
@@ -281,3 +265,9 @@ def new(
     made = make_agent(path.stem if path.suffix else path.name, path.parent, force=force)
     lines = [*(f"made {file}" for file in made), "next:", f"  strands atomic test {shlex.quote(str(made[0]))}"]
     print_result("\n".join(lines))
+
+
+atomic_app = group(
+    "Run, test and describe single agents that workflows use by $ref.\n\nExample: strands atomic test agents/*.yaml",
+    {"list": list_agents, "describe": describe, "validate": validate, "run": run, "test": run_tests, "new": new},
+)

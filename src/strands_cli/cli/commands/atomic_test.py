@@ -23,11 +23,6 @@ if TYPE_CHECKING:
     from strands_cli.workflow.parts import Atomic
 
 
-def register(app: typer.Typer) -> None:
-    """Add `test` to the commands of `atomic`."""
-    app.command("test")(run_tests)
-
-
 @with_run_options(only=("provider", "model", "allow", "yes"))
 def run_tests(
     *,

@@ -10,39 +10,39 @@ from typer.main import get_group
 
 from strands_cli.cli.commands.help_group import App
 
-# The commands by the headings of the help, each with the module in this package that registers it.
+# The commands by the headings of the help, each with its function or group in a module of this package.
 HEADINGS = {
     "Workflows": {
-        "run": "run_command",
-        "new": "new_command",
-        "validate": "validate_command",
-        "plan": "plan_command",
-        "explain": "explain_command",
-        "atomic": "atomic_commands",
-        "trust": "trust_command",
-        "schema": "validate_command",
+        "run": "run_command:run",
+        "new": "new_command:new",
+        "validate": "validate_command:validate",
+        "plan": "plan_command:plan",
+        "explain": "explain_command:explain",
+        "atomic": "atomic_commands:atomic_app",
+        "trust": "trust_command:trust",
+        "schema": "validate_command:schema",
     },
     "Stored runs": {
-        "runs": "runs_commands",
-        "resume": "resume_command",
-        "approve": "resume_command",
-        "reject": "resume_command",
-        "rerun": "resume_command",
-        "sessions": "runs_commands",
+        "runs": "runs_commands:runs_app",
+        "resume": "resume_command:resume",
+        "approve": "resume_command:approve",
+        "reject": "resume_command:reject",
+        "rerun": "resume_command:rerun",
+        "sessions": "runs_commands:sessions_app",
     },
     "Tools": {
-        "list-tools": "tools_commands",
-        "tools": "tools_commands",
-        "plugin": "plugin_group",
-        "lock": "lock_command",
+        "list-tools": "tools_commands:list_tools",
+        "tools": "tools_commands:tools_app",
+        "plugin": "plugin_group:plugin_app",
+        "lock": "lock_command:lock",
     },
     "This machine": {
-        "doctor": "doctor_command",
-        "list-supported": "list_supported",
-        "completion": "completion",
+        "doctor": "doctor_command:doctor",
+        "list-supported": "list_supported:list_supported",
+        "completion": "completion:completion",
     },
 }
-MODULES = {name: module for commands in HEADINGS.values() for name, module in commands.items()}
+PLACES = {name: place for commands in HEADINGS.values() for name, place in commands.items()}
 
 # Words of other programs, with the command that does here what they do there.
 SYNONYMS = {
@@ -75,21 +75,26 @@ class CommandTable(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._built:
-            self._built |= commands_of(MODULES[name])
+            self._built[name] = _command(name, PLACES[name])
         return self._built[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(MODULES)
+        return iter(PLACES)
 
     def __len__(self) -> int:
-        return len(MODULES)
+        return len(PLACES)
 
 
-def commands_of(module: str) -> Mapping[str, Any]:
-    """Import one module of this package and return the commands and groups that it registers."""
-    app = App()
-    import_module(f"strands_cli.cli.commands.{module}").register(app)
-    return get_group(app).commands
+def _command(name: str, place: str) -> Any:
+    """Import the module of a command, and return the command or the group."""
+    module, _, attribute = place.partition(":")
+    found = getattr(import_module(f"strands_cli.cli.commands.{module}"), attribute)
+    around = App()
+    if isinstance(found, App):
+        around.add_typer(found, name=name)
+    else:
+        around.command(name)(found)
+    return get_group(around).commands[name]
 
 
 COMMANDS = CommandTable()

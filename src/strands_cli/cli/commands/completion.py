@@ -14,11 +14,6 @@ VARIABLE = "_STRANDS_COMPLETE"
 COMPLETING = VARIABLE in os.environ
 
 
-def register(program: typer.Typer) -> None:
-    """Add `completion` to the program."""
-    program.command()(completion)
-
-
 def completion(
     shell: Annotated[Literal["bash", "zsh", "fish", "powershell", "pwsh"], typer.Argument(help="Your shell.")],
 ) -> None:

@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from strands_cli.doctor import Examination, Found
 
 
-def register(program: typer.Typer) -> None:
-    """Add `doctor` to the program."""
-    program.command(name="doctor")(doctor)
-
-
 def doctor(
     no_engines: Annotated[bool, typer.Option("--no-engines", help="Run no tool's self-test of its engines.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print every line as JSON.")] = False,

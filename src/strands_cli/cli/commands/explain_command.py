@@ -25,11 +25,6 @@ if TYPE_CHECKING:
 POLICY_TOPIC = "policy"
 
 
-def register(program: typer.Typer) -> None:
-    """Add `explain` to the program."""
-    program.command(name="explain")(explain)
-
-
 def explain(
     what: Annotated[
         str,

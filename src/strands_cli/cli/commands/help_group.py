@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import typer
@@ -90,3 +90,11 @@ class App(typer.Typer):
     def command(self, name: str | None = None, **attributes: Any) -> Any:
         """Return a decorator that adds a command."""
         return super().command(name, **{"cls": HelpCommand, **attributes})
+
+
+def group(about: str, commands: Mapping[str, Callable[..., Any]], **attributes: Any) -> App:
+    """Return a group of commands by their names."""
+    app = App(help=about, **attributes)
+    for name, command in commands.items():
+        app.command(name)(command)
+    return app

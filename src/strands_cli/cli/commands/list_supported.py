@@ -24,11 +24,6 @@ REFERENCES = {
 }
 
 
-def register(program: typer.Typer) -> None:
-    """Add `list-supported` to the program."""
-    program.command("list-supported")(list_supported)
-
-
 def list_supported(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False) -> None:
     """List what this version supports: patterns, steps, providers, tool references, template filters, exit codes.
 

@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan
 
 
-def register(program: typer.Typer) -> None:
-    """Add `lock` to the program."""
-    program.command(name="lock")(lock)
-
-
 def lock(
     spec: Annotated[
         str | None,

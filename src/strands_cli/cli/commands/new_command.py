@@ -18,11 +18,6 @@ else:
     Pattern = Literal[tuple(PATTERNS)]
 
 
-def register(program: typer.Typer) -> None:
-    """Add `new` to the program."""
-    program.command("new")(new)
-
-
 def new(
     path: Annotated[Path, typer.Argument(metavar="NAME", help="The workflow's name, or the path of its file.")],
     pattern: Annotated[Pattern, typer.Option(help="The order of its steps.")] = "chain",

@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 _TEXT, _INPUT = 120, 400
 
 
-def register(program: typer.Typer) -> None:
-    """Add `plan` to the program."""
-    program.command(name="plan")(plan)
-
-
 @with_run_options(without=("detach", "record", "runs_dir"))
 def plan(
     *,

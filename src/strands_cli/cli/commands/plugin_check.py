@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from strands_cli.plugins.check import PluginCheck, PluginProject
 
 
-def register(plugin_app: typer.Typer) -> None:
-    """Add `check` to the plugin commands."""
-    plugin_app.command("check")(check)
-
-
 def check(
     plugin: Annotated[
         str, typer.Argument(metavar="DIST|DIRECTORY", help="An installed distribution, or a project directory.")

@@ -7,27 +7,15 @@ from typing import Annotated
 
 import typer
 
-from strands_cli.cli.commands import plugin_check, plugin_install, plugin_list, plugin_new, plugin_switch, plugin_verify
-from strands_cli.cli.commands.help_group import App
+from strands_cli.cli.commands.help_group import group
+from strands_cli.cli.commands.plugin_check import check as check_plugin
+from strands_cli.cli.commands.plugin_install import install, uninstall, upgrade
+from strands_cli.cli.commands.plugin_list import list_installed
+from strands_cli.cli.commands.plugin_new import new
+from strands_cli.cli.commands.plugin_switch import disable, enable
+from strands_cli.cli.commands.plugin_verify import verify
 from strands_cli.cli.output import print_result, say_findings
 from strands_cli.errors import ExitCode, UsageError
-
-plugin_app = App(
-    name="plugin",
-    help="Make, check, install and verify plugins.\n\nExample: strands plugin check packages/strands-tool-foo",
-)
-
-
-def register(program: typer.Typer) -> None:
-    """Add these commands to the program."""
-    plugin_new.register(plugin_app)
-    plugin_app.command("manifest")(manifest)
-    plugin_check.register(plugin_app)
-    plugin_install.register(plugin_app)
-    plugin_list.register(plugin_app)
-    plugin_verify.register(plugin_app)
-    plugin_switch.register(plugin_app)
-    program.add_typer(plugin_app)
 
 
 def manifest(
@@ -58,3 +46,20 @@ def manifest(
         print_result(f"{project.name}: the manifest matches the code")
     else:
         print_result("".join(render(document) for document in make_manifests(project).values()))
+
+
+plugin_app = group(
+    "Make, check, install and verify plugins.\n\nExample: strands plugin check packages/strands-tool-foo",
+    {
+        "new": new,
+        "manifest": manifest,
+        "check": check_plugin,
+        "install": install,
+        "upgrade": upgrade,
+        "uninstall": uninstall,
+        "list": list_installed,
+        "verify": verify,
+        "enable": enable,
+        "disable": disable,
+    },
+)

@@ -44,13 +44,6 @@ OURS = "strands-cli"
 _DESCRIPTION = 100
 
 
-def register(plugin_app: typer.Typer) -> None:
-    """Add these commands to the plugin commands."""
-    plugin_app.command("install")(install)
-    plugin_app.command("upgrade")(upgrade)
-    plugin_app.command("uninstall")(uninstall)
-
-
 def install(what: WHAT, yes: YES = False, force: FORCE = False) -> int:
     """Install a plugin into this environment, after showing its tools and the permissions they ask for.
 

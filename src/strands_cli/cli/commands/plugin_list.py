@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     from strands_cli.policy import Policy
 
 
-def register(plugin_app: typer.Typer) -> None:
-    """Add `list` to the plugin commands."""
-    plugin_app.command("list")(list_installed)
-
-
 def list_installed(as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False) -> None:
     """List the distributions that provide tools or hooks: version, source, tools, and whether their hooks are on.
 

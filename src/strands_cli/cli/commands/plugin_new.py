@@ -22,11 +22,6 @@ class Form(enum.StrEnum):
     provider = "provider"
 
 
-def register(plugin_app: typer.Typer) -> None:
-    """Add `new` to the plugin commands."""
-    plugin_app.command("new")(new)
-
-
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The tool's name, such as word_count.")],
     form: Annotated[Form, typer.Option(help="The tool's form in Python.")] = Form.module,

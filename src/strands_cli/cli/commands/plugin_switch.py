@@ -20,12 +20,6 @@ Name = Annotated[
 ]
 
 
-def register(plugin_app: typer.Typer) -> None:
-    """Add both to the plugin commands."""
-    plugin_app.command("enable")(enable)
-    plugin_app.command("disable")(disable)
-
-
 def enable(
     name: Name,
     may: Annotated[

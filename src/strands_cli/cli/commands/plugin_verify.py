@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from strands_cli.catalog import Catalog
 
 
-def register(plugin_app: typer.Typer) -> None:
-    """Add `verify` to the plugin commands."""
-    plugin_app.command("verify")(verify)
-
-
 def verify(
     names: Annotated[
         list[str],

@@ -29,12 +29,6 @@ VAR = Annotated[list[str], typer.Option("--var", metavar="NAME=VALUE", help="Cha
 NO_RESUME = Annotated[bool, typer.Option("--no-resume", help="Store the answer without continuing the run.")]
 
 
-def register(program: typer.Typer) -> None:
-    """Add these commands to the program."""
-    for verb in (resume, approve, reject, rerun):
-        program.command()(verb)
-
-
 def _of_cut_off(flag: str, text: str) -> Any:
     return typer.Option(flag, metavar="KEY", help=text, autocompletion=completions.decisions)
 

@@ -12,11 +12,6 @@ from strands_cli.cli.commands.run_execution import execute, exit_code_after_deni
 from strands_cli.errors import UsageError
 
 
-def register(program: typer.Typer) -> None:
-    """Add `run` to the program."""
-    program.command(name="run")(run)
-
-
 @dataclass(frozen=True, slots=True)
 class OlderOptions:
     """The options by which the earlier command line continued a stored run."""

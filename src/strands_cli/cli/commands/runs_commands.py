@@ -12,7 +12,7 @@ import typer
 
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import RUN, RUNS_DIR
-from strands_cli.cli.commands.help_group import App
+from strands_cli.cli.commands.help_group import group
 from strands_cli.cli.commands.resume_command import resume
 from strands_cli.cli.commands.run_report import answer_lines, cells_of, run_document, summary_document, summary_lines
 from strands_cli.cli.output import print_json, print_result, say
@@ -22,7 +22,7 @@ from strands_cli.events import RunStatus
 from strands_cli.phrases import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from strands_cli.engine.stored_runs import StoredRun
 
@@ -43,28 +43,6 @@ JSON = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 # What `prune` deletes by default: runs that cannot be resumed by mistake.
 ENDED = ["completed", "failed", "cancelled"]
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
-
-
-def register(program: typer.Typer) -> None:
-    """Add these commands to the program."""
-    verbs: dict[str, Callable[..., Any]] = {
-        "list": list_runs,
-        "show": show_run,
-        "cancel": cancel_runs,
-        "delete": delete_runs,
-        "prune": prune_runs,
-    }
-    program.add_typer(group(verbs), name="runs")
-    program.add_typer(group({**verbs, "cleanup": prune_runs, "resume": resume}), name="sessions", hidden=True)
-
-
-def group(verbs: Mapping[str, Callable[..., Any]]) -> typer.Typer:
-    """Return a group of commands on stored runs."""
-    text = "List, show, cancel and delete stored runs.\n\nExample: strands runs list --status waiting"
-    app = App(help=text)
-    for name, verb in verbs.items():
-        app.command(name)(verb)
-    return app
 
 
 def list_runs(
@@ -215,3 +193,15 @@ def age_in_seconds(text: str) -> float:
     if found is None:
         raise UsageError(f"--older-than {text!r} is not an age", fix="write a number with s, m, h, d or w: 30d")
     return int(found[1]) * _SECONDS[found[2] or "d"]
+
+
+_ABOUT = "List, show, cancel and delete stored runs.\n\nExample: strands runs list --status waiting"
+_VERBS: dict[str, Callable[..., Any]] = {
+    "list": list_runs,
+    "show": show_run,
+    "cancel": cancel_runs,
+    "delete": delete_runs,
+    "prune": prune_runs,
+}
+runs_app = group(_ABOUT, _VERBS)
+sessions_app = group(_ABOUT, {**_VERBS, "cleanup": prune_runs, "resume": resume}, hidden=True)

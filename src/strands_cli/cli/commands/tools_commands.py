@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.commands import completions, tools_mcp, tools_run
+from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import Chosen, with_run_options
-from strands_cli.cli.commands.help_group import App
+from strands_cli.cli.commands.help_group import group
 from strands_cli.cli.commands.tool_list import (
     flat_line,
     list_installed,
@@ -19,24 +19,12 @@ from strands_cli.cli.commands.tool_list import (
     summary,
     tool_source,
 )
+from strands_cli.cli.commands.tools_mcp import import_servers, list_server_tools
+from strands_cli.cli.commands.tools_run import run_tool
 from strands_cli.cli.output import print_json, print_result
 
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog, ToolRecord
-
-tools_app = App(
-    name="tools", help="List, show and run tools; import MCP servers.\n\nExample: strands tools show calculator"
-)
-
-
-def register(program: typer.Typer) -> None:
-    """Add these commands to the program."""
-    program.command("list-tools")(list_tools)
-    tools_app.command("list")(list_tools)
-    tools_app.command("show")(show_tool)
-    tools_run.register(tools_app)
-    tools_app.command("import")(tools_mcp.import_servers)
-    program.add_typer(tools_app)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +62,7 @@ def list_tools(*, shows: ListFlags, chosen: Chosen) -> int:
     Example: strands list-tools --source
     """
     if shows.mcp is not None:
-        tools_mcp.list_server_tools(shows.mcp, as_json=shows.as_json)
+        list_server_tools(shows.mcp, as_json=shows.as_json)
         return 0
     only = {"family": shows.family, "category": shows.category}
     return list_installed(as_json=shows.as_json, source=shows.source, check=shows.check, only=only, **chosen.typed)
@@ -147,3 +135,9 @@ def _sections(record: ToolRecord) -> Iterable[tuple[str, Any]]:
     ):
         if value:
             yield title, value
+
+
+tools_app = group(
+    "List, show and run tools; import MCP servers.\n\nExample: strands tools show calculator",
+    {"list": list_tools, "show": show_tool, "run": run_tool, "import": import_servers},
+)

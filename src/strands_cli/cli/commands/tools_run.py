@@ -36,11 +36,6 @@ class InputRefused(UsageError):
         self.result = result
 
 
-def register(tools_app: typer.Typer) -> None:
-    """Add `run` to the tools commands."""
-    tools_app.command(name="run")(run_tool)
-
-
 @dataclass(frozen=True, slots=True)
 class Declared:
     """What the tool has besides its name: settings, and a file that declares it."""

@@ -24,11 +24,6 @@ UNTRUSTED_WORKFLOW = Code(
 )
 
 
-def register(program: typer.Typer) -> None:
-    """Add `trust` to the program."""
-    program.command(name="trust")(trust)
-
-
 def trust(
     spec: SPEC,
     forget: Annotated[bool, typer.Option("--forget", help="Take the answer back: the next run asks again.")] = False,

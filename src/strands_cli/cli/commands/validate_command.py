@@ -10,12 +10,6 @@ from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.file_check import Format, check_files
 
 
-def register(program: typer.Typer) -> None:
-    """Add these commands to the program."""
-    program.command()(validate)
-    program.command()(schema)
-
-
 def validate(
     specs: Annotated[
         list[str],
