@@ -10,7 +10,8 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ from marked_reference import hooks_page, manifest_page
 from workflow_reference import workflow_page
 
 from strands_cli import errors
+from strands_cli.cli.commands.command_table import HEADINGS
 from strands_cli.cli.commands.explain_pages import PAGES
+from strands_cli.cli.commands.help_group import ARGUMENTS, OPTIONS
 from strands_cli.codes import codes_by_file
 from strands_cli.errors import Code
 from strands_cli.workflow.format_schema import schema_text
@@ -82,11 +85,36 @@ def commands_page() -> str:
     from strands_cli.cli.program import program
 
     parts = [COMMANDS_INTRODUCTION, exit_codes()]
-    for path, command in command_tree("strands", get_command(program)):
-        parts.append(f"## {path}\n\n{inspect.cleandoc(command.help or '')}\n")
-        if rows := [row for parameter in command.params if (row := parameter_row(parameter))]:
-            parts.append("\n".join(["| argument or option | meaning |", "| --- | --- |", *rows]) + "\n")
+    commands = dict(get_command(program).commands)  # type: ignore[attr-defined]
+    for heading, names in HEADINGS.items():
+        parts.append(f"## {heading}\n")
+        for name in names:
+            if not commands[name].hidden:
+                parts += starmap(command_section, command_tree(f"strands {name}", commands[name]))
     return "\n".join(parts)
+
+
+def command_section(path: str, command: Any) -> str:
+    """Return the section of one command: its help, and its parameters by the headings of its `--help`."""
+    rows = [
+        line
+        for heading, parameters in by_heading(command.params).items()
+        for line in (f"| **{heading}** | |", *map(parameter_row, parameters))
+    ]
+    table = ["", "| argument or option | meaning |", "| --- | --- |", *rows] if rows else []
+    return "\n".join([f"### {path}", "", inspect.cleandoc(command.help or ""), *table]) + "\n"
+
+
+def by_heading(parameters: Sequence[Any]) -> dict[str, list[Any]]:
+    """Return the parameters that the help shows, by its headings; options without one are the last."""
+    found: dict[str, list[Any]] = {ARGUMENTS: [], OPTIONS: []}
+    for parameter in parameters:
+        if not getattr(parameter, "hidden", False):
+            is_argument = parameter.param_type_name == "argument"
+            heading = ARGUMENTS if is_argument else getattr(parameter, "rich_help_panel", None) or OPTIONS
+            found.setdefault(heading, []).append(parameter)
+    found[OPTIONS] = found.pop(OPTIONS)
+    return {heading: rows for heading, rows in found.items() if rows}
 
 
 def program_help() -> str:
@@ -115,8 +143,8 @@ def command_tree(path: str, command: Any) -> Iterator[tuple[str, Any]]:
             yield from command_tree(f"{path} {name}", children[name])
 
 
-def parameter_row(parameter: Any) -> str | None:
-    """Return the table row of one parameter, None for those that say nothing."""
+def parameter_row(parameter: Any) -> str:
+    """Return the table row of one parameter."""
     # A bar would end the cell.
     metavar = (parameter.metavar or "").replace("|", "` or `")
     if parameter.param_type_name == "argument":
@@ -135,7 +163,7 @@ def values_of(parameter: Any) -> Iterator[str]:
         names = [getattr(choice, "value", choice) for choice in choices]
         yield f"One of {', '.join(f'`{name}`' for name in names)}."
     default = getattr(parameter.default, "value", parameter.default)
-    if default and isinstance(default, (str, int, float)) and default is not True:
+    if default and isinstance(default, (str, int, float, Path)) and default is not True:
         yield f"Default: `{default}`."
 
 

@@ -111,9 +111,16 @@ class RunRequest:
         again=True,
     )
     provider: str | None = option(
-        None, "--provider", heading=MODEL, help="Model provider for all agents, e.g. openai.", is_stored=True
+        None,
+        "--provider",
+        heading=MODEL,
+        help="Model provider for all agents, e.g. openai.",
+        metavar="NAME",
+        is_stored=True,
     )
-    model: str | None = option(None, "--model", heading=MODEL, help="Model for all agents.", is_stored=True)
+    model: str | None = option(
+        None, "--model", heading=MODEL, help="Model for all agents.", metavar="NAME", is_stored=True
+    )
     host: str | None = option(
         None,
         "--host",

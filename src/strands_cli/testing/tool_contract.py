@@ -60,8 +60,8 @@ class ToolContract:
     def test_it_loads(self) -> Iterator[str]:
         """It loads and has at least one tool.
 
-        If it fails: import the module by hand and fix what it raises; the reference of tools lists the forms that a
-        tool may have.
+        If it fails: import the module by hand and fix what it raises; docs/reference/writing-tools.md lists the forms
+        that a tool may have.
         """
         rehearsal = self._rehearsal()
         if rehearsal.problem is not None or not rehearsal.loaded.tools:

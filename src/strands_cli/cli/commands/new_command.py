@@ -23,9 +23,13 @@ def new(
     pattern: Annotated[Pattern, typer.Option(help="The order of its steps.")] = "chain",
     provider: Annotated[
         str | None,
-        typer.Option(help="The model provider; default: play a recording.", autocompletion=completions.providers),
+        typer.Option(
+            metavar="NAME",
+            help="The model provider; default: play a recording.",
+            autocompletion=completions.providers,
+        ),
     ] = None,
-    model: Annotated[str | None, typer.Option(help="The model, as the provider names it.")] = None,
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="The model, as the provider names it.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was made as JSON.")] = False,
 ) -> None:

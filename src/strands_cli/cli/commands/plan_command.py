@@ -111,7 +111,7 @@ def _origin(tool: PlannedTool) -> str:
 
     if not isinstance(tool, McpTool):
         return tool.describe()
-    known = "" if tool.member is not None else "; its tools are known after start"
+    known = "" if tool.member is not None else "; its tools are listed when it is started"
     return f"(MCP server {reached_by(tool.server)}{known})"
 
 

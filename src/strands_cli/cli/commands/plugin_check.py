@@ -20,7 +20,7 @@ def check(
         str, typer.Argument(metavar="DIST|DIRECTORY", help="An installed distribution, or a project directory.")
     ] = ".",
     load: Annotated[bool, typer.Option("--import", help="Also import it, in a child process.")] = False,
-    seconds: Annotated[float, typer.Option(min=0.1, help="Time limit for each import.")] = 20,
+    seconds: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Time limit for each import.")] = 20,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 3 for warnings also.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> int:

@@ -25,7 +25,7 @@ class Form(enum.StrEnum):
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The tool's name, such as word_count.")],
     form: Annotated[Form, typer.Option(help="The tool's form in Python.")] = Form.module,
-    directory: Annotated[Path, typer.Option(help="Where the project's directory is made.")] = Path(),
+    directory: Annotated[Path, typer.Option(metavar="DIR", help="Where the project's directory is made.")] = Path(),
     author: Annotated[str | None, typer.Option(metavar="TEXT", help="The author, for the metadata.")] = None,
     description: Annotated[str | None, typer.Option(metavar="TEXT", help="What the tool does, in a sentence.")] = None,
 ) -> None:

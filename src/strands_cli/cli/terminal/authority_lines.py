@@ -31,7 +31,7 @@ def use_lines(uses: Iterable[Use], *, is_marked: bool = True) -> list[str]:
 def authority_sections(authority: Authority, *, is_complete: bool) -> dict[str, list[str]]:
     """Return sentences about all that a plan uses and sends, by the title of their section."""
     leaving = list(dict.fromkeys(map(_way_out, authority.outgoing))) or ["Nothing that is known."]
-    unplanned = [] if is_complete else ["Parts that cannot be planned are not included here: see below."]
+    unplanned = [] if is_complete else ["Parts with errors are not included here."]
     return {
         "What it starts and reads before and while it runs": use_lines(authority.uses),
         "What leaves this machine": [*leaving, *unplanned],

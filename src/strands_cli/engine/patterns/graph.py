@@ -81,7 +81,7 @@ class _Walk:
             raise RunFailed(
                 f"the node '{node}' would run {self.visits[node]} times; max_iterations is"
                 f" {self._config.max_iterations}",
-                fix="raise pattern.config.max_iterations, or give the loop a way out",
+                fix="raise pattern.config.max_iterations, or give the loop an edge that leaves it",
             )
 
     async def _perform(self, node: str) -> StepResult | None:
