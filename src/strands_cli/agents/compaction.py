@@ -236,11 +236,7 @@ class Context:
 async def _summary(
     messages: Sequence[Any], agent: PlannedAgent, model: Model, scope: StepScope, redactor: Redactor
 ) -> str:
-    """Return a summary of messages from one journaled model call.
-
-    Raises:
-        StrandsCliError: The call fails, or the answer is empty or cut off.
-    """
+    """Return a summary of messages from one journaled model call."""
     settings = agent.summarizer or agent.model
     journaled = JournaledModel(model, settings, scope, redactor, label="summary")
     request = [{"role": "user", "content": [{"text": f"{transcript(messages)}\n\nSum up this conversation."}]}]

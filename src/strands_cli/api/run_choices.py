@@ -49,11 +49,7 @@ def _fields(choices: RunChoices | StoredRunChoices, python_tools: ObjectTools | 
 
 
 def _require_free(context: Mapping[str, Any]) -> None:
-    """Check the names of what tools get as keywords and in `ToolContext.invocation_state`.
-
-    Raises:
-        TypeError: A name is not an identifier, or has a meaning already.
-    """
+    """Check the names of what tools get as keywords and in `ToolContext.invocation_state`."""
     wrong = [name for name in context if not str(name).isidentifier() or name in _TAKEN]
     if wrong:
         raise TypeError(f"context cannot have the names {', '.join(map(repr, wrong))}")

@@ -100,11 +100,7 @@ def _line(name: str, found: list[Engine]) -> Check:
 
 
 def _ask(record: ToolRecord) -> list[Engine]:
-    """Return the engines that one tool's self-test reports.
-
-    Raises:
-        EngineFault: The self-test raises, exits, hangs, or returns another value.
-    """
+    """Return the engines that one tool's self-test reports."""
     reference = _REFERENCE.fullmatch(record.strands_cli["engines"])
     if reference is None:
         raise EngineFault("`engines` is not of the form package.module:function")

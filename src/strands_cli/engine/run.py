@@ -274,11 +274,7 @@ class Run:
         return [row for row in self.ports.journal.rows() if row.key.startswith(f"{key}/")]
 
     def _count_step(self, scope: StepScope) -> None:
-        """Count a step that begins in the run and in its agent's budget, before it waits for a slot.
-
-        Raises:
-            BudgetExceeded: Its agent may take no further step.
-        """
+        """Count a step that begins in the run and in its agent's budget, before it waits for a slot."""
         if scope.limits.budget is not None:
             scope.limits.budget.require("step")
             scope.limits.budget.count_step()

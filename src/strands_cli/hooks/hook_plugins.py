@@ -121,11 +121,7 @@ def import_named(value: str) -> Any:
 
 
 def _require_hooks(manager: pluggy.PluginManager, plugin: Any) -> None:
-    """Refuse an object without implementations, a misspelt hook, and a wrapper around other plugins' answers.
-
-    Raises:
-        TypeError: it is one of those.
-    """
+    """Refuse an object without implementations, a misspelt hook, and a wrapper around other plugins' answers."""
     found = {name: manager.parse_hookimpl_opts(plugin, name) for name in dir(plugin)}
     marked = {(opts.get("specname") or name): opts for name, opts in found.items() if opts is not None}
     if not marked:

@@ -124,11 +124,7 @@ def _text(secret: SecretReference, raw: bytes) -> str:
 
 
 def _words_of(secret: SecretReference) -> list[str]:
-    """Return the program and its arguments; no shell reads the line.
-
-    Raises:
-        SecretFault: The line is not a command line.
-    """
+    """Return the program and its arguments; no shell reads the line."""
     try:
         words = shlex.split(secret.path)
     except ValueError as error:

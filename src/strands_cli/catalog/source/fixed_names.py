@@ -47,12 +47,7 @@ def _bound(node: ast.AST) -> list[str]:
 
 
 def _exported(tree: ast.Module) -> list[str] | None:
-    """Return the names in `__all__`; None without an `__all__`.
-
-    Raises:
-        ValueError: It is not literal, or may be changed.
-        TypeError: It is not a list.
-    """
+    """Return the names in `__all__`; None without an `__all__`."""
     for node in tree.body:
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and "__all__" in _targets(node) and node.value is not None:
             if not is_fixed(tree, "__all__"):

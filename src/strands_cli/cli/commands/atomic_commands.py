@@ -221,11 +221,7 @@ def run(
 
 
 def _input_of(typed: str | None) -> str:
-    """Return the input as it was typed, or the content of the file that it names.
-
-    Raises:
-        UsageError: The option is missing, or the file cannot be read.
-    """
+    """Return the input as it was typed, or the content of the file that it names."""
     if typed is None:
         raise UsageError("Missing option '--input'", fix="pass text, JSON, or @FILE")
     if not typed.startswith("@"):

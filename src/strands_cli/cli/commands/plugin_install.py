@@ -205,12 +205,7 @@ def _answers_yes(question: str) -> bool:
 
 
 def _confirm(question: str, *, yes: bool) -> None:
-    """Ask for confirmation, unless `yes`.
-
-    Raises:
-        UsageError: There is no person to ask.
-        Interrupted: The person declines.
-    """
+    """Ask for confirmation, unless `yes`."""
     from strands_cli.cli.terminal import is_interactive
 
     if yes:

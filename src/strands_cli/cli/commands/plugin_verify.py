@@ -68,11 +68,7 @@ def _plugins_and_required(catalog: Catalog) -> list[str]:
 
 
 def _installed(name: str, catalog: Catalog) -> str:
-    """Return the normalised name of an installed distribution, with or without tools.
-
-    Raises:
-        InvalidInput: It is not installed.
-    """
+    """Return the normalised name of an installed distribution, with or without tools."""
     from strands_cli.catalog.distributions import normalise
 
     plain = normalise(name)

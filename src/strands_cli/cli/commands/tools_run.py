@@ -171,9 +171,6 @@ def _require_fit(
     Args:
         progress: Whether policy was asked about the call, which is after its input was accepted.
         schema: The tool's schema, where it is known.
-
-    Raises:
-        InputRefused: It was.
     """
     error = result_document(result).get("error", {})
     if progress.is_decided or error.get("code") != "invalid_input":

@@ -114,11 +114,7 @@ def require_program(journal: Journal, request: RunRequest, installed: Container[
 
 
 def _require_python_tools(journal: Journal, tools: Sequence[ToolRecord], installed: Container[str] = ()) -> None:
-    """Check that the Python objects that are tools of a run are there.
-
-    Raises:
-        NotEquipped: some are missing; the message names them and the file that each came from.
-    """
+    """Check that the Python objects that are tools of a run are there."""
     here = {record.name for record in tools}
     stored: dict[str, str] = journal.get("given") or {}
     missing = {name: place for name, place in stored.items() if name not in here and name not in installed}
@@ -133,11 +129,7 @@ def _require_python_tools(journal: Journal, tools: Sequence[ToolRecord], install
 
 
 def _require_context(journal: Journal, context: Mapping[str, Any]) -> None:
-    """Check that the program gives the tools of a run what it gave them when the run began; values are not stored.
-
-    Raises:
-        NotEquipped: something is missing.
-    """
+    """Check that the program gives the tools of a run what it gave them when the run began; values are not stored."""
     missing = [name for name in journal.get("context") or () if name not in context]
     if missing:
         run_id, names = journal.get("id"), ", ".join(f"{name!r}: ..." for name in missing)

@@ -146,11 +146,7 @@ def _words(new: NewPlugin) -> dict[str, str]:
 
 
 def _descriptions(new: NewPlugin) -> dict[str, str]:
-    """Return the description in the forms of the templates.
-
-    Raises:
-        UsageError: It cannot be written into a docstring.
-    """
+    """Return the description in the forms of the templates."""
     text = " ".join((new.description if new.description is not None else PURPOSE).split(" ")).strip()
     if not text or hidden_characters(text) or set(text) & set('"\\\n\t') or len(text) > _LONGEST:
         fix = "write --description 'Tell the weather of a city.'"

@@ -96,12 +96,7 @@ class AgentTools:
             self._sort()
 
     def _wrapped(self, tool: Any, by: str = "") -> CheckedTool:
-        """Return a late tool with the permission check around it.
-
-        Raises:
-            NotAToolError: it is not a tool of the SDK.
-            StrandsCliError: a model could not call it, or its arguments could not be checked.
-        """
+        """Return a late tool with the permission check around it."""
         try:
             raw = read_agent_tool(tool)
             planned = _late(raw.name, f"registered by {by}" if by else "registered during the run")

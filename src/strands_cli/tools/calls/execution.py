@@ -111,11 +111,7 @@ class Attempt:
             asking.forget()
 
     async def _execute(self, answers: Answers, inner: OpenCall) -> Result:
-        """Run the tool, inside what hook plugins put around it.
-
-        Raises:
-            AsksPersonError: it asks what `answers` does not hold.
-        """
+        """Run the tool, inside what hook plugins put around it."""
         invoke = partial(self._invoke, answers, inner)
         if not self.tool.wrappers:
             return await invoke()
@@ -126,11 +122,7 @@ class Attempt:
         return self._fitting(result)
 
     async def _invoke(self, answers: Answers, inner: OpenCall) -> Result:
-        """Run the tool within its time, and make its answer a well-formed result.
-
-        Raises:
-            AsksPersonError: it asks what `answers` does not hold.
-        """
+        """Run the tool within its time, and make its answer a well-formed result."""
         over = threading.Event()
         contract = self._keywords(over)
 

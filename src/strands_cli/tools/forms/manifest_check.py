@@ -139,11 +139,7 @@ def loaded_tool(planned: PlannedTool, raw: RawTool, spec: Mapping[str, Any]) -> 
 
 
 def _copied(planned: PlannedTool, spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the spec as it is now: what the tool's code does to its own later changes nothing.
-
-    Raises:
-        NotEquipped: it holds a value that is not plain data.
-    """
+    """Return the spec as it is now: what the tool's code does to its own later changes nothing."""
     try:
         return copy.deepcopy(dict(spec))
     except Exception as error:  # foreign objects raise anything while they are copied, RecursionError too

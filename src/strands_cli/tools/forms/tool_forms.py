@@ -184,11 +184,7 @@ async def _class_tools(plugin: type, config: Mapping[str, Any], closers: list[Cl
 
 
 def _accepted(target: Callable[..., Any], config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `config` as a keyword where the target takes one.
-
-    Raises:
-        NotAToolError: it needs other arguments, which a run does not have.
-    """
+    """Return `config` as a keyword where the target takes one."""
     try:
         signature = inspect.signature(target)
     except (TypeError, ValueError):
@@ -264,11 +260,7 @@ def spec_named(module: Any, name: str) -> Mapping[str, Any] | None:
 
 
 def _spec_tool(module: ModuleType, spec: Any) -> RawTool:
-    """Read one tool spec of a module and the function that belongs to it.
-
-    Raises:
-        NotAToolError: there is no such function, or the spec has no name.
-    """
+    """Read one tool spec of a module and the function that belongs to it."""
     name = spec.get("name") if isinstance(spec, Mapping) else None
     if not isinstance(name, str) or not name:
         raise NotAToolError(f"the module {module.__name__} has a tool spec without a name")
@@ -301,11 +293,7 @@ def _described(spec: Mapping[str, Any], carrier: Any) -> dict[str, Any]:
 
 
 def _normal_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool spec whose schema is under `inputSchema.json`, whichever of the two forms it has.
-
-    Raises:
-        NotAToolError: the schema is not a JSON object.
-    """
+    """Return a tool spec whose schema is under `inputSchema.json`, whichever of the two forms it has."""
     schema = spec.get("inputSchema")
     schema = {"type": "object", "properties": {}} if schema is None else schema
     inner = schema.get("json", schema) if isinstance(schema, Mapping) else None

@@ -91,11 +91,7 @@ def _prompt(name: str, original: Callable[..., Any] | None) -> Callable[..., Any
 
 
 def _answer(module: str, prompt: str) -> str:
-    """Return what a prompt gets: a yes for the very tool that the permission check let through, a no for any other.
-
-    Raises:
-        _InterruptedCall: the tool asks for a text that the person has not entered yet.
-    """
+    """Return what a prompt gets: a yes for the very tool that the permission check let through, a no for any other."""
     call = _under_way.get()
     if call is None or not f"{module}.".startswith(f"{call.module}."):
         return REFUSAL

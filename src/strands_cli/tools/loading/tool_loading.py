@@ -187,11 +187,7 @@ def custom_folders(base_dir: Path | None, python_path: Sequence[str]) -> list[st
 async def _read_plugin(
     planned: PlannedTool, folders: Sequence[str], closers: list[Closer], tell: Tell | None
 ) -> list[RawTool]:
-    """Import a plugin and read its tools.
-
-    Raises:
-        NotEquipped: it cannot be imported, has no tool, or raises while it is loaded.
-    """
+    """Import a plugin and read its tools."""
     module_name, attribute = planned.record.module, planned.record.attribute
     module: ModuleType | None = None
     try:

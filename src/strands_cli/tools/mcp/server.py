@@ -253,11 +253,7 @@ class Server:
         return error_result(identity, "unavailable", message, retryable=self._starts <= MAX_RESTARTS)
 
     async def _live(self) -> tuple[Client, Link]:
-        """Return the connection, made again where it is lost.
-
-        Raises:
-            StrandsCliError: it cannot be, or has been too often.
-        """
+        """Return the connection, made again where it is lost."""
         async with self._starting:
             client, link = self._client, self._link
             if client is not None and link is not None and not (link.closed or link.is_stale):

@@ -105,11 +105,7 @@ async def definitions_of(servers: Iterable[McpServer], serving: Serving) -> dict
 
 
 async def _all_of(starts: Sequence[asyncio.Task[Any]]) -> None:
-    """Wait for all starts, so that every server that fails is reported; none goes on when the wait is cancelled.
-
-    Raises:
-        StrandsCliError: the only failure, or one that has each of them as a finding.
-    """
+    """Wait for all starts, so that every server that fails is reported; none goes on when the wait is cancelled."""
     try:
         if starts:
             await asyncio.wait(starts)
