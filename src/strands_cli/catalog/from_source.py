@@ -25,7 +25,7 @@ KNOWN_AFTER_LOAD = "its definition is known only after loading: it has no manife
 def describe(record: ToolRecord, package: Package, seen: Scan) -> ToolRecord:
     """Fill a record from source; a module that is not Python makes it broken, with a finding."""
     try:
-        found = read_record(record, package)
+        found = read_source(record.module, record.attribute, package)
     except SourceError as error:
         where = Where(module_file(package, record.module) or record.path, error.line)
         message = f"the tool '{record.name}' of '{record.distribution}' cannot be read: {error}"
@@ -40,24 +40,21 @@ def describe(record: ToolRecord, package: Package, seen: Scan) -> ToolRecord:
     return filled(record, found)
 
 
-def read_record(record: ToolRecord, package: Package) -> SourceTool:
-    """Read the source of a record's tool.
-
-    Raises:
-        SourceError: The source is not Python.
-    """
-    return _read(record.module, record.attribute, package)
-
-
 def name_of(module: str, attribute: str | None, package: Package) -> str | None:
     """Return the name of a tool in its source; None if the source does not show it."""
     try:
-        return _read(module, attribute, package).name
+        return read_source(module, attribute, package).name
     except SourceError:
         return None
 
 
-def _read(module: str, attribute: str | None, package: Package) -> SourceTool:
+def read_source(module: str, attribute: str | None, package: Package) -> SourceTool:
+    """Read the source of a tool.
+
+    Raises:
+        SourceError: The source is not Python.
+    """
+
     def read_module(name: str) -> tuple[str, bytes] | None:
         file = module_file(package, name)
         try:
@@ -76,7 +73,7 @@ def find_definition(record: ToolRecord, listings: Mapping[str, frozenset[str]]) 
         return None, None
     file = module_file(package, record.module)
     try:
-        found = read_record(record, package)
+        found = read_source(record.module, record.attribute, package)
     except SourceError as error:
         return file, error.line
     if record.parent and found.members:

@@ -45,13 +45,10 @@ MISSING_MODULE = Code(
 
 _VALUE = re.compile(r"([\w.]+)\s*(?::\s*([\w.]+)\s*)?(?:\[.*\]\s*)?")
 
-Manifests = dict[str, "tuple[Manifest | None, str | None]"]
-
 
 def build_records(distribution: Distribution, seen: Scan) -> list[ToolRecord]:
     """Return the records of one distribution; its faults go to `seen.findings`."""
-    manifests: Manifests = {}
-    builder = _Builder(distribution, seen, manifests)
+    builder = _Builder(distribution, seen)
     records = [builder.record(entry_point) for entry_point in distribution.entry_points]
     builder.check_leftovers()
     return records
@@ -67,8 +64,7 @@ def build_record(reference: str, name: str, distribution: str, seen: Scan) -> To
     """
     directory, record = seen.records[distribution][0]
     owner = Distribution(distribution, seen.version(distribution), directory, record, ())
-    builder = _Builder(owner, seen, {})
-    return builder.record(EntryPoint(name or _name_in_source(reference, directory, seen), reference, 0))
+    return _Builder(owner, seen).record(EntryPoint(name or _name_in_source(reference, directory, seen), reference, 0))
 
 
 def _name_in_source(reference: str, directory: str, seen: Scan) -> str:
@@ -84,10 +80,10 @@ def _name_in_source(reference: str, directory: str, seen: Scan) -> str:
 class _Builder:
     """Build the records of one distribution, reading each of its manifests once."""
 
-    def __init__(self, distribution: Distribution, seen: Scan, manifests: Manifests) -> None:
+    def __init__(self, distribution: Distribution, seen: Scan) -> None:
         self.distribution = distribution
         self.seen = seen
-        self.manifests = manifests
+        self.manifests: dict[str, tuple[Manifest | None, str | None]] = {}  # by folder, each with its fault
         # (entry, name) of each entry point, and (entry, None): the members of a class or suite have other names.
         self.declared: set[tuple[str, str | None]] = set()
 

@@ -245,16 +245,16 @@ def _close_module(ref: ToolRef, package: Package | None) -> str | None:
 
 
 def _described_legacy(ref: ToolRef, bare: ToolRecord, package: Package) -> ToolRecord | Finding:
-    from strands_cli.catalog.from_source import filled, read_record  # parses Python; legacy references are few
+    from strands_cli.catalog.from_source import filled, read_source  # parses Python; legacy references are few
 
     named = replace(bare, entry=f"{bare.module}:{ref.attribute}", attribute=ref.attribute)
     try:
         # The tool is the module if it has a TOOL_SPEC, else its attribute (a `@tool` function or a class).
         for record in (bare, named):
-            found = read_record(record, package)
+            found = read_source(record.module, record.attribute, package)
             if found.name == ref.name:
                 return filled(record, found)
-        whole = read_record(bare, package)
+        whole = read_source(bare.module, None, package)
     except SourceError as error:
         return Finding(TOOL_BROKEN, f"'{ref}' is installed but cannot be used: {error}", None, _UPGRADE_LEGACY)
     names = [member.name for member in whole.members or () if member.name]

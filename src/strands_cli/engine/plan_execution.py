@@ -50,32 +50,29 @@ async def execute(
         StrandsCliError: Why it stopped, as the journal says too.
     """
     with ports.tracing.run(run_id, plan.spec.name, plan.spec.pattern.type) as span:
-        return await _execute(plan, ports, run_id, emit, write_artifacts, span)
+        return await _execute(Run(plan, ports, run_id, emit), write_artifacts, span)
 
 
-async def _execute(
-    plan: Plan, ports: Ports, run_id: str, emit: Callable[[Event], None], write_artifacts: WriteArtifacts, span: Traced
-) -> RunResult:
-    pattern = plan.spec.pattern
+async def _execute(run: Run, write_artifacts: WriteArtifacts, span: Traced) -> RunResult:
+    pattern, ports = run.plan.spec.pattern, run.ports
     resumed = next(ports.journal.rows(), None) is not None
-    run = Run(plan, ports, run_id, emit)
-    emit(RunStarted(ports.clock.now(), run_id, plan.spec.name, pattern.type, len(plan.steps), resumed))
+    run.emit(RunStarted(run.clock.now(), run.id, run.plan.spec.name, pattern.type, len(run.plan.steps), resumed))
     if ports.journal.get("status") == "completed":  # a visit repeats the result, and changes nothing
-        run.budget.freeze()
-    _store_start(run, ports)
+        run.budget.is_frozen = True
+    _store_start(run)
     try:
         names = await PATTERNS[pattern.type](run, pattern.config)
-        artifacts = await _finish_artifacts(run, ports, names, write_artifacts)
+        artifacts = await _finish_artifacts(run, names, write_artifacts)
     except BaseException as error:
         # A journal that has failed cannot store this; the error that is raised says it.
         with contextlib.suppress(RunRecordError):
-            _store_end(run, ports, *_ending(error))
+            _store_end(run, *_ending(error))
         _report_end(run, span, *_ending(error))
         raise
-    _store_end(run, ports, "completed", None, response=names["last_response"])
+    _store_end(run, "completed", None, response=names["last_response"])
     denials = _report_end(run, span, "completed", None)
     return RunResult(
-        run_id=run_id,
+        run_id=run.id,
         status="completed",
         response=names["last_response"],
         artifacts=tuple(artifacts),
@@ -89,7 +86,7 @@ async def _execute(
 
 
 async def _finish_artifacts(
-    run: Run, ports: Ports, names: Mapping[str, Any], write_artifacts: WriteArtifacts
+    run: Run, names: Mapping[str, Any], write_artifacts: WriteArtifacts
 ) -> list[dict[str, Any]]:
     """Write the artifacts as the last journaled effect.
 
@@ -104,7 +101,7 @@ async def _finish_artifacts(
     if effect.recorded is not None:
         written: list[dict[str, Any]] = effect.recorded.output
         return written
-    names = {**names, **_names_of_the_run(run, ports, names)}
+    names = {**names, **_names_of_the_run(run, names)}
     texts = effect.begun_with or [
         (
             run.render(a.path, names, where=f"outputs.artifacts[{n}].path"),
@@ -120,14 +117,14 @@ async def _finish_artifacts(
         raise
     await effect.finish(written)
     for artifact in written:
-        run.emit(ArtifactWritten(ports.clock.now(), **artifact))
+        run.emit(ArtifactWritten(run.clock.now(), **artifact))
     return written
 
 
-def _names_of_the_run(run: Run, ports: Ports, names: Mapping[str, Any]) -> dict[str, Any]:
+def _names_of_the_run(run: Run, names: Mapping[str, Any]) -> dict[str, Any]:
     """Return the names that artifacts may use besides those of the pattern (workflow format, section 3)."""
     budget, spec = run.budget, run.plan.spec
-    trace = [_traced(row) for row in in_order_of_request(ports.journal.rows())]
+    trace = [_traced(row) for row in in_order_of_request(run.ports.journal.rows())]
     usage = {
         "input_tokens": budget.usage.input_tokens,
         "output_tokens": budget.usage.output_tokens,
@@ -149,14 +146,8 @@ def _names_of_the_run(run: Run, ports: Ports, names: Mapping[str, Any]) -> dict[
 def _traced(row: Row) -> dict[str, Any]:
     """Return one entry of the trace: an effect and its duration, without its content."""
     seconds = round(row.ended_at - row.started_at, 3) if row.ended_at is not None else None
-    return {
-        "key": row.key,
-        "kind": row.kind,
-        "status": row.status,
-        "attempt": row.attempt,
-        "seconds": seconds,
-        "tokens": row.usage.total_tokens,
-    }
+    facts = {name: getattr(row, name) for name in ("key", "kind", "status", "attempt")}
+    return {**facts, "seconds": seconds, "tokens": row.usage.total_tokens}
 
 
 def _ending(error: BaseException) -> tuple[RunStatus, str]:
@@ -172,19 +163,19 @@ def _ending(error: BaseException) -> tuple[RunStatus, str]:
     return "failed", f"{type(error).__name__}: {error}"
 
 
-def _store_start(run: Run, ports: Ports) -> None:
+def _store_start(run: Run) -> None:
     if run.budget.is_frozen:
         return
     # Where the clock has been set back, rows of earlier processes must not look like work of this one.
-    began = {"worked_s": run.budget.earlier_s, "session_started_at": max(ports.clock.now(), run.budget.latest)}
-    ports.journal.put(status="running", reason=None, ended_at=None, **began)
+    began = {"worked_s": run.budget.earlier_s, "session_started_at": max(run.clock.now(), run.budget.latest)}
+    run.ports.journal.put(status="running", reason=None, ended_at=None, **began)
 
 
-def _store_end(run: Run, ports: Ports, status: RunStatus, reason: str | None, **facts: Any) -> None:
+def _store_end(run: Run, status: RunStatus, reason: str | None, **facts: Any) -> None:
     if run.budget.is_frozen:
         return
-    ended = {"ended_at": ports.clock.now(), "worked_s": run.budget.seconds, "session_started_at": None}
-    ports.journal.put(status=status, reason=reason, **ended, **facts)
+    ended = {"ended_at": run.clock.now(), "worked_s": run.budget.seconds, "session_started_at": None}
+    run.ports.journal.put(status=status, reason=reason, **ended, **facts)
 
 
 def _report_end(run: Run, span: Traced, status: RunStatus, reason: str | None) -> tuple[Denials, ...]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator
 
 from strands_cli.engine.journal import Answer, Human, Question
 from strands_cli.engine.plan_execution import WriteArtifacts
@@ -32,11 +31,7 @@ def redacted_emit(emit: Callable[[Event], None], redactor: Redactor) -> Callable
 
 def redacted_writer(write: WriteArtifacts, redactor: Redactor) -> WriteArtifacts:
     """Return what writes artifacts without secrets; paths too, which events and the record repeat."""
-
-    def write_redacted(artifacts: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
-        return write([(redactor.text(path), redactor.text(text)) for path, text in artifacts])
-
-    return write_redacted
+    return lambda artifacts: write([(redactor.text(path), redactor.text(text)) for path, text in artifacts])
 
 
 @contextlib.contextmanager

@@ -185,7 +185,7 @@ class JournaledModel(Model):
                 effect, lambda: self._inner.stream(sent, offered, system_prompt, **kwargs), messages, state, failures
             )
         except BaseException:
-            scope.release_model_call()
+            scope.release_call("model")
             raise
         usage = usage_in(events)
         cost = self._cost_of(usage)

@@ -278,10 +278,6 @@ class Budget:
         counts = self.spender.agent is None and not self.is_frozen
         return self.earlier_s + (self.clock.monotonic() - self._started if counts else 0.0)
 
-    def freeze(self) -> None:
-        """Stop counting time: the run is complete, and this process only looks at it."""
-        self.is_frozen = True
-
     @property
     def cost(self) -> float | None:
         """The cost of the model calls in US dollars, or None where the cost of one is not known."""

@@ -279,15 +279,10 @@ class StepScope:
                     tally.count_model_call(row.usage, row.cost)
                 tally.tool_calls += row.kind == "tool"
 
-    def release_model_call(self) -> None:
-        """Release the reservation of a model call that failed or was cancelled."""
+    def release_call(self, kind: RowKind) -> None:
+        """Release the reservation of a call that failed, was cancelled or never began."""
         for budget in self._budgets:
-            budget.release_call("model")
-
-    def release_tool_call(self) -> None:
-        """Release the reservation of a tool call that never began."""
-        for budget in self._budgets:
-            budget.release_call("tool")
+            budget.release_call(kind)
 
     def count_model_call(self, usage: Usage, cost: float | None) -> None:
         """Count a model call that was made, not one that the journal answered."""

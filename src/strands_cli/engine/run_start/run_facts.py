@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import secrets
 import time
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,6 @@ from strands_cli.planning.workflow_tools import all_workflows_in
 from strands_cli.workflow.yaml import FileSnapshot
 
 if TYPE_CHECKING:
-    from strands_cli.catalog import ToolRecord
     from strands_cli.planning.plan import Plan, PlannedAgent
 
 
@@ -109,13 +108,7 @@ def require_program(journal: Journal, request: RunRequest, installed: Container[
     Raises:
         NotEquipped: something is missing.
     """
-    _require_python_tools(journal, request.tools, installed)
-    _require_context(journal, request.context)
-
-
-def _require_python_tools(journal: Journal, tools: Sequence[ToolRecord], installed: Container[str] = ()) -> None:
-    """Check that the Python objects that are tools of a run are there."""
-    here = {record.name for record in tools}
+    here = {record.name for record in request.tools}
     stored: dict[str, str] = journal.get("given") or {}
     missing = {name: place for name, place in stored.items() if name not in here and name not in installed}
     if missing:
@@ -126,15 +119,10 @@ def _require_python_tools(journal: Journal, tools: Sequence[ToolRecord], install
             fix=f"continue in that program: Workflow.resume({run_id!r}, tools=[{names}]), or "
             f"Workflow.rerun({run_id!r}, KEY, tools=[{names}])",
         )
-
-
-def _require_context(journal: Journal, context: Mapping[str, Any]) -> None:
-    """Check that the program gives the tools of a run what it gave them when the run began; values are not stored."""
-    missing = [name for name in journal.get("context") or () if name not in context]
-    if missing:
-        run_id, names = journal.get("id"), ", ".join(f"{name!r}: ..." for name in missing)
+    if lacking := [name for name in journal.get("context") or () if name not in request.context]:
+        run_id, names = journal.get("id"), ", ".join(f"{name!r}: ..." for name in lacking)
         raise NotEquipped(
-            f"a Python program gave the tools of the run {run_id} what is missing here: {joined(missing)}",
+            f"a Python program gave the tools of the run {run_id} what is missing here: {joined(lacking)}",
             fix=f"continue in that program: Workflow.resume({run_id!r}, context={{{names}}})",
         )
 
@@ -198,20 +186,21 @@ def _raised_limit(name: str, text: str, plan: Plan) -> float:
 
 def models_of(plan: Plan) -> dict[str, str]:
     """Return each agent's provider and model in words."""
-    named = {agent.id: agent for agent in plan.agents.values()} | _agents_of_parts(plan)
-    return {name: f"{agent.model.provider}/{agent.model.model_id or ''}" for name, agent in named.items()}
+    return {name: f"{agent.model.provider}/{agent.model.model_id or ''}" for name, agent in _agents_of(plan).items()}
 
 
 def tool_names_of(plan: Plan) -> dict[str, list[str]]:
     """Return each agent's tools with their distributions in words."""
-    named = {agent.id: agent for agent in plan.agents.values()} | _agents_of_parts(plan)
-    return {name: [f"{tool.name} of {tool.describe()}" for tool in agent.tools] for name, agent in named.items()}
+    agents = _agents_of(plan).items()
+    return {name: [f"{tool.name} of {tool.describe()}" for tool in agent.tools] for name, agent in agents}
 
 
-def _agents_of_parts(plan: Plan) -> dict[str, PlannedAgent]:
-    """Return the agents of the workflows that are tools of a plan, each with its file."""
-    parts = all_workflows_in(plan)
-    return {f"{agent.id} of {part.file}": agent for part in parts for agent in part.agents.values()}
+def _agents_of(plan: Plan) -> dict[str, PlannedAgent]:
+    """Return the agents of a plan, and those of the workflows that are tools of it, each with its file."""
+    of_parts = (
+        (f"{agent.id} of {part.file}", agent) for part in all_workflows_in(plan) for agent in part.agents.values()
+    )
+    return {**{agent.id: agent for agent in plan.agents.values()}, **dict(of_parts)}
 
 
 def recorded_calls(rows: Iterable[Row]) -> list[tuple[str, Mapping[str, Any], str]]:

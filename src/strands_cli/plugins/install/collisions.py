@@ -28,12 +28,15 @@ def find_collisions(fetched: Fetched, installed: Catalog) -> list[Finding]:
     recorded = _recorded_paths(installed.seen.records.get(fetched.name, ()))
     replaced = [*_files(fetched, site), *_programs(fetched), *fetched.elsewhere]
     taken = [path for path in replaced if path not in recorded and os.path.lexists(path)]
-    findings = [_replaces(fetched, path, _owner_of(path, installed)) for path in taken[:5]]
-    findings += [_misplaced(fetched, path) for path in fetched.elsewhere if is_reserved(path)][:5]
-    if not findings:
-        findings += [_joins(fetched, name, place) for name, place in _joined_packages(fetched, installed, recorded)]
-        findings += [_hides(fetched, name, place) for name, place in _hidden(fetched, installed, recorded, site)]
-    return findings
+    wrongs = [f"replace {path}, {_owner_of(path, installed)}" for path in taken[:5]]
+    misplaced = [path for path in fetched.elsewhere if is_reserved(path)]
+    wrongs += [f"install {path} as data, which is where Python imports from or programs are" for path in misplaced[:5]]
+    if not wrongs:
+        joined = _joined_packages(fetched, installed, recorded)
+        wrongs += [f"add files to the package '{name}' of another distribution ({place})" for name, place in joined]
+        hidden = _hidden(fetched, installed, recorded, site)
+        wrongs += [f"hide the package '{name}' that is in {place}" for name, place in hidden]
+    return [Finding(PLUGIN_REPLACES, f"'{fetched.name}' would {wrong}", None, _FIX) for wrong in wrongs]
 
 
 def programs_of(fetched: Fetched) -> list[str]:
@@ -59,9 +62,10 @@ def _normal_path(site: str, path: str) -> str:
     return os.path.normcase(os.path.normpath(Path(site) / path))
 
 
-def _owner_of(path: str, installed: Catalog) -> str | None:
+def _owner_of(path: str, installed: Catalog) -> str:
     copies = installed.seen.records
-    return next((name for name in copies if path in _recorded_paths(copies[name])), None)
+    owner = next((name for name in copies if path in _recorded_paths(copies[name])), None)
+    return f"which belongs to '{owner}'" if owner else "which no installed distribution owns"
 
 
 def _files(fetched: Fetched, site: str) -> Iterator[str]:
@@ -108,24 +112,3 @@ def _joined_packages(fetched: Fetched, installed: Catalog, recorded: set[str]) -
             continue
         if os.path.normcase(package.file) not in recorded:
             yield name, package.file
-
-
-def _joins(fetched: Fetched, name: str, found: str) -> Finding:
-    message = f"'{fetched.name}' would add files to the package '{name}' of another distribution ({found})"
-    return Finding(PLUGIN_REPLACES, message, None, _FIX)
-
-
-def _misplaced(fetched: Fetched, path: str) -> Finding:
-    message = f"'{fetched.name}' would install {path} as data, which is where Python imports from or programs are"
-    return Finding(PLUGIN_REPLACES, message, None, _FIX)
-
-
-def _replaces(fetched: Fetched, path: str, owner: str | None) -> Finding:
-    whose = f"which belongs to '{owner}'" if owner else "which no installed distribution owns"
-    message = f"'{fetched.name}' would replace {path}, {whose}"
-    return Finding(PLUGIN_REPLACES, message, None, _FIX)
-
-
-def _hides(fetched: Fetched, name: str, found: str) -> Finding:
-    message = f"'{fetched.name}' would hide the package '{name}' that is in {found}"
-    return Finding(PLUGIN_REPLACES, message, None, _FIX)

@@ -203,7 +203,7 @@ class CallScope(StepScope):
     def end(self) -> None:
         """Let those go on that wait for this call."""
         if self._unbegun is not None:
-            self.release_tool_call()
+            self.release_call("tool")
         self.known.set()
         self.over.set()
         self._turn.note_finished()
