@@ -171,7 +171,7 @@ def test_engines_and_walls_are_reported_as_tables(sane: Folder, tmp_path: Path) 
     assert {"landlock", "seccomp", "namespaces", "openat2", "resource limits"} <= layers.keys()
     assert {layer["here"] for layer in layers.values()} <= {"enforced", "best effort", "not available"}
     text = sane.strands("doctor", "--no-engines").out
-    assert re.search(r"^layer +here +Linux +macOS +Windows +keeps$", text, re.M)
+    assert re.search(r"^layer +here +Linux +macOS +Windows +prevents$", text, re.M)
     assert re.search(r"^landlock +\S.* +enforced +not available +not available +\S", text, re.M)
 
 

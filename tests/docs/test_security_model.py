@@ -1,4 +1,4 @@
-"""The page on security says what the program says: its words, its table of walls, and a test for each claim."""
+"""The page on security says what the program says: its words, its table of layers, and a test for each claim."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def table(*head: str) -> list[dict[str, str]]:
     return [dict(zip(head, row, strict=True)) for row in rows]
 
 
-def test_the_table_of_walls_is_the_doctors() -> None:
-    written = [tuple(row.values()) for row in table("layer", "keeps", "Linux", "macOS", "Windows")]
-    assert written == [(layer.name, layer.keeps, layer.linux, layer.macos, layer.windows) for layer in LAYERS]
+def test_the_table_of_layers_is_the_doctors() -> None:
+    written = [tuple(row.values()) for row in table("layer", "prevents", "Linux", "macOS", "Windows")]
+    assert written == [(layer.name, layer.prevents, layer.linux, layer.macos, layer.windows) for layer in LAYERS]
 
 
 def test_every_promise_has_one_of_three_words_and_a_test_that_shows_it() -> None:

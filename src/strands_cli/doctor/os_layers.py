@@ -17,11 +17,11 @@ PROBE_SECONDS = 20.0
 class Layer:
     """One protection layer and its strength on each platform, without a probe of this machine.
 
-    `keeps` completes the sentence "it keeps ..."; `probe` is its name in the answer of the probe.
+    `probe` is its name in the answer of the probe.
     """
 
     name: str
-    keeps: str
+    prevents: str
     linux: Strength
     macos: Strength
     windows: Strength
@@ -44,15 +44,43 @@ class Found:
 
 # docs/explanation/security-model.md has this table; a test compares the two.
 LAYERS = (
-    Layer("landlock", "a sandbox from other files and TCP", "enforced", "not available", "not available", "landlock"),
-    Layer("seccomp", "a sandbox from kernel calls", "enforced", "not available", "not available", "seccomp"),
-    Layer("resource limits", "a child from taking the machine", "enforced", "best effort", "not available", "rlimits"),
-    Layer("parent-death signal", "a child from outliving us", "enforced", "not available", "not available", "death"),
-    Layer("namespaces", "a sandbox from what others share", "best effort", "not available", "not available", "spaces"),
-    Layer("openat2", "a path from leaving its folder", "enforced", "not available", "not available", "openat2"),
-    Layer("walk without links", "a path from leaving its folder", "enforced", "enforced", "not available", "walk"),
-    Layer("process groups", "what a child started from staying", "enforced", "enforced", "not available", "groups"),
-    Layer("file modes", "other users from records of runs", "enforced", "enforced", "not available", "modes"),
+    Layer(
+        "landlock",
+        "access of a sandbox to other files and TCP",
+        "enforced",
+        "not available",
+        "not available",
+        "landlock",
+    ),
+    Layer("seccomp", "other kernel calls of a sandbox", "enforced", "not available", "not available", "seccomp"),
+    Layer(
+        "resource limits",
+        "use of the whole machine by a child process",
+        "enforced",
+        "best effort",
+        "not available",
+        "rlimits",
+    ),
+    Layer(
+        "parent-death signal",
+        "child processes that outlive this one",
+        "enforced",
+        "not available",
+        "not available",
+        "death",
+    ),
+    Layer(
+        "namespaces",
+        "access of a sandbox to what processes share",
+        "best effort",
+        "not available",
+        "not available",
+        "spaces",
+    ),
+    Layer("openat2", "paths that leave their folder", "enforced", "not available", "not available", "openat2"),
+    Layer("walk without links", "paths that leave their folder", "enforced", "enforced", "not available", "walk"),
+    Layer("process groups", "processes that a child leaves behind", "enforced", "enforced", "not available", "groups"),
+    Layer("file modes", "access of other users to stored runs", "enforced", "enforced", "not available", "modes"),
 )
 
 # Runs in a child, as it limits and separates itself. Numbers: asm-generic/unistd.h (one for every architecture),

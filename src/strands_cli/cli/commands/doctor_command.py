@@ -51,11 +51,11 @@ def _print_lines(found: Examination) -> None:
 
 
 def _print_layers(layers: tuple[Found, ...]) -> None:
-    rows = [("layer", "here", "Linux", "macOS", "Windows", "keeps")]
+    rows = [("layer", "here", "Linux", "macOS", "Windows", "prevents")]
     for found in layers:
         layer = found.layer
-        keeps = layer.keeps + (f" ({found.detail})" if found.detail else "")
-        rows.append((layer.name, found.here, layer.linux, layer.macos, layer.windows, keeps))
+        prevents = layer.prevents + (f" ({found.detail})" if found.detail else "")
+        rows.append((layer.name, found.here, layer.linux, layer.macos, layer.windows, prevents))
     print_result("\n".join(["", *aligned(rows)]))
 
 
@@ -75,7 +75,7 @@ def _document(found: Examination, *, ok: bool) -> dict[str, Any]:
     layers = [
         {
             "layer": one.layer.name,
-            "keeps": one.layer.keeps,
+            "keeps": one.layer.prevents,
             "here": one.here,
             "detail": one.detail,
             "linux": one.layer.linux,
