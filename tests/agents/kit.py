@@ -168,7 +168,7 @@ class RunContext:
         return effect
 
     def rows_below(self, key: str) -> list[Row]:
-        return [row for row in self.journal.rows() if row.key.startswith(f"{key}/")]
+        return [row for row in self.journal.rows() if not key or row.key.startswith(f"{key}/")]
 
     async def ask(self, question: Question) -> Answer:
         self.questions.append(question)

@@ -1,4 +1,4 @@
-"""What calls leave behind in their agent is there again when a run goes on, or a warning says that it is not."""
+"""What calls leave behind in their agent is there again when a run goes on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from strands_cli.engine.journal.journal_rows import Answer, Question
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import WaitingForPerson
-from strands_cli.events import RunWarning
 from tests.agents.kit import RunContext, Script, Site, asking, error, text
 
 SOURCE = """
@@ -152,58 +151,3 @@ def test_a_tool_that_was_taken_out_is_not_offered_again(site: Site) -> None:
     before = [[("adder", {"name": "extra"})], [("adder", {"name": "nothing"})]]
     model, _ = resumed(install(site), before, ["done"])
     assert "extra" not in [spec["name"] for spec in model.requests[0]["tools"]]
-
-
-KEEPING = """
-from strands import tool, ToolContext
-class Counter:
-    def __init__(self):
-        self.seen = []
-        self.client = object()
-
-    @tool
-    def count(self, text: str) -> str:
-        '''Counts.'''
-        self.seen.append(text)
-        self.client = object()
-        return str(len(self.seen))
-
-    @tool
-    def peek(self) -> str:
-        '''Looks.'''
-        self.client = object()
-        return str(len(self.seen))
-
-    @tool(context=True)
-    def ask(self, tool_context: ToolContext) -> str:
-        '''Asks.'''
-        return tool_context.interrupt('sure')
-"""
-
-
-def keeping(site: Site) -> Any:
-    site.install(KEEPING, name="counter", entry=":Counter", manifest=False)
-    return site.plan(*(f"native:counter.{name}" for name in ("count", "peek", "ask")))
-
-
-def test_an_object_that_has_kept_values_is_warned_about_once(site: Site) -> None:
-    model, host = resumed(
-        keeping(site), [[("count", {"text": "a"})]], [[("count", {"text": "b"})], [("peek", {})], "done"]
-    )
-    [warning] = host.of(RunWarning)
-    assert warning.message.startswith("ask ")
-    assert text(model.results[0]) == "1", "it has begun anew: this is what the warning says"
-
-
-def test_an_object_that_keeps_no_data_is_not_warned_about(site: Site) -> None:
-    _, host = resumed(keeping(site), [[("peek", {})]], [[("peek", {})], "done"])
-    assert host.of(RunWarning) == []
-
-
-def test_an_object_that_still_holds_its_values_is_not_warned_about(site: Site) -> None:
-    """A program may continue a run with the object that it began with."""
-    body = KEEPING.replace("self.seen = []", "self.seen = SEEN").replace("class Counter", "SEEN = []\nclass Counter")
-    site.install(body, name="counter", entry=":Counter", manifest=False)
-    planned = site.plan(*(f"native:counter.{name}" for name in ("count", "peek", "ask")))
-    _, host = resumed(planned, [[("count", {"text": "a"})]], [[("peek", {})], "done"])
-    assert host.of(RunWarning) == []

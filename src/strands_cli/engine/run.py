@@ -270,8 +270,8 @@ class Run:
             self._within.run.count_step()
 
     def rows_below(self, key: str) -> list[Row]:
-        """Return the rows of what a step or a call was made of."""
-        return [row for row in self.ports.journal.rows() if row.key.startswith(f"{key}/")]
+        """Return the rows of what a step or a call was made of; all of the run without a key."""
+        return [row for row in self.ports.journal.rows() if not key or row.key.startswith(f"{key}/")]
 
     def _count_step(self, scope: StepScope) -> None:
         """Count a step that begins in the run and in its agent's budget, before it waits for a slot."""

@@ -43,7 +43,7 @@ class RunContext(Protocol):
         """The tools that a person has allowed for all calls of the run."""
 
     def rows_below(self, key: str) -> Iterable[Row]:
-        """Return the rows of what a step or a call was made of."""
+        """Return the rows of what a step or a call was made of; all of the run without a key."""
 
 
 class Changes(Protocol):

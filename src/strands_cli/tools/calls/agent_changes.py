@@ -1,24 +1,16 @@
-"""What calls leave behind besides their results: in the state of their agent, among its tools, in the tool's object."""
+"""What calls leave behind in their agent: values in its state, and tools."""
 
 from __future__ import annotations
 
-import hashlib
 import weakref
-from collections import deque
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from strands.types.tools import AgentTool
-
 from strands_cli.canonical_json import canonical_json
-from strands_cli.tools.forms import RawTool
 
 if TYPE_CHECKING:
     from strands import Agent
-
-# How many values of an object are compared.
-MOST_VALUES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,36 +77,3 @@ class AgentChanges:
 
 def _is_same(held: Mapping[str, Any], name: str, value: Any) -> bool:
     return name in held and (held[name] is value or canonical_json(held[name]) == canonical_json(value))
-
-
-def object_of(raw: RawTool) -> Any:
-    """Return the object with which a tool may keep values from call to call, or None: a function has none."""
-    if raw.is_remote or raw.made_of is None:
-        return None
-    bound = getattr(getattr(raw.made_of, "_tool_func", None), "__self__", None)
-    if bound is not None:
-        return bound
-    is_own_class = isinstance(raw.made_of, AgentTool) and not type(raw.made_of).__module__.startswith("strands.")
-    return raw.made_of if is_own_class else None
-
-
-def data_in(thing: Any) -> str:
-    """Return a digest of the data in an object's attributes; what is not plain data is not known, and left out."""
-    if thing is None:
-        return ""
-    try:
-        data = repr(_plain(vars(thing), [MOST_VALUES]))
-    except Exception:  # noqa: BLE001 - foreign objects raise anything
-        return ""
-    return hashlib.sha256(data.encode("utf-8", "replace")).hexdigest()
-
-
-def _plain(value: Any, left: list[int]) -> Any:
-    left[0] -= 1
-    if left[0] < 0 or value is None or isinstance(value, (str, int, float, bytes)):
-        return value if left[0] >= 0 else None
-    if isinstance(value, Mapping):
-        return [(repr(key), _plain(item, left)) for key, item in list(value.items())[: left[0]]], len(value)
-    if isinstance(value, (list, tuple, deque)):
-        return [_plain(item, left) for item in list(value)[: left[0]]], len(value)
-    return (sorted(map(repr, value)), len(value)) if isinstance(value, Set) else None

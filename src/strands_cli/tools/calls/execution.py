@@ -14,7 +14,6 @@ from strands_cli.events import ToolProgress
 from strands_cli.hooks import ToolCall
 from strands_cli.planning.data_flow import secrets_declared
 from strands_cli.secrets import HIDE_NOTHING, Redactor
-from strands_cli.tools.calls.agent_changes import data_in, object_of
 from strands_cli.tools.calls.agent_of_call import for_call
 from strands_cli.tools.calls.calling_contract import Contract, names_of_call, timeout_of
 from strands_cli.tools.calls.inner_calls import OpenCall
@@ -25,9 +24,8 @@ from strands_cli.tools.plugin_hooks import through_wrappers
 from strands_cli.tools.timeouts import bounded
 from strands_cli.tools.tool_results import Result, error_result, printable_value, well_formed
 
-# In the detail of a row: how many calls a tool has made itself, and the digest of other values in its object.
+# In the detail of a row: how many calls a tool has made itself.
 CALLS = "calls"
-KEPT = "kept_in_object"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +76,7 @@ class Attempt:
         """Execute the tool, from its start again with each answer of a person that it asks for on the way.
 
         Returns:
-            The result, and facts for the row: how many calls the tool has made, and whether its object keeps values.
+            The result, and facts for the row: how many calls the tool has made.
 
         Raises:
             WaitingForPerson: the question has no answer yet.
@@ -86,8 +84,6 @@ class Attempt:
         asking = Asking(self.tool, self.arguments, self.scope, self.effect, self.redactor)
         refusal = await asking.recall()
         inner = OpenCall(self.scope, self.effect, self.state)
-        held = object_of(self.tool.raw)
-        before = data_in(held)
         try:
             while True:
                 await self.effect.start()
@@ -100,9 +96,7 @@ class Attempt:
                     refusal = await asking.ask(error.interrupt)
                     continue
                 if inner.stopped is None:
-                    after = data_in(held)
-                    facts = {CALLS: inner.made, KEPT: "" if after == before else after}
-                    return result, {name: fact for name, fact in facts.items() if fact}
+                    return result, {CALLS: inner.made} if inner.made else {}
                 # A resumed run enters the tool again: the calls that it has made are in the journal.
                 await self.effect.wait({"stopped": "in a call that it makes"})
                 raise inner.stopped

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.engine import NO_PERSON
 from strands_cli.engine.effects import Effect, StepScope
 from strands_cli.errors import StrandsCliError
-from strands_cli.events import RunWarning, ToolCallDecided, ToolCallFinished
+from strands_cli.events import ToolCallDecided, ToolCallFinished
 from strands_cli.hooks import Hooks
 from strands_cli.phrases import shortened
 from strands_cli.planning.plan import WorkflowTool
@@ -17,12 +17,12 @@ from strands_cli.planning.planned_tools import LateTool, request_of
 from strands_cli.policy import Decision, is_managed
 from strands_cli.policy.rules import Request, Rule
 from strands_cli.secrets import HIDE_NOTHING, Redactor
-from strands_cli.tools.calls.agent_changes import data_in, object_of
 from strands_cli.tools.calls.approval import approved
 from strands_cli.tools.calls.call_arguments import reads_only_now
 from strands_cli.tools.calls.calling_contract import Contract as Contract
 from strands_cli.tools.calls.calling_contract import output_bytes_of
-from strands_cli.tools.calls.execution import CALLS, KEPT, Attempt
+from strands_cli.tools.calls.execution import CALLS, Attempt
+from strands_cli.tools.calls.kept_objects import OBJECT, Held, KeptObjects
 from strands_cli.tools.calls.tool_spans import ToolSpan, tool_span
 from strands_cli.tools.calls.trust import counted_claims
 from strands_cli.tools.forms import LoadedTool
@@ -52,7 +52,7 @@ class PermissionCheck:
         workflow: The workflow's file.
         locked: What a lock vouches for: distributions, and MCP servers as `mcp:ID`.
         parts: What the workflow's own tools are made of.
-        forgotten: What objects of tools held after calls which the journal has answered: a digest, by `id`.
+        objects: The objects of tools, which may keep values from call to call.
         is_typed: Whether a person has typed the call by hand, which answers every question but a managed file's.
     """
 
@@ -64,7 +64,10 @@ class PermissionCheck:
     is_typed: bool = False
     locked: frozenset[str] = frozenset()
     parts: Parts | None = None
-    forgotten: dict[int, str] = field(default_factory=dict)
+    objects: KeptObjects = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "objects", KeptObjects(self.workflow, self.redactor))
 
     @property
     def _plugins(self) -> CallHooks:
@@ -113,8 +116,6 @@ class PermissionCheck:
             result: Result = {"toolUseId": tool_use["toolUseId"], **decode({name: output[name] for name in RESULT})}
             if scope.changes is not None and AGENT in output:
                 scope.changes.restore(output[AGENT])
-            if kept := effect.recorded.detail.get(KEPT):
-                self.forgotten[id(object_of(tool.raw))] = kept
             span.replayed(effect, result)
             scope.emit(_finished(scope, effect, name, result, 0.0, replayed=True))
             return result
@@ -133,6 +134,7 @@ class PermissionCheck:
         """Make a call that is not in the journal, or refuse it, and store the result."""
         started, changes = attempt.scope.monotonic(), attempt.scope.changes
         before = changes.now() if changes is not None else None
+        held: Held | None = None
         detail: dict[str, Any] = {"distribution": attempt.tool.planned.distribution, **noted}
         absent = attempt.tool.absent
         refusal = attempt.refused(*absent) if absent is not None else _check_input(attempt, problem, self.redactor)
@@ -148,7 +150,7 @@ class PermissionCheck:
             await attempt.effect.start()
             result = await self.parts.call(attempt, self)
         elif refusal is None:
-            self._tell_of_forgotten(attempt)
+            held = await self.objects.ready(attempt)
             result, facts = await attempt.carry_through()
             detail |= facts
         else:
@@ -160,20 +162,11 @@ class PermissionCheck:
         output = encode({"status": result["status"], "content": result["content"]})
         if changes is not None and (changed := changes.since(before, attempt.name)):
             output[AGENT] = changed
+        if kept := self.objects.changes(attempt.tool, held, repeatable=is_repeatable(request)):
+            output[OBJECT] = kept
         await attempt.effect.finish(output, detail=detail)
         attempt.scope.count_tool_call()
         return result, attempt.scope.monotonic() - started
-
-    def _tell_of_forgotten(self, attempt: Attempt) -> None:
-        """Warn before a call of an object that has kept values in calls which the journal has answered."""
-        held = object_of(attempt.tool.raw)
-        kept = self.forgotten.pop(id(held), None)
-        if kept is not None and kept != data_in(held):
-            message = (
-                f"{attempt.name} has kept values in its object in calls that this process takes from the journal; "
-                "it continues without them"
-            )
-            attempt.scope.emit(RunWarning(attempt.scope.now(), message))
 
     async def _decide(self, attempt: Attempt, request: Request) -> Decision:
         """Ask policy and the hook plugins, and where they ask, ask a person; what comes back is allow or deny."""
