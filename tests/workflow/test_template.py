@@ -166,6 +166,26 @@ ENDLESS: dict[str, str] = {
     "expandtabs": "{{ ('\t' * 99999).expandtabs(99999) | length }}",
     "numbers": grown("ns.x * ns.x", "9"),
     "indented json": "{{ [[[1]]] | tojson(indent=900000000) | length }}",
+    "deep indented json": "{{ ('[' * 400 ~ '1,' * 20000 ~ '1' ~ ']' * 400) | fromjson | tojson(indent=100) | length }}",
+    "looks at a text": "{% set x = 'x' * 999999 %}{% for a in range(90000) %}{{ x is lower }}{% endfor %}",
+    "searches in a range": "{% for a in range(90000) %}{{ 'b' in range(99999) }}{% endfor %}",
+    "comparisons": "{% set x, y = [1] * 99999, [1] * 99999 %}{% for a in range(90000) %}{{ x == y }}{% endfor %}",
+    "changes": "{% set x, y = [1] * 99999, [1] * 99999 %}{% for a in range(90000) %}"
+    "{{ loop.changed(x if a % 2 else y) }}{% endfor %}",
+    "questions to a text": "{% set x = 'x' * 999999 %}{% for a in range(90000) %}{{ x.isalpha() }}{% endfor %}",
+    "words": "{% set x = 'a ' * 499999 %}{% for a in range(90000) %}{{ x | title | length }}{% endfor %}",
+    "attribute of many parts": "{{ (['a'] * 99999) | map(attribute='0.' * 99999 ~ '0') | list | length }}",
+    "filters of filters": "{% set ns = namespace(x='x' * 499999) %}{% for i in range(150) %}"
+    "{% set ns.x = ns.x | select('string') %}{% endfor %}{{ ns.x | list | length }}",
+    "numbers of one hash": "{{ range(0, 99999 * (2**61 - 1), 2**61 - 1) | unique | list | length }}",
+    "mapping of one hash": "{{ dict(range(0, 99999 * (2**61 - 1), 2**61 - 1) | batch(2) | list) | length }}",
+    "keys of one hash": "{{ {}.fromkeys(range(0, 99999 * (2**61 - 1), 2**61 - 1)) | length }}",
+    "sum of lists": "{{ ([[1] * 9] * 99999) | sum(start=[]) | length }}" * 9,
+    "wide fields": "{{ ('{a:9999}' * 39999).format(a=1) | length }}",
+    "characters of four bytes": "".join(f"{{% set x{n} = '\U0001f600' * 999999 %}}" for n in range(120)),
+    "ranges in any case": "{% for a in range(90000) %}"
+    "{{ '' is search('(?i)' ~ ('[\\u0100-\\uffff]' * 80) ~ a) }}{% endfor %}",
+    "expressions": "{{ 1 }}" * 150_000,
 }
 # A few seconds and some megabytes: far less than any of these takes without bounds.
 LIMITED = """
@@ -245,6 +265,7 @@ BROKEN = [
     "{% from 'x' import y %}",
     "{{ }}",
     "{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}",
+    "{{ " + "1" * 5000 + " }}",
 ]
 
 

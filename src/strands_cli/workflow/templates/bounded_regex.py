@@ -12,7 +12,10 @@ SECONDS = 2.0
 # Steps of the engine in a fraction of a second, as if every repeat took every length at every place.
 CHEAP = 5_000_000
 
+_STEPS_OF_A_RANGE = 10_000
+
 _REPEATED_GROUP = re.compile(r"\)[*+?]*[*+{]")
+_ANY_CASE = re.compile(r"\(\?[a-zA-Z]*i")
 _COMMENTS_ALLOWED = re.compile(r"\(\?[a-zA-Z]*x")
 # Runs in a child process, which can be killed: neither threads nor signals stop the engine on every platform.
 _SEARCH = """
@@ -69,8 +72,12 @@ def is_cheap(pattern: str, length: int) -> bool:
 
 
 def cost(pattern: str, length: int) -> int:
-    """Return how much a search counts for, in steps of a template."""
-    return min(_steps(pattern, length), 10 * CHEAP) // 50
+    """Return how much a search counts for, in steps of a template.
+
+    The interpreter compiles a range of characters in any case by looking at each of them.
+    """
+    ranges = pattern.count("-") if _ANY_CASE.search(pattern) else 0
+    return min(_steps(pattern, length), 10 * CHEAP) // 50 + ranges * _STEPS_OF_A_RANGE
 
 
 def _steps(pattern: str, length: int) -> int:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import nodes
-from jinja2.compiler import CodeGenerator
+from jinja2.compiler import CodeGenerator, operators
 from jinja2.utils import Namespace
 
 from strands_cli.workflow.templates.template_errors import TemplateError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from jinja2.compiler import Frame
 
 # About as many as an interpreter takes in a few seconds.
@@ -32,6 +30,15 @@ _ITEM_BY_ITEM = frozenset(
     {"batch", "dictsort", "groupby", "items", "join", "list", "map", "max", "min", "random", "reject", "rejectattr"}
     | {"reverse", "select", "selectattr", "slice", "sort", "sum", "unique", "xmlattr"}
 )
+# Those that do so with every character or item at all levels, and the characters that they handle in a step.
+_CHARACTER_BY_CHARACTER = frozenset(
+    {"indent", "pprint", "striptags", "title", "tojson", "urlencode", "urlize", "wordcount", "wordwrap"}
+)
+_SLOW_CHARACTERS_A_STEP = 4
+# Items that are counted, or compared, in the time of one step.
+_ITEMS_A_STEP = 8
+# Whole numbers from here on share their hash with smaller ones: a set or mapping of such numbers takes quadratic time.
+_EQUAL_HASHES = 2**60
 # Filters whose result is a part of what they get.
 _PASSING_ON = frozenset({"attr", "d", "default", "first", "last", "max", "min", "random"})
 
@@ -69,7 +76,8 @@ def bounded(value: Any) -> Any:
     """
     if isinstance(value, str):
         _require_short(len(value))
-        spend(1 + len(value) // _CHARACTERS_A_STEP)
+        # What is not ASCII takes up to four bytes a character.
+        spend(1 + len(value) * (1 if value.isascii() else 4) // _CHARACTERS_A_STEP)
     elif isinstance(value, (list, tuple, dict)):
         items, characters = size_of_all(value)
         spend(1 + items + characters // _CHARACTERS_A_STEP)
@@ -95,7 +103,28 @@ def size_of_all(value: Any) -> tuple[int, int]:
             raise TemplateError("a namespace has no text, and cannot be in a list")
         if items > MAX_PIECE or characters > MAX_TEXTS:
             raise TemplateError(f"a value of more than {MAX_PIECE:,} items or {MAX_TEXTS:,} characters")
+    spend(items // _ITEMS_A_STEP)
     return items, characters
+
+
+def looked_at(value: Any) -> Any:
+    """Return a value after counting the work of looking at all of it, as comparisons, tests and searches do."""
+    if isinstance(value, str):
+        spend(len(value) // _CHARACTERS_A_STEP)
+    elif isinstance(value, range):
+        spend(len(value) // _ITEMS_A_STEP)
+    elif isinstance(value, (list, tuple, dict)) and value:
+        spend(size_of_all(value)[1] // _CHARACTERS_A_STEP)
+    return value
+
+
+def require_different_hashes(values: Iterable[Any]) -> None:
+    """Raise for numbers so large that a set or mapping of them could take hours."""
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            require_different_hashes(value[:2])
+        elif isinstance(value, int) and abs(value) >= _EQUAL_HASHES:
+            raise TemplateError("a set or mapping of numbers with more than 18 digits")
 
 
 def _require_short(length: int) -> None:
@@ -125,15 +154,52 @@ def bounded_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any
 
     @functools.wraps(function)
     def call(*given: Any, **named: Any) -> Any:
-        subject = given[1] if hasattr(function, "jinja_pass_arg") and len(given) > 1 else given[0] if given else ""
-        length = len(subject) if isinstance(subject, (str, list, tuple, Mapping, range)) else 0
-        spend(1 + (length if name in _ITEM_BY_ITEM else length // _CHARACTERS_A_STEP))
+        place = min(int(hasattr(function, "jinja_pass_arg")), len(given) - 1)
+        subject, further = (given[place], given[place + 1 :]) if given else ("", ())
+        # The first argument of `join` does not name an attribute.
+        parts = _parts_of_names((*further[name == "join" :], *named.values()))
+        if name in _ITEM_BY_ITEM and isinstance(subject, Iterator):
+            given = (*given[:place], _each_counted(subject, parts), *given[place + 1 :])
+        else:
+            spend(1 + _work(name, subject, parts))
         if isinstance(subject, Namespace):
             size_of_all(subject)
         made = function(*given, **named)
         return made if name in _PASSING_ON else bounded(made)
 
     return call
+
+
+def bounded_test(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a test that counts the work of looking at what it gets."""
+
+    @functools.wraps(function)
+    def call(*given: Any, **named: Any) -> Any:
+        for one in given:
+            looked_at(one)
+        return function(*given, **named)
+
+    return call
+
+
+def _work(name: str, subject: Any, parts: int) -> int:
+    """Return how many steps a filter takes for what it gets."""
+    if name in _CHARACTER_BY_CHARACTER:
+        items, characters = size_of_all([subject])
+        return items + characters // _SLOW_CHARACTERS_A_STEP
+    length = len(subject) if isinstance(subject, (str, list, tuple, Mapping, range)) else 0
+    return length * parts if name in _ITEM_BY_ITEM else length // _CHARACTERS_A_STEP
+
+
+def _parts_of_names(arguments: Iterable[Any]) -> int:
+    """Return how many parts the attributes have that a filter looks up in each item, as `a.b,c`."""
+    return 1 + sum(one.count(".") + one.count(",") for one in arguments if isinstance(one, str))
+
+
+def _each_counted(items: Iterator[Any], steps: int) -> Iterator[Any]:
+    for item in items:
+        spend(steps)
+        yield item
 
 
 class BoundedCode(CodeGenerator):
@@ -153,6 +219,21 @@ class BoundedCode(CodeGenerator):
             node = nodes.For(node.target, node.iter, node.body, node.else_, test, node.recursive, lineno=line)
             node.set_environment(of)
         super().visit_For(node, frame)
+
+    def visit_Compare(self, node: nodes.Compare, frame: Frame) -> None:  # noqa: N802
+        """Count what is compared."""
+        self.write("(")
+        self._looked_at(node.expr, frame)
+        for operand in node.ops:
+            self.write(f" {operators[operand.op]} ")
+            self._looked_at(operand.expr, frame)
+        self.write(")")
+
+    def _looked_at(self, node: nodes.Expr, frame: Frame) -> None:
+        constant = isinstance(node, nodes.Const)
+        self.write("" if constant else "environment.looked_at(")
+        self.visit(node, frame)
+        self.write("" if constant else ")")
 
     def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:  # noqa: N802
         """Bound `~`."""

@@ -6,14 +6,30 @@ import dataclasses
 import json
 import re
 from collections.abc import Mapping
+from itertools import chain
 from types import GeneratorType
 from typing import Any
 
 from jinja2 import Undefined, pass_environment
-from jinja2.filters import do_batch, do_indent, do_slice, do_wordwrap, make_attrgetter
+from jinja2.filters import (
+    do_batch,
+    do_indent,
+    do_slice,
+    do_wordwrap,
+    make_attrgetter,
+    sync_do_sum,
+    sync_do_unique,
+)
 
 from strands_cli.workflow.templates.bounded_regex import Found, SlowPattern, cost, search
-from strands_cli.workflow.templates.bounds import MAX_OUTPUT, MAX_PIECE, joined, size_of_all, spend
+from strands_cli.workflow.templates.bounds import (
+    MAX_OUTPUT,
+    MAX_PIECE,
+    joined,
+    require_different_hashes,
+    size_of_all,
+    spend,
+)
 from strands_cli.workflow.templates.template_errors import TemplateError
 
 MAX_RANGE = 100_000
@@ -86,7 +102,8 @@ def _require_output(name: str, length: int) -> None:
 def require_small_format(text: str, mark: str, values: Any) -> None:
     """Raise `TemplateError` for a format whose fields, each as long as all values, would be huge; `mark` begins one."""
     items, characters = size_of_all(values)
-    _require_output("format", text.count(mark) * (30 * items + characters) + len(text))
+    widest = max(map(int, re.findall(r"(?<!\d)\d{1,4}(?!\d)", text)), default=0)
+    _require_output("format", text.count(mark) * (30 * items + characters + widest) + len(text))
     if WIDE_FORMAT.search(text):
         raise TemplateError("a format that is too wide")
 
@@ -168,8 +185,12 @@ def _tojson(value: Any, indent: int | None = None) -> str:
     """Write a value as JSON, without the HTML escapes of Jinja's own filter."""
     if isinstance(indent, int) and indent > 100:
         raise TemplateError("`tojson` with an indent of more than 100")
-    size_of_all(value)
-    return json.dumps(plain(value), ensure_ascii=False, indent=indent)
+    pieces, length = [], 0
+    for piece in json.JSONEncoder(ensure_ascii=False, indent=indent).iterencode(plain(value)):
+        pieces.append(piece)
+        length += len(piece)
+        _require_output("tojson", length)
+    return "".join(pieces)
 
 
 def _fromjson(text: Any) -> Any:
@@ -205,7 +226,28 @@ def regex_found(text: Any, pattern: str) -> bool:
     return _found(text, pattern) is not None
 
 
+@pass_environment
+def _sum(environment: Any, value: Any, attribute: Any = None, start: Any = 0) -> Any:
+    """Add numbers; lists are joined at once, since adding one after another copies all before it each time."""
+    if not isinstance(start, (list, tuple)):
+        return sync_do_sum(environment, value, attribute, start)
+    parts = list(value if attribute is None else map(make_attrgetter(environment, attribute), value))
+    if not all(isinstance(part, type(start)) for part in parts):
+        raise TemplateError("`sum` with a list as its start adds lists only")
+    size_of_all(parts)
+    return type(start)(chain(start, *parts))
+
+
+@pass_environment
+def _unique(environment: Any, value: Any, case_sensitive: bool = False, attribute: Any = None) -> Any:
+    items = list(value)
+    require_different_hashes(items if attribute is None else map(make_attrgetter(environment, attribute), items))
+    return sync_do_unique(environment, items, case_sensitive, attribute)
+
+
 FILTERS = {
+    "sum": _sum,
+    "unique": _unique,
     "indent": _indent,
     "wordwrap": _wordwrap,
     "slice": _slice,

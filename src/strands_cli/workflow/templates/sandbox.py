@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
-from types import BuiltinMethodType
-from typing import Any
+from types import BuiltinMethodType, MethodType
+from typing import Any, cast
 
 import jinja2
 from jinja2 import nodes
 from jinja2.exceptions import SecurityError, TemplateSyntaxError, UndefinedError
 from jinja2.meta import find_undeclared_variables
 from jinja2.parser import Parser
+from jinja2.runtime import LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
@@ -23,8 +24,11 @@ from strands_cli.workflow.templates.bounds import (
     BoundedCode,
     bounded,
     bounded_filter,
+    bounded_test,
     counted,
     joined,
+    looked_at,
+    require_different_hashes,
     size_of_all,
     spend,
     text_of,
@@ -43,6 +47,8 @@ from strands_cli.workflow.templates.filters import (
 from strands_cli.workflow.templates.template_errors import Path, TemplateError, UnknownNameError
 
 MAX_BITS = 10_000
+# Of one template: to check so many takes a second or two.
+MAX_EXPRESSIONS = 20_000
 
 _INTRICATE = 60
 _CHECKED_METHODS = frozenset(
@@ -97,6 +103,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     code_generator_class = BoundedCode
     # What the compiled code calls.
     bounded = staticmethod(bounded)
+    looked_at = staticmethod(looked_at)
     spend = staticmethod(spend)
     text_of = staticmethod(text_of)
     concat = staticmethod(joined)
@@ -106,6 +113,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         super().__init__(undefined=_Missing, keep_trailing_newline=True, autoescape=False, optimized=False)
         filters = {**self.filters, **FILTERS}
         self.filters.update({name: bounded_filter(name, function) for name, function in filters.items()})
+        self.tests.update({name: bounded_test(cast("Callable[..., Any]", test)) for name, test in self.tests.items()})
         self.tests["search"] = regex_found
         self.globals["range"] = bounded_range
         self.globals.pop("lipsum", None)
@@ -173,6 +181,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Refuse calls of text methods whose result would be huge, and bound all other results."""
         owner = obj.__self__ if isinstance(obj, BuiltinMethodType) else None
+        spend(len(args) + len(kwargs))
+        looked_at(owner if isinstance(owner, (str, list, tuple, range)) else args if _compares(obj) else None)
+        if obj is dict or getattr(obj, "__name__", "") == "fromkeys":
+            require_different_hashes(args[0] if args and isinstance(args[0], (list, tuple, range)) else ())
         if isinstance(owner, (str, int)):
             if obj.__name__ == "join" and len(args) == 1:
                 return joined(args[0], str(owner))
@@ -209,6 +221,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return _Parser(self, source, name, filename).parse()
 
     def _tree(self, text: str) -> nodes.Template:
+        if text.count("{{") + text.count("{%") > MAX_EXPRESSIONS or len(text) > MAX_PIECE:
+            raise TemplateError(f"a template of more than {MAX_EXPRESSIONS:,} expressions or {MAX_PIECE:,} characters")
         try:
             tree = self.parse(text)
             self._require_known(tree)
@@ -220,6 +234,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
             raise TemplateError(_one_line(error.message), error.lineno, is_syntax=True) from None
         except RecursionError:
             raise TemplateError("the template is nested too deeply") from None
+        except ValueError:  # the interpreter reads whole numbers up to a length
+            raise TemplateError("a number in the template is too long", is_syntax=True) from None
 
     def check(self, text: str) -> None:
         """Raise `TemplateError` for a template that does not compile."""
@@ -250,6 +266,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
             raise TemplateError(_one_line(error.message), error.lineno, is_syntax=True) from None
         except RecursionError:
             raise TemplateError("the expression is nested too deeply") from None
+        except ValueError:
+            raise TemplateError("a number in the expression is too long", is_syntax=True) from None
         expression.set_environment(self)
         self._require_known(nodes.Template([nodes.Output([expression])]))
         return self._compiled(
@@ -291,6 +309,11 @@ def _line_of(template: jinja2.Template, error: BaseException) -> int | None:
             line = template.get_corresponding_lineno(trace.tb_lineno)
         trace = trace.tb_next
     return line
+
+
+def _compares(function: Any) -> bool:
+    """Return whether a function is `loop.changed`, which compares what it gets."""
+    return isinstance(function, MethodType) and function.__func__ is LoopContext.changed
 
 
 def _require_product(left: Any, right: Any) -> None:
