@@ -84,4 +84,12 @@ def _validate(value: Any) -> tuple[WorkflowSpec | None, list[Any]]:
     try:
         return WorkflowSpec.model_validate(value, context={"document": True}), []
     except ValidationError as error:
-        return None, error.errors(include_url=False)
+        errors = error.errors(include_url=False)
+    from strands_cli.workflow.validation_errors import meant_pattern  # only for a workflow with mistakes
+
+    if not any(error["type"] == "union_tag_not_found" and error["loc"] == ("pattern",) for error in errors):
+        return None, errors
+    if meant := meant_pattern(value["pattern"]):  # what is wrong in it shows only with its type
+        others = _validate({**value, "pattern": {**value["pattern"], "type": meant}})[1]
+        errors += [error for error in others if error["loc"][:1] == ("pattern",)]
+    return None, errors

@@ -36,6 +36,7 @@ from strands_cli.workflow.validation_errors import (
     counts_failed_items,
     keys_at,
     meant_key,
+    meant_pattern,
     pointer_of,
     value_at,
 )
@@ -145,6 +146,8 @@ class _Repair:
         elif error["type"] == "missing":
             if not is_exact:
                 self._replace(f"{pointer}/{escape(error['loc'][-1])}")
+        elif pointer == "/pattern" and (meant := meant_pattern(value_at(self.value, pointer))):
+            self.value["pattern"]["type"] = meant
         elif error["type"] != "union_tag_not_found" or not self._rename_word_of_step(pointer):
             self._replace(pointer)
 

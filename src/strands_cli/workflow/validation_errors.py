@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import Tag
 
-from strands_cli.errors import Code, Finding, did_you_mean, suggest
+from strands_cli.errors import Code, Finding, did_you_mean
 from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.findings import BAD_IDENTIFIER, BAD_VALUE, MISSING_KEY, shown
 from strands_cli.workflow.pattern_model import PatternModel
@@ -85,6 +85,20 @@ def findings_of(errors: list[Any], model: type[FormatModel], document: Document,
         finding = _finding(mistake, model, document)
         if finding is not None:
             yield finding
+
+
+def meant_pattern(pattern: Any) -> str | None:
+    """Return the pattern that a value without a known `type` means: by a similar word, else by the keys it has."""
+    if not isinstance(pattern, dict) or pattern.get("type") in PATTERNS:
+        return None
+    if close := did_you_mean(str(pattern.get("type", "")), PATTERNS):
+        return close
+    config = pattern.get("config")
+    written = config.keys() if isinstance(config, dict) else set()
+    fitting = {name: len(written & keys_at(model, ("config",))) for name, model in PATTERNS.items()}
+    most = max(fitting.values())
+    best = [name for name, count in fitting.items() if count == most]
+    return best[0] if most and len(best) == 1 else None
 
 
 def _meant_keys(errors: list[Any], model: type[FormatModel], root: Any) -> set[tuple[str, str]]:
@@ -212,10 +226,11 @@ def _no_form(mistake: _Mistake, document: Document) -> Finding:
         message = f"`{spoken(mistake.pointer)}` must be a mapping, not {_kind(value)}"
         return Finding(WRONG_TYPE, message, where, AS_MAPPING)
     if mistake.loc[-1:] == ("pattern",):
-        name = value.get("type")
+        name, meant = value.get("type"), meant_pattern(value)
         if name is None:
-            return Finding(MISSING_KEY, "`pattern` has no `type`", where, f"one of {', '.join(PATTERNS)}")
-        fix = suggest(str(name), PATTERNS, f"one of {', '.join(PATTERNS)}", form="`{}`")
+            fix = f"add `type: {meant}`" if meant else f"one of {', '.join(PATTERNS)}"
+            return Finding(MISSING_KEY, "`pattern` has no `type`", where, fix)
+        fix = f"did you mean `{meant}`?" if meant else f"one of {', '.join(PATTERNS)}"
         return Finding(UNKNOWN_PATTERN, f"there is no pattern {name!r}", document.where(f"{mistake.pointer}/type"), fix)
     for key in value:
         close = did_you_mean(str(key), STEP_WORDS)
