@@ -70,8 +70,8 @@ def test_two_artifacts_of_one_path_are_one_finding(site: Path) -> None:
     ]
 
 
-def test_a_recording_that_is_not_there_is_an_error_where_it_is_named(site: Path) -> None:
-    assert places(found(site, runtime=PLAYS)) == [("file-unreadable", "error", 3, "/runtime/recording")]
+def test_a_recording_that_is_not_there_is_a_warning_where_it_is_named(site: Path) -> None:
+    assert places(found(site, runtime=PLAYS)) == [("file-unreadable", "warning", 3, "/runtime/recording")]
 
 
 def test_a_recording_of_other_steps_is_an_error(site: Path) -> None:
@@ -84,10 +84,10 @@ def test_a_recording_of_other_steps_is_an_error(site: Path) -> None:
     assert found(site, runtime=PLAYS) == []
 
 
-def test_replay_without_a_recording_is_one_error_for_all_agents(site: Path) -> None:
+def test_replay_without_a_recording_is_one_warning_for_all_agents(site: Path) -> None:
     line = "x-note: 1"
     findings = found(site, line, "runtime: {provider: replay}\n")
-    assert places(findings) == [("replay-needs-recording", "error", 3, "/runtime/provider")]
+    assert places(findings) == [("replay-needs-recording", "warning", 3, "/runtime/provider")]
 
 
 def test_a_mount_that_is_not_there_is_a_warning_and_a_protected_one_an_error(site: Path) -> None:

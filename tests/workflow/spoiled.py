@@ -249,8 +249,8 @@ SPOILED: dict[str, tuple[str, str, int]] = {
     "sample ratio": (with_line("telemetry: {otel: {sample_ratio: 2}}"), "bad-value", 12),
     "allow_tools empty": (with_line("security: {guardrails: {allow_tools: }}"), "wrong-type", 12),
     # -- steps
-    "unknown pattern": (pattern("chian", "steps: []"), "unknown-pattern", 7),
-    "pattern without type": (HEAD + "pattern: {config: {steps: []}}\n", "missing-key", 6),
+    "unknown pattern": (pattern("chian", "steps: [{agent: alpha}, {agent: beta}]"), "unknown-pattern", 7),
+    "pattern without type": (HEAD + "pattern: {config: {steps: [{agent: alpha}, {agent: beta}]}}\n", "missing-key", 6),
     "no steps": (pattern("chain", "steps: []"), "bad-value", 9),
     "step of no form": (chain("{agent: alpha}", "{input: x}"), "step-form", 11),
     "step with a mistyped form": (chain("{agent: alpha}", "{agnet: beta}"), "step-form", 11),

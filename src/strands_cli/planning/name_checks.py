@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from strands_cli.errors import Finding
 from strands_cli.provider_checks import UNKNOWN_PROVIDER
 from strands_cli.workflow import Loaded
-from strands_cli.workflow.yaml import folder_of
+from strands_cli.workflow.yaml import FILE_UNREADABLE, folder_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,8 @@ def check_names(loaded: Loaded, catalog: Catalog | None = None) -> Loaded:
     """Return a workflow with every finding about it: those of its form, and those about what it names.
 
     A tool that is not installed or not usable here is a warning, since the file may be right, and so is a directory
-    that is not there. Policy, keys and variables are left to `plan`. Nothing is imported but this program.
+    or a recording that is not there. Policy, keys and variables are left to `plan`. Nothing but this program is
+    imported.
 
     Args:
         loaded: The workflow; one with mistakes is checked as far as it can be read.
@@ -87,7 +88,7 @@ def _file_findings(spec: WorkflowSpec, loaded: Loaded, models: Mapping[str, Mode
     recording = folder / spec.runtime.recording if spec.runtime.recording else None
     playing = {name: recording for name, model in models.items() if model.provider == "replay"}
     if playing:
-        yield from check_recordings(spec, playing, document, loaded.snapshot)
+        yield from filter(None, map(_of_file, check_recordings(spec, playing, document, loaded.snapshot)))
 
 
 def _artifact_findings(spec: WorkflowSpec, document: Document) -> Iterator[Finding]:
@@ -134,12 +135,16 @@ def _tool_findings(spec: WorkflowSpec, loaded: Loaded, catalog: Catalog | None) 
 def _of_file(finding: Finding) -> Finding | None:
     """Return a finding as far as it is about the file; None for one about this machine, its policy, or one run."""
     from strands_cli.catalog import TOOL_BROKEN, TOOL_CONFLICT, TOOL_UNMET, TOOL_VERSION, UNKNOWN_TOOL
-    from strands_cli.planning.checks import MISSING_MOUNT
+    from strands_cli.planning.checks import MISSING_MOUNT, REPLAY_NEEDS_RECORDING
 
     # What another machine may have: the file itself is right.
     if finding.code in (UNKNOWN_TOOL, TOOL_VERSION, TOOL_CONFLICT, TOOL_BROKEN, TOOL_UNMET, MISSING_MOUNT):
         is_program = finding.where is not None and finding.where.pointer.endswith("/command")
         return None if is_program else replace(finding, severity="warning")
+    if finding.code == REPLAY_NEEDS_RECORDING or (
+        finding.code == FILE_UNREADABLE and finding.where and finding.where.pointer == "/runtime/recording"
+    ):
+        return replace(finding, severity="warning")  # `run --record` makes one, and `run --provider` reads none
     return None if finding.code.exit_code in (18, 21) else finding
 
 

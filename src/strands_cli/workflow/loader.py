@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -34,11 +33,9 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
     candidate, repairs = spec, Repairs()
     if spec is None:
         from strands_cli.workflow.repairs import repaired  # only for a workflow with mistakes
-        from strands_cli.workflow.validation_errors import findings_of
 
-        of_form += findings_of(errors, WorkflowSpec, document)
-        candidate, value, repairs = repaired(document.value, errors, _validate)
-        document = replace(document, value=value, aliases={**document.aliases, **repairs.renamed})
+        candidate, document, repairs, mistakes = repaired(document, errors, _validate)
+        of_form += mistakes
     files: tuple[Document, ...] = ()
     origins: Mapping[str, tuple[Document, str]] = {}
     if candidate is not None and names_files(candidate):
@@ -84,12 +81,4 @@ def _validate(value: Any) -> tuple[WorkflowSpec | None, list[Any]]:
     try:
         return WorkflowSpec.model_validate(value, context={"document": True}), []
     except ValidationError as error:
-        errors = error.errors(include_url=False)
-    from strands_cli.workflow.validation_errors import meant_pattern  # only for a workflow with mistakes
-
-    if not any(error["type"] == "union_tag_not_found" and error["loc"] == ("pattern",) for error in errors):
-        return None, errors
-    if meant := meant_pattern(value["pattern"]):  # what is wrong in it shows only with its type
-        others = _validate({**value, "pattern": {**value["pattern"], "type": meant}})[1]
-        errors += [error for error in others if error["loc"][:1] == ("pattern",)]
-    return None, errors
+        return None, error.errors(include_url=False)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from strands_cli.errors import did_you_mean
+from strands_cli.errors import Finding, did_you_mean
 from strands_cli.workflow.checks import CONCURRENT_MEMORY, UNDECLARED_VARIABLE, UNUSED_AGENT
 from strands_cli.workflow.files import BAD_RECORDING
 from strands_cli.workflow.findings import (
@@ -19,6 +19,7 @@ from strands_cli.workflow.findings import (
     UNKNOWN_NAME,
     UNKNOWN_SERVER,
 )
+from strands_cli.workflow.key_meanings import Loc, keys_at, meant_key, meant_pattern, mistyped_type, section_of
 from strands_cli.workflow.loaded import Repairs
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.patterns import (
@@ -34,13 +35,11 @@ from strands_cli.workflow.patterns import (
 from strands_cli.workflow.validation_errors import (
     STEP_WORDS,
     counts_failed_items,
-    keys_at,
-    meant_key,
-    meant_pattern,
+    findings_of,
     pointer_of,
     value_at,
 )
-from strands_cli.workflow.yaml import escape
+from strands_cli.workflow.yaml import Document, escape
 
 _ROUNDS = 12
 _UNNAMED = "unnamed"
@@ -93,28 +92,35 @@ _UNTRUE = {
 Validate = Callable[[Any], tuple[WorkflowSpec | None, list[Any]]]
 
 
-def repaired(value: Any, errors: list[Any], validate: Validate) -> tuple[WorkflowSpec | None, Any, Repairs]:
-    """Return a workflow without its mistakes, its document, and what was repaired; None if it cannot be read at all.
+def repaired(
+    document: Document, errors: list[Any], validate: Validate
+) -> tuple[WorkflowSpec | None, Document, Repairs, list[Finding]]:
+    """Return a workflow without its mistakes, its document, what was repaired, and the mistakes.
 
-    A mistyped key is read as the key that it means. A value of another form is left out or replaced.
+    A mistyped key is read as the key that it means; what is wrong in its value shows only then. A value of another form
+    is left out or replaced. The workflow is None if it cannot be read at all.
 
     Args:
-        value: The document; it is not changed.
+        document: The document; it is not changed.
         errors: Those of its validation.
         validate: Validates the document again.
     """
-    if not isinstance(value, dict):
-        return None, value, Repairs()
-    repair = _Repair(copy.deepcopy(value))
+    findings = list(findings_of(errors, WorkflowSpec, document))
+    if not isinstance(document.value, dict):
+        return None, document, Repairs(), findings
+    repair = _Repair(copy.deepcopy(document.value))
     for _ in range(_ROUNDS):
         # Mistyped keys first: the keys that they mean are then not missing.
         for error in sorted(errors, key=lambda error: error["type"] not in ("unknown_key", "extra_forbidden")):
             if not counts_failed_items(error):
                 repair.apply(error)
         spec, errors = validate(repair.value)
+        now = replace(document, value=repair.value, aliases={**document.aliases, **repair.renamed})
         if spec is not None:
-            return spec, repair.value, repair.done()
-    return None, value, Repairs()
+            return spec, now, repair.done(), findings
+        shown = findings_of(repair.newly_seen(errors), WorkflowSpec, now)
+        findings += filter(None, map(Repairs(renamed=repair.renamed).as_written, shown))
+    return None, document, Repairs(), findings
 
 
 @dataclass(slots=True)
@@ -125,6 +131,20 @@ class _Repair:
     replaced: set[str] = field(default_factory=set)
     filled: set[str] = field(default_factory=set)
     renamed: dict[str, str] = field(default_factory=dict)
+    revealed: set[str] = field(default_factory=set)
+    seen: set[tuple[str, str]] = field(default_factory=set)
+
+    def newly_seen(self, errors: list[Any]) -> list[Any]:
+        """Return the errors in values that could not be looked at before their keys, or their pattern, were known."""
+        found = []
+        for error in errors:
+            pointer, _ = pointer_of(error["loc"], self.value)
+            place = (pointer, error["type"])
+            own = {*self.renamed, *self.revealed}
+            if place not in self.seen and any(pointer == one or pointer.startswith(f"{one}/") for one in own):
+                found.append(error)
+            self.seen.add(place)
+        return found
 
     def done(self) -> Repairs:
         """Return what was repaired."""
@@ -137,30 +157,65 @@ class _Repair:
         """Repair the place of one error."""
         pointer, is_exact = pointer_of(error["loc"], self.value)
         if error["type"] == "unknown_key":
-            self._rename(pointer, error["ctx"]["key"], keys_at(WorkflowSpec, error["loc"]))
+            self._rename(pointer, error["ctx"]["key"], error["loc"])
         elif error["type"] == "extra_forbidden" and is_exact:
             holder, key = _split(pointer)
-            self._rename(holder, key, keys_at(WorkflowSpec, error["loc"][:-1]))
+            self._rename(holder, key, error["loc"][:-1])
+        elif error["type"] == "tuple_type" and self._list(pointer):
+            return
         elif error["type"] == "empty_list":
             self._replace(f"{pointer}/{error['ctx']['key']}")
         elif error["type"] == "missing":
             if not is_exact:
                 self._replace(f"{pointer}/{escape(error['loc'][-1])}")
+        elif pointer == "/pattern" and (typo := mistyped_type(self.value["pattern"])):
+            self._rename(pointer, typo, (), frozenset({"type"}))
+            self.revealed.add(pointer)
         elif pointer == "/pattern" and (meant := meant_pattern(value_at(self.value, pointer))):
             self.value["pattern"]["type"] = meant
+            self.revealed.add(pointer)
         elif error["type"] != "union_tag_not_found" or not self._rename_word_of_step(pointer):
             self._replace(pointer)
 
-    def _rename(self, pointer: str, key: str, known: set[str]) -> None:
-        """Give a key its right name, or remove one that means nothing."""
+    def _list(self, pointer: str) -> bool:
+        """Read one text, or a mapping of mappings, as the list that is required."""
+        place, key = _split(pointer)
+        holder, value = value_at(self.value, place), value_at(self.value, pointer)
+        if isinstance(value, str):
+            items = {"": value}
+        elif isinstance(value, dict) and value and all(isinstance(item, dict) for item in value.values()):
+            items = {f"/{escape(name)}": item for name, item in value.items()}
+        else:
+            return False
+        holder[int(key) if isinstance(holder, list) else key] = list(items.values())
+        for index, written in enumerate(items):
+            self.renamed[f"{pointer}/{index}"] = f"{pointer}{written}"
+        return True
+
+    def _rename(self, pointer: str, key: str, loc: Loc, known: frozenset[str] = frozenset()) -> None:
+        """Give a key its right name or its right place, or remove one that means nothing."""
         holder = value_at(self.value, pointer)
         if key not in holder:
             return
-        meant, value = meant_key(key, known, holder), holder.pop(key)
-        self.replaced.add(f"{pointer}/{escape(key)}")
+        meant, value = meant_key(key, known or keys_at(WorkflowSpec, loc), holder), holder.pop(key)
+        written = f"{pointer}/{escape(key)}"
+        self.replaced.add(written)
         if meant is not None and meant not in holder:
             holder[meant] = value
-            self.renamed[f"{pointer}/{escape(meant)}"] = f"{pointer}/{escape(key)}"
+            self.renamed[f"{pointer}/{escape(meant)}"] = written
+        elif meant is None and (section := section_of(key, WorkflowSpec, loc)):
+            self._move(pointer, [*map(str, section), key], value, written)
+
+    def _move(self, pointer: str, path: list[str], value: Any, written: str) -> None:
+        """Put a value where it belongs, unless something else is there."""
+        holder = value_at(self.value, pointer)
+        for token in path[:-1]:
+            holder = holder.setdefault(token, {})
+            if not isinstance(holder, dict):
+                return
+        if path[-1] not in holder:
+            holder[path[-1]] = value
+            self.renamed["/".join([pointer, *map(escape, path)])] = written
 
     def _rename_word_of_step(self, pointer: str) -> bool:
         step = value_at(self.value, pointer)
@@ -168,7 +223,7 @@ class _Repair:
             return False
         key = next((key for key in step if did_you_mean(key, STEP_WORDS)), None)
         if key is not None:
-            self._rename(pointer, key, set(STEP_WORDS))
+            self._rename(pointer, key, (), frozenset(STEP_WORDS))
         return key is not None
 
     def _replace(self, pointer: str) -> None:

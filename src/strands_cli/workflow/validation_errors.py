@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import types
-import typing
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import Tag
-
 from strands_cli.errors import Code, Finding, did_you_mean
 from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.findings import BAD_IDENTIFIER, BAD_VALUE, MISSING_KEY, shown
-from strands_cli.workflow.pattern_model import PatternModel
-from strands_cli.workflow.patterns import PATTERNS, tag_of
+from strands_cli.workflow.key_meanings import Loc, keys_at, meant_key, meant_pattern, mistyped_type, section_of
+from strands_cli.workflow.patterns import PATTERNS
 from strands_cli.workflow.yaml import Document, escape
 
 UNKNOWN_KEY = Code(
@@ -27,8 +24,6 @@ STEP_FORM = Code(
     "step-form", "A step does not have exactly one of the three forms.", "Give it `agent`, `tool` or `type: hitl`."
 )
 UNKNOWN_PATTERN = Code("unknown-pattern", "A pattern type that does not exist.", "Use one of the seven.")
-
-Loc = tuple[int | str, ...]
 
 AS_MAPPING = "write it as a mapping: `key: value` on lines of their own"
 STEP_FORMS = "a step needs one of `agent`, `tool`, `type: hitl`"
@@ -45,6 +40,8 @@ _EXPECTED = {
     "tuple": "a list",
     "none": "nothing",
 }
+_SECONDS = {"ms": 0.001, "s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?) ?(ms|s|sec|m|min|h)", re.IGNORECASE)
 _BOUNDS = {
     "greater_than_equal": ("at least", "ge"),
     "greater_than": ("more than", "gt"),
@@ -87,45 +84,17 @@ def findings_of(errors: list[Any], model: type[FormatModel], document: Document,
             yield finding
 
 
-def meant_pattern(pattern: Any) -> str | None:
-    """Return the pattern that a value without a known `type` means: by a similar word, else by the keys it has."""
-    if not isinstance(pattern, dict) or pattern.get("type") in PATTERNS:
-        return None
-    if close := did_you_mean(str(pattern.get("type", "")), PATTERNS):
-        return close
-    config = pattern.get("config")
-    written = config.keys() if isinstance(config, dict) else set()
-    fitting = {name: len(written & keys_at(model, ("config",))) for name, model in PATTERNS.items()}
-    most = max(fitting.values())
-    best = [name for name, count in fitting.items() if count == most]
-    return best[0] if most and len(best) == 1 else None
-
-
 def _meant_keys(errors: list[Any], model: type[FormatModel], root: Any) -> set[tuple[str, str]]:
     """Return the keys that mistyped ones mean, each with the pointer of its mapping."""
     unknown = [error for error in errors if error["type"] == "extra_forbidden"]
     found = set()
     for loc in (error["loc"] for error in unknown):
         pointer, _ = pointer_of(loc[:-1], root)
+        if section := section_of(str(loc[-1]), model, loc[:-1]):
+            found.add((pointer, str(section[0])))
         if close := meant_key(str(loc[-1]), keys_at(model, loc[:-1]), value_at(root, pointer)):
             found.add((pointer, close))
     return found
-
-
-def meant_key(key: str, known: set[str], holder: Mapping[str, Any]) -> str | None:
-    """Return the known key that a mistyped one means; of equally close ones, one that its mapping does not have."""
-    close, absent = did_you_mean(key, sorted(known)), did_you_mean(key, sorted(known - holder.keys()))
-    return (
-        absent
-        if absent is not None and close is not None and _likeness(key, absent) >= _likeness(key, close)
-        else close
-    )
-
-
-def _likeness(word: str, known: str) -> float:
-    from difflib import SequenceMatcher
-
-    return round(SequenceMatcher(None, known, word).ratio(), 1)
 
 
 def value_at(value: Any, pointer: str) -> Any:
@@ -212,6 +181,10 @@ def _unknown_key(mistake: _Mistake, model: type[FormatModel], document: Document
     known = keys_at(model, loc)
     close = meant_key(key, known, value_at(document.value, parent))
     fix = f"did you mean `{close}`?" if close else f"known here: {', '.join(sorted(known))}"
+    if close is None and (section := section_of(key, model, loc)):
+        fix = f"write it under `{'.'.join(map(str, section))}:`"
+        if section[0] == "pattern" and "pattern" not in value_at(document.value, parent):
+            fix += ", with `pattern.type` beside that"
     return Finding(UNKNOWN_KEY, f"`{key}` is not a key of {_owner(parent, model)}", where, fix)
 
 
@@ -224,9 +197,14 @@ def _no_form(mistake: _Mistake, document: Document) -> Finding:
     value, where = mistake.error["input"], document.where(mistake.pointer)
     if not isinstance(value, dict):
         message = f"`{spoken(mistake.pointer)}` must be a mapping, not {_kind(value)}"
-        return Finding(WRONG_TYPE, message, where, AS_MAPPING)
+        names_pattern = mistake.loc[-1:] == ("pattern",) and isinstance(value, str) and value in PATTERNS
+        fix = f"write `pattern: {{type: {value}, config: {{...}}}}`" if names_pattern else AS_MAPPING
+        return Finding(WRONG_TYPE, message, where, fix)
     if mistake.loc[-1:] == ("pattern",):
         name, meant = value.get("type"), meant_pattern(value)
+        if typo := mistyped_type(value):
+            place = document.where(f"{mistake.pointer}/{escape(typo)}", key=True)
+            return Finding(UNKNOWN_KEY, f"`{typo}` is not a key of `pattern`", place, "did you mean `type`?")
         if name is None:
             fix = f"add `type: {meant}`" if meant else f"one of {', '.join(PATTERNS)}"
             return Finding(MISSING_KEY, "`pattern` has no `type`", where, fix)
@@ -244,11 +222,22 @@ def _wrong_type(mistake: _Mistake, document: Document) -> Finding:
     value = mistake.error["input"]
     message = f"`{spoken(mistake.pointer)}` must be {' or '.join(mistake.expected)}, not {_kind(value)}"
     fix = "put it in quotes" if mistake.expected == ["text"] and isinstance(value, bool) else None
-    if mistake.expected == ["a list"]:
+    number = _DURATION.fullmatch(value) if isinstance(value, str) and "number" in mistake.expected[0] else None
+    if number:
+        fix = f"write the number alone: {_in_unit(number, mistake.pointer)}"
+    elif mistake.expected == ["a list"] and isinstance(value, str) and re.fullmatch(r"[\w.:/-]{1,40}", value):
+        fix = f"write it as a list: [{value}]"
+    elif mistake.expected == ["a list"]:
         fix = "write it as a list: `- item` on lines of their own"
     elif mistake.expected == ["a mapping"] and not mistake.pointer:
         fix = AS_MAPPING
     return Finding(WRONG_TYPE, message, document.where(mistake.pointer), fix)
+
+
+def _in_unit(duration: re.Match[str], pointer: str) -> str:
+    """Return a duration such as `30s` in seconds, or in milliseconds for a key that says so."""
+    seconds = float(duration[1]) * _SECONDS[duration[2].lower()]
+    return f"{seconds * 1000 if pointer.endswith('_ms') else seconds:g}"
 
 
 def _bad_value(mistake: _Mistake, document: Document) -> Finding | None:
@@ -296,38 +285,3 @@ def _kind(value: Any) -> str:
         (dict, "a mapping"),
     )
     return next((word for kind, word in words if isinstance(value, kind)), "empty")
-
-
-def keys_at(model: type[FormatModel], loc: Loc) -> set[str]:
-    """Return the keys of the object at a location, by walking the models."""
-    places: list[Any] = [model]
-    for token in loc:
-        places = [inner for place in places for inner in _children(place, token)]
-    parts = [part for place in places for part in _parts_of(place)]
-    return {field.alias or name for part in parts for name, field in part.model_fields.items()}
-
-
-def _children(annotation: Any, token: int | str) -> list[Any]:
-    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-    if annotation is PatternModel:
-        return [model for name, model in PATTERNS.items() if token == tag_of(name)]
-    if origin is typing.Annotated:
-        tags = [item.tag for item in arguments[1:] if isinstance(item, Tag)]
-        return [arguments[0]] if token in tags else [] if tags else _children(arguments[0], token)
-    if origin in (typing.Union, types.UnionType):
-        return [inner for argument in arguments for inner in _children(argument, token)]
-    if origin is tuple:
-        return [arguments[0]]
-    if origin is not None and len(arguments) == 2:
-        return [arguments[1]]
-    for part in _parts_of(annotation):
-        for name, field_ in part.model_fields.items():
-            if token == (field_.alias or name):
-                return [field_.annotation]
-    return []
-
-
-def _parts_of(annotation: Any) -> list[type[FormatModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, FormatModel):
-        return [annotation]
-    return [part for argument in typing.get_args(annotation) for part in _parts_of(argument)]

@@ -7,6 +7,7 @@ from strands_cli.planning.checks.mount_checks import MISSING_MOUNT as MISSING_MO
 from strands_cli.planning.checks.mount_checks import check_mounts as check_mounts
 from strands_cli.planning.checks.price_checks import check_limits as check_limits
 from strands_cli.planning.checks.price_checks import prices_of as prices_of
+from strands_cli.planning.checks.recording_checks import REPLAY_NEEDS_RECORDING as REPLAY_NEEDS_RECORDING
 from strands_cli.planning.checks.recording_checks import check_recordings as check_recordings
 from strands_cli.planning.checks.recording_checks import recorded_texts as recorded_texts
 from strands_cli.planning.checks.variable_checks import check_variables as check_variables

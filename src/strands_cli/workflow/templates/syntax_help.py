@@ -8,12 +8,14 @@ from strands_cli.errors import suggest
 
 _TAGS = ("if", "elif", "else", "endif", "for", "endfor", "set", "endset", "macro", "endmacro", "filter", "endfilter")
 _OF_OTHERS = {
+    "??": "write `a | default(b)` for `a ?? b`",
     "&&": "write `and` for `&&`",
     "||": "write `or` for `||`",
     "!": "write `not` for `!`",
     "?": "write `b if a else c` for `a ? b : c`",
 }
 _GENERAL = "templates are those of Jinja; the filters are in `strands list-supported`"
+_OPENING = {")": "(", "]": "[", "}": "{"}
 _MARKS = (("{{", "}}"), ("{%", "%}"), ("{#", "#}"))
 
 
@@ -27,7 +29,7 @@ def explain_syntax(text: str, problem: str, *, is_condition: bool = False) -> tu
     is_whole = text.count("{{") == 1 and text.strip().startswith("{{") and text.strip().endswith("}}")
     if is_condition and "{{" in text and not is_whole:
         return "a condition is one expression, and this one has `{{` in it", "write it without `{{ }}`: `a == 1`"
-    return _unclosed(text) or _block(problem) or _operator(text, problem) or _expression(problem)
+    return _unclosed(text) or _block(problem) or _operator(text, problem) or _part(problem) or _expression(problem)
 
 
 def _unclosed(text: str) -> tuple[str, str] | None:
@@ -60,11 +62,34 @@ def _operator(text: str, problem: str) -> tuple[str, str] | None:
     if char := re.search(r"unexpected char (['\"])(.)\1", problem):
         if char[2] in "'\"":
             return "a quote in the expression is not closed", f"close it with `{char[2]}`"
+        if char[2] == "`":
+            return "a backtick is not a quote of expressions", "write ' for it"
         sign = next((sign for sign in _OF_OTHERS if sign.startswith(char[2]) and sign in text), None)
         fix = _OF_OTHERS[sign] if sign else f"remove it, or put it in quotes: '{char[2]}'"
         return f"`{sign or char[2]}` is not an operator of expressions", fix
+    if "||" in text and re.search(r"expected token 'name'|unexpected '\|'", problem):
+        return "`||` is not an operator of expressions", _OF_OTHERS["||"]
     if re.search(r"(got|unexpected) '='", problem):
         return "`=` stores a value, which an expression does not do", "write `==` to compare"
+    return None
+
+
+def _part(problem: str) -> tuple[str, str] | None:
+    """Return what is wrong with a filter, a bracket, a comma or a loop."""
+    if bracket := re.search(r", expected '([\])}])'", problem):
+        return f"`{_OPENING[bracket[1]]}` is not closed in its expression", f"close it with `{bracket[1]}`"
+    if bracket := re.fullmatch(r"unexpected '([\])}])'", problem):
+        opening = _OPENING[bracket[1]]
+        message = f"`{bracket[1]}` closes no `{opening}`, or a value is missing before it"
+        return message, f"remove it, or write what it closes: `{opening}a{bracket[1]}`"
+    if problem == "unexpected '|'":
+        return "there is no value before `|`", "write the value, then the filter: `{{ name | upper }}`"
+    if "expected token 'name', got" in problem:
+        return "a name is missing, such as that of a filter after `|`", "name a filter, or remove `|`"
+    if "expected token 'in'" in problem:
+        return "a loop has a variable, `in` and a list", "write `{% for item in items %}`"
+    if sign := re.fullmatch(r"unexpected '(.)'", problem):
+        return f"a value is missing before `{sign[1]}`", f"write it, or remove `{sign[1]}`"
     return None
 
 
@@ -76,5 +101,6 @@ def _expression(problem: str) -> tuple[str, str]:
             f"`{following[1] or following[2]}` follows a complete expression",
             "join the two with an operator, or write `{{ }}` for each",
         )
-    plain = problem.replace("'end of print statement'", "`}}`").replace("'end of statement block'", "`%}`")
-    return plain, _GENERAL
+    if found := re.search(r"got '(.+)'", problem):
+        return f"`{found[1]}` is not expected at its place", _GENERAL
+    return problem.replace("unexpected", "out of place:"), _GENERAL

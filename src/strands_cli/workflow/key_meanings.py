@@ -1,0 +1,141 @@
+"""What an author means by a key that the format does not have: another word, another place, another pattern."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Mapping, Set
+from typing import Any
+
+from pydantic import Tag
+
+from strands_cli.errors import did_you_mean
+from strands_cli.workflow.base_model import FormatModel
+from strands_cli.workflow.pattern_model import PatternModel
+from strands_cli.workflow.patterns import PATTERNS, tag_of
+
+Loc = tuple[int | str, ...]
+
+# Words of other programs for keys of the format, where no letters are alike.
+SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("depends_on", "dependencies", "needs", "requires", "after"), ("deps",)),
+    **dict.fromkeys(("system_prompt", "system", "instructions", "instruction"), ("prompt",)),
+    **dict.fromkeys(("prompt_template", "template", "content", "text"), ("prompt", "input", "from")),
+    **dict.fromkeys(
+        ("prompt", "message", "task", "query", "args", "arguments", "params", "parameters", "with"), ("input",)
+    ),
+    **dict.fromkeys(("model", "model_name"), ("model_id",)),
+    **dict.fromkeys(("name", "key"), ("id",)),
+    **dict.fromkeys(("condition", "if"), ("when",)),
+    **dict.fromkeys(("target", "goto", "next"), ("to",)),
+    **dict.fromkeys(("filename", "file", "destination"), ("path",)),
+    **dict.fromkeys(("variables", "environment"), ("vars", "inputs", "env")),
+    **dict.fromkeys(("base_url", "endpoint", "api_base"), ("host", "url")),
+    **dict.fromkeys(("uses", "function", "action"), ("tool",)),
+    **dict.fromkeys(("response_format", "schema", "response_schema"), ("output_schema",)),
+    "tools": ("tool_overrides",),
+    "retries": ("failure_policy",),
+}
+
+
+def meant_key(key: str, known: Set[str], holder: Mapping[str, Any]) -> str | None:
+    """Return the known key that a mistyped one means; of equally close ones, one that its mapping does not have."""
+    if synonym := next((meant for meant in SYNONYMS.get(key.lower(), ()) if meant in known - holder.keys()), None):
+        return synonym
+    close, absent = did_you_mean(key, sorted(known)), did_you_mean(key, sorted(known - holder.keys()))
+    return (
+        absent
+        if absent is not None and close is not None and _likeness(key, absent) >= _likeness(key, close)
+        else close
+    )
+
+
+def _likeness(word: str, known: str) -> float:
+    from difflib import SequenceMatcher
+
+    return round(SequenceMatcher(None, known, word).ratio(), 1)
+
+
+def meant_pattern(pattern: Any) -> str | None:
+    """Return the pattern that a value without a known `type` means: by a similar word, else by the keys it has."""
+    if not isinstance(pattern, dict) or str(pattern.get("type")) in PATTERNS:
+        return None
+    if close := did_you_mean(str(pattern.get("type", "")), PATTERNS):
+        return close
+    config = pattern.get("config")
+    written = {*pattern, *(config if isinstance(config, dict) else ())}
+    fitting = {name: len(written & keys_at(model, ("config",))) for name, model in PATTERNS.items()}
+    most = max(fitting.values())
+    best = [name for name, count in fitting.items() if count == most]
+    return best[0] if most and len(best) == 1 else None
+
+
+def mistyped_type(pattern: Any) -> str | None:
+    """Return the key of a pattern without `type` that means it."""
+    if not isinstance(pattern, dict):
+        return None
+    return next((key for key in pattern if "type" not in pattern and did_you_mean(key, ("type",))), None)
+
+
+def section_of(key: str, model: type[FormatModel], loc: Loc) -> Loc | None:
+    """Return the sections below a place, from the outermost, in the last of which a key belongs; None if in none."""
+    if "pattern" in keys_at(model, loc) and any(key in keys_at(pattern, ("config",)) for pattern in PATTERNS.values()):
+        return ("pattern", "config")
+    return next((path for path in _sections(model, loc, 2) if key in keys_at(model, (*loc, *path))), None)
+
+
+def _sections(model: type[FormatModel], loc: Loc, depth: int) -> list[Loc]:
+    """Return the mappings of fixed keys below a place, the nearest first."""
+    inner = [(name,) for name in sorted(keys_at(model, loc)) if _is_section(model, (*loc, name))]
+    further = [(*path, *more) for path in inner if depth > 1 for more in _sections(model, (*loc, *path), depth - 1)]
+    return [*inner, *further]
+
+
+def _is_section(model: type[FormatModel], loc: Loc) -> bool:
+    return any(isinstance(place, type) and issubclass(place, FormatModel) for place in _unions(places_at(model, loc)))
+
+
+def _unions(places: list[Any]) -> list[Any]:
+    unions = (typing.Union, types.UnionType)
+    parts = [typing.get_args(place) if typing.get_origin(place) in unions else (place,) for place in places]
+    return [part for group in parts for part in group]
+
+
+def keys_at(model: type[FormatModel], loc: Loc) -> set[str]:
+    """Return the keys of the object at a location, by walking the models."""
+    parts = [part for place in places_at(model, loc) for part in _parts_of(place)]
+    return {field.alias or name for part in parts for name, field in part.model_fields.items()}
+
+
+def places_at(model: type[FormatModel], loc: Loc) -> list[Any]:
+    """Return the types of a location."""
+    places: list[Any] = [model]
+    for token in loc:
+        places = [inner for place in places for inner in _children(place, token)]
+    return places
+
+
+def _children(annotation: Any, token: int | str) -> list[Any]:
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if annotation is PatternModel:
+        return [model for name, model in PATTERNS.items() if token == tag_of(name)]
+    if origin is typing.Annotated:
+        tags = [item.tag for item in arguments[1:] if isinstance(item, Tag)]
+        return [arguments[0]] if token in tags else [] if tags else _children(arguments[0], token)
+    if origin in (typing.Union, types.UnionType):
+        return [inner for argument in arguments for inner in _children(argument, token)]
+    if origin is tuple:
+        return [arguments[0]]
+    if origin is not None and len(arguments) == 2:
+        return [arguments[1]]
+    for part in _parts_of(annotation):
+        for name, field_ in part.model_fields.items():
+            if token == (field_.alias or name):
+                return [field_.annotation]
+    return []
+
+
+def _parts_of(annotation: Any) -> list[type[FormatModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, FormatModel):
+        return [annotation]
+    return [part for argument in typing.get_args(annotation) for part in _parts_of(argument)]
