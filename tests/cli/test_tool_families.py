@@ -76,3 +76,47 @@ def test_the_list_shows_families_and_suggests_them(folder: Folder) -> None:
     lines = folder.strands("list-tools").out.splitlines()
     assert any(line.startswith("grep ") and line.endswith("[files]") for line in lines)
     assert "'files'" in folder.strands("list-tools", "--family", "flies").err
+    assert "files, http" in folder.strands("list-tools", "--family", "nonsense").err
+
+
+FILES = ["file_list", "file_read", "file_write", "grep", "head", "search", "tail"]
+
+
+def test_a_family_can_be_shown_and_its_policy_explained(folder: Folder) -> None:
+    shown = folder.strands("tools", "show", "native:files.*", "--json").document
+    assert [tool["name"] for tool in shown["tools"]] == FILES
+    folder.write("p.yaml", "version: 1\nrules: [{deny: 'native:files.*'}]\n")
+    told = folder.strands("explain", "policy", "native:files.*", "--policy", "p.yaml", "--json").document
+    assert [(tool["name"], tool["call"]["effect"]) for tool in told["tools"]] == [(name, "deny") for name in FILES]
+    ran = folder.strands("tools", "show", "native:flies.*")
+    assert (ran.code, ran.codes, "'files'" in ran.err) == (3, ["unknown-tool"], True)
+    (unknown,) = folder.strands("explain", "policy", "native:flies.*", "--json").document["tools"]
+    assert (unknown["name"], "'files'" in unknown["note"]) == ("native:flies.*", True)
+
+
+def test_rules_and_guardrails_name_families(folder: Folder) -> None:
+    asked = ("plan", "w.yaml", "--format", "json")
+    planned(folder, "native:files.*")
+    folder.write("strands-policy.yaml", "version: 1\nrules: [{deny: 'native:files.*', writes: 'x/**'}]\n")
+    assert folder.strands(*asked).document["findings"] == []
+    folder.write("strands-policy.yaml", "version: 1\nrules: [{deny: '*', unless: [strands-tool-files/files.*]}]\n")
+    assert folder.strands(*asked).code == 0
+    rules = "- deny: native:flies.*\n- deny: files.*\n- allow: native:files.*\n"
+    folder.write("p.yaml", f"version: 1\nrules:\n{rules}")
+    found = folder.strands(*asked, "--policy", "p.yaml").document["findings"]
+    found.sort(key=lambda one: one["line"])
+    assert [one["code"] for one in found] == ["unmatched-rule", "unmatched-rule", "bare-tool-name"]
+    assert ["native:files.*" in found[0]["fix"], "native:files.*" in found[1]["fix"]] == [True, True]
+    assert found[2]["fix"].endswith("strands-tool-files/files.*")
+    (folder.work / "strands-policy.yaml").unlink()
+    guarded = (folder.work / "w.yaml").read_text() + "security: {guardrails: {allow_tools: ['native:files.*']}}\n"
+    folder.write("w.yaml", guarded)
+    assert folder.strands(*asked).document["findings"] == []
+
+
+def test_the_command_line_allows_a_family_of_one_distribution(folder: Folder, site: Path) -> None:
+    planned(folder, "native:files.*")
+    ran = folder.strands("plan", "w.yaml", "--format", "json", "--allow", "native:files.*").document
+    assert {tool["permission"] for tool in ran["agents"][0]["tools"]} == {"allow"}
+    refused = folder.strands("plan", "w.yaml", "--allow", "native:letters.*")
+    assert (refused.code, "strands-tool-alpha/letters.*" in refused.err) == (2, True)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from strands_cli.catalog import ToolRecord
+from strands_cli.planning.planned_tools import InstalledTool, request_of
 from strands_cli.policy import decide
 from strands_cli.policy.naming import is_bare, meant_distribution
-from strands_cli.policy.rules import Level, Request, Rule
+from strands_cli.policy.rules import Effect, Level, Request, Rule
 
 
 def request(distribution: str, tool: str) -> Request:
@@ -37,6 +41,24 @@ def test_a_word_is_bare_if_it_names_no_distribution(word: str, bare: bool, meant
     assert is_bare(word) == bare
     if bare:
         assert meant_distribution(word) == meant
+
+
+def test_a_family_is_named_by_itself_and_by_no_other_glob() -> None:
+    grep = ToolRecord("grep", "strands-tool-files", "1", "m", "grep", "m", None, "", family="files")
+    ours = InstalledTool(name="grep", ref="native:grep", record=grep)
+    evil = InstalledTool(name="grep", ref="native:grep", record=replace(grep, distribution="strands-tool-evil"))
+
+    def fits(word: str, effect: Effect, tool: InstalledTool) -> bool:
+        return Rule(effect, word, "user", "p:1").matches(request_of(tool))
+
+    for word in ("native:files.*", "strands-tool-files/files.*", "native:Strands_Tool_Files/files.*"):
+        assert fits(word, "deny", ours)
+        assert fits(word, "deny", evil) == (word == "native:files.*")
+        assert fits(word, "allow", ours) == (word != "native:files.*"), "a bare word admits what is called after it"
+        assert not fits(word, "allow", evil)
+    for word in ("native:f*", "strands-tool-files/file*", "native:files*", "native:file.*", "files.*"):
+        assert not fits(word, "deny", ours), word
+        assert not fits(word, "allow", ours), word
 
 
 LEVELS: tuple[Level, ...] = ("managed", "user", "project")

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from strands_cli.errors import Code
 from strands_cli.phrases import counted
+from strands_cli.toolref import FAMILY
 
 TOOL_CONFLICT = Code(
     "tool-conflict",
@@ -105,6 +106,14 @@ class ToolRecord:
     def ref_name(self) -> str:
         """Return the name after `native:`, `db.query` for a member."""
         return f"{self.parent}.{self.name}" if self.parent else self.name
+
+    @property
+    def family_names(self) -> tuple[str, ...]:
+        """Return the words by which a rule names its family."""
+        if not self.family:
+            return ()
+        qualified = f"{self.distribution}/{self.family}.{FAMILY}"
+        return (f"native:{self.family}.{FAMILY}", qualified, f"native:{qualified}")
 
     @property
     def usable(self) -> bool:

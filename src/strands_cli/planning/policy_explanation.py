@@ -12,13 +12,13 @@ from strands_cli.hooks import HookContext, Hooks, ToolCall
 from strands_cli.planning.machine import Installation
 from strands_cli.planning.plan import Plan, PlannedTool
 from strands_cli.planning.planned_tools import InstalledTool, PythonTool, request_of
-from strands_cli.planning.resolve import find_single_tool, installed_tool, is_granted
+from strands_cli.planning.resolve import find_single_tool, installed_tool, is_granted, require_family
 from strands_cli.planning.watch import mounts_of
 from strands_cli.planning.workflow_tools import with_parts
 from strands_cli.policy import Decision, conditional_rules, decide, grant_of, is_managed, speaking_rules
 from strands_cli.policy.matching import Workspace
 from strands_cli.policy.rules import Request, Rule
-from strands_cli.toolref import ToolRef, ToolRefError
+from strands_cli.toolref import FAMILY, ToolRef, ToolRefError
 
 # What a call would be made with, and whether it then only reads; only who validates arguments can tell.
 AsCalled = Callable[[PlannedTool, Mapping[str, Any]], tuple[Mapping[str, Any], bool]]
@@ -85,11 +85,14 @@ def explain_policy(
     try:
         return [_of_tool(tool, rules, machine, call) for tool in _installed(parsed, machine.catalog)]
     except StrandsCliError as error:  # not installed, or not usable here: rules may name it nevertheless
-        return [_of_unknown(parsed, rules, error.message, arguments)]
+        note = f"{error.message}; {error.fix}" if error.fix else error.message
+        return [_of_unknown(parsed, rules, note, arguments)]
 
 
 def _installed(parsed: ToolRef, catalog: Catalog) -> list[InstalledTool | PythonTool]:
     ref = str(parsed)
+    if parsed.member == FAMILY:
+        return [installed_tool(record, catalog, ref) for record in require_family(parsed, catalog)]
     record = catalog.resolve(parsed) if parsed.kind != "custom" else None
     if record is not None and record.members:
         return [installed_tool(member, catalog, ref) for member in record.members]
@@ -137,7 +140,8 @@ def _of_unknown(ref: ToolRef, rules: Sequence[Rule], note: str, arguments: Mappi
     if ref.kind == "mcp":
         return _of_server(ref, rules, note, arguments)
     name = f"{ref.name}.{ref.member}" if ref.member else ref.name
-    names = [name] if ref.kind in INTERNAL_KINDS else [name, f"native:{name}"]
+    name = f"native:{name}" if ref.member == FAMILY else name
+    names = [name] if ref.kind in INTERNAL_KINDS or ref.member == FAMILY else [name, f"native:{name}"]
     if ref.distribution:
         names += [f"{ref.distribution}/{name}", f"native:{ref.distribution}/{name}"]
     request = Request(tuple(names), distribution=ref.distribution, arguments=arguments, aliases=(str(ref),))

@@ -151,9 +151,9 @@ def _explain_empty_list(catalog: Catalog, wanted: Mapping[str, str]) -> None:
     if not catalog.tools:
         say("no tools are installed\n  fix: pip install 'strands-cli[tools]'")
         return
-    from strands_cli.errors import did_you_mean
+    from strands_cli.errors import suggest
 
     for field, value in wanted.items():
-        known = {getattr(record, field) for record in catalog.tools}
-        close = did_you_mean(value, sorted(name for name in known if name))
-        say(f"no tool has the {field} '{value}'" + (f"; did you mean '{close}'?" if close else ""))
+        known = sorted({getattr(record, field) or "" for record in catalog.tools} - {""})
+        there = f"there are: {', '.join(known) or 'none'}"
+        say(f"no tool has the {field} '{value}'\n  fix: {suggest(value, known, there)}")

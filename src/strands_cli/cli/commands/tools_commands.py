@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -72,22 +72,37 @@ def show_tool(
     name: Annotated[
         str,
         typer.Argument(
-            help="A tool's name, 'db.query' for a part, or any reference.", autocompletion=completions.tools
+            help="A tool's name, 'db.query' for a part, 'native:files.*' for a family, or any reference.",
+            autocompletion=completions.tools,
         ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Show one tool: input and output schema, annotations, requirements, examples.
+    """Show one tool, or each of a family: input and output schema, annotations, requirements, examples.
 
     Example: strands tools show calculator
     """
     catalog = read_this_installation().catalog
-    records = _named(catalog, name)
+    family = _family(catalog, name)
+    records = family or _named(catalog, name)
     if as_json:
         documents = [{**record.as_dict(), "source": tool_source(record, catalog)} for record in records]
-        print_json(documents[0] if len(documents) == 1 else {"conflict": documents})
+        several = {"tools" if family else "conflict": documents}
+        print_json(several if family or len(documents) > 1 else documents[0])
         return
     print_result("\n\n".join("\n".join(_page(record, catalog)) for record in records))
+
+
+def _family(catalog: Catalog, name: str) -> Sequence[ToolRecord]:
+    """Return the tools of a family; none if the name is another one."""
+    from strands_cli.planning.resolve import require_family
+    from strands_cli.toolref import FAMILY, ToolRef, ToolRefError
+
+    try:
+        ref = ToolRef.parse(name)
+    except ToolRefError:  # the catalog says so
+        return ()
+    return require_family(ref, catalog) if ref.kind == "native" and ref.member == FAMILY else ()
 
 
 def _named(catalog: Catalog, name: str) -> list[ToolRecord]:

@@ -110,7 +110,8 @@ def _check_words(rule: Rule, installed: Installed, known: set[str]) -> Iterator[
             and is_bare(word)
             and not any(one.distribution == meant_distribution(word) for one in fitting)
         ):
-            qualified = [f"{record.distribution}/{record.ref_name}" for record in fitting]
+            named_here = word.removeprefix("native:") if word in fitting[0].family_names else None
+            qualified = list(dict.fromkeys(f"{one.distribution}/{named_here or one.ref_name}" for one in fitting))
             message = f"'{word}' names no distribution, and so admits no tool"
             yield Finding(BARE_TOOL_NAME, message, place_of(rule), f"write {', '.join(qualified[:4])}", "warning")
 
@@ -125,7 +126,7 @@ def _check_distributions(rule: Rule, catalog: Catalog) -> Iterator[Finding]:
 
 def _is_python(word: str, installed: Installed) -> bool:
     """Return whether a word names custom Python, of which nothing is known here."""
-    if word.startswith("native:") or "/" in word:
+    if word.startswith("native:") or "/" in word or any(f"native:{word}" in names for _, names in installed):
         return False
     top = word.partition(".")[0]
     return ":" in word or ("." in word and top not in {record.name for record, _ in installed})
@@ -139,4 +140,5 @@ def _records(catalog: Catalog) -> Iterator[ToolRecord]:
 
 def _names(record: ToolRecord) -> tuple[str, ...]:
     qualified = f"{record.distribution}/{record.ref_name}"
-    return (record.name, record.ref_name, f"native:{record.ref_name}", qualified, f"native:{qualified}")
+    names = (record.name, record.ref_name, f"native:{record.ref_name}", qualified, f"native:{qualified}")
+    return (*names, *record.family_names)

@@ -98,11 +98,13 @@ def check_rules(
     tools count too; what the command line allows must be.
     """
     planned = list(planned)
-    named = {form for ref in spec.named_tools() for form in (ref, ref.removeprefix("native:"))}
+    bare = {ref.removeprefix("native:") for ref in spec.named_tools() if not ref.endswith(".*")}
+    named = {*spec.named_tools(), *bare}  # the name of a family is not known without its prefix
     used = {name for tool in planned for name in tool.all_names()} | named
     allowed = {name for tool in planned for name in (*tool.names(), *tool.typed_names)}
     unknown = [tool.server for tool in planned if isinstance(tool, McpTool) and tool.member is None]
     installed = {name for ref in catalog.allowed_refs for name in (ref, ref.removeprefix("native:"))}
+    installed |= {name for record in catalog.tools for name in record.family_names}
 
     def is_unmatched(word: str, names: set[str]) -> bool:
         return not _matches(word, names) and not any(_may_be_of(server, word) for server in unknown)

@@ -153,14 +153,17 @@ class InstalledTool(AnyTool):
         return f"native:{record.distribution}/{record.ref_name}{member}"
 
     def names(self) -> tuple[str, ...]:
-        """Return its name with and without `native:` and distribution; a member answers to the suite's names too."""
+        """Return its name with and without `native:` and distribution; a member answers to the suite's names too.
+
+        The last ones are those of its family.
+        """
         record = self.record
         parts = [record.ref_name, *([record.parent] if record.parent else [])]
         if record.members is None and self.member:
             parts.append(f"{record.ref_name}.{self.member}")
         qualified = [f"{record.distribution}/{name}" for name in parts]
         names = (record.name, *parts, *(f"native:{name}" for name in parts), *qualified)
-        return tuple(dict.fromkeys((*names, *(f"native:{name}" for name in qualified))))
+        return tuple(dict.fromkeys((*names, *(f"native:{name}" for name in qualified), *record.family_names)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,4 +11,5 @@ from strands_cli.planning.resolve.single_tool import is_denied_by_policy as is_d
 from strands_cli.planning.resolve.single_tool import is_granted as is_granted
 from strands_cli.planning.resolve.single_tool import plan_single_tool as plan_single_tool
 from strands_cli.planning.resolve.single_tool import python_tool as python_tool
+from strands_cli.planning.resolve.tool_families import require_family as require_family
 from strands_cli.planning.resolve.tool_resolver import ToolResolver as ToolResolver

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from strands_cli.catalog import TOOL_CONFLICT, UNKNOWN_TOOL
-from strands_cli.errors import Finding, Where, suggest
+from strands_cli.errors import Finding, InvalidInput, Where, suggest
 
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog, ToolRecord
     from strands_cli.toolref import ToolRef
 
 
-def family_of(ref: ToolRef, catalog: Catalog, where: Where) -> Sequence[ToolRecord] | Finding:
+def family_of(ref: ToolRef, catalog: Catalog, where: Where | None = None) -> Sequence[ToolRecord] | Finding:
     """Return the usable tools of a family, which are of one distribution, or why there are none.
 
     A distribution that is installed later and claims a family must not add tools to agents that name it.
@@ -30,3 +30,15 @@ def family_of(ref: ToolRef, catalog: Catalog, where: Where) -> Sequence[ToolReco
     families = sorted({str(record.family) for record in known})
     fix = suggest(ref.name, families, f"families here: {', '.join(families) or 'none'}")
     return Finding(UNKNOWN_TOOL, f"no installed tool has the family '{ref.name}' of '{ref}'", where, fix)
+
+
+def require_family(ref: ToolRef, catalog: Catalog) -> Sequence[ToolRecord]:
+    """Return the usable tools of a family.
+
+    Raises:
+        InvalidInput: There are none, or they are of several distributions.
+    """
+    found = family_of(ref, catalog)
+    if isinstance(found, Finding):
+        raise InvalidInput(found.message, findings=[found], fix=found.fix)
+    return found

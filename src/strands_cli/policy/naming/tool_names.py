@@ -44,7 +44,8 @@ def meant_distribution(pattern: str) -> str | None:
 def named(pattern: str, names: tuple[str, ...]) -> bool:
     """Return whether a name or glob matches one of the names; a distribution in it may have any spelling.
 
-    The older paths (`strands_cli.tools.foo`, `strands_tools.foo`) mean `native:foo`, as in tool refs.
+    The older paths (`strands_cli.tools.foo`, `strands_tools.foo`) mean `native:foo`, as in tool refs. The name of a
+    family (`native:files.*`) is matched by no glob: `strands-tool-files/file*` must not allow what is called otherwise.
     """
     if (path := _PATH.fullmatch(pattern)) and named(f"native:{path[1]}", names):
         return True
@@ -52,7 +53,7 @@ def named(pattern: str, names: tuple[str, ...]) -> bool:
     if slash and not pattern.startswith("mcp:"):  # the ids of servers have one spelling
         prefix, colon, distribution = head.rpartition(":")
         pattern = f"{prefix}{colon}{normalised(distribution)}/{tool}"
-    return any(fnmatch.fnmatchcase(name, pattern) for name in names)
+    return any(name == pattern if name.endswith(".*") else fnmatch.fnmatchcase(name, pattern) for name in names)
 
 
 def named_any(patterns: tuple[str, ...], distribution: str) -> bool:
