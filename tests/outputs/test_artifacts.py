@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -218,3 +219,39 @@ def test_a_tool_that_changes_the_working_directory_moves_no_artifact(
     (written,) = ArtifactWriter(options.out_dir, force=False, beside=options.beside)([("a.md", "x")])
     assert (tmp_path / "out/a.md").read_text() == "x"
     assert written["path"] == str(Path("out/a.md")), "told as it was given"
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from strands_cli.outputs.artifacts import write_artifact
+step = sys.argv[1]
+real = getattr(os, step)
+def killed(*given, **named):
+    made = real(*given, **named)
+    os.kill(os.getpid(), 9)
+setattr(os, step, killed)
+write_artifact(Path("x.txt"), "new" * 9999, force=sys.argv[2] == "force")
+"""
+
+
+@pytest.mark.kills
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="needs files without a name")
+@pytest.mark.parametrize("step", ["fsync", "link"])
+@pytest.mark.parametrize("force", ["force", "careful"])
+def test_a_kill_in_the_middle_leaves_no_part_of_a_file(tmp_path: Path, step: str, force: str) -> None:
+    run = subprocess.run([sys.executable, "-c", KILLED, step, force], cwd=tmp_path, capture_output=True, check=False)
+    assert run.returncode == -9, run
+    assert [path.name for path in tmp_path.iterdir()] == (["x.txt"] if step == "link" else [])
+    assert step != "link" or (tmp_path / "x.txt").read_text() == "new" * 9999
+
+
+@POSIX
+def test_old_temporary_files_of_the_same_user_are_removed(out: Path) -> None:
+    old, young, other = ".0123456789abcdef.partial", ".fedcba9876543210.partial", ".x.partial"
+    for name in (old, young, other):
+        (out / name).write_text("left")
+    for name in (old, other):
+        os.utime(out / name, (0, 0))
+    write_artifact(out / "a", "x", force=False)
+    assert sorted(path.name for path in out.iterdir()) == sorted([young, other, "a"])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from strands_cli.errors import ArtifactError, Code, Finding
+from strands_cli.outputs.atomic_file import write_atomically
 from strands_cli.outputs.output_folder import DEFAULT_OUT, require_own_folder
 from strands_cli.protected_names import unwritable_in
 
@@ -134,7 +134,7 @@ def write_artifact(target: Path, text: str, *, force: bool, mode: int = SHARED) 
             fix="check the output directory",
         ) from error
     try:
-        _write_atomically(target, encoded, force=force, mode=mode)
+        write_atomically(target, encoded, force=force, mode=mode)
     except FileExistsError as error:
         if _holds(target, text):
             return _written(target, encoded)
@@ -150,37 +150,6 @@ def write_artifact(target: Path, text: str, *, force: bool, mode: int = SHARED) 
 
 def _written(target: Path, encoded: bytes) -> dict[str, Any]:
     return {"path": str(target), "digest": hashlib.sha256(encoded).hexdigest(), "size": len(encoded)}
-
-
-def _write_atomically(target: Path, encoded: bytes, *, force: bool, mode: int) -> None:
-    """Write a temporary file and rename it; without `force` the last step fails if the target has appeared."""
-    # The name does not contain the target's, which may have the greatest length that the file system allows.
-    partial = target.with_name(f".{secrets.token_hex(8)}.partial")
-    try:
-        # O_EXCL does not follow links.
-        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(encoded)
-            stream.flush()
-            os.fsync(stream.fileno())
-        _put_in_place(partial, target, force=force, mode=mode)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def _put_in_place(partial: Path, target: Path, *, force: bool, mode: int) -> None:
-    if not force:
-        try:
-            # A hard link fails if the name exists; a check before a rename would not be atomic.
-            os.link(partial, target)
-        except FileExistsError:
-            raise
-        except (OSError, AttributeError, NotImplementedError):
-            # A file system without hard links (exFAT, many network shares): create the file, then replace it.
-            os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
-        else:
-            return
-    partial.replace(target)
 
 
 class ArtifactWriter:
