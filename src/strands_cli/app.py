@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.workflow.checks import UNDECLARED_VARIABLE
 
 if TYPE_CHECKING:
-    from strands_cli.agents import Workers
     from strands_cli.catalog import Catalog
     from strands_cli.config import Settings
     from strands_cli.engine import RunResult
@@ -83,7 +82,7 @@ def plan(
     from strands_cli.workflow.yaml import stored_name
 
     loaded = load(source, text) if isinstance(source, (str, Path)) else source
-    if not loaded.is_valid:
+    if loaded.valid is None:
         loaded = check_names(loaded, catalog)
     spec = require_valid(loaded)
     request = request or RunRequest()
@@ -133,8 +132,8 @@ def open_run(run_id: str, runs_dir: Path | None = None, *, hold: bool = True) ->
     journal = SqliteJournal.open(directory, hold=hold)
     try:
         if hold and journal.get("status") == "cancelled":
-            name = directory.name
-            raise UsageError(f"the run {name} was cancelled", fix=f"strands rerun {name} --from KEY")
+            fix = f"strands rerun {directory.name} --from KEY"
+            raise UsageError(f"the run {directory.name} was cancelled", fix=fix)
         if hold:
             hide_secrets_of(journal)
     except BaseException:
@@ -174,12 +173,9 @@ def plan_resume(
     planned = plan(loaded, request, catalog=catalog)
     # Warnings were shown when the run began; existing artifacts may be those that this run has begun to write.
     writing = journal.row("artifacts") is not None
-    errors = [
-        finding
-        for finding in planned.findings
-        if finding.severity == "error" and not (writing and finding.code == ARTIFACT_EXISTS)
-    ]
-    planned = dataclasses.replace(planned, findings=tuple(errors))
+    errors = (finding for finding in planned.findings if finding.severity == "error")
+    left = tuple(finding for finding in errors if not (writing and finding.code == ARTIFACT_EXISTS))
+    planned = dataclasses.replace(planned, findings=left)
     require_runnable(planned)
     require_same(planned, journal)
     return raised_budgets(planned, journal, budgets or {}), request
@@ -223,7 +219,7 @@ def plan_rerun(
     require_program(journal, request, installed=machine.catalog.by_name)
     planned = plan(loaded, request, machine)
     origin = {"run": journal.get("id"), "from": from_key}
-    return Rerun(planned, request, rows, origin, f"{source}: {changed}" if changed else None)
+    return Rerun(planned, request, rows, origin, changed and f"{source}: {changed}")
 
 
 async def rerun(new: Rerun, human: Human, emit: Emit, python_tools: ObjectTools | None = None) -> RunResult:
@@ -334,7 +330,7 @@ async def _execute(
         redactor = workers.redactor
         emit = redacted_emit(emit, redactor)
         stack.enter_context(redacted_errors(redactor))
-        stack.push_async_callback(_close, workers, warn)
+        stack.push_async_callback(workers.close_with, warn)
         for line in workers.warnings:
             warn(line)
         journal = open_journal()
@@ -348,9 +344,3 @@ async def _execute(
         with recorded(request, journal, warn):
             result = await execute(planned, ports, journal.directory.name, emit, redacted_writer(write, redactor))
         return redactor.record(result)
-
-
-async def _close(workers: Workers, warn: Callable[[str], None]) -> None:
-    """Close tools and models; a problem is a warning, since the run has ended."""
-    for problem in await workers.close():
-        warn(problem)

@@ -66,10 +66,10 @@ def load_valid(atomic: Atomic) -> tuple[WorkflowSpec, AgentSpec]:
     """
     require_sound(atomic)
     loaded = agent_workflow_of(atomic).load()
-    if loaded.spec is None or has_errors(loaded.findings):
+    if (spec := loaded.valid) is None:
         findings = [located_in_agent_file(one, atomic) for one in loaded.findings]
         raise InvalidInput(f"{atomic.document.file} is not a valid agent", findings=findings)
-    return loaded.spec, _only_agent(loaded.spec)
+    return spec, _only_agent(spec)
 
 
 def _only_agent(spec: WorkflowSpec) -> AgentSpec:

@@ -56,6 +56,11 @@ class Workers:
         """The warnings for a person before the run begins."""
         return [*(line for workers in self.inner for line in workers.warnings), *self.toolbox.warnings]
 
+    async def close_with(self, warn: Tell) -> None:
+        """Close tools and models; a problem is a warning, since the run has ended."""
+        for problem in await self.close():
+            warn(problem)
+
     async def close(self) -> list[str]:
         """Close tools with state and the models' connections; return the failures, one line each."""
         problems = [problem for workers in self.inner for problem in await workers.close()]

@@ -45,5 +45,4 @@ async def call_declared(
         (step,) = (placed.step for placed in plan.spec.pattern.steps() if isinstance(placed.step, CallStep))
         return await workers.tools.call_tool(plan.call_tools[step.tool], arguments, run.scope())
     finally:
-        for problem in await workers.close():
-            run.warn(problem)
+        await workers.close_with(run.warn)

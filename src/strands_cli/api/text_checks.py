@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from strands_cli import app
 from strands_cli.catalog import TOOL_UNMET
-from strands_cli.errors import Finding, StrandsCliError, has_errors
+from strands_cli.errors import Finding, StrandsCliError
 from strands_cli.planning import MISSING_MOUNT, RunRequest
 from strands_cli.planning.data_flow import MISSING_SECRET
 from strands_cli.workflow import BAD_VALUE
@@ -43,10 +43,10 @@ def check_text(
     snapshot, source = FileSnapshot(folder, is_all=True), f"<{name}>"
     try:
         loaded = app.load(source, text, snapshot)
-        if not machine or loaded.spec is None or has_errors(loaded.findings):
+        if not machine or (spec := loaded.valid) is None:
             return tuple(loaded.findings)
         planned = app.plan(loaded, RunRequest(as_written=True))
-        secrets = loaded.spec.env.secrets
+        secrets = spec.env.secrets
         return tuple(finding for finding in planned.findings if _may_be_shown(finding, secrets))
     except StrandsCliError as error:
         return tuple(error.findings) or (Finding(BAD_VALUE, error.message, None, error.fix),)

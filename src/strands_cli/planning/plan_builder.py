@@ -174,9 +174,9 @@ def require_valid(loaded: Loaded) -> WorkflowSpec:
     Raises:
         InvalidInput: The file is not a valid workflow.
     """
-    if loaded.spec is None or has_errors(loaded.findings):
+    if (spec := loaded.valid) is None:
         raise InvalidInput(f"{loaded.document.file} is not a valid workflow", findings=loaded.findings)
-    return loaded.spec
+    return spec
 
 
 def installation_for(

@@ -68,9 +68,9 @@ class Loaded:
     repairs: Repairs = field(default_factory=Repairs)
 
     @property
-    def is_valid(self) -> bool:
-        """Whether there is a workflow, without errors."""
-        return self.spec is not None and not has_errors(self.findings)
+    def valid(self) -> WorkflowSpec | None:
+        """The workflow, if there is one without errors."""
+        return None if has_errors(self.findings) else self.spec
 
     def with_findings(self, findings: Iterable[Finding]) -> Loaded:
         """Return it with further findings, each once, in the order of the file; those of other files follow."""

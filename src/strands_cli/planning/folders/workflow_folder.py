@@ -9,7 +9,7 @@ from pathlib import Path
 
 from strands_cli.canonical_json import json_object
 from strands_cli.catalog import BAD_TOOL_REF, TOOL_BROKEN, TOOL_CONFLICT, TOOL_UNMET, TOOL_VERSION, UNKNOWN_TOOL
-from strands_cli.errors import Finding, InvalidInput, NotEquipped, StrandsCliError, UsageError, has_errors
+from strands_cli.errors import Finding, InvalidInput, NotEquipped, StrandsCliError, UsageError
 from strands_cli.planning.folders.agent_workflow import agent_workflow_of
 from strands_cli.planning.machine import Installation, without_policy
 from strands_cli.planning.plan import Plan
@@ -56,11 +56,11 @@ def plan_folder(folder: Path, machine: Installation, named: Path | None = None) 
             plans += [agent] if agent is not None else []
             continue
         loaded = load_spec(document)
-        if loaded.spec is None or has_errors(loaded.findings):
+        if (spec := loaded.valid) is None:
             findings += [found for found in loaded.findings if found.severity == "error"]
             continue
         # Nothing is imported here, and what may run is for policy to say when it does.
-        plan = build_plan(loaded.spec, document, _granting(machine, loaded.spec, document), RunRequest())
+        plan = build_plan(spec, document, _granting(machine, spec, document), RunRequest())
         findings += [found for found in plan.findings if found.severity == "error" and found.code in _OF_TOOLS]
         plans.append(plan)
     _require_known(findings)
@@ -101,10 +101,10 @@ def _plan_agent(document: Document, machine: Installation) -> tuple[Plan | None,
     """Return the plan of an agent in a file of its own; none, and why, where its tools cannot be known by itself."""
     whole = agent_workflow_of(read_atomic(document))
     loaded = whole.load()
-    if loaded.spec is None or has_errors(loaded.findings):
+    if (spec := loaded.valid) is None:
         return None, [found for found in loaded.findings if found.severity == "error"]
-    granted = _granting(machine, loaded.spec, document)
-    plan = build_plan(loaded.spec, loaded.document, granted, RunRequest(), whole.snapshot)
+    granted = _granting(machine, spec, document)
+    plan = build_plan(spec, loaded.document, granted, RunRequest(), whole.snapshot)
     findings = [found for found in plan.findings if found.severity == "error" and found.code in _OF_TOOLS]
     return None if findings else plan, findings
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from strands_cli.errors import Code, InvalidInput, UsageError, Where, has_errors, suggest
+from strands_cli.errors import Code, InvalidInput, UsageError, Where, suggest
 from strands_cli.phrases import shortened
 from strands_cli.planning.checks import check_call_input
 from strands_cli.planning.plan import (
@@ -186,7 +186,7 @@ class ComposedTools:
             return None
         loaded = load_spec(document, snapshot)
         context.findings += [found for found in loaded.findings if found.code != UNDECLARED_VARIABLE]
-        if loaded.spec is None or has_errors(loaded.findings):
+        if (spec := loaded.valid) is None:
             return None
         runtime = self.spec.runtime
         inside = replace(
@@ -198,7 +198,7 @@ class ComposedTools:
             recording=around.base_dir / runtime.recording if runtime.recording else around.recording,
             making=tuple(self.making),
         )
-        plan = self.planners.workflow(loaded.spec, document, context, inside)
+        plan = self.planners.workflow(spec, document, context, inside)
         named = {stored_name(one.file): one.text for one in (document, *loaded.files)}
         context.findings += plan.findings
         context.is_complete &= plan.is_complete
