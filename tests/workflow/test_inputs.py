@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strands_cli.workflow.checks.check_workflow import undeclared_variables
+from strands_cli.workflow.checks import UNDECLARED_VARIABLE
 from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.sections.coercion import coerce, type_word_of
 from strands_cli.workflow.sections.run_sections import InputSpec
@@ -81,8 +81,8 @@ def test_reading_what_was_read_changes_nothing(value: Any) -> None:
     assert coerce("string", coerce("string", value)) == coerce("string", value)
 
 
-def test_variables_that_no_input_declares_are_listed_with_their_place() -> None:
+def test_a_variable_that_no_input_declares_is_found_with_its_place() -> None:
     step = "{agent: alpha, input: '{{ topik }} {{ topic }} {{ q | default(1) }}'}"
-    spec = load_spec(read_document("f", chain(step))).spec
-    assert spec is not None
-    assert list(undeclared_variables(spec)) == [("topik", "/pattern/config/steps/0/input")]
+    found = load_spec(read_document("f", chain(step))).findings
+    places = [one.where.pointer for one in found if one.code == UNDECLARED_VARIABLE and one.where is not None]
+    assert places == ["/pattern/config/steps/0/input"]

@@ -128,7 +128,7 @@ def test_a_workflow_with_any_value_anywhere_never_crashes(value: Any, name: str,
 def test_a_template_fails_only_with_a_template_error(text: str, names: dict[str, Any]) -> None:
     templates = Templates()
     wrapped = "{{ " + text + " }}"
-    if templates.check_template(wrapped) is None:
+    if templates.template_error(wrapped) is None:
         with contextlib.suppress(TemplateError):
             assert isinstance(templates.render(wrapped, names), str)
 

@@ -60,7 +60,7 @@ RENDERED: dict[str, tuple[str, dict[str, Any], str]] = {
 
 @pytest.mark.parametrize(("text", "names", "expected"), RENDERED.values(), ids=RENDERED)
 def test_a_template_renders(text: str, names: dict[str, Any], expected: str, templates: Templates) -> None:
-    assert templates.check_template(text) is None
+    assert templates.template_error(text) is None
     assert templates.render(text, names) == expected
 
 
@@ -249,7 +249,7 @@ def test_an_error_names_its_line(templates: Templates, wording: Wording) -> None
     with pytest.raises(TemplateError) as caught:
         templates.render("one\ntwo {{ a }}\nthree {{ b }}\n", {"a": 1})
     assert caught.value.line == 3
-    wording(str(templates.check_template("one\n\n{{ x y }}")))
+    wording(str(templates.template_error("one\n\n{{ x y }}")))
 
 
 BROKEN = [
@@ -271,10 +271,10 @@ BROKEN = [
 
 @pytest.mark.parametrize("text", BROKEN, ids=[text[:20] for text in BROKEN])
 def test_a_broken_template_is_known_before_it_is_rendered(text: str, templates: Templates) -> None:
-    assert templates.check_template(text)
+    assert templates.template_error(text)
     with pytest.raises(TemplateError):
         templates.render(text, {"a": 1})
-    assert templates.names_in(text) == set()
+    assert templates.paths_in(text) == frozenset()
 
 
 CONDITIONS: dict[str, tuple[str, bool]] = {
@@ -305,7 +305,7 @@ def test_a_condition_is_decided(condition: str, expected: bool, templates: Templ
         "contains": 1,
         "nodes": {"a": {"response": "approved", "iteration": 1}},
     }
-    assert templates.check_condition(condition) is None
+    assert templates.condition_error(condition) is None
     assert templates.evaluate(condition, names) is expected
 
 
@@ -313,15 +313,15 @@ def test_a_condition_is_decided(condition: str, expected: bool, templates: Templ
     "condition", ["", "a ==", "{{ a }} and {{ b }}", "a %}{% set b = 1", "a b", "if a", "a contains"]
 )
 def test_a_broken_condition_is_known_before_it_is_decided(condition: str, templates: Templates) -> None:
-    assert templates.check_condition(condition)
+    assert templates.condition_error(condition)
     with pytest.raises(TemplateError):
         templates.evaluate(condition, {"a": 1, "b": 1})
 
 
 def test_an_unknown_filter_or_test_gets_a_close_word(templates: Templates, wording: Wording) -> None:
-    wording(templates.check_template("{{ a | uper }}"))
-    wording(templates.check_condition("a | uper == 'X'"))
-    wording(templates.check_condition("a is definde"))
+    wording(str(templates.template_error("{{ a | uper }}")))
+    wording(str(templates.condition_error("a | uper == 'X'")))
+    wording(str(templates.condition_error("a is definde")))
 
 
 def test_a_condition_on_an_unknown_name_is_an_error(templates: Templates, wording: Wording) -> None:
@@ -377,10 +377,10 @@ def test_the_names_of_a_template_are_found(templates: Templates) -> None:
         ("f",),
         ("g",),
     }
-    assert templates.names_in(text) == {"steps", "tasks", "a", "i", "topics", "f", "g"}
+    assert {path[0] for path in templates.paths_in(text)} == {"steps", "tasks", "a", "i", "topics", "f", "g"}
     assert templates.paths_in_condition("{{ a.b contains c }}") == {("a", "b"), ("c",)}
     assert templates.paths_in_condition("else") == frozenset()
-    assert templates.names_in("{a} no template") == set()
+    assert templates.paths_in("{a} no template") == frozenset()
 
 
 def test_what_counts_as_a_template() -> None:

@@ -17,6 +17,11 @@ TOOL_CONFLICT = Code(
     "Qualify it: native:DISTRIBUTION/NAME, or uninstall one of them.",
 )
 
+# The fields of a record that its JSON has as they are, in their order.
+_SHOWN = (
+    *("status", "reason", "description", "kind", "distribution", "version", "family", "category", "deprecated"),
+    *("input_schema", "output_schema", "annotations", "strands_cli", "requires", "config_schema"),
+)
 ToolStatus = Literal["available", "unknown", "unmet", "conflict", "broken"]
 
 
@@ -124,21 +129,7 @@ class ToolRecord:
         """Return the record as a JSON object; members are objects of the same shape."""
         return {
             "name": self.ref_name,
-            "status": self.status,
-            "reason": self.reason,
-            "description": self.description,
-            "kind": self.kind,
-            "distribution": self.distribution,
-            "version": self.version,
-            "family": self.family,
-            "category": self.category,
-            "deprecated": self.deprecated,
-            "input_schema": self.input_schema,
-            "output_schema": self.output_schema,
-            "annotations": self.annotations,
-            "strands_cli": self.strands_cli,
-            "requires": self.requires,
-            "config_schema": self.config_schema,
+            **{name: getattr(self, name) for name in _SHOWN},
             "examples": list(self.examples),
             "members": None if self.members is None else [member.as_dict() for member in self.members],
             "source": self.source,
@@ -147,13 +138,7 @@ class ToolRecord:
     @property
     def source(self) -> dict[str, Any]:
         """Return the tool's place as the listing knows it, without reading more files."""
-        return {
-            "entry": self.entry,
-            "path": self.path,
-            "location": self.location,
-            "manifest": self.manifest,
-            "registered_by": self.registered_by,
-        }
+        return {name: getattr(self, name) for name in ("entry", "path", "location", "manifest", "registered_by")}
 
 
 def summarise(members: Sequence[ToolRecord]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -29,15 +29,7 @@ class Outcome:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as JSON."""
-        return {
-            "file": self.file,
-            "agent": self.agent,
-            "test": self.test,
-            "status": self.status,
-            "problems": list(self.problems),
-            "seconds": round(self.seconds, 3),
-            "response": self.response,
-        }
+        return asdict(self) | {"problems": list(self.problems), "seconds": round(self.seconds, 3)}
 
 
 def junit_text(outcomes: Sequence[Outcome], *, at: float, host: str) -> str:

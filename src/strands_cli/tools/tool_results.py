@@ -14,16 +14,6 @@ from strands_cli.tools.messages import decode, encode, without_repetition
 Result = dict[str, Any]
 Block = dict[str, Any]
 
-# The codes that the permission check uses; docs/reference/tool-errors.md says when each occurs. A tool may use others.
-ERROR_CODES = (
-    "invalid_input",
-    "denied",
-    "timeout",
-    "unavailable",
-    "invalid_output",
-    "tool_failed",
-    "unknown_tool",
-)
 MAX_DEPTH = 64
 MAX_BLOCKS = 256
 MAX_MESSAGE = 2000

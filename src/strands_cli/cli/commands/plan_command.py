@@ -17,7 +17,6 @@ from strands_cli.phrases import shortened
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool
-    from strands_cli.policy.rules import Rule
 
 # The most characters that a line shows of a value, and of the input of a step.
 _TEXT, _INPUT = 120, 400
@@ -165,12 +164,7 @@ def plan_document(planned: Plan) -> dict[str, Any]:
         "agents": [_agent_document(agent) for agent in planned.agents.values()],
         "steps": [
             {
-                "key": step.key,
-                "kind": step.kind,
-                "who": step.who,
-                "about": step.about,
-                "input": step.input,
-                "rendered": step.rendered,
+                **{name: getattr(step, name) for name in ("key", "kind", "who", "about", "input", "rendered")},
                 "tools": list(step.tools),
                 "permission": step.decision.effect if step.decision is not None else None,
             }
@@ -178,11 +172,7 @@ def plan_document(planned: Plan) -> dict[str, Any]:
         ],
         "step_tools": [_tool_document(tool) for tool in step_tools(planned)],
         "artifacts": [artifact.path for artifact in planned.spec.outputs.artifacts],
-        "bounds": {
-            "steps": planned.bounds.steps,
-            "model_calls": planned.bounds.model_calls,
-            "tool_calls": planned.bounds.tool_calls,
-        },
+        "bounds": {name: getattr(planned.bounds, name) for name in ("steps", "model_calls", "tool_calls")},
         "authority": authority_of(planned).as_dict(),
         "findings": [finding.as_dict() for finding in planned.findings],
     }
@@ -208,7 +198,10 @@ def _tool_document(tool: PlannedTool) -> dict[str, Any]:
         "version": tool.record.version,
         "permission": tool.decision.effect,
         "rule": tool.decision.rule,
-        "conditional": [*_for_reading(tool), *(_rule_document(rule) for rule in tool.conditional)],
+        "conditional": [
+            *_for_reading(tool),
+            *({"effect": one.effect, "pattern": one.pattern, "rule": one.words} for one in tool.conditional),
+        ],
         **({"server": tool.server.id, "known_after_start": tool.member is None} if isinstance(tool, McpTool) else {}),
         **({"made_of": [_tool_document(part) for part in parts_of(tool)]} if tool.is_composed else {}),
         **({"skills": skills} if (skills := skills_of(tool)) else {}),
@@ -221,10 +214,6 @@ def _for_reading(tool: PlannedTool) -> list[dict[str, str]]:
         return []
     pattern = f"{tool.name}({tool.reading_words})"
     return [{"effect": tool.when_reading.effect, "pattern": pattern, "rule": tool.when_reading.rule}]
-
-
-def _rule_document(rule: Rule) -> dict[str, str]:
-    return {"effect": rule.effect, "pattern": rule.pattern, "rule": rule.words}
 
 
 def plan_mermaid(planned: Plan) -> str:

@@ -21,14 +21,10 @@ SHORT = 2000
 def run_document(run: StoredRun) -> dict[str, Any]:
     """Return a run as JSON; times are ISO 8601 in UTC."""
     return {
-        "id": run.id,
-        "workflow": run.workflow,
-        "status": run.status,
+        **{name: getattr(run, name) for name in ("id", "workflow", "status")},
         "started_at": moment(run.started_at),
         "ended_at": moment(run.ended_at) if run.ended_at is not None else None,
-        "pattern": run.pattern,
-        "file": run.file,
-        "reason": run.reason,
+        **{name: getattr(run, name) for name in ("pattern", "file", "reason")},
         "record": str(run.directory),
     }
 
@@ -65,10 +61,7 @@ def _effect_document(effect: EffectSummary, summary: RunSummary, *, full: bool) 
         contents = {"text": effect.text, "json": effect.value, "request": effect.asked, "calls": calls or None}
     known = {"error": effect.error, "model_answer": answer.text if answer else None, **contents}
     return {
-        "key": row.key,
-        "kind": row.kind,
-        "status": row.status,
-        "attempt": row.attempt,
+        **{name: getattr(row, name) for name in ("key", "kind", "status", "attempt")},
         "started_at": moment(row.started_at),
         "ended_at": moment(row.ended_at) if row.ended_at is not None else None,
         "tokens": row.usage.total_tokens,

@@ -31,7 +31,6 @@ IMPORT_CHANGES_PROCESS = Code(
     "Leave them as they are: other tools run in the same process.",
 )
 
-LOAD_SECONDS = 20.0
 SLOW_SECONDS = 1.0
 
 

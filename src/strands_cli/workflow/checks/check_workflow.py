@@ -52,15 +52,6 @@ def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
                 yield finding
 
 
-def undeclared_variables(spec: WorkflowSpec) -> Iterator[tuple[str, str]]:
-    """Yield each variable that a template uses and no input declares, with the pointer of the template."""
-    templates = Templates()
-    inputs = {*spec.inputs.declared(), *spec.inputs.values}
-    for site in template_sites(spec):
-        roots = {str(path[0]) for path in _paths(templates, site)}
-        yield from ((root, site.pointer) for root in sorted(roots - inputs - reserved_names() - site.scope.keys()))
-
-
 def _paths(templates: Templates, site: Site) -> frozenset[Path]:
     return templates.paths_in_condition(site.text) if site.is_condition else templates.paths_in(site.text)
 

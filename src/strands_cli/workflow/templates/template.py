@@ -39,16 +39,6 @@ class Templates:
             self._sandbox = Sandbox()
         return self._sandbox
 
-    def check_template(self, text: str) -> str | None:
-        """Return what is wrong with the syntax of a template, or None."""
-        error = self.template_error(text)
-        return str(error) if error else None
-
-    def check_condition(self, condition: str) -> str | None:
-        """Return what is wrong with the syntax of a condition, or None."""
-        error = self.condition_error(condition)
-        return str(error) if error else None
-
     def template_error(self, text: str) -> TemplateError | None:
         """Compile a template and return its error, with the line, or None."""
         try:
@@ -111,10 +101,6 @@ class Templates:
         if expression == _ELSE:
             return True
         return bool(self._explained(lambda: self.sandbox.value(expression, names), names))
-
-    def names_in(self, text: str) -> set[str]:
-        """Return the root names a template uses and does not set itself; empty when it does not compile."""
-        return {str(path[0]) for path in self.paths_in(text)}
 
     def paths_in(self, text: str) -> frozenset[Path]:
         """Return the names a template uses as paths, `steps[0].response` as `("steps", 0, "response")`.
