@@ -125,12 +125,13 @@ def open_run(run_id: str, runs_dir: Path | None = None, *, hold: bool = True) ->
     """
     from strands_cli.config import load_settings
     from strands_cli.engine.journal import SqliteJournal
-    from strands_cli.engine.stored_runs import find_run, hide_secrets_of
+    from strands_cli.engine.stored_runs import find_run, hide_secrets_of, require_begun
     from strands_cli.errors import UsageError
 
     directory = find_run(load_settings(runs_dir=runs_dir).runs_dir, run_id)
     journal = SqliteJournal.open(directory, hold=hold)
     try:
+        require_begun(directory, journal)
         if hold and journal.get("status") == "cancelled":
             fix = f"strands rerun {directory.name} --from KEY"
             raise UsageError(f"the run {directory.name} was cancelled", fix=fix)

@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -530,3 +531,17 @@ def test_a_rerun_from_a_key_that_is_not_there_names_those_that_are(folder: Folde
     assert ran.code == 2
     assert "steps.0" in ran.err
     wording(ran.reported)
+
+
+@pytest.mark.parametrize("command", [("resume",), ("approve",), ("rerun", "--from", "steps.0"), ("runs", "show")])
+def test_a_run_whose_process_died_before_its_first_fact_can_only_be_deleted(
+    folder: Folder, command: tuple[str, ...]
+) -> None:
+    with closing(SqliteJournal.create(folder.runs / "20260101-000000-abcdef")):
+        pass
+    verb = 2 if command[0] == "runs" else 1
+    ran = folder.strands(*command[:verb], "20260101-000000-abcdef", *command[verb:])
+    assert ran.code == 17, ran.err
+    [deletes] = re.findall(r"strands (runs delete \S+)", ran.err)
+    assert folder.strands(*deletes.split()).code == 0
+    assert list(folder.runs.iterdir()) == []

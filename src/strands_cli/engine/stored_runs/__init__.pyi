@@ -3,6 +3,7 @@ from strands_cli.engine.stored_runs.run_store import cancel_run as cancel_run
 from strands_cli.engine.stored_runs.run_store import delete_run as delete_run
 from strands_cli.engine.stored_runs.run_store import find_run as find_run
 from strands_cli.engine.stored_runs.run_store import list_runs as list_runs
+from strands_cli.engine.stored_runs.run_store import require_begun as require_begun
 from strands_cli.engine.stored_runs.run_store import run_in as run_in
 from strands_cli.engine.stored_runs.run_store import session_facts as session_facts
 from strands_cli.engine.stored_runs.run_summary import EffectSummary as EffectSummary

@@ -103,13 +103,8 @@ def read_run(directory: Path) -> StoredRun:
 
 def run_in(directory: Path, journal: Journal) -> StoredRun:
     """Return the run of an open journal; a run with status `running` and no process was interrupted."""
-    status: RunStatus | None = journal.get("status")
-    started_at = journal.get("started_at")
-    if status is None or started_at is None:
-        raise RunRecordError(
-            f"the journal in {directory} has neither the status of the run nor its start",
-            fix="the process died before it could write them; delete the run",
-        )
+    require_begun(directory, journal)
+    status: RunStatus = journal.get("status")
     if status == "running" and not is_locked(directory):
         status = "interrupted"
     return StoredRun(
@@ -119,11 +114,20 @@ def run_in(directory: Path, journal: Journal) -> StoredRun:
         pattern=journal.get("pattern") or "",
         file=journal.get("file") or "",
         status=status,
-        started_at=float(started_at),
+        started_at=float(journal.get("started_at")),
         ended_at=journal.get("ended_at"),
         reason=journal.get("reason"),
         worked_s=worked_before(journal),
     )
+
+
+def require_begun(directory: Path, journal: Journal) -> None:
+    """Raise `RunRecordError` for a journal without the facts of its run: it has no effects either."""
+    if journal.get("status") is None or journal.get("started_at") is None:
+        raise RunRecordError(
+            f"the journal in {directory} has neither the status of the run nor its start",
+            fix=f"the process died before it did anything; start a new run, and: strands runs delete {directory.name}",
+        )
 
 
 def is_locked(directory: Path) -> bool:
