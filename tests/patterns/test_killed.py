@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import certifi
 import pytest
 
 from strands_cli.engine.journal.journal_rows import Row, RowKind
@@ -18,18 +17,6 @@ from tests.patterns.killed import Moment, Undertaker
 from tests.patterns.kit import People, install_counting_tool, journal_in, marks_in, plan_in, run_in
 
 pytestmark = [pytest.mark.kills, pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")]
-
-
-@pytest.fixture(scope="module")
-def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Let clients know one authority: none is needed here, and reading all takes most of a run's time."""
-    whole = Path(certifi.where()).read_text(encoding="utf-8")
-    first = whole[whole.index("-----BEGIN") :].partition("-----END CERTIFICATE-----")
-    file = tmp_path_factory.mktemp("authorities") / "one.pem"
-    file.write_text("".join(first[:2]) + "\n")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SSL_CERT_FILE", str(file))
-        yield
 
 
 @pytest.fixture(scope="module")
