@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,14 @@ FREE = ["notes.md", "env", "git", "pth", "key.txt", "my.environment", "lock"]
 
 def sample(pattern: str) -> str:
     return pattern.replace("[0-9]", "1").replace("y*ml", "yaml").replace("*", "x")
+
+
+def test_the_page_of_the_file_tools_has_every_name() -> None:
+    page = (Path(__file__).parent.parent / "packages" / "strands-tool-files" / "README.md").read_text("utf-8")
+    section = page.partition("## What is protected inside the workspace")[2].partition("Never written either")[0]
+    secret, _, obeyed = section.partition("Never written, since")
+    written = [re.findall(r"`([^` ]+)`", part.partition(":\n\n")[2]) for part in (secret, obeyed)]
+    assert written == [list(SECRET), list(OBEYED)]
 
 
 @pytest.mark.parametrize("name", [*map(sample, (*SECRET, *OBEYED)), *SPELLINGS, *FREE])

@@ -39,6 +39,37 @@ _OBEYED = (
     # Compiled code is loaded in place of the source that people read.
     *("__pycache__", "*.pyc", ".devcontainer*", ".mcp.json", "authorized_keys"),
     *(".bashrc", ".bash_profile", ".bash_login", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile"),
+    # What assistants that write code read as instructions or settings.
+    *(
+        "agents.md",
+        "claude.md",
+        "claude.local.md",
+        "gemini.md",
+        ".claude",
+        ".cursor",
+        ".cursorrules",
+        ".codex",
+        ".gemini",
+        ".windsurf*",
+    ),
+    *(".clinerules*", ".aider*", ".continue", ".roo*", ".kiro", ".amazonq", "copilot-instructions.md"),
+    # What a command takes from its folder without being given its name.
+    *("makefile", "gnumakefile", "justfile", ".justfile", "taskfile.y*ml", "rakefile", "gemfile", "vagrantfile"),
+    *(
+        "dockerfile*",
+        "containerfile*",
+        "compose.y*ml",
+        "compose.*.y*ml",
+        "docker-compose*.y*ml",
+        "procfile",
+        "cmakelists.txt",
+    ),
+    *("setup.py", "setup.cfg", "pyproject.toml", "tox.ini", "noxfile.py", "pytest.ini", ".pytest.ini", "pipfile"),
+    *("package.json", ".yarnrc*", ".pnpmfile.*", "deno.json*", "bunfig.toml", "composer.json", "build.rs", ".cargo"),
+    *("cargo.toml", "build.gradle*", "settings.gradle*", "gradlew*", "pom.xml", "mvnw*", ".mvn"),
+    # What shells, editors and debuggers load when they start.
+    *(".bash_logout", ".zlogin", ".zlogout", ".inputrc", ".xinitrc", ".xprofile", ".xsession*", ".pam_environment"),
+    *(".exrc", ".vimrc", ".nvim*", ".dir-locals.el", "*.code-workspace", ".gdbinit", ".lldbinit", ".pdbrc", ".config"),
     *("strands.lock", "strands-policy.y*ml", ".strands"),
 )
 _WINDOWS_DEVICE = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
