@@ -99,7 +99,7 @@ def test_a_recording_is_looked_for_beside_the_workflow(tmp_path: Path) -> None:
 
 def test_replay_without_a_recording_is_reported_before_the_run() -> None:
     plan = chain_of(TWO, runtime="{provider: replay}")
-    assert [finding.message.split("'")[1] for finding in found(plan, "replay-needs-recording")] == ["writer", "editor"]
+    assert [finding.message.split("'")[1] for finding in found(plan, "replay-needs-recording")] == ["writer"]
     assert found(chain_of(TWO, options=RunRequest(provider="replay")), "replay-needs-recording") != []
 
 

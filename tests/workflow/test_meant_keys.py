@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from strands_cli.errors import InvalidInput
 from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.yaml.document_reader import read_document
 
@@ -115,6 +118,69 @@ tools: {{python_path: lib}}
         ("wrong-type", 11, "write it as a list: [one]"),
         ("wrong-type", 12, "write it as a list: [lib]"),
     ]
+
+
+def test_lists_of_named_parts_are_read_as_mappings_and_checked() -> None:
+    text = """\
+version: 1
+name: x
+runtime: {provider: ollama, model_id: m}
+inputs: [topic]
+agents:
+  - {id: a, prompt: A}
+  - {name: b, promt: B}
+pattern:
+  type: graph
+  config:
+    nodes: [{id: one, agent: a, input: "{{ topic }}"}, {id: two, agent: c}]
+    edges: [{source: one, target: tow}]
+"""
+    assert found(text) == [
+        ("wrong-type", 4, "write it as a mapping: `name: ...` for each"),
+        ("wrong-type", 5, "write it as a mapping: `name: ...` for each"),
+        ("unknown-key", 7, "did you mean `prompt`?"),
+        ("wrong-type", 11, "write it as a mapping: `name: ...` for each"),
+        ("unknown-agent", 11, "there are: a, b"),
+        ("unknown-key", 12, "did you mean `from`?"),
+        ("unknown-key", 12, "did you mean `to`?"),
+        ("unknown-node", 12, "did you mean 'two'?"),
+    ]
+
+
+def test_a_list_of_tools_and_servers_as_a_mapping_are_read_and_checked() -> None:
+    pattern = "pattern: {type: chain, config: {steps: [{agent: a}]}}\n"
+    assert found(f"{HEAD}{pattern}tools: [native:x, {{tool: y, cfg: {{}}}}]\n") == [
+        ("wrong-type", 6, "write the list under `tools.python:`"),
+        ("unknown-key", 6, "did you mean `config`?"),
+    ]
+    assert found(f"{HEAD}{pattern}tools: {{mcp: {{time: {{command: x, transport: y}}}}}}\n") == [
+        ("wrong-type", 6, "write it as a list: `- item` on lines of their own"),
+        ("no-effect", 6, "remove it"),
+    ]
+
+
+def test_values_that_replace_a_mistake_have_no_findings_of_their_own() -> None:
+    config = "generator: {agent: a}, evaluator: {agent: a}, threshold: 1"
+    findings = found(f"{HEAD}pattern: {{type: evaluator-optimizer, config: {{{config}}}}}\n")
+    assert [code for code, _, _ in findings] == ["unknown-pattern", "unknown-key", "wrong-type", "unknown-key"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "fix"),
+    [
+        ("steps:\n  - agent: a\n   input: b\n", 3, "new item"),
+        ("prompt: You are: a writer\n", 1, "in quotes"),
+        ('a:\n  prompt: "You say "hi""\n', 2, "other kind"),
+        ("steps: [a, b\nnext: 1\n", 2, "write `]`"),
+    ],
+)
+def test_text_that_is_not_yaml_is_explained_without_the_words_of_the_parser(text: str, line: int, fix: str) -> None:
+    with pytest.raises(InvalidInput) as raised:
+        read_document("flow.yaml", text)
+    (finding,) = raised.value.findings
+    assert (finding.code, finding.where and finding.where.line) == ("not-yaml", line)
+    assert fix in str(finding.fix)
+    assert not re.search(r"indicator|block|context|expected", finding.message)
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ _WHERE_FROM = {
     "mcp": "a workflow starts its server; name one that does: strands tools list --mcp WORKFLOW",
     "agent": "a run of the workflow has it: strands run WORKFLOW",
     "workflow": "run it by itself: strands run WORKFLOW",
-    "custom": "a workflow may name it; who may use it: strands explain policy REF",
+    "custom": "a workflow may name it; who may use it: strands explain policy {ref}",
 }
 _NOT_EQUIPPED = frozenset({TOOL_BROKEN, TOOL_UNMET})
 
@@ -199,7 +199,7 @@ def _suggestion(catalog: Installed, ref: ToolRef) -> str:
 
 def _elsewhere(catalog: Installed, ref: ToolRef) -> Finding:
     message = f"'{ref}' names {_ELSEWHERE[ref.kind]}, not an installed tool"
-    fix = _WHERE_FROM[ref.kind]
+    fix = _WHERE_FROM[ref.kind].replace("{ref}", str(ref))
     if ref.kind == "custom":
         head, tail = ref.module or "", ref.attribute or ""
         parents = catalog.by_name.get(head, [])

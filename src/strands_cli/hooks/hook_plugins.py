@@ -69,19 +69,20 @@ def _register(manager: pluggy.PluginManager, name: str, seen: Scan) -> list[Find
     copies = seen.records.get(name)
     if not copies:
         guess = did_you_mean(name, seen.records)
-        fix = f"did you mean '{guess}'? Otherwise: pip install {name}" if guess else f"pip install {name}"
+        fix = f"strands plugin disable {name}; to use it, install it from a source that you trust"
+        fix = f"did you mean '{guess}'? Otherwise: {fix}" if guess else fix
         return [Finding(HOOK_MISSING, f"the hook plugin '{name}' is switched on and not installed", None, fix)]
     points = read_entry_points(copies[0][1], name, seen, specs.GROUP)
     if not points:
         message = f"'{name}' is switched on as a hook plugin and declares none (entry-point group {specs.GROUP})"
-        return [Finding(HOOK_MISSING, message, None, "take it out of `hooks:`, or ask its author")]
+        return [Finding(HOOK_MISSING, message, None, f"strands plugin disable {name}")]
     return [finding for point in points for finding in _register_one(manager, name, point, len(points) > 1)]
 
 
 def _register_one(
     manager: pluggy.PluginManager, name: str, point: EntryPoint, among_several: bool
 ) -> Iterable[Finding]:
-    fix = f"upgrade {name}, or take it out of `hooks:` of the policy file"
+    fix = f"upgrade it (pip install --upgrade {name}), or: strands plugin disable {name}"
     known_as = f"{name}:{point.name}" if among_several else name
     try:
         plugin = _load(point.value)

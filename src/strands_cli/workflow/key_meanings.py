@@ -25,7 +25,12 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
         ("prompt", "message", "task", "query", "args", "arguments", "params", "parameters", "with"), ("input",)
     ),
     **dict.fromkeys(("model", "model_name"), ("model_id",)),
-    **dict.fromkeys(("name", "key"), ("id",)),
+    **dict.fromkeys(("name", "key"), ("id", "tool")),
+    **dict.fromkeys(("mcp_servers", "servers", "mcpServers"), ("mcp",)),
+    **dict.fromkeys(("generator", "writer"), ("producer",)),
+    **dict.fromkeys(("worker", "workers"), ("worker_template",)),
+    **dict.fromkeys(("critic", "judge", "reviewer"), ("evaluator",)),
+    **dict.fromkeys(("aggregator", "join", "merge"), ("reduce",)),
     **dict.fromkeys(("condition", "if"), ("when",)),
     **dict.fromkeys(("target", "goto", "next"), ("to",)),
     **dict.fromkeys(("filename", "file", "destination"), ("path",)),
@@ -34,7 +39,8 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("uses", "function", "action"), ("tool",)),
     **dict.fromkeys(("response_format", "schema", "response_schema"), ("output_schema",)),
     "tools": ("tool_overrides",),
-    "retries": ("failure_policy",),
+    "source": ("from",),
+    **dict.fromkeys(("retry", "retries"), ("failure_policy",)),
 }
 
 
@@ -79,6 +85,8 @@ def mistyped_type(pattern: Any) -> str | None:
 
 def section_of(key: str, model: type[FormatModel], loc: Loc) -> Loc | None:
     """Return the sections below a place, from the outermost, in the last of which a key belongs; None if in none."""
+    if keys_at(model, loc) == {"required", "optional", "values"}:
+        return ("required",)
     if "pattern" in keys_at(model, loc) and any(key in keys_at(pattern, ("config",)) for pattern in PATTERNS.values()):
         return ("pattern", "config")
     return next((path for path in _sections(model, loc, 2) if key in keys_at(model, (*loc, *path))), None)

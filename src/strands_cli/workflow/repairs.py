@@ -140,8 +140,9 @@ class _Repair:
         for error in errors:
             pointer, _ = pointer_of(error["loc"], self.value)
             place = (pointer, error["type"])
-            own = {*self.renamed, *self.revealed}
-            if place not in self.seen and any(pointer == one or pointer.startswith(f"{one}/") for one in own):
+            ours = self.replaced - set(self.renamed.values())
+            is_new = place not in self.seen and not _is_below(pointer, ours)
+            if is_new and _is_below(pointer, {*self.renamed, *self.revealed}):
                 found.append(error)
             self.seen.add(place)
         return found
@@ -161,7 +162,9 @@ class _Repair:
         elif error["type"] == "extra_forbidden" and is_exact:
             holder, key = _split(pointer)
             self._rename(holder, key, error["loc"][:-1])
-        elif error["type"] == "tuple_type" and self._list(pointer):
+        elif (error["type"] == "tuple_type" and self._list(pointer)) or (
+            error["type"] in ("mapping_type", "dict_type", "model_type") and self._mapping(pointer)
+        ):
             return
         elif error["type"] == "empty_list":
             self._replace(f"{pointer}/{error['ctx']['key']}")
@@ -182,14 +185,33 @@ class _Repair:
         place, key = _split(pointer)
         holder, value = value_at(self.value, place), value_at(self.value, pointer)
         if isinstance(value, str):
-            items = {"": value}
+            items: dict[str, Any] = {"": value}
         elif isinstance(value, dict) and value and all(isinstance(item, dict) for item in value.values()):
-            items = {f"/{escape(name)}": item for name, item in value.items()}
+            has_ids = key in ("mcp", "http_executors", "composite", "tasks", "branches")
+            items = {f"/{escape(name)}": {"id": name, **part} if has_ids else part for name, part in value.items()}
         else:
             return False
         holder[int(key) if isinstance(holder, list) else key] = list(items.values())
         for index, written in enumerate(items):
             self.renamed[f"{pointer}/{index}"] = f"{pointer}{written}"
+        return True
+
+    def _mapping(self, pointer: str) -> bool:
+        """Read a list as the mapping that is required: of parts that have their names in them, or of names."""
+        place, key = _split(pointer)
+        value, holder = value_at(self.value, pointer), value_at(self.value, place)
+        if not isinstance(value, list) or not value or isinstance(holder, list):
+            return False
+        if pointer == "/tools":
+            holder[key], self.renamed["/tools/python"] = {"python": value}, pointer
+            return True
+        named = _named_parts(value, of_texts=pointer.startswith("/inputs"))
+        if named is None:
+            return False
+        section = f"{pointer}/required" if pointer == "/inputs" else pointer
+        holder[key] = {"required": named} if pointer == "/inputs" else named
+        for index, name in enumerate(named):
+            self.renamed[f"{section}/{escape(name)}"] = f"{pointer}/{index}"
         return True
 
     def _rename(self, pointer: str, key: str, loc: Loc, known: frozenset[str] = frozenset()) -> None:
@@ -272,3 +294,20 @@ class _Repair:
 def _split(pointer: str) -> tuple[str, str]:
     holder, _, token = pointer.rpartition("/")
     return holder, token.replace("~1", "/").replace("~0", "~")
+
+
+def _is_below(pointer: str, places: set[str]) -> bool:
+    return any(pointer == place or pointer.startswith(f"{place}/") for place in places)
+
+
+def _named_parts(items: list[Any], *, of_texts: bool) -> dict[str, Any] | None:
+    """Return a list as a mapping: parts by the names in them, or texts as names of inputs; None if it is neither."""
+    if of_texts and all(isinstance(item, str) for item in items):
+        return dict.fromkeys(items, "string")
+    found: dict[str, Any] = {}
+    for item in items:
+        name = item.get("id", item.get("name")) if isinstance(item, dict) else None
+        if not isinstance(name, str) or name in found:
+            return None
+        found[name] = {word: part for word, part in item.items() if word not in ("id", "name")}
+    return found

@@ -229,8 +229,10 @@ def _wrong_type(mistake: _Mistake, document: Document) -> Finding:
         fix = f"write it as a list: [{value}]"
     elif mistake.expected == ["a list"]:
         fix = "write it as a list: `- item` on lines of their own"
-    elif mistake.expected == ["a mapping"] and not mistake.pointer:
-        fix = AS_MAPPING
+    elif mistake.pointer == "/tools" and isinstance(value, list):
+        fix = "write the list under `tools.python:`"
+    elif mistake.expected == ["a mapping"]:
+        fix = "write it as a mapping: `name: ...` for each" if isinstance(value, list) else AS_MAPPING
     return Finding(WRONG_TYPE, message, document.where(mistake.pointer), fix)
 
 

@@ -136,6 +136,8 @@ def _refusal(found: Trust) -> Denied:
     plan, is_denied = found.plan, found.standing == "denied"
     file = shlex.quote(_file_of(plan))
     fix = f"read it (strands explain {file}), then allow it: strands trust {file}"
+    if file == "-":  # a command that is typed next has other standard input
+        fix = "save it as FILE, read it (strands explain FILE), then allow it: strands trust FILE"
     if is_denied:
         fix = f"have the rule changed that denies workflow:{file}"
     lines = [line.removesuffix(".") for line in use_lines(found.authority.asked, is_marked=False)]

@@ -152,12 +152,20 @@ def _may_be_of(server: McpServer, word: str) -> bool:
 
 
 def _unmatched(word: str, names: set[str], where: Where) -> Finding:
-    fix = suggest(word, names, "see the names: strands list-tools")
+    fix = suggest(word, _alike(word, names), "see the names: strands list-tools")
     return Finding(UNMATCHED_RULE, f"no tool is called '{word}'", where, fix, "warning")
 
 
 def _speaks_of_none(rule: Rule, names: set[str], planned: Sequence[PlannedTool]) -> Finding:
     own = [tool.own_name for tool in planned if rule.tools in tool.aliases()]
     names_of = "see the names: strands plan FILE"
-    fix = f"name the tool itself: --allow {own[0]}" if own else suggest(rule.tools, names, names_of)
+    fix = f"name the tool itself: --allow {own[0]}" if own else suggest(rule.tools, _alike(rule.tools, names), names_of)
     return Finding(UNMATCHED_RULE, f"{rule.origin} speaks of no tool of this workflow", None, fix, "warning")
+
+
+def _alike(word: str, names: set[str]) -> set[str]:
+    """Return the names that a word may mean: one of custom Python means nothing outside of its module."""
+    head, colon, _ = word.partition(":")
+    if not colon or head in ("native", "mcp", "agent"):
+        return names
+    return {name for name in names if name.partition(":")[0] == head}

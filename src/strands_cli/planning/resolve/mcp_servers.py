@@ -156,7 +156,8 @@ def resolve_server_tool(
     """
     server_id, tool = ref
     if server_id not in servers:
-        fix = suggest(server_id, servers, f"there are: {', '.join(servers) or 'none'}")
+        undefined = f"define it: `tools: {{mcp: [{{id: {server_id}, command: ...}}]}}`"
+        fix = suggest(server_id, servers, f"there are: {', '.join(servers)}" if servers else undefined)
         context.report(UNKNOWN_SERVER, f"there is no MCP server '{server_id}'", where, fix)
         return ()
     context.refuse_config(entry, "configured in tools.mcp", where, "write it there")

@@ -115,7 +115,8 @@ class ResolveContext:
             message = f"'{record.name}' of {record.distribution} declares no settings, so `config` has no effect"
             self.report(TOOL_CONFIG, message, where, "remove `config`")
             return
-        fix = f"see `strands tools show {record.ref_name}`"
+        settings = ", ".join(record.config_schema.get("properties", ())) or "none"
+        fix = f"its settings: {settings}" if record.kind == "custom" else f"see `strands tools show {record.ref_name}`"
         for problem in _config_problems(record.config_schema, config):
             self.report(TOOL_CONFIG, f"the config of '{record.name}': {problem}", where, fix)
 

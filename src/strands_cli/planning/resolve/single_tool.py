@@ -147,14 +147,6 @@ def is_granted(tool: AnyTool, rules: Sequence[Rule], settings: Settings) -> bool
     return grant_of(rules, request_of(tool)) is not None
 
 
-def is_found(module: str, folders: Sequence[str] = ()) -> bool:
-    """Return whether Python would find the top of a module, here or in more folders; nothing is imported."""
-    import sys
-    from importlib.machinery import PathFinder
-
-    return PathFinder.find_spec(module.partition(".")[0], [*folders, *sys.path]) is not None
-
-
 def denial_of(tool: AnyTool, where: Where | None) -> Finding:
     """Return the finding for a tool that policy denies."""
     shown = f"'{tool.ref}'" if tool.name in tool.ref else f"'{tool.name}' of '{tool.ref}'"

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from strands_cli.catalog import BAD_TOOL_REF, UNKNOWN_TOOL
-from strands_cli.errors import Code, Finding, StrandsCliError, Where
+from strands_cli.errors import Code, Finding, StrandsCliError, Where, suggest
 from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool, WorkflowTool
 from strands_cli.planning.planned_tools import InstalledTool, McpTool, ObjectTool, PythonTool
 from strands_cli.planning.resolve.composed_tools import TOOL_CYCLE, ComposedTools, PartPlanners
+from strands_cli.planning.resolve.custom_source import is_found, tool_in, tools_in
 from strands_cli.planning.resolve.http_executors import planned_executors
 from strands_cli.planning.resolve.mcp_servers import planned_servers, resolve_server_tool
 from strands_cli.planning.resolve.planned_skills import TOOL as SKILL
@@ -21,7 +22,6 @@ from strands_cli.planning.resolve.single_tool import (
     how_to_grant,
     installed_tool,
     is_denied_by_policy,
-    is_found,
     is_granted,
     python_tool,
 )
@@ -266,6 +266,8 @@ class ToolResolver:
 
     def _custom(self, ref: ToolRef, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
         planned = self.context.decide(python_tool(ref, entry.tool, entry), where)
+        if not self._check_source(ref, planned, entry, where):
+            return ()
         if is_denied_by_policy(planned) or is_granted(planned, self.context.rules, self.context.settings):
             return (planned,)
         corrected = with_prefix_corrected(entry.tool)
@@ -279,6 +281,21 @@ class ToolResolver:
         self.context.report(CUSTOM_TOOL_DENIED, f"'{entry.tool}' is custom Python that is not allowed", where, fix)
         return ()
 
+    def _check_source(self, ref: ToolRef, planned: PythonTool, entry: ToolEntry, where: Where) -> bool:
+        """Report settings that do not fit the tool, and a name that its module does not have; return whether it has."""
+        tools = tools_in(str(ref.module), self._python_folders())
+        found = tool_in(ref, self._python_folders()) if tools else None
+        if found is None:
+            return True
+        if found.line is None and ref.canonical not in tools:
+            message = f"'{entry.tool}' names a tool that the module '{ref.module}' does not have"
+            fix = suggest(ref.canonical, tools, f"it has: {', '.join(tools)}")
+            self.context.omit(UNKNOWN_TOOL, message, where, fix)
+            return False
+        if schema := found.catalogue.get("config_schema"):
+            self.context.check_config(replace(planned.record, config_schema=schema), entry.config, where)
+        return True
+
     def _python_folders(self) -> list[str]:
         base = self.context.around.base_dir
         return [str(base / path) for path in (*self.context.spec.tools.python_path, "")]
@@ -287,7 +304,9 @@ class ToolResolver:
         try:
             record = self.context.catalog.resolve(ref)
         except StrandsCliError as error:
-            self.context.findings += [replace(found, where=where) for found in error.findings]
+            own = tools_in(ref.name, self._python_folders()) if ref.kind == "short" else ()
+            fix = f"name its tool: {' or '.join(own)}" if own else None
+            self.context.findings += [replace(one, where=where, fix=fix or one.fix) for one in error.findings]
             return ()
         if ref.kind == "legacy" and record.name in self.context.catalog.by_name:
             message = (

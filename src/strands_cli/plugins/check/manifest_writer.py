@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from strands_cli.errors import Code, Finding, Where
 from strands_cli.plugins.check.child_import import LoadFailure, load_apart
 from strands_cli.plugins.check.project import PluginProject, package_of, split_reference, unusable
 
+WRITE_MANIFEST = "strands plugin manifest --write"
 MANIFEST_DRIFT = Code(
     "manifest-drift",
     "A plugin's committed manifest differs from its code.",
@@ -72,7 +74,7 @@ def check_manifests(project: PluginProject) -> list[Finding]:
             continue
         findings += parse_manifest(file.read_bytes(), str(file), normalise(project.name))[1]
         findings += [drifted(file, *difference) for difference in manifest_differences(read_manifest(file), wanted)]
-    return findings
+    return [with_place(finding, project) for finding in findings]
 
 
 def drifted(file: Path, pointer: str, old: Any, new: Any) -> Finding:
@@ -205,4 +207,13 @@ def _unstated(authored: Mapping[str, Any], tool: Mapping[str, Any]) -> dict[str,
 def drift(message: str, file: Path, pointer: str) -> Finding:
     """Report a difference between a committed manifest and the code."""
     where = Where(str(file), pointer=pointer)
-    return Finding(MANIFEST_DRIFT, message, where, "strands plugin manifest --write")
+    return Finding(MANIFEST_DRIFT, message, where, WRITE_MANIFEST)
+
+
+def with_place(finding: Finding, project: PluginProject) -> Finding:
+    """Return a finding whose fix writes the manifest where that can be done: in the project, not in an installation."""
+    if finding.fix != WRITE_MANIFEST:
+        return finding
+    if project.installed is not None:
+        return replace(finding, fix=f"in its project, as its author: {WRITE_MANIFEST}; else report it to its author")
+    return replace(finding, fix=f"{WRITE_MANIFEST} {shlex.quote(str(project.directory))}")

@@ -30,11 +30,13 @@ from strands_cli.plugins.check.check_packaging import check_metadata, check_pack
 from strands_cli.plugins.check.check_tool import check_tool
 from strands_cli.plugins.check.manifest_writer import (
     AUTHORED,
+    WRITE_MANIFEST,
     drift,
     manifest_entries,
     manifest_file,
     read_entry,
     require_reference,
+    with_place,
 )
 from strands_cli.plugins.check.project import PluginProject, package_of
 
@@ -87,6 +89,7 @@ def check_plugin(project: PluginProject, seconds: float | None = None) -> Plugin
     for file, manifest in check.manifests.items():
         check.findings += _check_leftovers(project, file, manifest)
     check.findings += check_twins(project)
+    check.findings = [with_place(finding, project) for finding in check.findings]
     return check
 
 
@@ -144,7 +147,7 @@ def _check_manifest(check: PluginCheck, package: Package, file: Path) -> Iterato
         yield Finding(NO_PY_TYPED, message, Where(str(file.parent)), severity="warning")
     if not file.is_file():
         if not has_build_hook(check.project):
-            yield Finding(MANIFEST_MISSING, "there is no manifest", Where(str(file)), "strands plugin manifest --write")
+            yield Finding(MANIFEST_MISSING, "there is no manifest", Where(str(file)), WRITE_MANIFEST)
         return
     manifest, findings = parse_manifest(file.read_bytes(), str(file), normalise(check.project.name))
     yield from findings

@@ -38,7 +38,28 @@ def syntax_error(file: str, text: str, error: yaml.MarkedYAMLError, events: Iter
         bracket, line, column = opened
         problem = f"the `{bracket}` in line {line}, column {column} is not closed, or a comma is missing after it"
         fix = f"write `{_CLOSING[bracket]}` after its last element, or a comma between two elements"
+    elif not at_tab and (plain := _in_plain_words(error)):
+        problem, fix = plain
     return refused(NOT_YAML, f"this is not YAML: {problem}", where, fix)
+
+
+def _in_plain_words(error: yaml.MarkedYAMLError) -> tuple[str, str] | None:
+    """Return what is wrong with the lines of a mapping or a list, and how to correct it."""
+    problem, begin = error.problem or "", error.context_mark.line + 1 if error.context_mark else None
+    if "mapping values are not allowed" in problem:
+        return (
+            "a second `: ` in one value, or a line that is indented too far",
+            "put the value in quotes, or indent less",
+        )
+    if begin is None or "did not find expected" not in problem:
+        return None
+    if "'-' indicator" in problem:
+        fix = "indent it as its item's other keys; a new item begins with `- `"
+        return f"this line does not fit the list that begins in line {begin}", fix
+    if "expected key" in problem:
+        fix = "indent it as the keys above; a text with quotes in it needs the other kind around it"
+        return f"this does not continue the mapping that begins in line {begin}", fix
+    return None
 
 
 def _open_bracket(lines: list[str], events: Iterable[Any]) -> tuple[str, int, int] | None:
