@@ -282,3 +282,11 @@ def test_words_of_other_programs_are_answered_with_the_command(
     assert run_program([word]) == 2
     assert f"{meant}'?" in capsys.readouterr().err
     assert run_program([*meant.split(), *([] if meant == "--help" else ["--help"])]) == 0
+
+
+@pytest.mark.parametrize("command", ["run x.yaml", "runs list", "doctor", "list-tools", "lock ."])
+def test_the_option_of_other_programs_for_json_is_answered_with_ours(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_program([*command.split(), "--format", "json"]) == 2
+    assert "did you mean `--json`?" in capsys.readouterr().err

@@ -232,7 +232,8 @@ def _wrong_type(mistake: _Mistake, document: Document) -> Finding:
     elif mistake.pointer == "/tools" and isinstance(value, list):
         fix = "write the list under `tools.python:`"
     elif mistake.expected == ["a mapping"]:
-        fix = "write it as a mapping: `name: ...` for each" if isinstance(value, list) else AS_MAPPING
+        is_list = isinstance(value, list) and mistake.pointer
+        fix = "write it as a mapping: `name: ...` for each" if is_list else AS_MAPPING
     return Finding(WRONG_TYPE, message, document.where(mistake.pointer), fix)
 
 

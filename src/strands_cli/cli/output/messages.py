@@ -148,11 +148,21 @@ def _report_typer_error(error: BaseException) -> int:
             return ExitCode.USAGE
         message = error.format_message().replace("Value error, ", "").removesuffix(".")  # type: ignore[attr-defined]
         context = getattr(error, "ctx", None)
-        return report_error(UsageError(message, fix=f"see `{context.command_path} --help`" if context else None))
+        fix = f"see `{context.command_path} --help`" if context else None
+        if _asks_for_json(error, context):
+            message, fix = message.partition(" (")[0], "did you mean `--json`?"
+        return report_error(UsageError(message, fix=fix))
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         return report_error(Interrupted("interrupted"))
     _report_our_fault(error)
     return exit_code_of(error)
+
+
+def _asks_for_json(error: BaseException, context: Any) -> bool:
+    """Return whether an unknown option is one by which other programs print JSON, and the command has `--json`."""
+    if getattr(error, "option_name", None) not in ("--format", "--output-format") or context is None:
+        return False
+    return any("--json" in parameter.opts for parameter in context.command.params)
 
 
 def _say_error(error: StrandsCliError) -> None:
