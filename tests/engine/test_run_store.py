@@ -111,6 +111,34 @@ def test_what_has_ended_cannot_be_cancelled(tmp_path: Path) -> None:
         store.cancel_run(directory, FakeClock())
 
 
+FINISHING = """
+import os, platform, signal, sys
+from pathlib import Path
+from strands_cli.engine.journal import SqliteJournal
+journal = SqliteJournal.open(Path(sys.argv[1]))
+journal.put(pid=os.getpid(), host=platform.node())
+def finish(*_):
+    journal.put(status="completed", ended_at=2.0)
+    journal.close()
+    sys.exit(0)
+signal.signal(signal.SIGTERM, finish)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.kills
+def test_a_run_that_completes_while_it_is_asked_to_stop_stays_completed(tmp_path: Path) -> None:
+    directory = make_run(tmp_path, "run", "running")
+    command = [sys.executable, "-c", FINISHING, str(directory)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        with pytest.raises(UsageError, match="is completed"):
+            store.cancel_run(directory, FakeClock())
+    assert store.read_run(directory).status == "completed"
+
+
 def test_a_look_at_a_run_does_not_turn_away_who_wants_to_hold_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

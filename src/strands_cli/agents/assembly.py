@@ -187,11 +187,8 @@ def _joined(
     # A tool's own recording has keys without the call's prefix; one of the outer workflow has the whole keys.
     source = model_source(models, recordings, below=below and plan.spec.runtime.recording is not None)
     models |= {f"{name}, summaries": model for name, model in context.summarizers.items()}
-    runner, caller = (
-        SdkAgentRunner(source, toolbox, check, context),
-        CheckedToolCaller(toolbox, check),
-    )
-    return Workers(runner, caller, toolbox, models, check.redactor, inner)
+    runner = SdkAgentRunner(source, toolbox, check, context)
+    return Workers(runner, CheckedToolCaller(toolbox, check), toolbox, models, check.redactor, inner)
 
 
 def context_of(plan: Plan, workspace: Mapping[str, Any]) -> Context:

@@ -43,17 +43,12 @@ def check_providers(environ: Mapping[str, str]) -> Iterator[Check]:
 
 
 def _check_provider(provider: Provider, environ: Mapping[str, str]) -> Check:
+    name = f"provider {provider.name}"
     if not provider.keys and not provider.aws:
-        return _ok(provider, "client installed; it needs no key")
-    found = check_provider(ModelSettings(provider.name), environ)
-    lacking = [finding for finding in found if finding.code == MISSING_API_KEY]
-    if not lacking:
-        return _ok(provider, "client installed, key set: ready")
-    return _ok(provider, f"client installed, no key ({' or '.join(provider.keys) or 'AWS credentials'})")
-
-
-def _ok(provider: Provider, message: str) -> Check:
-    return Check(f"provider {provider.name}", "ok", message)
+        return Check(name, "ok", "client installed; it needs no key")
+    if not any(one.code == MISSING_API_KEY for one in check_provider(ModelSettings(provider.name), environ)):
+        return Check(name, "ok", "client installed, key set: ready")
+    return Check(name, "ok", f"client installed, no key ({' or '.join(provider.keys) or 'AWS credentials'})")
 
 
 def check_tools(catalog: Catalog) -> Iterator[Check]:

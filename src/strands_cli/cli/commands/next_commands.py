@@ -77,11 +77,11 @@ def _is_refused(question: Row) -> bool:
 
 def answer_commands(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:
     """Return the commands that answer what a run waits for, two for each question."""
-    from strands_cli.engine.decisions import open_decisions, open_questions
+    from strands_cli.engine.decisions import natural_answer, open_decisions, open_questions
 
     lines = []
     for row in open_questions(journal):
-        answer = ["--answer", str(row.detail.get("default") or "ANSWER")] if _needs_text(row) else []
+        answer = ["--answer", str(row.detail.get("default") or "ANSWER")] if natural_answer(row) is None else []
         lines.append(command("approve", run_id, row.key, *answer, runs_dir=runs_dir))
         lines.append(command("reject", run_id, row.key, runs_dir=runs_dir))
     for row in open_decisions(journal):
@@ -121,9 +121,3 @@ def command(verb: str, *words: str, runs_dir: Path) -> str:
 
     place = [] if load_settings().runs_dir == runs_dir else ["--runs-dir", str(runs_dir)]
     return shlex.join(["strands", verb, *words, *place])
-
-
-def _needs_text(question: Row) -> bool:
-    from strands_cli.engine.decisions import natural_answer
-
-    return natural_answer(question) is None

@@ -238,20 +238,8 @@ class SqliteJournal:
 
     def _columns(self, row: Row, text: str, detail: str) -> tuple[Any, ...]:
         output, output_file = (None, None) if row.output is None else self._store_output(text)
-        return (
-            row.key,
-            row.kind,
-            row.status,
-            row.digest,
-            row.attempt,
-            output,
-            output_file,
-            _usage_text(row.usage),
-            row.cost,
-            detail,
-            row.started_at,
-            row.ended_at,
-        )
+        known = (row.key, row.kind, row.status, row.digest, row.attempt, output, output_file)
+        return (*known, _usage_text(row.usage), row.cost, detail, row.started_at, row.ended_at)
 
     def _store_output(self, text: str) -> tuple[str | None, str | None]:
         """Return the output as text, or the name of the file for a large one."""

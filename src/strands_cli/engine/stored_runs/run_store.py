@@ -153,14 +153,19 @@ def cancel_run(directory: Path, clock: Clock) -> None:
         UsageError: The run has ended.
         RunRecordError: Its process is on another machine, or does not end.
     """
-    stored = read_run(directory)
-    if stored.status in ("completed", "cancelled"):
-        raise UsageError(f"the run {stored.id} is {stored.status}", fix="there is nothing to cancel")
-    if stored.status == "running":
+    status = read_run(directory).status
+    _require_unended(directory, status)
+    if status == "running":
         _stop_process(directory)
     journal = SqliteJournal.open(directory)
     with contextlib.closing(journal):
+        _require_unended(directory, journal.get("status"))  # it may have completed before it was asked to stop
         journal.put(status="cancelled", reason="a person cancelled it", ended_at=clock.now())
+
+
+def _require_unended(directory: Path, status: RunStatus) -> None:
+    if status in ("completed", "cancelled"):
+        raise UsageError(f"the run {directory.name} is {status}", fix="there is nothing to cancel")
 
 
 def _stop_process(directory: Path) -> None:
