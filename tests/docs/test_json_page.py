@@ -7,15 +7,19 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from strands_cli import events
 from tests.cli.strands import EXAMPLES, Folder
+from tests.cli.test_help import COMMANDS as COMMANDS_OF_PROGRAM
+from tests.distributions import make_distribution
 from tests.docs.pages import CLONE
 
 PAGE = (CLONE / "docs" / "reference" / "json.md").read_text("utf-8")
 QUICKSTART = str(EXAMPLES / "quickstart.yaml")
+CALCULATOR = CLONE / "packages" / "strands-tool-calculator"
 COMMANDS = {
     "run": ["run", QUICKSTART],
     "run that did not complete": ["run", str(EXAMPLES / "approve-and-write.yaml"), "--detach"],
@@ -39,7 +43,12 @@ SMALL = {
     "trust": ["trust", QUICKSTART],
     "runs delete": ["runs", "delete", "last"],
     "runs prune": ["runs", "prune", "--older-than", "1d"],
+    "plugin new": ["plugin", "new", "bees"],
+    "plugin manifest": ["plugin", "manifest", str(CALCULATOR)],
     "plugin check": ["plugin", "check", "strands-tool-calculator"],
+    "plugin install": ["plugin", "install", "strands-tool-calculator"],
+    "plugin enable": ["plugin", "enable", "strands-hooks-bees"],
+    "atomic new": ["atomic", "new", "bees"],
     "plugin verify": ["plugin", "verify"],
     "atomic list": ["atomic", "list"],
     "atomic test": ["atomic", "test", str(EXAMPLES / "atomic" / "triage.yaml")],
@@ -75,8 +84,12 @@ FAILING = {
     "validate": ["validate", "none.yaml"],
     "lock": ["lock", "none.yaml"],
     "plugin check": ["plugin", "check", "none"],
+    "plugin install": ["plugin", "install", "./none"],
+    "plugin upgrade": ["plugin", "upgrade", "none"],
+    "plugin uninstall": ["plugin", "uninstall", "strands-tool-calculator"],
     "tools run": ["tools", "run", "none", "--input", "{}"],
 }
+HOOKS = "from strands_cli.hooks import hookimpl\n\n@hookimpl\ndef strands_before_load(record):\n    pass\n"
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +98,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     folder = Folder(tmp_path_factory.mktemp("prepared"))
     folder.work.mkdir()
     folder.site.mkdir()
+    points = "[strands_cli.hooks]\nhooks = bees_hooks\n"
+    make_distribution(folder.site, "strands-hooks-bees", "1.0", points, {"bees_hooks.py": HOOKS})
     assert folder.strands("run", QUICKSTART, "--out", folder.work / "before").code == 0
     assert folder.strands("new", "sum").code == 0
     assert folder.strands("lock").code == 0
@@ -110,6 +125,55 @@ def test_the_page_has_the_fields_of_a_small_document(ran_before: Folder, command
     (row,) = re.findall(rf"^\| `{command}` \| (.*) \|$", PAGE, flags=re.M)
     ran = ran_before.strands(*SMALL[command], "--json")
     assert sorted(re.findall(r"`(\w+)`", row)) == sorted(ran.document.keys() - {"format"})
+
+
+def test_the_page_has_the_fields_of_an_uninstallation(ran_before: Folder) -> None:
+    (row,) = re.findall(r"^\| `plugin uninstall` \| (.*) \|$", PAGE, flags=re.M)
+    refused = ran_before.strands("plugin", "uninstall", "strands-tool-calculator", "--json")
+    assert (refused.code, refused.document["changed"]) == (2, False)
+    assert [*re.findall(r"`(\w+)`", row), "error"] == list(refused.document)[1:]
+
+
+# What a field holds that has the keys of others: schemas, values of inputs, manifests, maps by name.
+FREE = {"input_schema", "output_schema", "config_schema", "strands_cli", "requires", "examples", "annotations", "given"}
+FREE |= {"inputs", "arguments", "request", "json", "output", "details", "capabilities", "platforms", "manifests"}
+
+
+def nested(value: object, inside: bool = False) -> Iterator[str]:
+    """Yield the names of all fields that are inside other fields."""
+    for item in value if isinstance(value, list) else ():
+        yield from nested(item, True)
+    for name, item in value.items() if isinstance(value, dict) else ():
+        if inside:
+            yield name
+        if name not in FREE:
+            yield from nested(item, True)
+
+
+def words_of(command: str) -> set[str]:
+    """Return the names on the page in a command's own section, those that it refers to, and the shared parts."""
+    parts = {part.partition("\n")[0]: part for part in re.split(r"^##+ ", PAGE, flags=re.M)}
+    own = parts.get(command) or parts["Smaller documents"]
+    meant = re.findall(r"as in `(?:strands )?([\w -]+?)(?: --\w+)?`", own)
+    texts = [own, parts["Parts that documents share"], *(parts.get(name, "") for name in meant)]
+    if command == "runs show" or "as in `plan`" in own:
+        texts += [parts["run that did not complete"], parts["plan"]]
+    return {word for text in texts for code in re.findall(r"`([^`]+)`", text) for word in re.findall(r"\w+", code)}
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *SMALL])
+def test_the_page_has_the_fields_inside_fields(ran_before: Folder, command: str) -> None:
+    document = ran_before.strands(*{**COMMANDS, **SMALL}[command], "--json").document
+    assert sorted(set(nested(document)) - words_of(command)) == []
+
+
+def test_every_command_prints_json_but_two() -> None:
+    plain = [path for path, command in COMMANDS_OF_PROGRAM.items() if not {"--json", "--format"} & options_of(command)]
+    assert plain == ["schema", "completion"]
+
+
+def options_of(command: Any) -> set[str]:
+    return {word for one in command.params for word in one.opts}
 
 
 def test_the_commands_of_the_page_print_a_document_when_they_fail(ran_before: Folder) -> None:

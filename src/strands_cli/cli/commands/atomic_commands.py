@@ -247,6 +247,7 @@ def _bytes_of(path: Path) -> bytes:
 def new(
     path: Annotated[Path, typer.Argument(metavar="NAME", help="The agent's name, or the path of its file.")],
     force: Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")] = False,
+    as_json: JSON = False,
 ) -> None:
     """Write the file of a new agent: a contract, a test that passes, and the line that shows editors its schema.
 
@@ -259,6 +260,9 @@ def new(
     if path.suffix not in ("", ".yaml"):
         raise UsageError(f"{path} is not the name of a YAML file", fix=f"write {path.with_suffix('.yaml')}")
     made = make_agent(path.stem if path.suffix else path.name, path.parent, force=force)
+    if as_json:
+        print_json({"made": [str(file) for file in made]})
+        return
     lines = [*(f"made {file}" for file in made), "next:", f"  strands atomic test {shlex.quote(str(made[0]))}"]
     print_result("\n".join(lines))
 

@@ -14,7 +14,8 @@ from strands_cli.cli.commands.plugin_list import list_installed
 from strands_cli.cli.commands.plugin_new import new
 from strands_cli.cli.commands.plugin_switch import disable, enable
 from strands_cli.cli.commands.plugin_verify import verify
-from strands_cli.cli.output import print_result, say_findings
+from strands_cli.cli.commands.runs_commands import JSON
+from strands_cli.cli.output import print_json, print_result, say_findings
 from strands_cli.errors import ExitCode, UsageError
 
 
@@ -24,6 +25,7 @@ def manifest(
     check: Annotated[
         bool, typer.Option("--check", help="Exit 3 if the committed manifest differs from the code.")
     ] = False,
+    as_json: JSON = False,
 ) -> None:
     """Generate a plugin's manifest from its code; without an option, print it.
 
@@ -36,16 +38,23 @@ def manifest(
     if write and check:
         raise UsageError("--write and --check cannot be combined", fix="check after writing, in a second command")
     project = read_project(directory)
-    if write:
-        print_result("\n".join(str(file) for file in write_manifests(project)))
+    findings = check_manifests(project) if check else []
+    made = make_manifests(project) if as_json or not (write or check) else {}
+    written = [str(file) for file in write_manifests(project)] if write else []
+    if as_json:
+        found = [finding.as_dict() for finding in findings]
+        manifests = {str(file): document for file, document in made.items()}
+        print_json({"distribution": project.name, "manifests": manifests, "written": written, "findings": found})
+    elif write:
+        print_result("\n".join(written))
     elif check:
-        findings = check_manifests(project)
         say_findings(findings)
-        if findings:
-            raise typer.Exit(ExitCode.INVALID)
-        print_result(f"{project.name}: the manifest matches the code")
     else:
-        print_result("".join(render(document) for document in make_manifests(project).values()))
+        print_result("".join(render(document) for document in made.values()))
+    if findings:
+        raise typer.Exit(ExitCode.INVALID)
+    if check and not as_json:
+        print_result(f"{project.name}: the manifest matches the code")
 
 
 plugin_app = group(

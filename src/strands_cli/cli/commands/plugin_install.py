@@ -6,12 +6,14 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from strands_cli.cli.commands import completions
-from strands_cli.cli.output import print_result, say, write_error
+from strands_cli.cli.commands.run_execution import json_on_failure
+from strands_cli.cli.commands.runs_commands import JSON
+from strands_cli.cli.output import print_json, print_result, say, write_error
 from strands_cli.errors import (
     Code,
     Denied,
@@ -29,7 +31,6 @@ from strands_cli.unicode_safety import printable
 
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog
-    from strands_cli.config import Settings
     from strands_cli.plugins.install import Installer, InstallTarget, Proposal
 
 MOST_REFS = 5
@@ -44,29 +45,44 @@ OURS = "strands-cli"
 _DESCRIPTION = 100
 
 
-def install(what: WHAT, yes: YES = False, force: FORCE = False) -> int:
+def install(what: WHAT, yes: YES = False, force: FORCE = False, as_json: JSON = False) -> int:
     """Install a plugin into this environment, after showing its tools and the permissions they ask for.
 
     It is downloaded and read without an import; exactly the files that were shown, by their hash, are installed.
 
     Example: strands plugin install ./strands_tool_foo-1.0-py3-none-any.whl
     """
-    from strands_cli.plugins.install import parse_install_target
-
-    return _install(parse_install_target(what), yes=yes, force=force, is_upgrade=False)
+    return _carry_out(what, yes=yes, force=force, is_upgrade=False, as_json=as_json)
 
 
-def upgrade(what: WHAT, yes: YES = False, force: FORCE = False) -> int:
+def upgrade(what: WHAT, yes: YES = False, force: FORCE = False, as_json: JSON = False) -> int:
     """Upgrade an installed plugin, after showing how its tools and their permissions change.
 
     Example: strands plugin upgrade strands-tool-foo
     """
+    return _carry_out(what, yes=yes, force=force, is_upgrade=True, as_json=as_json)
+
+
+def _carry_out(what: str, *, yes: bool, force: bool, is_upgrade: bool, as_json: bool) -> int:
+    """Install or upgrade, and print the result; what was found out is part of the JSON of a failure too."""
     from strands_cli.plugins.install import parse_install_target
 
-    return _install(parse_install_target(what), yes=yes, force=force, is_upgrade=True)
+    lists = ("tools", "hooks", "programs", "start_files", "elsewhere", "requires", "changes", "findings")
+    known: dict[str, Any] = {"distribution": what, "version": None, "installed": None, "changed": False}
+    known |= {name: [] for name in lists}
+    with json_on_failure(known if as_json else None):
+        line = _install(parse_install_target(what), known, yes=yes, force=force, is_upgrade=is_upgrade)
+    if as_json:
+        print_json(known)
+    else:
+        print_result(line)
+    if known["changed"]:
+        _print_next_steps(known["distribution"], hooks_too=bool(known["hooks"]))
+    return ExitCode.OK
 
 
-def _install(target: InstallTarget, *, yes: bool, force: bool, is_upgrade: bool) -> int:
+def _install(target: InstallTarget, known: dict[str, Any], *, yes: bool, force: bool, is_upgrade: bool) -> str:
+    """Install a distribution, note in `known` what is found out of it, and return what was done."""
     from strands_cli.catalog import discover_catalog
     from strands_cli.catalog.distributions import normalise
     from strands_cli.config import load_settings
@@ -86,8 +102,8 @@ def _install(target: InstallTarget, *, yes: bool, force: bool, is_upgrade: bool)
         if is_upgrade:
             _require_installed(target.name, catalog)
         elif not target.specifier and (version := catalog.version_of(target.name)):
-            print_result(f"{target.name} {version} is installed already (strands plugin upgrade {target.name})")
-            return ExitCode.OK
+            known |= {"distribution": target.name, "version": version, "installed": version}
+            return f"{target.name} {version} is installed already (strands plugin upgrade {target.name})"
     policy = load_policy(settings, Path.cwd())
     hooks = open_hooks(hook.word for hook in policy.hooks)
     if hooks.findings:
@@ -97,23 +113,50 @@ def _install(target: InstallTarget, *, yes: bool, force: bool, is_upgrade: bool)
     installer = find_installer()
     with tempfile.TemporaryDirectory(prefix="strands-") as folder:
         fetched = fetch(target, installer, Path(folder), lambda reason: _may_build(reason, yes=yes))
+        known |= {"distribution": fetched.name, "version": fetched.version}
         if target.name is None:
             require_allowed(fetched.name, policy.rules)
         if is_upgrade:
             _require_installed(fetched.name, catalog)
         if fetched.is_indexed and fetched.version == catalog.version_of(fetched.name):
-            print_result(f"{fetched.name} {fetched.version} is installed already")
-            return ExitCode.OK
+            known["installed"] = fetched.version
+            return f"{fetched.name} {fetched.version} is installed already"
         proposal = propose(fetched, catalog, policy.rules, hooks)
+        known |= _proposed(proposal)
         for line in _proposal_lines(proposal):
             say(line)
         _require_fit(proposal, force=force)
         _confirm(f"install {fetched.name} {fetched.version} with {installer.kind}?", yes=yes)
         install_fetched(fetched, installer, Path(folder), lacks=bool(proposal.requires))
+        known["changed"] = True
         require_same(fetched, installer)
-    print_result(f"installed {fetched.name} {fetched.version}")
-    _print_next_steps(fetched.name, hooks_too=bool(proposal.hooks))
-    return ExitCode.OK
+    return f"installed {fetched.name} {fetched.version}"
+
+
+def _proposed(proposal: Proposal) -> dict[str, Any]:
+    """Return what a proposal adds to the JSON of an installation."""
+    from strands_cli.plugins.install import describe_permissions
+
+    tools = [
+        {
+            "name": tool.record.ref_name,
+            "description": tool.record.description,
+            "permissions": describe_permissions(tool.record),
+            "requires": dict(tool.record.requires or {}),
+            "effect": tool.decision.effect,
+            "rule": tool.decision.rule,
+        }
+        for tool in proposal.tools
+    ]
+    names = ("hooks", "programs", "start_files", "requires")
+    return {
+        "installed": proposal.installed,
+        "tools": tools,
+        **{name: list(getattr(proposal, name)) for name in names},
+        "elsewhere": list(proposal.fetched.elsewhere),
+        "changes": [change.message for change in proposal.changes],
+        "findings": [finding.as_dict() for finding in proposal.findings],
+    }
 
 
 def _require_fit(proposal: Proposal, *, force: bool) -> None:
@@ -235,38 +278,46 @@ def uninstall(
         typer.Argument(metavar="NAME", help="The distribution.", autocompletion=completions.distributions),
     ],
     yes: YES = False,
+    as_json: JSON = False,
 ) -> int:
     """Uninstall a plugin, after listing the workflows of this folder that name its tools.
 
     Example: strands plugin uninstall strands-tool-foo
     """
+    known: dict[str, Any] = {"distribution": name, "version": None, "changed": False, "tools": 0, "used_by": []}
+    with json_on_failure(known if as_json else None):
+        _uninstall(name, known, yes=yes)
+    if as_json:
+        print_json(known)
+    else:
+        print_result(f"uninstalled {known['distribution']}")
+    return ExitCode.OK
+
+
+def _uninstall(name: str, known: dict[str, Any], *, yes: bool) -> None:
+    """Uninstall a plugin, and note in `known` what is found out of it."""
     from strands_cli.catalog import discover_catalog
     from strands_cli.catalog.distributions import normalise
     from strands_cli.config import load_settings
     from strands_cli.plugins.install import find_installer, parse_install_target
-    from strands_cli.plugins.installed import list_plugins
+    from strands_cli.plugins.installed import list_plugins, workflows_naming
 
     target = parse_install_target(name)
     if target.name is None or target.specifier or target.extras:
         raise UsageError(f"'{name}' is not the name of a distribution", fix="strands plugin list")
     catalog, plain = discover_catalog(), normalise(target.name)
-    known = {plugin.name: plugin for plugin in list_plugins(catalog)}
-    if plain not in known:
-        guess = did_you_mean(plain, known)
+    plugins = {plugin.name: plugin for plugin in list_plugins(catalog)}
+    if plain not in plugins:
+        guess = did_you_mean(plain, plugins)
         problem = "is not a plugin; use pip" if plain in catalog.seen.records else "is not installed"
         raise UsageError(f"'{plain}' {problem}", fix=f"did you mean '{guess}'?" if guess else "strands plugin list")
     installer: Installer = find_installer()
-    count = known[plain].tool_count
-    say(f"{plain} {known[plain].version or '?'}: {counted(count, 'tool')}")
-    _warn_of_users(plain, catalog, load_settings())
+    found = plugins[plain]
+    known |= {"distribution": plain, "version": found.version, "tools": found.tool_count}
+    say(f"{plain} {found.version or '?'}: {counted(found.tool_count, 'tool')}")
+    for path, tools in workflows_naming(plain, Path.cwd(), catalog, load_settings()).items():
+        known["used_by"].append({"file": str(path), "tools": list(tools)})
+        say(f"warning: {path.name} uses {', '.join(tools)} and will not run without it")
     _confirm(f"uninstall {plain} with {installer.kind}?", yes=yes)
     installer.uninstall(plain)
-    print_result(f"uninstalled {plain}")
-    return ExitCode.OK
-
-
-def _warn_of_users(name: str, catalog: Catalog, settings: Settings) -> None:
-    from strands_cli.plugins.installed import workflows_naming
-
-    for path, tools in workflows_naming(name, Path.cwd(), catalog, settings).items():
-        say(f"warning: {path.name} uses {', '.join(tools)} and will not run without it")
+    known["changed"] = True

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from strands_cli.cli.output import print_result, say, say_findings
+from strands_cli.cli.commands.runs_commands import JSON
+from strands_cli.cli.output import print_json, print_result, say, say_findings
 
 
 class Form(enum.StrEnum):
@@ -28,6 +29,7 @@ def new(
     directory: Annotated[Path, typer.Option(metavar="DIR", help="Where the project's directory is made.")] = Path(),
     author: Annotated[str | None, typer.Option(metavar="TEXT", help="The author, for the metadata.")] = None,
     description: Annotated[str | None, typer.Option(metavar="TEXT", help="What the tool does, in a sentence.")] = None,
+    as_json: JSON = False,
 ) -> None:
     """Make a plugin project, strands-tool-NAME: a working tool, its manifest, an example, and passing tests.
 
@@ -44,7 +46,13 @@ def new(
     made = make_plugin(wanted, directory)
     if wanted.name.tool not in (name, name.removeprefix("strands-tool-")):
         say(f"the tool is called '{wanted.name.tool}'")
-    say_findings(list(check_twins(read_project(made))))
+    findings = list(check_twins(read_project(made)))
+    if as_json:
+        files = sorted(str(path) for path in made.rglob("*") if path.is_file())
+        found = [finding.as_dict() for finding in findings]
+        print_json({"made": files, "distribution": made.name, "tool": wanted.name.tool, "findings": found})
+        return
+    say_findings(findings)
     example = json.dumps(SAMPLE)
     place = shlex.quote(str(made))
     lines = [

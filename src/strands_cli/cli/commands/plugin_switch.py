@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from strands_cli.cli.commands import completions
-from strands_cli.cli.output import print_result
+from strands_cli.cli.commands.runs_commands import JSON
+from strands_cli.cli.output import print_json, print_result
 from strands_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def enable(
         Literal["allow"] | None,
         typer.Option(help="What it may do beside restricting: allow, where only a tool itself asks."),
     ] = None,
+    as_json: JSON = False,
 ) -> None:
     """Switch on the hooks of an installed distribution, in your own policy file.
 
@@ -34,10 +36,10 @@ def enable(
     from strands_cli.catalog import discover_catalog
     from strands_cli.plugins.installed import enable_hooks
 
-    _report(enable_hooks(name, _hook_files(), discover_catalog(), may_allow=may == "allow"))
+    _report(enable_hooks(name, _hook_files(), discover_catalog(), may_allow=may == "allow"), as_json=as_json)
 
 
-def disable(name: Name) -> None:
+def disable(name: Name, as_json: JSON = False) -> None:
     """Switch off the hooks of a distribution, in your own policy file.
 
     Example: strands plugin disable strands-hooks-audit
@@ -47,7 +49,7 @@ def disable(name: Name) -> None:
 
     files = _hook_files()
     require_known(name, files, discover_catalog())
-    _report(disable_hooks(name, files))
+    _report(disable_hooks(name, files), as_json=as_json)
 
 
 def _hook_files() -> HookFiles:
@@ -62,8 +64,10 @@ def _hook_files() -> HookFiles:
     return HookFiles(managed, load_policy(replace(settings, managed_policy=None), None), settings.user_policy)
 
 
-def _report(done: Switched) -> None:
-    if done.before == done.after:
+def _report(done: Switched, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"name": done.name, "before": done.before, "after": done.after, "file": str(done.file)})
+    elif done.before == done.after:
         print_result(f"{done.name}: {done.after} already, in {done.file}")
     else:
         print_result(f"{done.name}: {done.after} (was: {done.before}), in {done.file}")
