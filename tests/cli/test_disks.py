@@ -119,3 +119,23 @@ def test_a_gate_that_is_answered_by_two_at_once_takes_one_answer(folder: Folder)
     journal.close()
     assert gate is not None
     assert gate.status == "done"
+
+
+NOTE = """
+import sys
+from pathlib import Path
+from strands_cli.errors import ArtifactError
+from strands_cli.outputs.notes import Note, NotesFile
+try:
+    NotesFile(Path("notes.md")).append(Note("two", 0.0, "writer", "steps.1", "x" * 10_000))
+except ArtifactError as error:
+    sys.exit(str(error))
+"""
+
+
+def test_a_note_that_does_not_fit_on_the_disk_is_an_error_and_no_part_of_it_stays(folder: Folder) -> None:
+    notes = folder.write("notes.md", "by hand\n")
+    command = [sys.executable, "-c", LIMITED, "4096", sys.executable, "-c", NOTE]
+    ran = folder.run(command)
+    assert (ran.code, "notes.md" in ran.err) == (1, True), ran
+    assert notes.read_text() == "by hand\n"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,9 +58,7 @@ class NotesFile:
         written = gap + (_json_line(note) if self.format == "json" else _markdown(note, follows=bool(before)))
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            # One unbuffered write at the end, so that other runs can append to the same file.
-            with self.path.open("ab", buffering=0) as stream:
-                stream.write(written.encode("utf-8", "backslashreplace"))
+            _append_whole(self.path, written.encode("utf-8", "backslashreplace"))
         except OSError as error:
             raise self._unusable(error) from error
 
@@ -73,6 +73,19 @@ class NotesFile:
             f"the notes file {self.path} cannot be used: {error}",
             fix="repair the file or its permissions, or name another one in context_policy.notes.file",
         )
+
+
+def _append_whole(path: Path, encoded: bytes) -> None:
+    """Append by one unbuffered write, so that other runs can append to the same file; no part is left on a full disk.
+
+    Raises:
+        OSError: It does not fit.
+    """
+    with path.open("ab", buffering=0) as stream:
+        written = stream.write(encoded)
+        if written < len(encoded):
+            stream.truncate(stream.tell() - written)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def place_notes(root: Path, name: str) -> Path:
