@@ -82,6 +82,35 @@ def test_a_resumed_run_goes_on_with_the_conversation_of_the_finished_steps(site:
     assert rows()["steps.2/model.0"].attempt == 2
 
 
+COUNTING = """
+from strands import tool, ToolContext
+@tool(context=True)
+def counter(tool_context: ToolContext) -> str:
+    "Counts."
+    state = tool_context.agent.state
+    state.set("count", (state.get("count") or 0) + 1)
+    return f"count {state.get('count')}"
+"""
+CALL = Turn(calls=[("counter", {})])
+
+
+@pytest.mark.parametrize("memory", ["run", "step"])
+def test_what_tools_keep_in_the_state_follows_the_conversation(site: Site, memory: str) -> None:
+    site.install(COUNTING, {"annotations": {"readOnlyHint": True}}, name="counter", manifest=False)
+    agents = KEEPING.replace("native:echo", "native:counter").replace("memory: run", f"memory: {memory}")
+    allowed = RunRequest(out_dir=Path("out"), allow=("counter",))
+    turns = [CALL, Turn("one said"), Turn("two said"), CALL, Turn(status=400), Turn("one again")]
+    with ModelServer(turns) as server:
+        text = workflow(server.url, STEPS, agents=agents)
+        with pytest.raises(RunFailed):
+            going(site, text, options=allowed)
+        assert going(site, text, options=allowed).response == "one again"
+    counts = [row.output["content"][0]["text"] for row in rows().values() if row.kind == "tool"]
+    assert counts == ["count 1", "count 2" if memory == "run" else "count 1"]
+    stored = [row.output.get("state") for key, row in rows().items() if row.kind == "step" and key != "steps.1"]
+    assert stored == ([{"count": 1}, {"count": 2}] if memory == "run" else [None, None])
+
+
 def test_a_run_that_is_complete_asks_nothing_again(site: Site) -> None:
     with ModelServer(TURNS) as server:
         text = workflow(server.url, STEPS, agents=KEEPING)

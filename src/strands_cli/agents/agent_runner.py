@@ -62,6 +62,7 @@ class SdkAgentRunner:
             tools=tools.planned,
             system_prompt=self._check.redactor.text(await self._context.noted(request.system_prompt, scope)),
             messages=restored(request.history),
+            state=dict(request.state),
             name=request.agent.id,
             callback_handler=None,
             conversation_manager=history,
@@ -85,7 +86,7 @@ class SdkAgentRunner:
         restated = isinstance(history, (CompactedHistory, WindowedHistory)) and history.changed
         added = agent.messages if restated else agent.messages[len(request.history) :]
         messages = journal_messages(added, answer.text, structured=schema is not None)
-        return replace(answer, messages=messages, restated=restated)
+        return replace(answer, messages=messages, restated=restated, state=agent.state.get())
 
     async def _answer(self, request: AgentRequest, result: Any, scope: StepScope) -> AgentAnswer:
         """Return the agent's answer, and append it to the notes."""

@@ -299,12 +299,12 @@ class Run:
             raise RunFailed(f"{scope.key} has an empty input for the agent '{agent.id}'")
         tools = tools_in_step(step, self.plan.agents, self.plan.override_tools)
         schema = schema if schema is not None else agent.output_schema
-        history = self._conversations.history(agent.id)
+        history, state = self._conversations.history(agent.id), self._conversations.state(agent.id)
         if self._is_part(scope):
-            agent, history = dataclasses.replace(agent, keeps_conversation=False), ()
+            agent, history, state = dataclasses.replace(agent, keeps_conversation=False), (), {}
 
         async def act() -> tuple[StepResult, dict[str, Any]]:
-            request = AgentRequest(agent, prompt, system_prompt, tools, schema, history)
+            request = AgentRequest(agent, prompt, system_prompt, tools, schema, history, state)
             answer = await self.ports.agents.run_agent(request, scope)
             conversation = self._conversations.fields_of(answer, agent.id)
             return StepResult(answer.text, agent.id, output=answer.output), conversation

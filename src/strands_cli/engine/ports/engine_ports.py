@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 class AgentRequest:
     """One step of one agent: the agent, the rendered prompts, the tools, and the schema of the answer.
 
-    `history` are the messages of the agent's earlier steps, as `AgentAnswer.messages` had them.
+    `history` are the messages of the agent's earlier steps, as `AgentAnswer.messages` had them, and `state` is what the
+    latest of them left in its state.
     """
 
     agent: PlannedAgent
@@ -28,6 +29,7 @@ class AgentRequest:
     tools: tuple[PlannedTool, ...]
     output_schema: Mapping[str, Any] | None = None
     history: tuple[Any, ...] = ()
+    state: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,8 @@ class AgentAnswer:
     """The answer of an agent: its text without the trailing newline, and structured output if it has a schema.
 
     `messages` are those that the step added to the conversation of an agent with `memory: run`, as JSON; with
-    `restated` they are the whole conversation, in which a summary has replaced older messages.
+    `restated` they are the whole conversation, in which a summary has replaced older messages. `state` are the values
+    that tools have left in its state.
     """
 
     text: str
@@ -44,6 +47,7 @@ class AgentAnswer:
     output: Any = None
     messages: tuple[Any, ...] = ()
     restated: bool = False
+    state: Mapping[str, Any] = field(default_factory=dict)
 
 
 class AgentRunner(Protocol):
