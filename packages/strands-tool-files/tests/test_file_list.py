@@ -41,7 +41,7 @@ def test_one_level_is_listed_by_name_with_its_kinds(tree, every_way: str) -> Non
     assert answer.value["entries"][1]["size"] == 11
     assert answer.text.splitlines() == [
         "docs/",
-        "flow.yaml  (11 bytes)",
+        time.strftime("flow.yaml  (11 bytes, %Y-%m-%d %H:%M UTC)", time.gmtime(answer.value["entries"][1]["modified"])),
         "inlink@",
         "outlink@",
         "src/",

@@ -57,6 +57,7 @@ class SdkAgentRunner:
         journaled.of_step = lambda key: self._models(request.agent, key)
         history = self._context.history(request.agent, model, scope, self._check.redactor, len(request.history))
         tools = AgentTools(scope, self._toolbox.offered(request.tools), self._check, lambda: journaled.broken_inputs)
+        journaled.output_schemas = {one.tool_name: one.loaded.output_schema for one in tools.planned}
         agent = Agent(
             model=journaled,
             tools=tools.planned,

@@ -7,7 +7,7 @@ from typing import Any
 from strands_tool_calculator._evaluate import evaluate
 from strands_tool_calculator._numbers import describe
 from strands_tool_kit import answer, read_input
-from strands_tool_kit.spec import boolean, capabilities, choice, hints, inputs, integer, outputs, string
+from strands_tool_kit.spec import boolean, capabilities, choice, for_programs, hints, inputs, integer, outputs, string
 
 TOOL_SPEC: dict[str, Any] = {
     "name": "calculator",
@@ -44,11 +44,15 @@ TOOL_SPEC: dict[str, Any] = {
     ),
     "outputSchema": outputs(
         {
-            "result": string("The value as text, complete."),
-            "value": {"type": ["number", "null"], "description": "The nearest JSON number; null beyond its range."},
+            **for_programs(
+                result=string("The value as text, complete."),
+                value={"type": ["number", "null"], "description": "The nearest JSON number; null beyond its range."},
+            ),
             "is_exact": boolean("Whether 'result' is the value without rounding."),
-            "fraction": string("Numerator/denominator, in exact mode."),
-            "decimal": string("The fraction rounded to 'digits' significant digits."),
+            **for_programs(
+                fraction=string("Numerator/denominator, in exact mode."),
+                decimal=string("The fraction rounded to 'digits' significant digits."),
+            ),
         },
         optional=["fraction", "decimal"],
     ),

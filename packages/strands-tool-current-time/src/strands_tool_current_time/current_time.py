@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from strands_tool_current_time._zones import find_zone
 from strands_tool_kit import CallContext, answer, read_input
-from strands_tool_kit.spec import capabilities, choice, hints, inputs, integer, outputs, string
+from strands_tool_kit.spec import capabilities, choice, for_programs, hints, inputs, integer, outputs, string
 
 TOOL_SPEC: dict[str, Any] = {
     "name": "current_time",
@@ -26,11 +26,11 @@ TOOL_SPEC: dict[str, Any] = {
     ),
     "outputSchema": outputs(
         {
-            "iso": string("ISO 8601 with offset, to the second."),
+            **for_programs(iso=string("ISO 8601 with offset, to the second.")),
             "unix": integer("Whole seconds since 1970-01-01 00:00 UTC."),
-            "human": string("English words."),
+            **for_programs(human=string("English words.")),
             "timezone": string("The IANA name used."),
-            "utc_offset": string("The zone's offset at this moment, as +HH:MM."),
+            **for_programs(utc_offset=string("The zone's offset at this moment, as +HH:MM.")),
             "weekday": string("Monday to Sunday."),
         }
     ),

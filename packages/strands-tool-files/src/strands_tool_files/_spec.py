@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from strands_tool_kit.spec import array, boolean, capabilities, inputs, integer, outputs, record, string
+from strands_tool_kit.spec import array, boolean, capabilities, for_programs, inputs, integer, outputs, record, string
 
 NOTICES = array(string())
 
@@ -54,18 +54,20 @@ MAX_MATCHES = integer("Stop after so many matching lines.", between=(1, 1000), d
 MATCHES = outputs(
     {
         "path": string(),
-        "matches": array(
-            record(
-                {
-                    "path": string("File, as file_read takes it."),
-                    "line": integer("Number of the line, from 1."),
-                    "text": string("The line; of a long one a part."),
-                }
-            )
+        **for_programs(
+            matches=array(
+                record(
+                    {
+                        "path": string("File, as file_read takes it."),
+                        "line": integer("Number of the line, from 1."),
+                        "text": string("The line; of a long one a part."),
+                    }
+                )
+            ),
+            notices=NOTICES,
         ),
         "files_searched": integer(),
         "truncated": boolean("Whether a limit ended the search."),
-        "notices": NOTICES,
     },
     additionalProperties=False,
 )

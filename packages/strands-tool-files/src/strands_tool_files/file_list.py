@@ -18,7 +18,7 @@ from strands_tool_files._spec import NOTICES, path, reads_files
 from strands_tool_files._tree import levels, opened
 from strands_tool_files._workspace import Found, Workspace
 from strands_tool_kit import CallContext, answer, read_input
-from strands_tool_kit.spec import array, boolean, choice, hints, inputs, integer, outputs, record, string
+from strands_tool_kit.spec import array, boolean, choice, for_programs, hints, inputs, integer, outputs, record, string
 
 TOOL_SPEC: dict[str, Any] = {
     "name": "file_list",
@@ -41,19 +41,21 @@ TOOL_SPEC: dict[str, Any] = {
     "outputSchema": outputs(
         {
             "path": string(),
-            "entries": array(
-                record(
-                    {
-                        "path": string("Relative to the directory listed."),
-                        "type": choice(["file", "directory", "link", "other"]),
-                        "size": integer("Bytes, of files."),
-                        "modified": integer("Seconds since 1970-01-01 UTC, of files."),
-                    },
-                    optional=["size", "modified"],
+            **for_programs(
+                entries=array(
+                    record(
+                        {
+                            "path": string("Relative to the directory listed."),
+                            "type": choice(["file", "directory", "link", "other"]),
+                            "size": integer("Bytes, of files."),
+                            "modified": integer("Seconds since 1970-01-01 UTC, of files."),
+                        },
+                        optional=["size", "modified"],
+                    )
                 )
             ),
             "truncated": boolean("Whether a limit ended the list."),
-            "notices": NOTICES,
+            **for_programs(notices=NOTICES),
         }
     ),
     "annotations": hints("List files", reads_only=True),
@@ -191,7 +193,13 @@ def _text(listing: _Listing) -> str:
     """Return one line an entry, as `ls -F` marks them, then what must be known about the list."""
     marks = {"directory": "/", "link": "@", "other": "?"}
     lines = [
-        f"{entry['path']}  ({entry['size']} bytes)" if entry["type"] == "file" else entry["path"] + marks[entry["type"]]
+        f"{entry['path']}  ({entry['size']} bytes, {_moment(entry['modified'])})"
+        if entry["type"] == "file"
+        else entry["path"] + marks[entry["type"]]
         for entry in listing.entries
     ]
     return "\n".join([*(lines or ["(nothing to list)"]), *(f"[{notice}]" for notice in listing.notices)])
+
+
+def _moment(seconds: int) -> str:
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(max(seconds, 0)))

@@ -17,7 +17,7 @@ from strands_tool_files._spec import path
 from strands_tool_files._text import require_encoding
 from strands_tool_files._workspace import Found, Workspace
 from strands_tool_kit import CallContext, ToolError, answer, read_input
-from strands_tool_kit.spec import boolean, capabilities, choice, hints, inputs, integer, outputs, string
+from strands_tool_kit.spec import boolean, capabilities, choice, for_programs, hints, inputs, integer, outputs, string
 
 TOOL_SPEC: dict[str, Any] = {
     "name": "file_write",
@@ -38,10 +38,9 @@ TOOL_SPEC: dict[str, Any] = {
     ),
     "outputSchema": outputs(
         {
-            "path": string(),
-            "bytes_written": integer(),
-            "size": integer("Bytes of the file afterwards."),
-            "mode": string(),
+            **for_programs(
+                path=string(), bytes_written=integer(), size=integer("Bytes of the file afterwards."), mode=string()
+            ),
             "created": boolean("Whether the file is new."),
         }
     ),
@@ -120,7 +119,8 @@ def _write(found: Found, encoded: bytes, mode: str, encoding: str) -> tuple[str,
         _publish(directory, name, encoded, before, replace=mode == "overwrite")
         size = len(encoded)
     verb = {"append": "Appended", "create": "Wrote", "overwrite": "Wrote"}[mode]
-    return f"{verb} {len(encoded)} bytes to {found.shown}", {
+    whole = f" (now {size} bytes)" if mode == "append" else ""
+    return f"{verb} {len(encoded)} bytes to {found.shown}{whole}", {
         "path": found.shown,
         "bytes_written": len(encoded),
         "size": size,

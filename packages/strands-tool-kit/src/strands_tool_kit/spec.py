@@ -74,6 +74,14 @@ def outputs(properties: Mapping[str, Rule], optional: Iterable[str] = (), **rule
     return {"json": record(properties, optional=optional, **rules)}
 
 
+def for_programs(**properties: Rule) -> dict[str, Rule]:
+    """Return properties of an output that a model does not read: its text says them, or only programs need them.
+
+    The core leaves them out of what it sends; steps and templates have them.
+    """
+    return {name: {**rule, "x-for-programs": True} for name, rule in properties.items()}
+
+
 def hints(
     title: str, *, reads_only: bool, destructive: bool = False, idempotent: bool = True, open_world: bool = False
 ) -> Rule:

@@ -9,7 +9,18 @@ from collections.abc import Callable
 from typing import Any
 
 from strands_tool_kit import CallContext, ToolError, answer, read_input
-from strands_tool_kit.spec import array, capabilities, hints, inputs, mapping, number, outputs, record, string
+from strands_tool_kit.spec import (
+    array,
+    capabilities,
+    for_programs,
+    hints,
+    inputs,
+    mapping,
+    number,
+    outputs,
+    record,
+    string,
+)
 from strands_tool_python_exec import _engine, _monty, engines
 from strands_tool_python_exec._answer import FILE_NAME, Answer, answer_of, text_of
 from strands_tool_python_exec._pool import POOL
@@ -40,21 +51,23 @@ TOOL_SPEC: dict[str, Any] = {
     ),
     "outputSchema": outputs(
         {
-            "stdout": string(),
-            "stderr": string(),
-            "result": {"description": "The last expression's value: small JSON as it is, else its repr."},
-            "error": record(
-                {
-                    "type": string(),
-                    "message": string(),
-                    "line": {"type": ["integer", "null"], "description": "Line of the code, where there is one."},
-                }
+            **for_programs(
+                stdout=string(),
+                stderr=string(),
+                result={"description": "The last expression's value: small JSON as it is, else its repr."},
+                error=record(
+                    {
+                        "type": string(),
+                        "message": string(),
+                        "line": {"type": ["integer", "null"], "description": "Line of the code, where there is one."},
+                    }
+                ),
+                engine=string(),
+                layers=mapping(string()),
+                limits_hit=array(string()),
             ),
             "files": mapping(string()),
             "files_base64": mapping(string()),
-            "engine": string(),
-            "layers": mapping(string()),
-            "limits_hit": array(string()),
             "notices": array(string()),
         },
         optional=["result", "error", "files", "files_base64", "notices"],

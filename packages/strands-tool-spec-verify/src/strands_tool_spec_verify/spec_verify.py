@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from strands_tool_kit import CallContext, answer, read_input
-from strands_tool_kit.spec import boolean, capabilities, hints, inputs, integer, outputs, string
+from strands_tool_kit.spec import boolean, capabilities, for_programs, hints, inputs, integer, outputs, string
 from strands_tool_spec_verify._check import check_text
 
 TOOL_SPEC: dict[str, Any] = {
@@ -27,25 +27,27 @@ TOOL_SPEC: dict[str, Any] = {
     "outputSchema": outputs(
         {
             "valid": boolean("Whether there is no error; warnings are no errors."),
-            "errors": integer("How many errors there are."),
-            "warnings": integer("How many warnings there are."),
-            "findings": {
-                "type": "array",
-                "description": "At most 100, in the order of the text.",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "code": {"type": "string"},
-                        "severity": {"type": "string", "enum": ["error", "warning"]},
-                        "message": {"type": "string"},
-                        "line": {"type": ["integer", "null"]},
-                        "column": {"type": ["integer", "null"]},
-                        "pointer": {"type": ["string", "null"]},
-                        "fix": {"type": ["string", "null"]},
+            **for_programs(
+                errors=integer("How many errors there are."),
+                warnings=integer("How many warnings there are."),
+                findings={
+                    "type": "array",
+                    "description": "At most 100, in the order of the text.",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "code": {"type": "string"},
+                            "severity": {"type": "string", "enum": ["error", "warning"]},
+                            "message": {"type": "string"},
+                            "line": {"type": ["integer", "null"]},
+                            "column": {"type": ["integer", "null"]},
+                            "pointer": {"type": ["string", "null"]},
+                            "fix": {"type": ["string", "null"]},
+                        },
+                        "required": ["code", "severity", "message", "line", "column", "pointer", "fix"],
                     },
-                    "required": ["code", "severity", "message", "line", "column", "pointer", "fix"],
                 },
-            },
+            ),
         }
     ),
     "annotations": hints("Check a workflow", reads_only=True),

@@ -9,7 +9,18 @@ from typing import Any
 from urllib.parse import urlencode
 
 from strands_tool_kit import CallContext, ToolError, answer_async, bad_input, read_input
-from strands_tool_kit.spec import array, capabilities, choice, hints, inputs, integer, outputs, record, string
+from strands_tool_kit.spec import (
+    array,
+    capabilities,
+    choice,
+    for_programs,
+    hints,
+    inputs,
+    integer,
+    outputs,
+    record,
+    string,
+)
 from strands_tool_web_search._exchange import Reply, exchange, unavailable
 from strands_tool_web_search._page import Hit, Page, read_page
 from strands_tool_web_search._results import as_text, fitting
@@ -40,16 +51,18 @@ TOOL_SPEC: dict[str, Any] = {
     "outputSchema": outputs(
         {
             "query": string(),
-            "results": array(
-                record(
-                    {
-                        "title": string(),
-                        "url": string("An http or https address."),
-                        "snippet": string("An extract in one line; may be empty."),
-                    }
-                )
+            **for_programs(
+                results=array(
+                    record(
+                        {
+                            "title": string(),
+                            "url": string("An http or https address."),
+                            "snippet": string("An extract in one line; may be empty."),
+                        }
+                    )
+                ),
+                notices=array(string()),
             ),
-            "notices": array(string()),
         },
         additionalProperties=False,
     ),

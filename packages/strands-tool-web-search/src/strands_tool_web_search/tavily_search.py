@@ -15,6 +15,7 @@ from strands_tool_kit.spec import (
     boolean,
     capabilities,
     choice,
+    for_programs,
     hints,
     inputs,
     integer,
@@ -78,13 +79,15 @@ TOOL_SPEC: dict[str, Any] = {
     "outputSchema": outputs(
         {
             "query": string(),
-            "answer": string("Written by Tavily, on demand."),
+            **for_programs(answer=string("Written by Tavily, on demand.")),
             "results": array(
                 record(
                     {
-                        "title": string(),
-                        "url": string("An http or https address."),
-                        "snippet": string("An extract in one line; may be empty."),
+                        **for_programs(
+                            title=string(),
+                            url=string("An http or https address."),
+                            snippet=string("An extract in one line; may be empty."),
+                        ),
                         "score": number("How well it fits, 0 to 1."),
                         "published_date": string(),
                         "raw_content": string("The text of the page, on demand."),
@@ -94,7 +97,7 @@ TOOL_SPEC: dict[str, Any] = {
                 )
             ),
             "images": array(record({"url": string(), "description": string()}, optional=["description"])),
-            "notices": array(string()),
+            **for_programs(notices=array(string())),
         },
         optional=["answer", "images"],
         additionalProperties=False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from strands.models import Model
@@ -44,9 +45,11 @@ class JournaledModel(Model):
         label: Provider and model for people.
         broken_inputs: Tool arguments of the last turn that were not JSON, by tool-use id.
         of_step: Returns the model for the key of another step, or of a call whose tool makes an agent.
+        output_schemas: Those of the agent's tools by name.
     """
 
     of_step: Callable[[str], Model] | None = None
+    output_schemas: Mapping[str, Mapping[str, Any] | None] = MappingProxyType({})
     _call: OpenCall | None = None
 
     def __init__(
@@ -138,6 +141,7 @@ class JournaledModel(Model):
             inner = self._inner if self.of_step is None else self.of_step(call.effect.key)
             scope = call.scope_of_model()
             model = call.models[id(self._scope)] = JournaledModel(inner, self._settings, scope, self._redactor)
+            model.output_schemas = self.output_schemas
         call.made += 1
         try:
             return [event async for event in model.stream(messages, tool_specs, system_prompt, **kwargs)]
@@ -178,7 +182,7 @@ class JournaledModel(Model):
         failures: list[str] = []
         written = [as_written(spec, self._answer_schema) for spec in tool_specs] if tool_specs else tool_specs
         offered: Any = offered_specs(written, self._settings.provider)
-        sent = for_model(messages)
+        sent = for_model(messages, self.output_schemas)
         try:
             await effect.start()
             events = await self._answered(

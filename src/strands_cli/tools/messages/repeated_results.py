@@ -9,36 +9,84 @@ from typing import Any
 
 # A field of up to so many bytes stays: it costs little, and a short value is found in a text by chance.
 SMALL_FIELD = 64
+# The word of an output schema for what a model need not read.
+FOR_PROGRAMS = "x-for-programs"
 
 
-def for_model(messages: Sequence[Mapping[str, Any]]) -> list[Any]:
+def for_model(
+    messages: Sequence[Mapping[str, Any]], schemas: Mapping[str, Mapping[str, Any] | None] | None = None
+) -> list[Any]:
     """Return messages as they are sent: no tool result says the same in text and again in JSON.
 
     The journal, the digest of a request, steps and templates have the results whole.
+
+    Args:
+        messages: The conversation.
+        schemas: The output schemas of the tools by name.
     """
-    return [{**message, "content": [_sent(block) for block in message["content"]]} for message in messages]
+    names: dict[str, str] = {}
+    sent = []
+    for message in messages:
+        uses = (block["toolUse"] for block in message["content"] if "toolUse" in block)
+        names |= {use["toolUseId"]: use["name"] for use in uses}
+        sent.append({**message, "content": [_sent(block, names, schemas or {}) for block in message["content"]]})
+    return sent
 
 
-def _sent(block: Mapping[str, Any]) -> Mapping[str, Any]:
+def _sent(
+    block: Mapping[str, Any], names: Mapping[str, str], schemas: Mapping[str, Mapping[str, Any] | None]
+) -> Mapping[str, Any]:
     result = block.get("toolResult")
     if not result:
         return block
-    return {**block, "toolResult": {**result, "content": without_repetition(result["content"])}}
+    schema = schemas.get(names.get(result["toolUseId"], ""))
+    return {**block, "toolResult": {**result, "content": without_repetition(result["content"], schema)}}
 
 
-def without_repetition(content: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the blocks of a result without the JSON that its text says already; something always remains."""
+def without_repetition(
+    content: Sequence[Mapping[str, Any]], schema: Mapping[str, Any] | None = None
+) -> list[Mapping[str, Any]]:
+    """Return the blocks of a result without the JSON that its text says already; something always remains.
+
+    Args:
+        content: The blocks.
+        schema: The tool's output schema; a property with `x-for-programs` is left out.
+    """
     text = "\n".join(block["text"] for block in content if "text" in block)
     if not text.strip():
         return list(content)
     kept: list[Mapping[str, Any]] = []
     for block in content:
-        rest = _rest(block["json"], text) if "json" in block else None
+        rest = (
+            _rest(_unmarked(block["json"], None if _is_error(block["json"]) else schema), text)
+            if "json" in block
+            else None
+        )
         if "json" not in block:
             kept.append(block)
         elif rest not in (None, {}, []):
             kept.append({**block, "json": rest})
     return kept
+
+
+def _is_error(value: Any) -> bool:
+    """Return whether this is the structured error of a call, which no output schema describes."""
+    error = value.get("error") if isinstance(value, Mapping) else None
+    return isinstance(error, Mapping) and "code" in error
+
+
+def _unmarked(value: Any, schema: Any) -> Any:
+    """Return what of a value its schema does not mark as for programs only."""
+    if not isinstance(schema, Mapping):
+        return value
+    if isinstance(value, Mapping):
+        rules = schema.get("properties") or {}
+        marked = [name for name, rule in rules.items() if isinstance(rule, Mapping) and rule.get(FOR_PROGRAMS) is True]
+        return {name: _unmarked(part, rules.get(name)) for name, part in value.items() if name not in marked}
+    if isinstance(value, list) and value:
+        parts = [_unmarked(part, schema.get("items")) for part in value]
+        return parts if any(part != {} for part in parts) else []
+    return value
 
 
 def _rest(value: Any, text: str) -> Any:
