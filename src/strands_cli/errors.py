@@ -37,7 +37,7 @@ class Code(str):
 
     Attributes:
         meaning: What is wrong, in general.
-        remedy: The usual way out.
+        remedy: The usual fix.
         exit_code: That of a command which reports it as an error.
     """
 

@@ -84,6 +84,13 @@ def test_a_recording_of_other_steps_is_an_error(site: Path) -> None:
     assert found(site, runtime=PLAYS) == []
 
 
+def test_the_turns_of_a_step_with_a_misspelt_agent_are_no_second_error(site: Path) -> None:
+    Path("r.yaml").write_text("recording: 1\nsteps: {steps.0: [{text: a}]}\n")
+    text = HEAD.replace(LIVE, PLAYS).replace("{agent: a,", "{agent: b,")
+    findings = app.check("flow.yaml", text, None, discover_catalog([str(site)]))
+    assert {one.code for one in findings if one.severity == "error"} == {"unknown-agent"}
+
+
 def test_replay_without_a_recording_is_one_warning_for_all_agents(site: Path) -> None:
     line = "x-note: 1"
     findings = found(site, line, "runtime: {provider: replay}\n")

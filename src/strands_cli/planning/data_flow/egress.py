@@ -21,7 +21,7 @@ Kind = Literal["model", "tool", "server", "trace"]
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """One way out: what goes, and where to.
+    """What leaves this machine at one place, and where it goes.
 
     `who` is the agent, tool or server. `hosts` are where it goes, `*` for any; None where that is unknown. `is_near`
     tells that all of it stays on this machine or in a private network. `keys` are the secrets and the variables with
