@@ -187,9 +187,6 @@ class Run:
         """Execute a step that is a part of a call of another one.
 
         The outer step has the slot, and an agent begins without a conversation.
-
-        Args:
-            names: What its templates may use besides the inputs.
         """
         scope = StepScope(self, key, describe(step)[1], self._limits_of(step), outer)
         return await self._execute(scope, step, names, 1, None, False)

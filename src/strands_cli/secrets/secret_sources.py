@@ -71,9 +71,6 @@ def read_secret(
 ) -> str:
     """Return a secret's value, without the line end that files and programs add to it.
 
-    Args:
-        remote: Reads a secret from a service.
-
     Raises:
         SecretFault: The secret has no value.
     """

@@ -37,11 +37,7 @@ SLOW_SECONDS = 1.0
 def check_import(
     project: PluginProject, module: str, attribute: str | None, seconds: float
 ) -> tuple[LoadedApart | None, list[Finding]]:
-    """Import one entry point and return its tools (None if the import fails) and the findings about the import.
-
-    Args:
-        seconds: The time limit, including the SDK's own import.
-    """
+    """Import one entry point and return its tools (None if the import fails) and the findings about the import."""
     where = Where(str(project.source))
     try:
         loaded = load_apart(project.source, module, attribute, seconds)

@@ -38,9 +38,6 @@ class HookFiles:
 def enable_hooks(name: str, files: HookFiles, catalog: Catalog, *, may_allow: bool) -> Switched:
     """Switch a hook plugin on in the user's file.
 
-    Args:
-        may_allow: Whether the plugin may allow.
-
     Raises:
         InvalidInput: It is not installed, has no hooks, or the file cannot be edited.
         Denied: The managed file decides otherwise, or the plugin cannot be used.

@@ -21,9 +21,6 @@ MAX_SHOWN_ITEMS = 50
 async def approved(attempt: Attempt, request: Request, asked: Decision) -> Decision:
     """Put a call to a person; the approval is bound to the digest of these very arguments.
 
-    Args:
-        asked: Why policy asks.
-
     Returns:
         What the answer means: allow or deny.
 

@@ -45,9 +45,6 @@ class ToolSpan:
     def finished(self, effect: Effect, result: Result) -> dict[str, Any]:
         """Write how it ended.
 
-        Args:
-            result: Its result, without secrets.
-
         Returns:
             In which engine the tool says that it ran, for the row; empty where it says nothing.
         """

@@ -45,9 +45,6 @@ class Parts:
         A part that fails ends the call with an error; what must stop the run does so. What happens in it is recorded
         below its key.
 
-        Args:
-            check: The permission check for the calls in it.
-
         Raises:
             StrandsCliError: why the run stops here.
         """

@@ -23,11 +23,7 @@ UNDECLARED_VARIABLE = Code(
 
 
 def check_spec(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
-    """Yield everything that is wrong in a well-formed workflow.
-
-    Args:
-        loaded: Knows where each part is written.
-    """
+    """Yield everything that is wrong in a well-formed workflow."""
     yield from check_sections(spec, loaded)
     yield from check_pattern(spec, loaded)
     yield from check_templates(spec, loaded)
