@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TextIO
@@ -19,6 +20,7 @@ from strands_cli.errors import (
     UsageError,
     WaitingForPerson,
     continued,
+    did_you_mean,
     exit_code_of,
 )
 from strands_cli.unicode_safety import printable
@@ -151,7 +153,7 @@ def _report_typer_error(error: BaseException) -> int:
         fix = f"see `{context.command_path} --help`" if context else None
         if _asks_for_json(error, context):
             message, fix = message.partition(" (")[0], "did you mean `--json`?"
-        return report_error(UsageError(message, fix=fix))
+        return report_error(UsageError(message, fix=_meant_choice(message) or fix))
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         return report_error(Interrupted("interrupted"))
     _report_our_fault(error)
@@ -163,6 +165,13 @@ def _asks_for_json(error: BaseException, context: Any) -> bool:
     if getattr(error, "option_name", None) not in ("--format", "--output-format") or context is None:
         return False
     return any("--json" in parameter.opts for parameter in context.command.params)
+
+
+def _meant_choice(message: str) -> str | None:
+    """Return the suggestion for a value that is none of those that an option takes."""
+    found = re.search(r"'([^']*)' is not one of ('.*)", message)
+    close = did_you_mean(found[1], re.findall(r"'([^']*)'", found[2])) if found else None
+    return f"did you mean '{close}'?" if close else None
 
 
 def _say_error(error: StrandsCliError) -> None:
