@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from strands_cli.plugins.install import find_plain_tools
+from tests.cli.strands import Folder, Ran
 
 TOOL = 'from strands import tool\n\n\n@tool\ndef {}(x: str = "") -> str:\n    """Do it."""\n    return "done"\n\n\n'
 METADATA = """\
@@ -26,37 +24,37 @@ Requires-Dist: feed-parser; extra == 'rss'
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    record = tmp_path / "strands_agents_tools-0.8.10.dist-info"
+    site = tmp_path / "site"
+    site.mkdir()
+    record = site / "strands_agents_tools-0.8.10.dist-info"
     record.mkdir()
     (record / "METADATA").write_text(METADATA)
-    package = tmp_path / "strands_tools"
+    package = site / "strands_tools"
     package.mkdir()
     (package / "__init__.py").touch()
     (package / "rss.py").write_text("import feed_parser\n" + TOOL.format("rss"))
-    (tmp_path / "own.py").write_text(TOOL.format("shout") + TOOL.format("whisper") + "def plain(text): ...\n")
-    (tmp_path / "bare.py").write_text("def plain(text): ...\n")
+    (site / "own.py").write_text(TOOL.format("shout") + TOOL.format("whisper") + "def plain(text): ...\n")
+    (site / "bare.py").write_text("def plain(text): ...\n")
     described = 'TOOL_SPEC = {"name": "query", "description": "q", "inputSchema": {"json": {"type": "object"}}}\n'
     answer = 'def query(tool, **kwargs):\n    return {"status": "success", "content": [{"text": "done"}]}\n'
-    inner = tmp_path / "described"
+    inner = site / "described"
     inner.mkdir()
     (inner / "__init__.py").write_text("from described.database import query\n")
     (inner / "database.py").write_text(described + answer)
-    return tmp_path
+    return site
 
 
-def call(site: Path, ref: str) -> subprocess.CompletedProcess[str]:
-    allowed = "own:*,bare:*,described:*,described.*"
-    environment = {**os.environ, "PYTHONPATH": str(site), "STRANDS_CUSTOM_TOOL_ALLOWLIST": allowed}
-    (elsewhere := site / "work").mkdir(exist_ok=True)
-    command = [sys.executable, "-m", "strands_cli", "tools", "run", ref, "--input", "{}"]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=elsewhere)
+def call(site: Path, ref: str) -> Ran:
+    folder = Folder(site.parent, {"STRANDS_CUSTOM_TOOL_ALLOWLIST": "own:*,bare:*,described:*,described.*"})
+    folder.work.mkdir(exist_ok=True)
+    return folder.strands("tools", "run", ref, "--input", "{}")
 
 
 def fix_of(site: Path, ref: str) -> str:
     ran = call(site, ref)
-    assert ran.returncode == 18, ran.stdout + ran.stderr
-    found = re.search(r"fix: (.*)", ran.stderr)
-    assert found, ran.stderr
+    assert ran.code == 18, ran.out + ran.err
+    found = re.search(r"fix: (.*)", ran.err)
+    assert found, ran.err
     return found[1]
 
 
@@ -69,13 +67,13 @@ def test_another_object_is_answered_with_the_tools_beside_it(site: Path, ref: st
     names = fix_of(site, ref).removeprefix("name one: ").split(", ")
     assert names == ["own:shout", "own:whisper"]
     for name in names:
-        assert call(site, name).returncode == 0
+        assert call(site, name).code == 0
 
 
 def test_a_function_that_its_package_passes_on_is_named_where_it_is_described(site: Path) -> None:
     name = fix_of(site, "described:query").removeprefix("name one: ")
     assert name == "described.database:query"
-    assert call(site, name).returncode == 0
+    assert call(site, name).code == 0
 
 
 def test_a_function_without_the_decorator_has_it_as_its_fix(site: Path) -> None:
@@ -87,4 +85,4 @@ def test_tools_of_plain_python_are_found_without_an_import(site: Path) -> None:
     refs = find_plain_tools(site)
     assert refs == ["described.database:query", "own:shout", "own:whisper", "strands_tools.rss:rss"]
     for ref in ("own:shout", "described.database:query"):
-        assert call(site, ref).returncode == 0
+        assert call(site, ref).code == 0
