@@ -16,8 +16,8 @@ from strands_cli.workflow import BAD_VALUE
 from strands_cli.workflow.validation_errors import UNKNOWN_KEY
 from tests.workflow.spoiled import CHAIN, HEAD
 
-SOUND = HEAD + CHAIN
-WRONG = SOUND.replace("replay}", "replay, temprature: 1}")
+SOUND = HEAD.replace("replay}", "openai, model_id: m}") + CHAIN
+WRONG = SOUND.replace("openai,", "openai, temprature: 1,")
 
 
 @pytest.fixture(autouse=True)

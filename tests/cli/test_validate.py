@@ -16,8 +16,8 @@ from strands_cli.cli.program import run_program
 from strands_cli.workflow.format_schema import workflow_schema
 from tests.workflow.spoiled import CHAIN, HEAD
 
-SOUND = HEAD + CHAIN
-WRONG = SOUND.replace("replay}", "replay, temprature: 1}").replace("{agent: beta}", "{agent: betta}")
+SOUND = HEAD.replace("replay}", "openai, model_id: m}") + CHAIN
+WRONG = SOUND.replace("openai,", "openai, temprature: 1,").replace("{agent: beta}", "{agent: betta}")
 
 
 @pytest.fixture
