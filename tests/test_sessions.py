@@ -57,4 +57,4 @@ def test_each_mark_has_a_session_that_ci_runs() -> None:
 @pytest.mark.parametrize("run", RUNS)
 def test_only_a_run_that_names_nothing_leaves_them_out(run: str, collected: dict[str, list[str]]) -> None:
     _, marked, others = RUNS[run]
-    assert ("test_notes_killed.py" in collected[run], "test_artifacts.py" in collected[run]) == (marked, others)
+    assert ("test_notes_killed.py" in collected[run], "test_trace.py" in collected[run]) == (marked, others)
