@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import re
 import signal
@@ -98,7 +99,7 @@ class KilledRun:
         rows, calls, requests = self.rows(), self.calls(), self.requests
         began = time.monotonic()
         started = self.folder.start(*arguments)
-        killer = threading.Timer(self._moment(), started.process.kill)
+        killer = threading.Timer(self._moment(), _kill, [started.process.pid])
         killer.start()
         ran = started.end()
         killer.cancel()
@@ -143,6 +144,12 @@ class KilledRun:
             "notes": re.sub(r"\d{4}-\d\d-\d\d \S+|<!-- .*? -->", "", notes),
             "rows": {key: row.status for key, row in self.rows().items()},
         }
+
+
+def _kill(pid: int) -> None:
+    # Not by the object of the process, for whose end another thread waits.
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 def _calls_in(row: Row) -> list[str]:
