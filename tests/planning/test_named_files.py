@@ -91,6 +91,21 @@ def test_the_turns_of_a_step_with_a_misspelt_agent_are_no_second_error(site: Pat
     assert {one.code for one in findings if one.severity == "error"} == {"unknown-agent"}
 
 
+def test_a_mistyped_key_of_a_branch_is_found_in_its_recording(site: Path) -> None:
+    branches = "[{id: x, steps: [{agent: a, input: go}]}, {id: y, steps: [{agent: b, input: go}]}]"
+    text = f"""\
+version: 1
+name: flow
+{PLAYS}
+agents: {{a: {{prompt: A}}, b: {{prompt: B}}}}
+pattern: {{type: parallel, config: {{branches: {branches}}}}}
+"""
+    Path("r.yaml").write_text("recording: 1\nsteps:\n  branches.x.0: [{text: a}]\n  branches.y.steps.0: [{text: b}]\n")
+    (finding,) = app.check("flow.yaml", text, catalog=discover_catalog([str(site)]))
+    assert (finding.code, finding.where and finding.where.line) == ("bad-recording", 3)
+    assert finding.fix == "did you mean 'branches.x.steps.0'?"
+
+
 def test_replay_without_a_recording_is_one_warning_for_all_agents(site: Path) -> None:
     line = "x-note: 1"
     findings = found(site, line, "runtime: {provider: replay}\n")

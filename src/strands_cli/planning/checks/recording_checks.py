@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from strands_cli.errors import Code, Finding, StrandsCliError, Where
+from strands_cli.errors import Code, Finding, StrandsCliError, Where, suggest
 from strands_cli.planning.plan import PlannedAgent
 from strands_cli.workflow import WorkflowSpec
 from strands_cli.workflow.files import BAD_RECORDING, Recording, load_recording
@@ -55,7 +55,8 @@ def _check_file(
         return
     recording, findings = load_recording(recorded)
     yield from findings
-    if recording is not None and spec.pattern.runs_every_step:
+    # Of a pattern that repeats steps the keys are known only in the run.
+    if recording is not None and (spec.pattern.runs_every_step or spec.pattern.is_bounded):
         yield from _check_steps(recording, recorded, spec, playing, document)
 
 
@@ -87,10 +88,10 @@ def _check_steps(
     ]
     for key in strange:
         message = f"the recording has turns for {key}, which asks no recorded model"
-        fix = f"remove them; the steps that do are: {', '.join(asking)}"
+        fix = suggest(key, asking, f"remove them; the steps that do are: {', '.join(asking)}")
         yield Finding(BAD_RECORDING, message, recorded.where(f"/steps/{escape(key)}", key=True), fix)
     for key, pointer in asking.items():
-        if not recording.steps.get(key):
+        if spec.pattern.runs_every_step and not recording.steps.get(key):
             message = f"the recording {recorded.file} has no turns for {key}"
             fix = f"add them under `steps: {key}:`, or record again with --record"
             yield Finding(BAD_RECORDING, message, document.where(pointer), fix)
