@@ -210,6 +210,15 @@ def test_a_plugin_that_fails_to_register_does_not_hide_the_others(site: Path, bo
     wording(catalog.findings[0].message)
 
 
+def test_a_plugin_that_is_not_installed_is_switched_off_by_its_fix_or_means_one_with_hooks(site: Path) -> None:
+    sound(site, "gone")
+    (finding,) = open_hooks(["strands-hook-gone"], path=[str(site)]).findings
+    assert (finding.fix or "").startswith("strands plugin disable strands-hook-gone;")
+    hook_plugin(site, "strands-hooks-gone", "")
+    (finding,) = open_hooks(["strands-hook-gone"], path=[str(site)]).findings
+    assert (finding.fix or "").startswith("did you mean 'strands-hooks-gone'? Otherwise: strands plugin disable")
+
+
 @pytest.mark.parametrize(
     ("name", "code"),
     [

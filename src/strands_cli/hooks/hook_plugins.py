@@ -68,7 +68,8 @@ def _register(manager: pluggy.PluginManager, name: str, seen: Scan) -> list[Find
     """Load one distribution's hook plugins and register them under its name."""
     copies = seen.records.get(name)
     if not copies:
-        guess = did_you_mean(name, seen.records)
+        known = [one for one, others in seen.records.items() if read_entry_points(others[0][1], one, seen, specs.GROUP)]
+        guess = did_you_mean(name, known)
         fix = f"strands plugin disable {name}; to use it, install it from a source that you trust"
         fix = f"did you mean '{guess}'? Otherwise: {fix}" if guess else fix
         return [Finding(HOOK_MISSING, f"the hook plugin '{name}' is switched on and not installed", None, fix)]
