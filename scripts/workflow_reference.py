@@ -16,9 +16,10 @@ duplicate keys are refused, anchors and merge keys work. Keys that start with `x
 the format defines keys; any other unknown key is an error. An empty key (`tags:`) counts as absent, but an empty
 list of tools is an error, since it could mean none or all.
 
-`strands validate FILE` checks a workflow in one pass: its form, templates, names and rules, its recording, the paths of its artifacts
-and its mounts. What another machine may have or a run may make (a tool, a mount, a recording) is a warning there, and an error of
-`strands plan`, which also knows policy, keys and variables. `strands schema` prints the JSON Schema of this page. Editors take it from
+`strands validate FILE` checks a workflow in one pass: its form, templates, names and rules, its recording, the paths
+of its artifacts and its mounts. What another machine may have or a run may make (a tool, a mount, a recording) is a
+warning there, and an error of `strands plan`, which also knows policy, keys and variables. `strands schema` prints the
+JSON Schema of this page. Editors take it from
 a first line of `# yaml-language-server: $schema=workflow.schema.json`.
 
 This page and `workflow.schema.json` are made from the models by `python scripts/make_reference.py`.
