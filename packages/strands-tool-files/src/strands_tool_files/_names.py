@@ -53,20 +53,6 @@ _OBEYED = (
         ".windsurf*",
     ),
     *(".clinerules*", ".aider*", ".continue", ".roo*", ".kiro", ".amazonq", "copilot-instructions.md"),
-    # What a command takes from its folder without being given its name.
-    *("makefile", "gnumakefile", "justfile", ".justfile", "taskfile.y*ml", "rakefile", "gemfile", "vagrantfile"),
-    *(
-        "dockerfile*",
-        "containerfile*",
-        "compose.y*ml",
-        "compose.*.y*ml",
-        "docker-compose*.y*ml",
-        "procfile",
-        "cmakelists.txt",
-    ),
-    *("setup.py", "setup.cfg", "pyproject.toml", "tox.ini", "noxfile.py", "pytest.ini", ".pytest.ini", "pipfile"),
-    *("package.json", ".yarnrc*", ".pnpmfile.*", "deno.json*", "bunfig.toml", "composer.json", "build.rs", ".cargo"),
-    *("cargo.toml", "build.gradle*", "settings.gradle*", "gradlew*", "pom.xml", "mvnw*", ".mvn"),
     # What shells, editors and debuggers load when they start.
     *(".bash_logout", ".zlogin", ".zlogout", ".inputrc", ".xinitrc", ".xprofile", ".xsession*", ".pam_environment"),
     *(".exrc", ".vimrc", ".nvim*", ".dir-locals.el", "*.code-workspace", ".gdbinit", ".lldbinit", ".pdbrc", ".config"),
