@@ -21,6 +21,7 @@ from strands_cli.errors import (
     WaitingForPerson,
 )
 from strands_cli.events import Event, RunStarted, RunWarning
+from strands_cli.planning.data_flow import read_secrets
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.watch.workspace import workspace_of
 from strands_cli.policy import Policy
@@ -182,6 +183,21 @@ def test_the_workspace_protects_the_workflow_and_has_its_mounts(folder: Path) ->
     assert workspace["mounts"] == {"data": str(folder / "data")}
     assert str(folder / "flow.yaml") in workspace["protected"]
     assert workspace["root"] == str(Path.cwd())
+
+
+def test_what_is_opened_is_what_the_plan_has_also_where_a_link_moves_after_it(folder: Path) -> None:
+    env = "{mounts: {data: link}, secrets: [{key: X, source: file, path: link/key.txt}]}"
+    tool = "{id: api, base_url: 'https://a.example', headers: {X: '${secrets.X}'}}"
+    for name in ("shown", "other"):
+        (folder / name).mkdir()
+        (folder / name / "key.txt").write_text(f"{name}-secret-value")
+    (folder / "link").symlink_to(folder / "shown")
+    (folder / "flow.yaml").write_text(f"{FLOW}env: {env}\ntools: {{http_executors: [{tool}]}}\n")
+    planned = app.plan(folder / "flow.yaml", settings=Settings(folder / "runs"))
+    (folder / "link").unlink()
+    (folder / "link").symlink_to(folder / "other")
+    assert workspace_of(planned)["mounts"] == {"data": str(folder / "shown")}
+    assert read_secrets(planned) == {"X": "shown-secret-value"}
 
 
 def test_the_files_that_a_workflow_and_its_policy_come_from_are_protected_like_itself(folder: Path) -> None:

@@ -145,8 +145,11 @@ def test_the_command_says_which_tools_it_lacks_and_where_they_come_from(words: l
 
 def test_an_answer_given_by_the_command_is_kept_for_the_program() -> None:
     run = waiting()
-    approved = strands("approve", run, "--answer", "7")
-    assert approved.returncode == 18
+    refused = strands("approve", run, "--answer", "7")
+    assert refused.returncode == 18
+    assert f"strands approve {run} --no-resume" in refused.stderr
+    approved = strands("approve", run, "--answer", "7", "--no-resume")
+    assert approved.returncode == 0
     assert "steps.1: 7" in approved.stderr
     assert Workflow.resume(run, tools=[double]).response == "14"
 

@@ -63,7 +63,7 @@ def rows(uses: list[dict[str, Any]]) -> list[tuple[str, str, bool]]:
 def test_every_use_is_in_the_json_of_the_plan_and_the_explanation(folder: Folder) -> None:
     strangers(folder)
     planned = folder.strands("plan", "flow.yaml", "--format", "json").document["authority"]
-    assert sorted(rows(planned["uses"])) == sorted(USES)
+    assert sorted(rows(planned["uses"])) == sorted([*USES, ("address", "api.example.com", False)])
     assert folder.strands("explain", "flow.yaml", "--json").document["authority"] == planned
     assert {"10.0.0.7:8080", "api.example.com"} <= {host for way in planned["outgoing"] for host in way["hosts"] or ()}
     assert not (folder.work / "was-run").exists()
@@ -84,12 +84,48 @@ def test_who_gets_each_secret_is_shown_and_what_no_one_gets_is_not_read(folder: 
     assert to == {PROGRAM: ["the tool api"], "/etc/passwd": ["the tool api"], "never.txt": [], "HOME": []}
 
 
-def test_validate_shows_what_the_file_alone_says(folder: Folder) -> None:
+def test_validate_shows_what_the_plan_has(folder: Folder) -> None:
     strangers(folder)
-    [file] = folder.strands("validate", "flow.yaml", "--format", "json").document["files"]
-    found = rows(file["uses"])
-    assert set(USES) | {("address", "api.example.com", False)} == set(found)
+    assert uses_by(folder, "validate") == uses_by(folder, "plan")
     assert not (folder.work / "was-run").exists()
+
+
+def uses_by(folder: Folder, command: str, **env: str) -> list[dict[str, Any]]:
+    document = folder.strands(command, "flow.yaml", "--format", "json", **env).document
+    found: dict[str, Any] = document["files"][0] if command == "validate" else document["authority"]
+    return list(found["uses"])
+
+
+def test_validate_shows_what_a_workflow_among_the_tools_names(folder: Folder) -> None:
+    (folder.root / "home" / "docs").mkdir(parents=True)
+    (folder.work / "link").symlink_to(folder.root)
+    secrets = [{"key": "X", "source": "command", "path": PROGRAM}]
+    far = {"id": "far", "base_url": "https://a.example", "headers": {"X": "${secrets.X}"}}
+    executors = [{"id": "near", "base_url": "http://10.0.0.7:8080"}, far]
+    env = {"mounts": {"docs": "~/docs", "link": "link"}, "secrets": secrets}
+    folder.workflow(STEP, TURNS, env=env, tools={"http_executors": executors})
+    (folder.work / "flow.yaml").rename(folder.work / "inner.yaml")
+    folder.workflow(STEP, TURNS, agents={"writer": {"prompt": "x", "tools": ["workflow:./inner.yaml"]}})
+    uses = uses_by(folder, "validate")
+    assert uses == uses_by(folder, "plan")
+    assert [(use["kind"], use["asks"]) for use in uses] == [
+        ("program", True),
+        ("folder", True),
+        ("folder", True),
+        ("network", True),
+        ("address", False),
+    ]
+    assert [use["place"] for use in uses if use["kind"] == "folder"] == [
+        str(folder.root / "home" / "docs"),
+        str(folder.root),
+    ]
+    assert folder.strands("plan", "flow.yaml").code == 0
+
+
+def test_a_policy_file_with_a_mistake_does_not_hide_what_a_workflow_uses(folder: Folder) -> None:
+    strangers(folder)
+    folder.write("strands-policy.yaml", "rules: 7")
+    assert len(uses_by(folder, "validate")) > 1
 
 
 def test_the_private_network_that_a_workflow_opens_is_a_warning(folder: Folder) -> None:

@@ -49,7 +49,8 @@ def sentences(sections: dict[str, list[str]]) -> list[str]:
 def check_sentences(name: str, sections: dict[str, list[str]]) -> None:
     """Compare the explanation of a workflow with the pinned sentences."""
     lines = [line for title, section in sections.items() for line in [title, *(f"  {text}" for text in section), ""]]
-    check_golden(f"explain-{name}.txt", "\n".join(lines))
+    here = re.sub(r"(?<=, which is )[^ ]+", "PLACE", "\n".join(lines))
+    check_golden(f"explain-{name}.txt", here)
 
 
 def test_purpose_inputs_order_and_questions_are_reported_in_sentences(in_folder: Folder, capsys: Output) -> None:

@@ -70,6 +70,20 @@ def test_a_rule_holds_for_a_mount_that_the_workflow_makes(guarded: Folder) -> No
     assert "deny * reads: secrets/** writes: secrets/**" in plan.out
 
 
+def test_a_rule_that_names_the_link_of_a_mount_holds_for_what_it_leads_to(guarded: Folder) -> None:
+    (guarded.work / "elsewhere").mkdir()
+    (guarded.work / "elsewhere" / "key.txt").write_text("WORD-3\n")
+    (guarded.work / "secrets" / "papers").symlink_to(guarded.work / "elsewhere")
+    reads = {"reader": {"prompt": "You read.", "tools": ["native:file_read"]}}
+    turns = {"steps.0": [{"calls": [{"file_read": {"path": "@m/key.txt"}}]}, {"text": "done"}]}
+    step = [{"agent": "reader", "input": "go"}]
+    guarded.workflow(step, turns, agents=reads, env={"mounts": {"m": "secrets/papers"}})
+    assert "denied: file_read" in guarded.strands("run", "flow.yaml").err
+    asked = ("explain", "policy", "file_read", "flow.yaml", "--json", "--input", '{"path": "@m/key.txt"}')
+    (tool,) = guarded.strands(*asked).document["tools"]
+    assert tool["call"]["effect"] == "deny"
+
+
 def test_a_tool_that_does_not_say_what_it_touches_is_denied_before_it_is_imported(guarded: Folder) -> None:
     from tests.distributions import booby_trapped
 

@@ -545,3 +545,19 @@ def test_a_run_whose_process_died_before_its_first_fact_can_only_be_deleted(
     [deletes] = re.findall(r"strands (runs delete \S+)", ran.err)
     assert folder.strands(*deletes.split()).code == 0
     assert list(folder.runs.iterdir()) == []
+
+
+@pytest.mark.parametrize(("values", "code"), [({"WHERE": "two.example"}, 17), ({}, 18)])
+def test_a_run_does_not_continue_with_another_value_of_a_variable_and_keeps_no_answer_then(
+    folder: Folder, values: dict[str, str], code: int
+) -> None:
+    with ModelServer([Turn("done")]) as server:
+        runtime = {**LIVE, "host": f"{server.url}${{WHERE}}"}
+        folder.workflow([GATE, {"agent": "writer", "input": "Go."}], runtime=runtime)
+        assert folder.strands("run", "flow.yaml", OPENAI_API_KEY="any", WHERE="/").code == 19
+        ran = folder.strands("approve", run_id(folder), OPENAI_API_KEY="any", **values)
+        assert ran.code == code
+        assert "WHERE" in ran.err
+        shown = folder.strands("runs", "show", "last", "--json").document
+        assert [question["key"] for question in shown["questions"]] == ["steps.0"]
+        assert folder.strands("approve", run_id(folder), OPENAI_API_KEY="any", WHERE="/").code == 0

@@ -197,6 +197,93 @@ def test_servers_are_not_started_to_be_listed_or_locked_before_the_answer(folder
     assert was_run(folder)
 
 
+def moved(link: Path, target: Path) -> None:
+    """Let a link lead elsewhere."""
+    target.mkdir(parents=True, exist_ok=True)
+    link.unlink(missing_ok=True)
+    link.symlink_to(target)
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_link_that_leads_elsewhere_than_at_the_question_is_asked_about(folder: Folder, inside: bool) -> None:
+    near = {"http_executors": [{"id": "near", "base_url": "http://127.0.0.1:1"}]}
+    folder.workflow(STEP, TURNS, env={"mounts": {"d": "./data"}}, tools=near)
+    moved(folder.work / "data", folder.work / "own" if inside else folder.root / "harmless")
+    folder.strands("trust", "flow.yaml")
+    assert folder.strands("run", "flow.yaml").code == 0
+    moved(folder.work / "data", folder.root / "home" / "papers")
+    ran = folder.strands("run", "flow.yaml")
+    assert refused(ran)
+    assert str(folder.root / "home" / "papers") in ran.err
+
+
+def test_a_file_of_a_secret_behind_a_moved_link_is_asked_about(folder: Folder) -> None:
+    sections = outside(folder)["file"]
+    (folder.root / "next").mkdir()
+    (folder.root / "next" / "key.txt").write_text("another-secret-value\n")
+    moved(folder.work / "keys", folder.root / "other")
+    sections["env"]["secrets"][0]["path"] = "keys/key.txt"
+    folder.workflow(STEP, TURNS, **sections)
+    folder.strands("trust", "flow.yaml")
+    assert folder.strands("run", "flow.yaml").code == 0
+    moved(folder.work / "keys", folder.root / "next")
+    assert refused(folder.strands("run", "flow.yaml"))
+
+
+def test_another_program_of_the_same_name_is_asked_about(folder: Folder) -> None:
+    for name in ("one", "two"):
+        program = folder.root / name / "teller"
+        program.parent.mkdir()
+        program.write_text(f"#!/bin/sh\ntouch {folder.work}/{name}\nprintf any-secret-value\n")
+        program.chmod(0o755)
+    with_program(folder, "teller")
+    path = f"{folder.root}/two:{folder.environment()['PATH']}"
+    folder.strands("trust", "flow.yaml", PATH=path)
+    assert folder.strands("run", "flow.yaml", PATH=path).code == 0
+    ran = folder.strands("run", "flow.yaml", PATH=f"{folder.root}/one:{path}")
+    assert refused(ran)
+    assert str(folder.root / "one" / "teller") in ran.err
+    assert not (folder.work / "one").exists()
+
+
+def test_a_relative_program_behind_a_moved_link_is_asked_about(folder: Folder) -> None:
+    with_program(folder, "./bin/teller")
+    for name in ("one", "two"):
+        program = folder.root / name / "teller"
+        program.parent.mkdir()
+        program.write_text("#!/bin/sh\nprintf any-secret-value\n")
+        program.chmod(0o755)
+    moved(folder.work / "bin", folder.root / "one")
+    folder.strands("trust", "flow.yaml")
+    assert folder.strands("run", "flow.yaml").code == 0
+    moved(folder.work / "bin", folder.root / "two")
+    assert refused(folder.strands("run", "flow.yaml"))
+
+
+def test_a_required_lock_does_not_answer_for_a_moved_link(folder: Folder) -> None:
+    folder.workflow(STEP, TURNS, env={"mounts": {"d": "./data"}})
+    moved(folder.work / "data", folder.root / "harmless")
+    assert folder.strands("lock").code == 0
+    assert folder.strands("run", "flow.yaml", "--locked").code == 0
+    moved(folder.work / "data", folder.root / "papers")
+    assert refused(folder.strands("run", "flow.yaml", "--locked"))
+
+
+def test_a_stored_run_does_not_follow_a_moved_link(folder: Folder) -> None:
+    steps = [{"type": "hitl", "prompt": "Well?"}, *STEP]
+    folder.workflow(steps, {"steps.1": [{"text": "done"}]}, env={"mounts": {"d": "./data"}})
+    moved(folder.work / "data", folder.root / "harmless")
+    folder.strands("trust", "flow.yaml")
+    assert folder.strands("run", "flow.yaml").code == 19
+    [run] = [path.name for path in folder.runs.iterdir()]
+    moved(folder.work / "data", folder.root / "papers")
+    ran = folder.strands("approve", run)
+    assert ran.code == 17
+    assert str(folder.root / "papers") in ran.err
+    moved(folder.work / "data", folder.root / "harmless")
+    assert folder.strands("approve", run).code == 0
+
+
 def test_a_workflow_among_the_tools_brings_what_it_names(folder: Folder) -> None:
     with_program(folder)
     (folder.work / "flow.yaml").rename(folder.work / "inner.yaml")

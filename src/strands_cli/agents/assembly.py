@@ -125,7 +125,7 @@ class _Assembly:
         try:
             for own in workflows_in(plan.called()).values():
                 part = replace(own.plan, locked=plan.locked, pinned=plan.pinned)
-                inner[part.file] = await self.workers(part, {**workspace, "mounts": mounts_of(part)}, below=True)
+                inner[part.file] = await self.workers(part, {**workspace, **mounts_of(part)}, below=True)
             return await self._workers(plan, workspace, inner, below)
         except BaseException:
             for workers in inner.values():

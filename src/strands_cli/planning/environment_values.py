@@ -46,6 +46,13 @@ def with_environment(
     return spec.model_copy(update={"runtime": spec.runtime.model_copy(update=changed)}), findings
 
 
+def variables_in(spec: WorkflowSpec, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the values that `runtime` takes from the environment, by the names of the variables."""
+    texts = [getattr(spec.runtime, field) or "" for field in FIELDS]
+    found = [found for text in texts for found in _VARIABLE.finditer(text)]
+    return {one["name"]: value for one in found if (value := _value(one, environ)) is not None}
+
+
 def _value(found: re.Match[str], environ: Mapping[str, str]) -> str | None:
     if _SECRET.search(found["name"]):
         return None

@@ -77,10 +77,11 @@ def _models(spec: WorkflowSpec, loaded: Loaded) -> tuple[dict[str, ModelSettings
 def _file_findings(spec: WorkflowSpec, loaded: Loaded, models: Mapping[str, ModelSettings]) -> Iterator[Finding]:
     """Yield what is wrong with the files and directories that a workflow names."""
     from strands_cli.planning.checks import check_mounts, check_notes, check_recordings
+    from strands_cli.planning.plan import places_of
 
     document, folder = loaded.document, _folder(loaded)
     if spec.env.mounts:
-        yield from filter(None, map(_of_file, check_mounts(spec, document, folder)))
+        yield from filter(None, map(_of_file, check_mounts(spec, document, folder, places_of(spec, folder))))
     if spec.context_policy.notes is not None:
         yield from check_notes(spec, document)
     if spec.outputs.artifacts:

@@ -30,9 +30,9 @@ from strands_cli.planning.checks import (
     recorded_texts,
 )
 from strands_cli.planning.data_flow import check_exposure, check_secrets, check_telemetry
-from strands_cli.planning.environment_values import with_environment
+from strands_cli.planning.environment_values import variables_in, with_environment
 from strands_cli.planning.machine import Installation, check_rules, read_installation, rules_of
-from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, Skills, WorkflowTool
+from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, Skills, WorkflowTool, places_of
 from strands_cli.planning.planned_agents import planned_agent, tools_for_calls, tools_of_steps
 from strands_cli.planning.planned_steps import bounds_of, planned_steps
 from strands_cli.planning.resolve import ResolveContext, Surroundings, ToolResolver, skill_files
@@ -75,6 +75,7 @@ def build_plan(
         snapshot: The workflow's folder and files, where a run has stored them.
         around: The workflow that this one is a tool of, and its rules; its inputs come with each call.
     """
+    variables = variables_in(spec, machine.environ)
     spec, unset = with_environment(spec, document, machine.environ)
     spec, base_dir = with_runtime_of(spec, request), snapshot.folder or folder_of(document)
     environ, policy, hooks = machine.environ, machine.policy, machine.hooks
@@ -105,6 +106,8 @@ def build_plan(
         hooks=hooks,
         runs_dir=machine.settings.runs_dir,
         is_complete=context.is_complete,
+        places=places_of(spec, base_dir),
+        variables=variables,
     )
     # With an unset variable there is no setting to check.
     models = {} if unset else {name: agent.model for name, agent in agents.items()}
@@ -157,7 +160,7 @@ def _check_plan(
     yield from check_exposure(plan, document)
     if not around.is_tool:
         yield from check_telemetry(spec, document, environ)
-    yield from check_mounts(spec, document, plan.base_dir)
+    yield from check_mounts(spec, document, plan.base_dir, plan.places)
     yield from check_secrets(plan, document, environ)
     yield from check_variables(spec, document, plan.inputs)
     if not around.is_tool:

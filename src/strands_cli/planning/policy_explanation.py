@@ -73,7 +73,7 @@ def explain_policy(
     """
     rules = plan.rules if plan is not None else machine.policy.rules
     planned = with_parts(plan.called()) if plan is not None else ()
-    begins = Workspace(mounts=mounts_of(plan)) if plan is not None else Workspace()
+    begins = Workspace("", **mounts_of(plan)) if plan is not None else Workspace()
     call = AskedCall(arguments, as_called, begins)
     of_plan = {tool.identity: tool for tool in planned if ref in tool.all_names()}
     if tools := list(of_plan.values()):

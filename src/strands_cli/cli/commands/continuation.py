@@ -15,20 +15,29 @@ if TYPE_CHECKING:
     from strands_cli.cli.commands.command_options import Chosen, RunFlags
     from strands_cli.engine.journal import SqliteJournal
 
-# The command's own work on the open journal; returns whether the run continues.
-Act = Callable[["SqliteJournal"], Coroutine[Any, Any, bool]]
+# The command's own work on the open journal.
+Act = Callable[["SqliteJournal"], Coroutine[Any, Any, None]]
 
 
 def continue_run(
-    run: str, chosen: Chosen, flags: RunFlags, act: Act, *, budgets: Mapping[str, str] | None = None
+    run: str,
+    chosen: Chosen,
+    flags: RunFlags,
+    act: Act,
+    *,
+    budgets: Mapping[str, str] | None = None,
+    ends: bool = False,
 ) -> int:
     """Lock a stored run, do the command's own work on its journal, and continue the run.
+
+    That the run can continue is checked before anything is stored.
 
     Args:
         chosen: Options that replace the stored ones.
         flags: How the run is shown.
-        act: The command's own work, which is done first.
+        act: The command's own work, which is done before the run continues.
         budgets: Limits to raise.
+        ends: Whether the run does not continue.
     """
     from strands_cli import app
 
@@ -41,11 +50,13 @@ def continue_run(
             in_directory_of(journal, quiet=flags.quiet),
         ):
             known["run"] = journal.directory.name
-            if not act_on(journal, act, known, changes["runs_dir"]):
+            if ends:
+                act_on(journal, act, known, changes["runs_dir"])
                 if flags.as_json:
                     print_json(known)
                 return ExitCode.OK
             planned, request = app.plan_resume(journal, changes, budgets=budgets)
+            act_on(journal, act, known, changes["runs_dir"])
             outcome = execute(
                 planned, request, known, flags, lambda human, emit: app.resume(planned, journal, request, human, emit)
             )
@@ -81,14 +92,14 @@ def rerun_from(run: str, from_key: str, var: Sequence[str], chosen: Chosen, flag
     return exit_code_after_denials(outcome, flags)
 
 
-def act_on(journal: SqliteJournal, act: Act, known: dict[str, Any], runs_dir: Path) -> bool:
+def act_on(journal: SqliteJournal, act: Act, known: dict[str, Any], runs_dir: Path) -> None:
     """Do a command's own work; afterwards `known` has the run's status, and the questions that still wait."""
     import asyncio  # `--help` needs none of it
 
     from strands_cli.cli.commands.next_commands import explain_ending
 
     try:
-        return asyncio.run(act(journal))
+        asyncio.run(act(journal))
     except WaitingForPerson as error:
         known["questions"] = explain_ending(error, runs_dir, journal.directory.name)
         raise

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from strands_cli.errors import ExitCode, Finding, StrandsCliError, has_errors
+from strands_cli.errors import Denied, ExitCode, Finding, StrandsCliError, has_errors
 from strands_cli.phrases import counted
 
 if TYPE_CHECKING:
     from strands_cli.planning.data_flow import Use
+    from strands_cli.workflow import Loaded
 
 Format = Literal["text", "json", "github", "sarif"]
 
@@ -76,14 +79,34 @@ def _check(name: str) -> Checked:
     """Return what is found in one file."""
     from strands_cli import app
     from strands_cli.planning import check_names
-    from strands_cli.planning.data_flow import uses_in
 
     try:
         loaded = check_names(app.load(name))
     except StrandsCliError as error:
         return Checked(name, error.findings, error.exit_code)
-    code = ExitCode.INVALID if has_errors(loaded.findings) else ExitCode.OK
-    return Checked(name, loaded.findings, code, uses_in(loaded.spec) if loaded.spec is not None else ())
+    if has_errors(loaded.findings):
+        return Checked(name, loaded.findings, ExitCode.INVALID)
+    return Checked(name, loaded.findings, ExitCode.OK, _uses_of(loaded))
+
+
+def _uses_of(loaded: Loaded) -> tuple[Use, ...]:
+    """Return what a valid workflow uses of this machine, as `plan` says it, but for what hook plugins decide."""
+    from strands_cli.planning.data_flow import may_use
+
+    if loaded.spec is None or not may_use(loaded.spec):
+        return ()
+    from strands_cli.catalog import discover_catalog
+    from strands_cli.config import load_settings
+    from strands_cli.planning import RunRequest, build_plan
+    from strands_cli.planning.data_flow import authority_of
+    from strands_cli.planning.machine import load_policy, without_policy
+    from strands_cli.workflow.yaml import folder_of
+
+    machine = without_policy(discover_catalog(), load_settings())
+    with contextlib.suppress(Denied):  # a mistake in a policy file is none of the workflow
+        folder = loaded.snapshot.folder or folder_of(loaded.document)
+        machine = dataclasses.replace(machine, policy=load_policy(machine.settings, folder))
+    return authority_of(build_plan(loaded.spec, loaded.document, machine, RunRequest(), loaded.snapshot)).uses
 
 
 def _count(findings: Any) -> str:

@@ -59,7 +59,7 @@ def resume(
     Example: strands resume 20261121-033012-a1b2c3 --budget max_tokens=50000
     """
 
-    async def decide(journal: SqliteJournal) -> bool:
+    async def decide(journal: SqliteJournal) -> None:
         from strands_cli.engine.decisions import cut_off_call, give_up, redo_call, skip_call
         from strands_cli.engine.ports import SystemClock
 
@@ -72,9 +72,8 @@ def resume(
             await skip_call(journal, SystemClock(), call, value)
         if failed:
             raise RunFailed(give_up(journal, SystemClock(), failed))
-        return True
 
-    return continue_run(run, chosen, flags, decide, budgets=read_limits(budget))
+    return continue_run(run, chosen, flags, decide, budgets=read_limits(budget), ends=bool(calls.fail))
 
 
 @with_run_options(again=True, without=("record",))
@@ -91,7 +90,7 @@ def approve(
 
     Example: strands approve 20261121-033012-a1b2c3 steps.1 --answer "ship it"
     """
-    return continue_run(run, chosen, flags, answering(key, answer, flags, no_resume=no_resume))
+    return continue_run(run, chosen, flags, answering(key, answer, flags, ends=no_resume), ends=no_resume)
 
 
 @with_run_options(again=True, without=("record",))
@@ -109,7 +108,7 @@ def reject(
     Example: strands reject 20261121-033012-a1b2c3 steps.1 --reason stale
     """
 
-    async def refuse(journal: SqliteJournal) -> bool:
+    async def refuse(journal: SqliteJournal) -> None:
         from strands_cli.engine.decisions import chosen_question, give_answer
         from strands_cli.engine.ports import SystemClock
 
@@ -118,9 +117,8 @@ def reject(
         await give_answer(journal, SystemClock(), question, text, reason)
         if not flags.quiet:
             say(f"{question.key}: rejected")
-        return not no_resume
 
-    return continue_run(run, chosen, flags, refuse)
+    return continue_run(run, chosen, flags, refuse, ends=no_resume)
 
 
 @with_run_options(again=True)
@@ -147,10 +145,10 @@ def rerun(
     return rerun_from(run, from_key, var, chosen, flags)
 
 
-def answering(key: str | None, answer: str | None, flags: RunFlags, *, no_resume: bool = False) -> Act:
+def answering(key: str | None, answer: str | None, flags: RunFlags, *, ends: bool = False) -> Act:
     """Return what `approve` does: store an answer; the run continues unless other questions wait."""
 
-    async def act(journal: SqliteJournal) -> bool:
+    async def act(journal: SqliteJournal) -> None:
         from strands_cli.engine.decisions import approving_text, chosen_question, give_answer, open_questions
         from strands_cli.engine.ports import SystemClock
 
@@ -161,10 +159,9 @@ def answering(key: str | None, answer: str | None, flags: RunFlags, *, no_resume
         if not flags.quiet:
             say(f"{question.key}: {text}")
         waiting = open_questions(journal)
-        if waiting and not no_resume:
+        if waiting and not ends:
             listed = ", ".join(row.key for row in waiting)
             raise WaitingForPerson(f"the run {journal.directory.name} waits for {len(waiting)} more: {listed}")
-        return not no_resume
 
     return act
 
@@ -207,8 +204,8 @@ def resume_as_before(spec: str | None, run: str, response: str | None, chosen: C
     if spec is not None:
         raise UsageError(f"--resume continues a stored run, which has its own workflow: {spec}", fix="omit the file")
 
-    async def do_nothing(journal: SqliteJournal) -> bool:
-        return True
+    async def do_nothing(journal: SqliteJournal) -> None:
+        """Leave the journal as it is."""
 
     act = do_nothing if response is None else answering(None, response, flags)
     return continue_run(run, chosen, flags, act)

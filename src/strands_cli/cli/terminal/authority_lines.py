@@ -33,19 +33,22 @@ def authority_sections(authority: Authority, *, is_complete: bool) -> dict[str, 
     leaving = list(dict.fromkeys(map(_way_out, authority.outgoing))) or ["Nothing that is known."]
     unplanned = [] if is_complete else ["Parts with errors are not included here."]
     return {
-        "What it starts and reads before and while it runs": use_lines(authority.uses),
+        "What it starts and reads before and while it runs": use_lines(
+            use for use in authority.uses if use.kind != "address"
+        ),
         "What leaves this machine": [*leaving, *unplanned],
     }
 
 
 def _sentence(use: Use, *, is_marked: bool) -> str:
     what = shortened(use.what, _TEXT)
+    place = f", which is {shortened(use.place, _TEXT)}" if use.is_elsewhere else ""
     if use.is_idle:
         not_done = {"program": "Not started", "variable": "Only hidden in texts"}.get(use.kind, "Not read")
         return f"{not_done}, since no tool or model takes it: {what} ({use.by})."
     to = f", for {', '.join(use.to)}" if use.to else ""
     asks = "; asked about before the first run" if use.asks and is_marked else ""
-    return f"{_VERBS[use.kind].format(what)} ({use.by}){to}{asks}."
+    return f"{_VERBS[use.kind].format(what)}{place} ({use.by}){to}{asks}."
 
 
 def _way_out(way: Outgoing) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.journal import Clock, Journal, Row, in_order_of_request
+from strands_cli.engine.run_start.surroundings import surroundings_changed, surroundings_of
 from strands_cli.errors import NotEquipped, RunRecordError, UsageError, suggest
 from strands_cli.phrases import joined
 from strands_cli.planning import RunRequest, converted
@@ -44,6 +45,7 @@ def run_facts(plan: Plan, request: RunRequest, run_id: str, clock: Clock) -> dic
         "started_at": clock.now(),
         "status": "running",
         **({"context": sorted(request.context)} if request.context else {}),
+        **surroundings_of(plan),
     }
 
 
@@ -81,9 +83,9 @@ def require_same(plan: Plan, journal: Journal) -> None:
     Raises:
         RunRecordError: It is not; the message says what has changed.
     """
-    if plan.digest == journal.get("plan_digest"):
+    changes = surroundings_changed(plan, journal)
+    if plan.digest == journal.get("plan_digest") and not changes:
         return
-    changes = []
     for what, now in (("model", models_of(plan)), ("tools", tool_names_of(plan))):
         before = journal.get(f"{what.rstrip('s')}s") or {}
         changes += [
@@ -91,7 +93,8 @@ def require_same(plan: Plan, journal: Journal) -> None:
             for name in {**before, **now}
             if before.get(name) != now.get(name)
         ]
-    what_changed = "; ".join(changes) or "its inputs or its workflow have changed"
+    others = "".join(f", or the environment variable {name}" for name in plan.variables)
+    what_changed = "; ".join(changes) or f"its inputs or its workflow have changed{others}"
     raise RunRecordError(
         f"the run cannot be resumed, since it would not be the same run: {what_changed}",
         fix=f"restore what it began with, or start a new run: strands rerun {journal.get('id')} --from KEY",
@@ -117,7 +120,8 @@ def require_program(journal: Journal, request: RunRequest, installed: Container[
         raise NotEquipped(
             f"a Python program gave the run {run_id} tools that are missing here: {listed}",
             fix=f"continue in that program: Workflow.resume({run_id!r}, tools=[{names}]), or "
-            f"Workflow.rerun({run_id!r}, KEY, tools=[{names}])",
+            f"Workflow.rerun({run_id!r}, KEY, tools=[{names}]); to store an answer for it: "
+            f"strands approve {run_id} --no-resume",
         )
     if lacking := [name for name in journal.get("context") or () if name not in request.context]:
         run_id, names = journal.get("id"), ", ".join(f"{name!r}: ..." for name in lacking)

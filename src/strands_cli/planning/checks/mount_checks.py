@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from strands_cli.errors import Code, Finding
@@ -23,11 +23,16 @@ PROTECTED_MOUNT = Code(
 )
 
 
-def check_mounts(spec: WorkflowSpec, document: Document, base_dir: Path) -> Iterator[Finding]:
-    """Yield a finding for each mount that is not a directory on this machine, or is a protected one."""
+def check_mounts(
+    spec: WorkflowSpec, document: Document, base_dir: Path, places: Mapping[str, str]
+) -> Iterator[Finding]:
+    """Yield a finding for each mount that is not a directory on this machine, or is a protected one.
+
+    `places` are where they lead, by their path as written.
+    """
     for name, path in spec.env.mounts.items():
-        place, where = base_dir / path, document.where(f"/env/mounts/{escape(name)}")
-        if secret := secret_in((*place.parts, *place.resolve().parts)):
+        place, where = Path(places[path]), document.where(f"/env/mounts/{escape(name)}")
+        if secret := secret_in((*(base_dir / path).parts, *place.parts)):
             message = f"the mount '{name}' is protected, since '{secret}' may hold credentials: {place}"
             yield Finding(PROTECTED_MOUNT, message, where, "mount another directory")
         elif not place.is_dir():

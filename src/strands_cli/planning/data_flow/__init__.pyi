@@ -1,5 +1,5 @@
 from strands_cli.planning.data_flow.authority import Use as Use
-from strands_cli.planning.data_flow.authority import uses_in as uses_in
+from strands_cli.planning.data_flow.authority import may_use as may_use
 from strands_cli.planning.data_flow.egress import Outgoing as Outgoing
 from strands_cli.planning.data_flow.exposure import check_exposure as check_exposure
 from strands_cli.planning.data_flow.planned_authority import Authority as Authority

@@ -1,13 +1,17 @@
-"""What a workflow starts, reads, opens and reaches, by its file alone; `planned_authority` adds what a plan knows."""
+"""What a workflow names to start, read, open and reach, and where each leads; `planned_authority` adds who gets it."""
 
 from __future__ import annotations
 
-import posixpath
+import os
+import shlex
+import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from strands_cli.canonical_json import canonical_json
+from strands_cli.planning.plan import Plan, place_of
 from strands_cli.planning.planned_tools import SECRET_REFERENCE, reached_by
 from strands_cli.workflow.steps import AgentStep
 from strands_cli.workflow.yaml import escape
@@ -30,9 +34,11 @@ class Use:
         kind: The kind: a `store` is a keyring or a cloud service, a `network` one that is not public.
         what: The command line, path, variable, entry or addresses, as the workflow writes it.
         by: What of the workflow names it: `the secret TOKEN`.
-        to: Who gets it; empty if no one does, so that it is not used; None where the file alone does not say.
+        to: Who gets it; empty if no one does, so that it is not used; None where it is not a secret or unknown.
         asks: Whether a person is asked about it once, before the first run.
         exact: All that the file says of it, which an answer is about; empty where no answer depends on it.
+        place: The file or folder that it leads to here, without links; empty where there is none.
+        is_elsewhere: Whether that is not the path as written, because of a link, `~` or the search for a program.
     """
 
     kind: Kind
@@ -41,6 +47,8 @@ class Use:
     to: tuple[str, ...] | None = None
     asks: bool = False
     exact: str = ""
+    place: str = ""
+    is_elsewhere: bool = False
 
     @property
     def is_idle(self) -> bool:
@@ -50,21 +58,30 @@ class Use:
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON of `plan`, `explain` and `validate`."""
         to = None if self.to is None else list(self.to)
-        return {"kind": self.kind, "what": self.what, "by": self.by, "to": to, "asks": self.asks}
+        place = self.place if self.is_elsewhere else None
+        return {"kind": self.kind, "what": self.what, "by": self.by, "to": to, "asks": self.asks, "place": place}
 
 
-def uses_in(spec: WorkflowSpec) -> tuple[Use, ...]:
-    """Return what a workflow names in its file; nothing of the machine is looked at."""
-    getting = _getting(spec)
+def uses_in(plan: Plan) -> tuple[Use, ...]:
+    """Return what a workflow names, without the workflows among its tools."""
+    spec, getting = plan.spec, _getting(plan.spec)
     found = [
-        *(_of_secret(secret, getting) for secret in spec.env.secrets),
-        *(_of_mount(name, path) for name, path in spec.env.mounts.items()),
-        *(_of_server(server) for server in spec.tools.mcp),
+        *(_of_secret(secret, getting, plan) for secret in spec.env.secrets),
+        *(_of_path("folder", path, f"the mount {name}", plan, exact=path) for name, path in spec.env.mounts.items()),
+        *(_of_server(server, plan) for server in spec.tools.mcp),
         *(_of_executor(executor) for executor in spec.tools.http_executors),
-        *(use for _, entry in entries_of(spec) for use in _of_config(entry)),
-        *_of_runtime(spec),
+        *(use for _, entry in entries_of(spec) for use in _of_config(entry, plan)),
+        *_of_runtime(plan),
     ]
     return tuple(dict.fromkeys(found))
+
+
+def may_use(spec: WorkflowSpec) -> bool:
+    """Return whether a workflow can have uses at all: it names some, or another workflow, which may."""
+    own = spec.env.secrets or spec.env.mounts or spec.tools.mcp or spec.tools.http_executors
+    sends = spec.runtime.host or spec.runtime.recording or spec.telemetry.otel
+    is_configured = any(entry.config for _, entry in entries_of(spec))
+    return bool(own or sends or is_configured or any(name.startswith("workflow:") for name in spec.named_tools()))
 
 
 def entries_of(spec: WorkflowSpec) -> Iterator[tuple[str, ToolEntry]]:
@@ -79,10 +96,12 @@ def entries_of(spec: WorkflowSpec) -> Iterator[tuple[str, ToolEntry]]:
             yield f"{pointer}/{index}", entry
 
 
-def is_outside(path: str) -> bool:
-    """Return whether a path leads out of the workflow's folder, by its words alone."""
-    plain = path.replace("\\", "/")
-    return plain.startswith(("/", "~")) or plain[1:2] == ":" or posixpath.normpath(plain).split("/")[0] == ".."
+def is_outside(place: str, folder: Path) -> bool:
+    """Return whether a path without links is not in a folder."""
+    try:
+        return Path(os.path.relpath(place, os.path.realpath(folder))).parts[:1] == (os.pardir,)
+    except ValueError:  # on another drive of Windows
+        return True
 
 
 def opened_networks(config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -117,50 +136,71 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(text for item in items for text in _texts(item))
 
 
-def _of_secret(secret: Secret, getting: list[tuple[str, tuple[str, ...]]]) -> Use:
+def _of_secret(secret: Secret, getting: list[tuple[str, tuple[str, ...]]], plan: Plan) -> Use:
     name, path = secret.name or secret.key, secret.path or ""
     to = tuple(dict.fromkeys(who for who, texts in getting if name in texts)) or None
-    exact = canonical_json([secret.key, secret.source, path])
-    place = "/".join(filter(None, (path, secret.key)))
-    kinds: dict[str, tuple[Kind, str, bool]] = {
-        "env": ("variable", secret.key, False),
-        "file": ("file", path, is_outside(path)),
-        "command": ("program", path, True),
-    }
-    kind, what, asks = kinds.get(secret.source, ("store", f"{secret.source} {place}", False))
-    return Use(kind, what, f"the secret {name}", to, asks, exact)
+    by, exact = f"the secret {name}", canonical_json([secret.key, secret.source, path])
+    if secret.source == "file":
+        return replace(_of_path("file", path, by, plan, exact=exact), to=to)
+    if secret.source == "command":
+        place = _found_program(_first_word(path), plan.base_dir)
+        return Use("program", path, by, to, asks=True, exact=exact, place=place, is_elsewhere=bool(place))
+    if secret.source == "env":
+        return Use("variable", secret.key, by, to, exact=exact)
+    return Use("store", f"{secret.source} {'/'.join(filter(None, (path, secret.key)))}", by, to, exact=exact)
 
 
-def _of_mount(name: str, path: str) -> Use:
-    return Use("folder", path, f"the mount {name}", asks=is_outside(path), exact=path)
+def _of_path(kind: Kind, path: str, by: str, plan: Plan, *, exact: str = "") -> Use:
+    """Return the use of a path: a person is asked about one outside of the folder and of the working directory."""
+    place = plan.places.get(path) or place_of(plan.base_dir, path)
+    asks = bool(exact) and all(is_outside(place, inside) for inside in (plan.base_dir, Path.cwd()))
+    plain = os.path.normpath(os.path.realpath(plan.base_dir) / Path(path))
+    return Use(kind, path, by, asks=asks, exact=exact, place=place, is_elsewhere=place != plain)
 
 
-def _of_server(server: McpServer) -> Use:
+def _first_word(command: str) -> str:
+    try:
+        return next(iter(shlex.split(command)), "")
+    except ValueError:
+        return ""
+
+
+def _found_program(name: str, folder: Path, path: str | None = None) -> str:
+    """Return the file that is started for a program, without links; empty if there is none."""
+    named = os.path.join(folder, name) if os.sep in name else name  # noqa: PTH118 - a program's name
+    found = shutil.which(named, path=path) if name else None
+    return os.path.realpath(found) if found else ""
+
+
+def _of_server(server: McpServer, plan: Plan) -> Use:
     by, exact = f"the MCP server {server.id}", canonical_json([dict(server.env), dict(server.headers)])
     if server.url is not None:
         return _reached(server.url, by, exact)
     variables = f" (with the variables {', '.join(server.env)})" if server.env else ""
-    return Use("program", reached_by(server) + variables, by, asks=True, exact=exact)
+    place = _found_program(server.command or "", plan.base_dir, server.env.get("PATH"))
+    what = reached_by(server) + variables
+    return Use("program", what, by, asks=True, exact=exact, place=place, is_elsewhere=bool(place))
 
 
 def _of_executor(executor: HttpExecutor) -> Use:
     return _reached(executor.base_url, f"the executor {executor.id}", canonical_json(dict(executor.headers)))
 
 
-def _of_config(entry: ToolEntry) -> Iterator[Use]:
+def _of_config(entry: ToolEntry, plan: Plan) -> Iterator[Use]:
     by, config, exact = f"the tool {entry.as_ or entry.tool}", entry.config, canonical_json(entry.config)
     if networks := opened_networks(config):
         yield Use("network", ", ".join(networks), by, asks=True, exact=exact)
     if isinstance(proxy := config.get("proxy"), str):
         yield _reached(proxy, f"the proxy of {by}", exact)
     if isinstance(file := config.get("ca_file"), str):
-        yield Use("file", file, by, exact=exact)
+        yield _of_path("file", file, by, plan, exact=exact)
 
 
-def _of_runtime(spec: WorkflowSpec) -> Iterator[Use]:
-    runtime, otel = spec.runtime, spec.telemetry.otel
-    if runtime.recording is not None and is_outside(runtime.recording):
-        yield Use("file", runtime.recording, "the recording")
+def _of_runtime(plan: Plan) -> Iterator[Use]:
+    runtime, otel = plan.spec.runtime, plan.spec.telemetry.otel
+    recording = _of_path("file", runtime.recording or "", "the recording", plan)
+    if runtime.recording is not None and is_outside(recording.place, plan.base_dir):
+        yield recording
     if runtime.host is not None and runtime.provider != "replay":
         yield Use("address", host_and_port(runtime.host), f"the models of {runtime.provider}, with their key")
     if otel is not None and otel.endpoint not in (None, "console"):

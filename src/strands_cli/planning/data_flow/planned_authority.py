@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.canonical_json import digest_of
-from strands_cli.planning.data_flow.authority import Use, is_outside, uses_in
+from strands_cli.planning.data_flow.authority import Use, uses_in
 from strands_cli.planning.data_flow.egress import Outgoing, find_outgoing, find_writers
 from strands_cli.planning.data_flow.secret_values import secret_name, secret_takers
 from strands_cli.planning.plan import Plan
@@ -22,13 +22,15 @@ class Authority:
     """What a plan uses of this machine, and what leaves it.
 
     `writers` are the tools that may write files, each with whether it says so. `digest` is that of all that its files
-    say of this; it is the same on every machine and in every folder.
+    say of this, and of where links lead; it is the same on every machine and in every folder. `places` are the files
+    and folders that are meant on this one.
     """
 
     uses: tuple[Use, ...]
     outgoing: tuple[Outgoing, ...]
     writers: tuple[tuple[str, bool], ...]
     digest: str
+    places: tuple[str, ...] = ()
 
     @property
     def asked(self) -> tuple[Use, ...]:
@@ -50,29 +52,44 @@ def authority_of(plan: Plan, environ: Mapping[str, str] | None = None, *, whole:
     With `whole` also what no step of it uses counts, for a command that starts a part that the file declares.
     """
     parts = {part.file: part for part in (plan, *all_workflows_in(plan))}.values()
-    named = [(part, use) for part in parts for use in uses_in(part.spec)]
-    written = [[use.kind, use.what, use.by, use.exact] for _, use in named if use.exact]
+    named = [(part, use) for part in parts for use in uses_in(part)]
+    written = [_written(use, part.base_dir) for part, use in named if use.exact]
+    places = tuple(use.place for _, use in named if use.exact)
     uses = [
         use for part in parts for use in _planned(part, "" if part is plan else f" of {Path(part.file).name}", whole)
     ]
     outgoing = find_outgoing(plan, os.environ if environ is None else environ)
-    return Authority(tuple(dict.fromkeys(uses)), outgoing, find_writers(plan), f"sha256:{digest_of(written)}")
+    digest = f"sha256:{digest_of(written)}"
+    return Authority(tuple(dict.fromkeys(uses)), outgoing, find_writers(plan), digest, places)
+
+
+def _written(use: Use, folder: Path) -> list[str]:
+    """Return what the files say of a use, and where a link leads; which program a name means differs by machine."""
+    said = [use.kind, use.what, use.by, use.exact]
+    if use.kind == "program" or not use.is_elsewhere or use.what.startswith("~"):
+        return said
+    return [*said, use.place if os.path.isabs(use.what) else _relative(use.place, folder)]  # noqa: PTH117
+
+
+def _relative(place: str, folder: Path) -> str:
+    try:
+        return os.path.relpath(place, os.path.realpath(folder))
+    except ValueError:  # on another drive of Windows
+        return place
 
 
 def _planned(plan: Plan, of_file: str, whole: bool) -> Iterator[Use]:
-    """Yield what one workflow uses with what its plan knows, without addresses, which `outgoing` has."""
+    """Yield what one workflow uses, with who gets it by its plan."""
     takers, started = secret_takers(plan), _started(plan)
     secrets = {f"the secret {secret_name(secret)}" for secret in plan.spec.env.secrets}
-    for use in uses_in(plan.spec):
-        if use.kind == "address":
-            continue
+    for use in uses_in(plan):
         to = use.to
         if use.by in secrets:
             to = takers.get(use.by.removeprefix("the secret "), ())
         elif use.kind == "program" and use.by not in started:
             to = ()
         to = None if whole and to == () else to
-        yield replace(use, to=to, asks=to != () and _asks(use, plan.base_dir), by=use.by + of_file)
+        yield replace(use, to=to, asks=use.asks and to != (), by=use.by + of_file)
 
 
 def _started(plan: Plan) -> set[str]:
@@ -83,18 +100,3 @@ def _started(plan: Plan) -> set[str]:
         for tool in tools
         if isinstance(tool, McpTool) and tool.decision.effect != "deny"
     }
-
-
-def _asks(use: Use, folder: Path) -> bool:
-    """Return whether a person is asked: a path is what it leads to, and file tools read this directory anyway."""
-    if use.kind not in ("file", "folder"):
-        return use.asks
-    place = os.path.realpath(folder / Path(use.what).expanduser())
-    return bool(use.exact) and all(is_outside(_relative(place, inside)) for inside in (folder, Path.cwd()))
-
-
-def _relative(place: str, folder: Path) -> str:
-    try:
-        return os.path.relpath(place, os.path.realpath(folder))
-    except ValueError:  # on another drive of Windows
-        return place

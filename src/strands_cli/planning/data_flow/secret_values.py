@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import Code, Finding, InvalidInput, NotEquipped, suggest
@@ -60,7 +61,7 @@ def _check_named(plan: Plan, document: Document, environ: Mapping[str, str]) -> 
     for index, secret in enumerate(plan.spec.env.secrets):
         where = document.where(f"/env/secrets/{index}")
         try:
-            require_source(_reference(secret, plan.base_dir), environ)
+            require_source(_reference(secret, plan.base_dir, plan.places), environ)
         except SecretFault as fault:
             if secret_name(secret) in taken:
                 yield Finding(MISSING_SECRET, str(fault), where, fault.fix)
@@ -152,7 +153,7 @@ def read_secrets(
     findings = []
     taken = secret_takers(plan)
     for secret in plan.spec.env.secrets:
-        reference = _reference(secret, plan.base_dir)
+        reference = _reference(secret, plan.base_dir, plan.places)
         if reference.name not in taken and not (secret.source == "env" and environ.get(secret.key)):
             continue
         try:
@@ -196,10 +197,12 @@ def require_unwritten(plan: Plan, values: Mapping[str, str]) -> None:
         raise InvalidInput(f"{plan.file} cannot run: the record would keep a secret", findings=findings)
 
 
-def _reference(secret: Secret, folder: Path) -> SecretReference:
+def _reference(secret: Secret, folder: Path, places: Mapping[str, str] = MappingProxyType({})) -> SecretReference:
     from strands_cli.secrets import SecretReference
 
-    return SecretReference(secret_name(secret), secret.key, secret.source, secret.path or "", folder)
+    path = secret.path or ""
+    path = places.get(path, path) if secret.source == "file" else path
+    return SecretReference(secret_name(secret), secret.key, secret.source, path, folder)
 
 
 def _tools_of(plan: Plan) -> list[PlannedTool]:

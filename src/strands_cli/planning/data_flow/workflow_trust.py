@@ -54,8 +54,14 @@ class Trust:
 
     @property
     def answer(self) -> Path:
-        """Return the file that exists where a person has answered yes for this folder and all that its files say."""
-        about = {"folder": os.path.realpath(self.plan.base_dir), "authority": self.authority.digest}
+        """Return the file that exists where a person has answered yes for this folder and all that its files say.
+
+        It is also about where their paths lead on this machine: a link that is moved, or another program of that name
+        that is found first, has no answer.
+        """
+        found = self.authority
+        folder, places = os.path.realpath(self.plan.base_dir), list(found.places)
+        about = {"folder": folder, "authority": found.digest, "places": places}
         return user_data_dir(os.environ) / FOLDER / f"{digest_of(about)}.json"
 
     def keep(self) -> None:

@@ -1,3 +1,5 @@
+from strands_cli.planning.plan.places import place_of as place_of
+from strands_cli.planning.plan.places import places_of as places_of
 from strands_cli.planning.plan.plan_values import AgentAsTool as AgentAsTool
 from strands_cli.planning.plan.plan_values import Bounds as Bounds
 from strands_cli.planning.plan.plan_values import Composite as Composite

@@ -187,7 +187,9 @@ class Plan:
     `locked` are the distributions and custom references that a lock vouches for, `pinned` what it has of MCP servers by
     id, which they are compared with when they have started. `hooks` are the hook plugins that were asked, and will be;
     without them policy alone answers. `runs_dir` is the directory of journals. `is_complete` is False where a part
-    of the workflow is left out, because it cannot be planned; a finding says why.
+    of the workflow is left out, because it cannot be planned; a finding says why. `places` are the mounts and the files
+    of secrets without links, by the path as written: a link that is moved later leads nowhere else.
+    `variables` are the environment variables that `runtime` names.
     """
 
     spec: WorkflowSpec
@@ -211,6 +213,8 @@ class Plan:
     hooks: Hooks | None = field(default=None, compare=False, repr=False)
     runs_dir: Path = field(default=Path(), compare=False)
     is_complete: bool = True
+    places: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     def called(self) -> tuple[PlannedTool, ...]:
         """Return every tool that an agent or a step may call."""

@@ -12,9 +12,13 @@ if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan
 
 
-def mounts_of(planned: Plan) -> dict[str, str]:
-    """Return the absolute path of each mount of a workflow, by its name."""
-    return {name: str((planned.base_dir / path).absolute()) for name, path in planned.spec.env.mounts.items()}
+def mounts_of(planned: Plan) -> dict[str, dict[str, str]]:
+    """Return where each mount of a workflow leads, and its path as the workflow writes it, by its name."""
+    mounts, folder = planned.spec.env.mounts, planned.base_dir.absolute()
+    return {
+        "mounts": {name: planned.places[path] for name, path in mounts.items()},
+        "written_mounts": {name: str(folder / path) for name, path in mounts.items()},
+    }
 
 
 def workspace_of(planned: Plan) -> dict[str, Any]:
@@ -23,6 +27,6 @@ def workspace_of(planned: Plan) -> dict[str, Any]:
     python = custom_places(with_parts(planned.called()), python_folders(planned))
     return {
         "root": str(Path.cwd()),
-        "mounts": mounts_of(planned),
+        **mounts_of(planned),
         "protected": [str(Path(file).absolute()) for file in (planned.file, *planned.files, *rules, *python)],
     }

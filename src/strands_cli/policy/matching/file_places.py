@@ -18,15 +18,20 @@ _ANYTHING_BELOW = "/\0" * 200
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Where the paths of a call begin: at the root, or with `@name/` at a mount."""
+    """Where the paths of a call begin: at the root, or with `@name/` at a mount.
+
+    A rule may also name a mount by its path as the workflow writes it, which may be that of a link.
+    """
 
     root: str = ""
     mounts: Mapping[str, str] = field(default_factory=dict)
+    written_mounts: Mapping[str, str] = field(default_factory=dict)
 
     def bases(self) -> list[tuple[str, str]]:
         """Return the root and each mount, as written and as resolved, with the prefix of names in it."""
         root = os.path.abspath(self.root)  # noqa: PTH100 - a Path changes what it gets
-        named = [("", root), *((f"@{name}", os.path.join(root, path)) for name, path in self.mounts.items())]  # noqa: PTH118
+        mounts = (*self.mounts.items(), *self.written_mounts.items())
+        named = [("", root), *((f"@{name}", os.path.join(root, path)) for name, path in mounts)]  # noqa: PTH118
         return list(dict.fromkeys((prefix, form) for prefix, path in named for form in (path, os.path.realpath(path))))
 
 
@@ -73,6 +78,8 @@ def _places(path: str, workspace: Workspace, names: _Names) -> Iterator[str]:
     mount, _, rest = path.partition("/")
     if mount.startswith("@") and mount[1:] in workspace.mounts:
         yield os.path.join(names.root, workspace.mounts[mount[1:]], rest)  # noqa: PTH118
+        if written := workspace.written_mounts.get(mount[1:]):
+            yield os.path.join(written, rest)  # noqa: PTH118
     yield os.path.join(names.root, path)  # noqa: PTH118
     if path.startswith("~"):
         yield os.path.expanduser(path)  # noqa: PTH111

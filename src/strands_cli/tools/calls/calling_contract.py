@@ -29,7 +29,8 @@ class Contract:
     @property
     def places(self) -> Workspace:
         """The places where paths of a call begin, for policy."""
-        return Workspace(str(self.workspace.get("root") or ""), self.workspace.get("mounts") or {})
+        found = self.workspace
+        return Workspace(str(found.get("root") or ""), found.get("mounts") or {}, found.get("written_mounts") or {})
 
     def keywords(
         self, config: Mapping[str, Any], deadline: float, cancel: threading.Event, declared: Sequence[str] = ()
@@ -42,7 +43,7 @@ class Contract:
         """
         return {
             "config": copy.deepcopy(dict(config)),
-            "workspace": copy.deepcopy(dict(self.workspace)),
+            "workspace": copy.deepcopy({name: it for name, it in self.workspace.items() if name != "written_mounts"}),
             "secrets": {name: self.secrets[name] for name in declared if name in self.secrets},
             "deadline": deadline,
             "cancel": cancel,
