@@ -16,6 +16,11 @@ FOUND = [{"title": "The Honey Year", "about": "bees", "shelf": 3}]
 FIND = "mcp:my-shelf/find_books"
 
 
+@pytest.fixture(autouse=True)
+def _trusted(folder: Folder) -> None:
+    folder.trusts_every_workflow()
+
+
 def client_file(folder: Folder, **more: Any) -> str:
     """Write what another client would have for the example's server."""
     shelf = {"command": sys.executable, "args": [str(EXAMPLES / "mcp" / "shelf.py")], "type": "stdio", **more}
@@ -52,6 +57,48 @@ def test_the_sections_that_are_imported_complete_a_workflow(folder: Folder) -> N
     head = yaml.safe_dump({"version": 1, "name": "f", "pattern": {"type": "chain", "config": {"steps": [step]}}})
     (folder.work / "flow.yaml").write_text(head + sections)
     assert folder.strands("validate", "flow.yaml").code == 0
+
+
+def test_the_servers_of_another_client_are_asked_about_like_those_of_a_workflow(folder: Folder) -> None:
+    (folder.root / "home" / ".config" / "strands-cli" / "policy.yaml").unlink()
+    name = client_file(folder)
+    for command in (("list-tools", "--mcp", name), ("tools", "run", FIND, "--of", name, "--input", ABOUT)):
+        ran = folder.strands(*command)
+        assert (ran.code, ran.codes) == (21, ["untrusted-workflow"]), ran.err
+        assert f"strands trust {name}" in ran.err
+    assert folder.strands("trust", name).code == 0
+    assert folder.strands("tools", "run", FIND, "--of", name, "--input", ABOUT).code == 0
+    client_file(folder, args=["other.py"])
+    assert folder.strands("list-tools", "--mcp", name).code == 21
+
+
+def test_a_value_that_looks_like_a_secret_is_not_imported(folder: Folder) -> None:
+    literal = {
+        "a": {"command": "x", "env": {"API_KEY": "value-of-a-0123", "LEVEL": "debug", "GH": "ghp_0123456789abcdef"}},
+        "b": {"command": "x", "args": ["--api-key", "value-of-b-0123", "--token=value-of-t-0123", "--level", "debug"]},
+        "c d": {
+            "url": "https://c.example/mcp?key=value-of-c-0123",
+            "headers": {"Authorization": "Bearer value-of-h-0123"},
+        },
+        "e": {"command": "x", "env": {"API_KEY": "value-of-e-0123"}, "cwd": "/srv", "type": "stdio"},
+        "off": {"command": "x", "disabled": True},
+    }
+    (folder.work / "client.json").write_text(json.dumps({"mcpServers": literal}))
+    ran = folder.strands("tools", "import", "client.json")
+    assert [word for word in ("value-of", "ghp_") if word in ran.out + ran.err] == []
+    sections = yaml.safe_load(ran.out)
+    a, b, c, e = sections["tools"]["mcp"]
+    assert a["env"] == {"API_KEY": "${secrets.API_KEY}", "LEVEL": "debug", "GH": "${secrets.GH}"}
+    assert b["args"] == ["--api-key", "${secrets.B_API_KEY}", "--token=${secrets.TOKEN}", "--level", "debug"]
+    assert c["url"] == "https://c.example/mcp?key=${secrets.KEY}"
+    assert c["headers"] == {"Authorization": "Bearer ${secrets.AUTHORIZATION}"}
+    assert e["env"] == {"API_KEY": "${secrets.E_API_KEY}"}
+    names = [secret["key"] for secret in sections["env"]["secrets"]]
+    assert names == ["API_KEY", "GH", "B_API_KEY", "TOKEN", "AUTHORIZATION", "KEY", "E_API_KEY"]
+    assert [name for name in names if f"export {name}=" not in ran.err] == []
+    assert "'off'" in ran.err
+    assert "'cwd' of the server 'e'" in ran.err
+    assert "'type'" not in ran.err
 
 
 @pytest.mark.parametrize(("text", "code"), [('{"mcpServers": {"a": {}}}', 3), ('{"a": 1}', 2), ("{", 3)])

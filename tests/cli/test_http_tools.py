@@ -180,3 +180,30 @@ def test_what_changes_something_asks_and_a_rule_on_its_arguments_allows_it(
     ran = folder.strands("run", "flow.yaml", "--allow", "bees(method=POST,path=/hives)", MY_TOKEN=SECRET)
     assert ran.code == 0, ran.err
     assert [(asked.method, json.loads(asked.body)) for asked in service.asked] == [("POST", {"name": "new"})]
+
+
+@pytest.mark.parametrize(
+    ("rule", "is_followed"),
+    [
+        (None, True),
+        ({"deny": "*", "connects": "{}/**"}, False),
+        ({"deny": "http_request(url={}/**)"}, False),
+        ({"ask": "*", "connects": "{}/**"}, False),
+        ({"deny": "http_request(url={}/other/**)"}, True),
+    ],
+)
+def test_a_rule_about_addresses_holds_for_each_redirect(
+    folder: Folder, rule: dict[str, str] | None, *, is_followed: bool
+) -> None:
+    with HttpService() as far, HttpService({"/go": f"{far.url}/private"}) as near:
+        opened = [one.url.removeprefix("http://") for one in (far, near)]
+        entry = {"tool": "native:http_request", "config": {"allow_private": opened}}
+        step = {"tool": "http_request", "input": {"method": "GET", "url": f"{near.url}/go"}}
+        folder.workflow([step], tools={"python": [entry]})
+        if rule is not None:
+            rules = [{name: text.replace("{}", far.url) for name, text in rule.items()}]
+            folder.write("strands-policy.yaml", {"version": 1, "rules": rules})
+        ran = folder.strands("run", "flow.yaml", "--json")
+        assert len(near.asked) == 1, ran.err
+        assert len(far.asked) == int(is_followed)
+        assert ("strands-policy.yaml" in ran.out) is not is_followed

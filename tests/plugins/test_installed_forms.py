@@ -24,7 +24,18 @@ from tests.plugins.installed import install, make_wheel
 CONFIG = {"word": "w"}
 TOOLS = {member: name for name, form in zoo.FORMS.items() for member in form.members or (name,)}
 KEYS = sorted(
-    ["call_key", "cancel", "config", "context", "deadline", "idempotency_key", "run_id", "secrets", "workspace"]
+    [
+        "call_key",
+        "cancel",
+        "config",
+        "connection_refusal",
+        "context",
+        "deadline",
+        "idempotency_key",
+        "run_id",
+        "secrets",
+        "workspace",
+    ]
 )
 
 

@@ -305,6 +305,7 @@ def test_a_tool_gets_its_contract(site: Site) -> None:
                 "run_id": "NoneType",
                 "call_key": "str",
                 "idempotency_key": "NoneType",
+                "connection_refusal": "function",
             }
         }
     ]

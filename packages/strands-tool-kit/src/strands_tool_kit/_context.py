@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,8 @@ class CallContext:
         run_id: The run, or None outside a run.
         idempotency_key: The same for each attempt at this call, and for no other call; None outside a run.
         context: What the program that started the run gives to its tools, such as a user's id.
+        connection_refusal: Takes an address that a call goes on to by itself, such as that of a redirect, and returns
+            why policy refuses that; None if it does not. A host without policy passes nothing.
     """
 
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -37,6 +39,7 @@ class CallContext:
     run_id: str | None = None
     idempotency_key: str | None = None
     context: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    connection_refusal: Callable[[str], str | None] | None = None
 
     @classmethod
     def of(cls, keywords: Mapping[str, Any]) -> CallContext:
@@ -51,6 +54,7 @@ class CallContext:
             run_id=passed.get("run_id"),
             idempotency_key=passed.get("idempotency_key"),
             context=passed.get("context") or {},
+            connection_refusal=passed.get("connection_refusal"),
         )
 
     def require_time(self) -> None:

@@ -34,8 +34,8 @@ def list_server_tools(spec: str, *, as_json: bool = False) -> None:
     from strands_cli.workflow.yaml import read_document
 
     is_client_file = has_client_servers(read_document(spec))
-    plan = app.plan(call_workflow("mcp:all", declared_in=spec) if is_client_file else spec, RunRequest(tell=say))
     require_trust_in(spec)
+    plan = app.plan(call_workflow("mcp:all", declared_in=spec) if is_client_file else spec, RunRequest(tell=say))
     with captured_logs(say):
         found = run_to_end(lambda: ask_servers(plan))
     rows = list(_rows(plan, found))
@@ -81,22 +81,26 @@ def import_servers(
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print the sections as JSON.")] = False,
 ) -> None:
-    """Print the MCP servers of another client's file as sections of a workflow; variables become secrets.
+    """Print the MCP servers of another client's file as sections of a workflow; variables and keys become secrets.
 
     Example: strands tools import claude_desktop_config.json > servers.yaml
     """
     import yaml
 
-    from strands_cli.workflow.parts import has_client_servers, sections_of_client
+    from strands_cli.workflow.parts import has_client_servers, left_out, sections_of_client, without_literal_secrets
     from strands_cli.workflow.yaml import read_document
 
     document = read_document(file)
     if not has_client_servers(document):
         raise UsageError(f"{file} has no `mcpServers`", fix="name a file of MCP servers of another client")
-    sections = sections_of_client(document)
+    sections, literal = without_literal_secrets(sections_of_client(document))
     if as_json:
         print_json(sections)
-        return
-    print_result(yaml.safe_dump(sections, sort_keys=False, allow_unicode=True))
+    else:
+        print_result(yaml.safe_dump(sections, sort_keys=False, allow_unicode=True))
+    for name, place in literal.items():
+        say(one_line(f"warning: {place} looks like a secret and is not copied; ${{secrets.{name}}} stands for it"))
     for secret in sections.get("env", {}).get("secrets", ()):
         say(one_line(f"the secret {secret['key']} comes from the environment: export {secret['key']}=..."))
+    for what in left_out(document):
+        say(one_line(f"left out: {what}"))

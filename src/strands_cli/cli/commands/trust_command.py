@@ -36,7 +36,7 @@ def trust(
     from strands_cli.cli.terminal import is_interactive, use_lines
     from strands_cli.planning.data_flow import Trust
 
-    found = Trust.of(_planned(spec))
+    found = Trust.of(_planned(spec), whole=True)
     asked, file = found.authority.asked, found.plan.file
     if forget:
         found.forget()
@@ -55,13 +55,17 @@ def trust(
 
 
 def _planned(spec: str) -> Plan:
-    """Return the plan of a workflow, or of an agent in a file of its own."""
+    """Return the plan of a workflow, of an agent in a file of its own, or of another client's list of servers."""
+    import dataclasses
+
     from strands_cli import app
-    from strands_cli.planning.folders import agent_workflow_of, is_workflow
-    from strands_cli.workflow.parts import is_agent_file, read_atomic
+    from strands_cli.planning.folders import agent_workflow_of, call_workflow, is_workflow
+    from strands_cli.workflow.parts import has_client_servers, is_agent_file, read_atomic
     from strands_cli.workflow.yaml import read_document
 
     document = read_document(spec)
+    if has_client_servers(document):
+        return dataclasses.replace(app.plan(call_workflow("mcp:all", declared_in=spec)), file=spec)
     if is_workflow(document) or not is_agent_file(document.value):
         return app.plan(spec, text=document.text)
     return app.plan(agent_workflow_of(read_atomic(document)).load())
@@ -91,16 +95,10 @@ def require_trust(plan: Plan, *, may_ask: bool = True, whole: bool = False) -> N
 def require_trust_in(spec: str) -> None:
     """Ask the same about a file of which a command starts a part, such as one server.
 
-    A list of servers in the form of other clients has nothing else, and is the person's own; it is not asked about.
-
     Raises:
         Denied: As in `require_trust`.
     """
-    from strands_cli.workflow.parts import has_client_servers
-    from strands_cli.workflow.yaml import read_document
-
-    if not has_client_servers(read_document(spec)):
-        require_trust(_planned(spec), whole=True)
+    require_trust(_planned(spec), whole=True)
 
 
 def _agreed(found: Trust) -> bool:
@@ -135,7 +133,9 @@ def _refusal(found: Trust) -> Denied:
 
     plan, is_denied = found.plan, found.standing == "denied"
     file = shlex.quote(_file_of(plan))
-    fix = f"read it (strands explain {file}), then allow it: strands trust {file}"
+    # Another client's list of servers has nothing that `explain` could tell.
+    how = "" if file.endswith(".json") else f" (strands explain {file})"
+    fix = f"read it{how}, then allow it: strands trust {file}"
     if file == "-":  # a command that is typed next has other standard input
         fix = "save it as FILE, read it (strands explain FILE), then allow it: strands trust FILE"
     if is_denied:

@@ -10,3 +10,4 @@ from strands_cli.policy.rules.tool_patterns import make_rule as make_rule
 from strands_cli.policy.rules.tool_request import CAPABILITIES as CAPABILITIES
 from strands_cli.policy.rules.tool_request import Request as Request
 from strands_cli.policy.rules.touched_resources import ACCESSES as ACCESSES
+from strands_cli.policy.rules.touched_resources import kinds_of_argument as kinds_of_argument

@@ -51,6 +51,7 @@ class Contract:
             "run_id": None,
             "call_key": None,
             "idempotency_key": None,
+            "connection_refusal": None,
         }
 
 

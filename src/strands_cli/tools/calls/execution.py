@@ -18,6 +18,7 @@ from strands_cli.tools.calls.agent_of_call import for_call
 from strands_cli.tools.calls.calling_contract import Contract, names_of_call, timeout_of
 from strands_cli.tools.calls.inner_calls import OpenCall
 from strands_cli.tools.calls.interrupts import Asking
+from strands_cli.tools.calls.redirects import ConnectionRefusal
 from strands_cli.tools.forms import LoadedTool, output_problem
 from strands_cli.tools.invocation import Answers, AsksPersonError
 from strands_cli.tools.plugin_hooks import through_wrappers
@@ -40,6 +41,7 @@ class Attempt:
         state: The SDK's invocation state.
         contract: What every tool gets.
         redactor: Hides secrets in events.
+        refusal: What the tool asks before it goes on to another address.
     """
 
     tool: LoadedTool
@@ -49,6 +51,7 @@ class Attempt:
     state: Mapping[str, Any]
     contract: Contract
     redactor: Redactor = HIDE_NOTHING
+    refusal: ConnectionRefusal | None = None
 
     @property
     def name(self) -> str:
@@ -149,7 +152,7 @@ class Attempt:
         planned = self.tool.planned
         declared = secrets_declared(planned, self.tool.claims)
         deadline = self.scope.monotonic() + self._timeout_s
-        call = names_of_call(self.scope.run_id, self.effect.key)
+        call = {**names_of_call(self.scope.run_id, self.effect.key), "connection_refusal": self.refusal}
         return {**self.contract.keywords(planned.config, deadline, over, declared), **call}
 
     def _fitting(self, result: Result, structured: Any = None) -> Result:

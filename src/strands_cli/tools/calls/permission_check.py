@@ -23,6 +23,7 @@ from strands_cli.tools.calls.calling_contract import Contract as Contract
 from strands_cli.tools.calls.calling_contract import output_bytes_of
 from strands_cli.tools.calls.execution import CALLS, Attempt
 from strands_cli.tools.calls.kept_objects import OBJECT, Held, KeptObjects
+from strands_cli.tools.calls.redirects import connection_refusal
 from strands_cli.tools.calls.tool_spans import ToolSpan, tool_span
 from strands_cli.tools.calls.trust import counted_claims
 from strands_cli.tools.forms import LoadedTool
@@ -121,7 +122,8 @@ class PermissionCheck:
             return result
         await scope.turn(request if tool.absent is None else Request(request.names, claims=TOUCHES_NOTHING))
         asked = {**tool_use, "name": name, "input": arguments}
-        attempt = Attempt(tool, asked, scope, effect, state, self.contract, self.redactor)
+        refusal = connection_refusal(self.rules, request)
+        attempt = Attempt(tool, asked, scope, effect, state, self.contract, self.redactor, refusal)
         detail = {} if arguments == written else {"called_with": self.redactor.json(arguments)}
         result, seconds = await self._made(attempt, request, problem, span, detail)
         scope.emit(_finished(scope, effect, name, result, seconds, replayed=False))

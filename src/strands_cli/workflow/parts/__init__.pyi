@@ -8,5 +8,7 @@ from strands_cli.workflow.parts.agent_file import is_single_step as is_single_st
 from strands_cli.workflow.parts.agent_file import read_atomic as read_atomic
 from strands_cli.workflow.parts.agent_file import require_sound as require_sound
 from strands_cli.workflow.parts.client_servers import has_client_servers as has_client_servers
+from strands_cli.workflow.parts.client_servers import left_out as left_out
 from strands_cli.workflow.parts.client_servers import sections_of_client as sections_of_client
+from strands_cli.workflow.parts.literal_secrets import without_literal_secrets as without_literal_secrets
 from strands_cli.workflow.parts.references import resolve_references as resolve_references

@@ -18,6 +18,8 @@ BAD_SERVERS = Code(
 # Where clients have them: Claude, Cursor and most others; VS Code.
 SECTIONS = ("mcpServers", "servers")
 _FIELDS = ("command", "args", "env", "url", "headers")
+# What says nothing that a workflow needs.
+_OURS = ("type", "transport", "disabled", "name", "description")
 # `${NAME}`, `${env:NAME}`, and `${input:name}`, which VS Code asks a person for.
 _VARIABLE = re.compile(r"\$\{(?:(?:env|input):)?([^{}:.]+)\}")
 
@@ -49,6 +51,17 @@ def sections_of_client(document: Document) -> dict[str, Any]:
             servers.append({"id": re.sub(r"[^A-Za-z0-9_-]+", "-", name), **_with_secrets(fields, secrets)})
     sections: dict[str, Any] = {"tools": {"mcp": servers}}
     return {**sections, "env": {"secrets": [{"key": name} for name in secrets]}} if secrets else sections
+
+
+def left_out(document: Document) -> list[str]:
+    """Return what the sections of a client's file do not have of it, in words."""
+    found = []
+    for name, entry in document.value[str(_section_of(document.value))].items():
+        if entry.get("disabled") is True:
+            found.append(f"the server '{name}' is switched off")
+            continue
+        found += [f"'{field}' of the server '{name}'" for field in entry if field not in (*_FIELDS, *_OURS)]
+    return found
 
 
 def _section_of(value: Mapping[str, Any]) -> str | None:

@@ -70,7 +70,7 @@ async def exchange(
     left = context.seconds(policy.limits.timeout_s if seconds is None else seconds)
     try:
         async with asyncio.timeout(left):
-            return await _Call(policy, context.secrets, left).follow(request)
+            return await _Call(policy, context, left).follow(request)
     except (TimeoutError, httpcore.TimeoutException):
         problem = f"{shown_origin(request.url)} did not answer in full within {left:.3g} s"
         raise ToolError("timeout", problem, retryable=request.method in _SAFE, reason="deadline") from None
@@ -79,9 +79,10 @@ async def exchange(
 class _Call:
     """The requests of one call, which share one limit of bytes."""
 
-    def __init__(self, policy: Policy, secrets: Mapping[str, str], seconds: float) -> None:
+    def __init__(self, policy: Policy, context: CallContext, seconds: float) -> None:
         self._policy = policy
-        self._secrets = secrets
+        self._secrets = context.secrets
+        self._refusal = context.connection_refusal
         self._seconds = seconds
         self._meter = Meter(policy.limits.max_wire_bytes)
 
@@ -93,6 +94,8 @@ class _Call:
             if (target := response.headers.get("location")) is None or response.status not in _REDIRECTS:
                 return replace(response, redirects=tuple(passed))
             following, notice = _redirected(request, response.status, parse_url(target, request.url), self._policy)
+            if following is not None and self._refusal is not None and (why := self._refusal(str(following.url))):
+                following, notice = None, f"the redirect to {shown_origin(following.url)} was not followed: {why}"
             if following is None:
                 return replace(response, redirects=tuple(passed), notices=(*response.notices, notice))
             passed.append(str(request.url.copy_with(query=None)))
