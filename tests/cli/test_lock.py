@@ -304,7 +304,7 @@ def test_a_stored_run_does_not_go_on_with_a_changed_tool(locked: Folder) -> None
     assert refused.code == 21, refused.err
     assert "lock-changed" in refused.err
     assert locked.strands("lock", "--update", DIST).code == 0
-    assert locked.strands("resume", run).code == 0
+    assert locked.strands("approve", run).code == 0
 
 
 def test_a_run_that_began_locked_needs_its_lock_to_go_on(locked: Folder) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,7 @@ def test_a_run_goes_on_under_the_policy_of_now(folder: Folder) -> None:
     assert ran.code == 21
     assert "error[tool-denied]" in ran.err
     free = folder.write("free.yaml", "version: 1")
-    ran = folder.strands("resume", run, "--policy", free, "--json")
+    ran = folder.strands("approve", run, "--policy", free, "--json")
     assert (ran.code, ran.document["status"]) == (0, "completed")
 
 
@@ -218,3 +219,34 @@ def test_what_others_can_change_is_a_warning_and_no_hook_comes_from_a_project(fo
     assert "warning[unsafe-policy-file]" in ran.err
     folder.write("strands-policy.yaml", "version: 1\nhooks: [strands-hooks-audit]")
     assert folder.strands("tools", "run", "calculator", "--input", SUM).code == 21
+
+
+@pytest.mark.parametrize(
+    ("more", "is_allowed"),
+    [({}, False), ({"folder": "there"}, True), ({"folder": "above"}, True), ({"folder": "x"}, False)],
+)
+def test_a_name_in_the_users_file_allows_the_python_of_its_folder_only(
+    folder: Folder, more: dict[str, str], *, is_allowed: bool
+) -> None:
+    source = "def fetch(text: str) -> str:\n    return text\n"
+    folder.write("own/mytools.py", source)
+    folder.workflow(
+        [{"agent": "a", "input": "x"}],
+        agents={"a": {"prompt": "x", "tools": ["mytools:fetch"]}},
+        tools={"python_path": ["own"]},
+        runtime={"provider": "replay"},
+    )
+    places = {"there": folder.work / "own", "above": folder.work, "x": folder.root / "elsewhere"}
+    rule = {"allow": "mytools:fetch", **{key: str(places[value]) for key, value in more.items()}}
+    policy = folder.root / "home" / ".config" / "strands-cli" / "policy.yaml"
+    policy.parent.mkdir(parents=True)
+    policy.write_text(json.dumps({"version": 1, "rules": [rule]}))
+    ran = folder.strands("plan", "flow.yaml")
+    assert ("custom-tool-denied" not in ran.codes) is is_allowed, ran.err
+    assert (f"`folder: {places['there']}`" in ran.err) is not is_allowed
+
+
+@pytest.mark.parametrize("rule", [{"allow": "a:b", "folder": "own"}, {"deny": "a:b", "folder": "/x"}])
+def test_the_folder_of_a_rule_is_absolute_and_of_one_that_allows(folder: Folder, rule: dict[str, str]) -> None:
+    folder.write("strands-policy.yaml", {"version": 1, "rules": [rule]})
+    assert folder.strands("tools", "run", "calculator", "--input", '{"expression": "1"}').codes == ["bad-policy"]

@@ -144,7 +144,7 @@ def test_a_run_goes_on_with_its_secrets_read_again(folder: Folder) -> None:
     assert without.code == 18
     assert "error[missing-secret]" in without.err
     assert "MY_TOKEN" in without.err
-    ran = folder.strands("resume", run.name, MY_TOKEN=SECRET)
+    ran = folder.strands("approve", run.name, "steps.1", MY_TOKEN=SECRET)
     assert ran.code == 0, ran.err
     assert leaks(folder, waits, without, ran) == []
 

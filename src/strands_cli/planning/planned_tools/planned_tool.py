@@ -175,9 +175,13 @@ class ObjectTool(AnyTool):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonTool(AnyTool):
-    """Python that the workflow names by module and that no distribution ships; its record knows only the place."""
+    """Python that the workflow names by module and that no distribution ships; its record knows only the place.
+
+    `folder` is that of the workflow's `python_path` in which Python finds it; None if it finds it without.
+    """
 
     sources: frozenset[str] = frozenset({"custom"})
+    folder: str | None = None
 
     @property
     def reference(self) -> str:

@@ -38,6 +38,7 @@ def request_of(
         sources=tool.sources,
         arguments=arguments,
         custom=tool.reference if isinstance(tool, PythonTool) else None,
+        custom_folder=tool.folder if isinstance(tool, PythonTool) else None,
         aliases=tuple(name for name in tool.all_names() if name not in names),
         typed_names=tool.typed_names,
         composed=tool.is_composed,

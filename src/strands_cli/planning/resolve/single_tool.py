@@ -157,6 +157,9 @@ def denial_of(tool: AnyTool, where: Where | None) -> Finding:
     return Finding(TOOL_DENIED, message, where, f"leave the tool out, or {changed}")
 
 
-def how_to_grant(tool: PythonTool) -> str:
+def how_to_grant(tool: PythonTool, rules: Sequence[Rule] = ()) -> str:
     """Return the fix for custom Python that is not allowed."""
+    for rule in rules:
+        if rule.effect == "allow" and rule.level in ("managed", "user") and names_custom(rule.tools, tool.reference):
+            return f"read it, then say in {rule.origin} where it may be: `folder: {tool.folder}`"
     return f"read it, then allow it: STRANDS_CUSTOM_TOOL_ALLOWLIST={tool.reference}"

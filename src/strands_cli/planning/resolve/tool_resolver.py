@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from strands_cli.catalog import BAD_TOOL_REF, UNKNOWN_TOOL
+from strands_cli.catalog.distributions import search_path
 from strands_cli.errors import Code, Finding, StrandsCliError, Where, suggest
-from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool, WorkflowTool
+from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool, WorkflowTool, place_of
 from strands_cli.planning.planned_tools import InstalledTool, McpTool, ObjectTool, PythonTool
 from strands_cli.planning.resolve.composed_tools import TOOL_CYCLE, ComposedTools, PartPlanners
 from strands_cli.planning.resolve.custom_source import is_found, tool_in, tools_in
@@ -265,7 +266,8 @@ class ToolResolver:
         self.context.report(SHADOWED_TOOL, message, where, fix, "warning")
 
     def _custom(self, ref: ToolRef, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
-        planned = self.context.decide(python_tool(ref, entry.tool, entry), where)
+        tool = replace(python_tool(ref, entry.tool, entry), folder=self._folder_of(str(ref.module)))
+        planned = self.context.decide(tool, where)
         if not self._check_source(ref, planned, entry, where):
             return ()
         if is_denied_by_policy(planned) or is_granted(planned, self.context.rules, self.context.settings):
@@ -275,7 +277,7 @@ class ToolResolver:
             message = f"'{entry.tool}' begins with no known prefix, and there is no Python module '{ref.module}'"
             self.context.report(BAD_TOOL_REF, message, where, f"did you mean '{corrected}'?")
             return ()
-        allow, name = how_to_grant(planned), planned.record.name
+        allow, name = how_to_grant(planned, self.context.rules), planned.record.name
         # Only the very name: one that is merely alike belongs to another tool.
         fix = f"did you mean 'native:{name}'? Otherwise {allow}" if name in self.context.catalog.by_name else allow
         self.context.report(CUSTOM_TOOL_DENIED, f"'{entry.tool}' is custom Python that is not allowed", where, fix)
@@ -295,6 +297,16 @@ class ToolResolver:
         if schema := found.catalogue.get("config_schema"):
             self.context.check_config(replace(planned.record, config_schema=schema), entry.config, where)
         return True
+
+    def _folder_of(self, module: str) -> str | None:
+        """Return the folder of the workflow in which Python finds a module; None if it finds it without."""
+        from importlib.machinery import PathFinder
+
+        top, paths = module.partition(".")[0], self.context.spec.tools.python_path
+        if not paths or PathFinder.find_spec(top, search_path()) is not None:
+            return None
+        folders = [place_of(self.context.around.base_dir, path) for path in paths]
+        return next((folder for folder in folders if PathFinder.find_spec(top, [folder])), folders[0])
 
     def _python_folders(self) -> list[str]:
         base = self.context.around.base_dir

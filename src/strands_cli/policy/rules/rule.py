@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, get_args
 
 from strands_cli.policy.matching import fits_any, fits_every, lies_within, reaches, values_of
@@ -58,6 +59,7 @@ class Rule:
         capabilities: The tool must have one of these capabilities.
         reason: The reason that people see with the decision.
         touching: Pairs of an access and globs of the resources that the call reads, writes or connects to.
+        folder: The folder, without links, in which a workflow's own Python must be that the rule allows.
     """
 
     effect: Effect
@@ -72,6 +74,7 @@ class Rule:
     capabilities: tuple[Capability, ...] = ()
     reason: str | None = None
     touching: tuple[tuple[Access, tuple[str, ...]], ...] = ()
+    folder: str | None = None
 
     @property
     def words(self) -> str:
@@ -150,7 +153,7 @@ class Rule:
         if any(admitted(pattern, everything if own else request.names, distribution) for pattern in self.unless):
             return False
         if loosens and request.custom is not None and by_file:
-            return names_custom(self.tools, request.custom)
+            return names_custom(self.tools, request.custom) and self._means_folder(request.custom_folder)
         if loosens and by_file and not self.distribution:
             return admitted(self.tools, request.names, distribution)
         typed = request.typed_names if self.level == "command line" else ()
@@ -176,6 +179,15 @@ class Rule:
         if loosens:
             return is_known and request.sources <= set(self.sources)
         return bool(request.sources & set(self.sources)) or (False if is_known else None)
+
+    def _means_folder(self, folder: str | None) -> bool:
+        """Return whether the rule means Python in a folder of a workflow; None is Python that needs no such folder.
+
+        A name alone in a file that always counts would allow whatever folder has a module of that name.
+        """
+        if self.folder is None:
+            return folder is None or self.level == "project"
+        return folder is not None and Path(folder).is_relative_to(self.folder)
 
     def _by_capability(self, request: Request, loosens: bool) -> bool | None:
         if not self.capabilities:

@@ -26,6 +26,8 @@ class Request:
         sources: All of `SOURCES` that apply, and perhaps `UNKNOWN_SOURCE`; an empty set means unknown.
         arguments: The call's arguments with defaults filled in; None for a tool before its calls.
         custom: The canonical reference (`module:attr`) of Python outside distributions; else None.
+        custom_folder: The folder of the workflow's `python_path`, without links, in which Python finds `custom`; None
+            if it finds it without.
         aliases: Names that the workflow or loaded code chooses. They loosen nothing.
         typed_names: Names that the workflow chooses, and by which the command line may allow it all the same.
         composed: Whether the workflow composes it of other tools, each call of which has its own decision.
@@ -41,6 +43,7 @@ class Request:
     sources: frozenset[str] = frozenset()
     arguments: Mapping[str, Any] | None = None
     custom: str | None = None
+    custom_folder: str | None = None
     aliases: tuple[str, ...] = ()
     typed_names: tuple[str, ...] = ()
     composed: bool = False

@@ -34,7 +34,7 @@ VERSION = 1
 MAX_BYTES = 1_000_000
 KEYS = ("version", "rules", "hooks", "locked")
 HOOK_KEYS = ("name", "may")
-RULE_KEYS = (*EFFECTS, "unless", "distribution", "version", "source", "capability", *ACCESSES, "reason")
+RULE_KEYS = (*EFFECTS, "unless", "distribution", "version", "source", "capability", *ACCESSES, "folder", "reason")
 
 # Everything a reference to a tool can hold, and the marks of a glob.
 _TOOLS = re.compile(r"[A-Za-z0-9_.:/*?\[\]!-]+")
@@ -190,6 +190,7 @@ class _Reader:
                 f"{pointer}/capability", rule.get("capability"), CAPABILITIES, "capability" in rule
             ),
             "touching": tuple((key, self._globs(f"{pointer}/{key}", rule[key])) for key in ACCESSES if key in rule),
+            "folder": self._folder(f"{pointer}/folder", rule, effect),
             "reason": self._reason(f"{pointer}/reason", rule),
         }
         for place, pattern in self._texts(f"{pointer}/{effect}", rule[effect], "a tool or a list of tools"):
@@ -250,6 +251,15 @@ class _Reader:
                 fix = suggest(same, known, f"there are: {', '.join(known)}")
                 self._report(place, f"there is no {pointer.rpartition('/')[2]} '{word}'", fix)
         return tuple(word for _, word in found)
+
+    def _folder(self, pointer: str, rule: dict[str, Any], effect: str) -> str | None:
+        if "folder" not in rule:
+            return None
+        folder = os.path.expanduser(rule["folder"]) if isinstance(rule["folder"], str) else ""  # noqa: PTH111 - a text
+        if os.path.isabs(folder) and effect == "allow":  # noqa: PTH117
+            return os.path.realpath(folder)
+        self._report(pointer, "`folder` is an absolute path, or begins with `~/`, in a rule that allows custom Python")
+        return None
 
     def _reason(self, pointer: str, rule: dict[str, Any]) -> str | None:
         reason = rule.get("reason")
