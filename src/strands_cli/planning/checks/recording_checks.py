@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,15 @@ from strands_cli.planning.plan import PlannedAgent
 from strands_cli.workflow import WorkflowSpec
 from strands_cli.workflow.files import BAD_RECORDING, Recording, load_recording
 from strands_cli.workflow.steps import AgentStep
-from strands_cli.workflow.yaml import FILE_UNREADABLE, NO_SNAPSHOT, Document, FileSnapshot, escape, stored_name
+from strands_cli.workflow.yaml import (
+    FILE_UNREADABLE,
+    NO_SNAPSHOT,
+    Document,
+    FileSnapshot,
+    escape,
+    folder_of,
+    stored_name,
+)
 
 REPLAY_NEEDS_RECORDING = Code(
     "replay-needs-recording",
@@ -47,17 +56,29 @@ def recorded_texts(agents: Mapping[str, PlannedAgent], snapshot: FileSnapshot = 
 def _check_file(
     path: Path, spec: WorkflowSpec, playing: Collection[str], document: Document, snapshot: FileSnapshot
 ) -> Iterator[Finding]:
+    named = document.where("/runtime/recording")
     try:
         recorded = snapshot.read(path)
     except StrandsCliError as error:
-        named = document.where("/runtime/recording")
-        yield from (replace(found, where=_place(found, named)) for found in error.findings)
+        findings = [replace(found, where=_place(found, named)) for found in error.findings]
+        yield from findings if _may_be_told(path, document) else [_unusable(named)]
         return
     recording, findings = load_recording(recorded)
-    yield from findings
+    yield from findings if not findings or _may_be_told(path, document) else [_unusable(named)]
     # Of a pattern that repeats steps the keys are known only in the run.
     if recording is not None and (spec.pattern.runs_every_step or spec.pattern.is_bounded):
         yield from _check_steps(recording, recorded, spec, playing, document)
+
+
+def _may_be_told(path: Path, document: Document) -> bool:
+    """Return whether a message may say what is wrong with a file: not with every file that a workflow may name."""
+    place = Path(os.path.realpath(path))
+    return any(place.is_relative_to(os.path.realpath(folder)) for folder in (folder_of(document), Path.cwd()))
+
+
+def _unusable(named: Where) -> Finding:
+    message = "the file is outside of the workflow's folder and of this directory, and cannot be used as a recording"
+    return Finding(BAD_RECORDING, message, named, "put the recording beside the workflow")
 
 
 def _place(found: Finding, named: Where) -> Where:
