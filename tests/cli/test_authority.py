@@ -182,13 +182,13 @@ def test_the_digest_is_of_what_the_file_says(folder: Folder) -> None:
     assert digest(secrets=[{"key": "X", "source": "command", "path": "a c"}]) != one
 
 
-def test_what_is_wrong_with_a_file_elsewhere_is_not_said(folder: Folder) -> None:
-    told = set()
+def test_what_is_wrong_with_a_file_elsewhere_is_not_shown(folder: Folder) -> None:
+    seen = set()
     for name, text in (("none", None), ("broken", "a: ["), ("other", "root:x:0:0"), ("empty", "")):
         if text is not None:
             (folder.root / name).write_text(text)
         folder.workflow(STEP, runtime={"provider": "replay", "recording": str(folder.root / name)})
         ran = folder.strands("validate", "flow.yaml")
-        told.add((ran.code, ran.err.replace(name, "NAME")))
+        seen.add((ran.code, ran.err.replace(name, "NAME")))
         assert ran.codes == ["bad-recording"], ran.err
-    assert len({code for code, _ in told}) == 1
+    assert len({code for code, _ in seen}) == 1

@@ -99,7 +99,7 @@ def import_servers(
     else:
         print_result(yaml.safe_dump(sections, sort_keys=False, allow_unicode=True))
     for name, place in literal.items():
-        say(one_line(f"warning: {place} looks like a secret and is not copied; ${{secrets.{name}}} stands for it"))
+        say(one_line(f"warning: {place} looks like a secret and is not copied; ${{secrets.{name}}} takes its place"))
     for secret in sections.get("env", {}).get("secrets", ()):
         say(one_line(f"the secret {secret['key']} comes from the environment: export {secret['key']}=..."))
     for what in left_out(document):

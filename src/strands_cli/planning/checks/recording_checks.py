@@ -61,16 +61,16 @@ def _check_file(
         recorded = snapshot.read(path)
     except StrandsCliError as error:
         findings = [replace(found, where=_place(found, named)) for found in error.findings]
-        yield from findings if _may_be_told(path, document) else [_unusable(named)]
+        yield from findings if _may_be_explained(path, document) else [_unusable(named)]
         return
     recording, findings = load_recording(recorded)
-    yield from findings if not findings or _may_be_told(path, document) else [_unusable(named)]
+    yield from findings if not findings or _may_be_explained(path, document) else [_unusable(named)]
     # Of a pattern that repeats steps the keys are known only in the run.
     if recording is not None and (spec.pattern.runs_every_step or spec.pattern.is_bounded):
         yield from _check_steps(recording, recorded, spec, playing, document)
 
 
-def _may_be_told(path: Path, document: Document) -> bool:
+def _may_be_explained(path: Path, document: Document) -> bool:
     """Return whether a message may say what is wrong with a file: not with every file that a workflow may name."""
     place = Path(os.path.realpath(path))
     return any(place.is_relative_to(os.path.realpath(folder)) for folder in (folder_of(document), Path.cwd()))

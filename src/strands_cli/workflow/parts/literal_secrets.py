@@ -16,12 +16,12 @@ _PLAIN = ("", "true", "false", "none", "0", "1")
 _OPTION = re.compile(r"(--?[\w-]+)=(.+)", re.DOTALL)
 _QUERY = re.compile(r"(?<=[?&])([^=&]+)=([^&]+)")
 
-# Takes a name for a value and the value; returns what stands for it.
+# Takes a name for a value and the value; returns what takes its place.
 _Store = Callable[[str, str], str]
 
 
 def without_literal_secrets(sections: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return sections in which secrets stand for values that look like them, and the place of each, by its name."""
+    """Return sections with secrets in place of values that look like them, and the place of each, by its name."""
     values: dict[str, str] = {}
     places: dict[str, str] = {}
     servers = []
