@@ -95,7 +95,8 @@ class _Call:
                 return replace(response, redirects=tuple(passed))
             following, notice = _redirected(request, response.status, parse_url(target, request.url), self._policy)
             if following is not None and self._refusal is not None and (why := self._refusal(str(following.url))):
-                following, notice = None, f"the redirect to {shown_origin(following.url)} was not followed: {why}"
+                notice = f"the redirect to {shown_origin(following.url)} was not followed: {why}"
+                following = None
             if following is None:
                 return replace(response, redirects=tuple(passed), notices=(*response.notices, notice))
             passed.append(str(request.url.copy_with(query=None)))
