@@ -112,6 +112,7 @@ def grown(more: str, seed: str = "'ab' * 5000", end: str = "1") -> str:
 
 # Each takes all memory, or hours, if nothing bounds it.
 ENDLESS: dict[str, str] = {
+    "long list": f"{{{{ [{'1, ' * 120_000}] | length }}}}",
     "slice": "{{ [1] | slice(30000000) | list | length }}",
     "slice of a block": "{% set x %}{{ [1] | slice(30000000) | list }}{% endset %}",
     "batch": "{{ [1] | batch(900000000, 0) | list | length }}",
@@ -222,6 +223,13 @@ def test_a_template_that_would_take_all_memory_or_time_ends_with_an_error(text: 
     )
     assert (ran.returncode, ran.stderr) == (0, ""), text
     assert "memory" not in ran.stdout, "a bound was reached, not the end of the memory"
+
+
+def test_the_length_of_expressions_is_bounded_and_not_that_of_the_text_beside_them(templates: Templates) -> None:
+    text = "word, " * 150_000
+    assert templates.render(text + "{{ 1 }}", {}) == f"{text}1"
+    with pytest.raises(TemplateError):
+        templates.render(f"{{{{ [{'1, ' * 50_000}] | length }}}}", {})
 
 
 def test_large_templates_within_the_bounds_render(templates: Templates) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import islice
 from types import BuiltinMethodType, MethodType
 from typing import Any, cast
 
@@ -47,8 +48,8 @@ from strands_cli.workflow.templates.filters import (
 from strands_cli.workflow.templates.template_errors import Path, TemplateError, UnknownNameError
 
 MAX_BITS = 10_000
-# Of one template: to check so many takes a second or two.
-MAX_EXPRESSIONS = 20_000
+# In the expressions of one template: to check so many words and signs takes a second or two.
+MAX_TOKENS = 100_000
 
 _INTRICATE = 60
 _CHECKED_METHODS = frozenset(
@@ -221,9 +222,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return _Parser(self, source, name, filename).parse()
 
     def _tree(self, text: str) -> nodes.Template:
-        if text.count("{{") + text.count("{%") > MAX_EXPRESSIONS or len(text) > MAX_PIECE:
-            raise TemplateError(f"a template of more than {MAX_EXPRESSIONS:,} expressions or {MAX_PIECE:,} characters")
         try:
+            self._require_short(text)
             tree = self.parse(text)
             self._require_known(tree)
             for kind, word in _NOT_HERE.items():
@@ -243,6 +243,14 @@ class Sandbox(ImmutableSandboxedEnvironment):
         # The interpreter compiles fewer nested levels than the parser accepts.
         if text.count("(") + text.count("[") + text.count("{") > _INTRICATE:
             self._compiled(tree)
+
+    def _require_short(self, text: str) -> None:
+        # A token has a character at least.
+        tokens = islice(self.lexer.tokeniter(text, None), MAX_TOKENS) if len(text) > MAX_TOKENS else ()
+        if len(text) > MAX_PIECE or sum(1 for _ in tokens) == MAX_TOKENS:
+            raise TemplateError(
+                f"a template of more than {MAX_PIECE:,} characters, or {MAX_TOKENS:,} words and signs in expressions"
+            )
 
     def _require_known(self, tree: nodes.Template) -> None:
         for node in tree.find_all(nodes.Filter):
