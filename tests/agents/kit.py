@@ -19,7 +19,7 @@ from strands_cli.daemon_threads import DaemonThreads
 from strands_cli.engine.effects.budget import Budget
 from strands_cli.engine.effects.effect import Effect, EffectSpec
 from strands_cli.engine.effects.step_scope import StepScope
-from strands_cli.engine.journal.journal_rows import Answer, Journal, Question, Row
+from strands_cli.engine.journal.journal_rows import Answer, Journal, Question, Row, RowKind
 from strands_cli.engine.ports.clock import SystemClock
 from strands_cli.engine.ports.engine_ports import AgentAnswer, AgentRequest
 from strands_cli.engine.standalone import MemoryJournal
@@ -167,8 +167,8 @@ class RunContext:
             self.budget.require(spec.kind)
         return effect
 
-    def rows_below(self, key: str) -> list[Row]:
-        return [row for row in self.journal.rows() if not key or row.key.startswith(f"{key}/")]
+    def rows_below(self, key: str, kind: RowKind | None = None) -> list[Row]:
+        return list(self.journal.rows(kind, key))
 
     async def ask(self, question: Question) -> Answer:
         self.questions.append(question)

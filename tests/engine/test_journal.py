@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import signal
 import sqlite3
@@ -391,6 +392,28 @@ def test_a_process_that_dies_while_it_makes_a_record_leaves_none_that_looks_whol
     with pytest.raises(RunRecordError) as raised:
         SqliteJournal.open(directory)
     wording(raised.value)
+
+
+def test_the_rows_below_a_key_are_found_without_reading_others(
+    directory: Path, journal: SqliteJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(journal, *(replace(DONE, key=f"steps.{number}/tool.0.x") for number in range(50)))
+    asked: list[tuple[str, tuple[Any, ...]]] = []
+
+    class Asked(sqlite3.Connection):
+        def execute(self, query: str, values: Any = ()) -> sqlite3.Cursor:
+            asked.append((query, values))
+            return super().execute(query, values)
+
+    monkeypatch.setattr(sqlite3, "connect", functools.partial(sqlite3.connect, factory=Asked))
+    with contextlib.closing(SqliteJournal.open(directory, hold=False)) as reader:
+        asked.clear()
+        assert [row.key for row in reader.rows(below="steps.4")] == ["steps.4/tool.0.x"]
+        [(query, values)] = asked
+    with contextlib.closing(sqlite3.connect(directory / DATABASE)) as connection:
+        plan = [step for *_, step in connection.execute(f"EXPLAIN QUERY PLAN {query}", values)]
+    assert "(key>? AND key<?)" in plan[0]
+    assert not [step for step in plan if step.startswith("SCAN")]
 
 
 def test_outputs_of_rows_are_decoded_when_they_are_read(directory: Path, journal: SqliteJournal) -> None:

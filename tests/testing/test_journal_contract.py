@@ -94,19 +94,24 @@ class OrdersByLastChange(MemoryJournal):
         await super().write(row)
         self.changed = (*(key for key in self.changed if key != row.key), row.key)
 
-    def rows(self, kind: RowKind | None = None) -> Iterator[Row]:
+    def rows(self, kind: RowKind | None = None, below: str = "") -> Iterator[Row]:
         order = {key: place for place, key in enumerate(self.changed)}
-        return iter(sorted(super().rows(kind), key=lambda row: order.get(row.key, -1)))
+        return iter(sorted(super().rows(kind, below), key=lambda row: order.get(row.key, -1)))
 
 
 class OrdersByKey(MemoryJournal):
-    def rows(self, kind: RowKind | None = None) -> Iterator[Row]:
-        return iter(sorted(super().rows(kind), key=lambda row: row.key))
+    def rows(self, kind: RowKind | None = None, below: str = "") -> Iterator[Row]:
+        return iter(sorted(super().rows(kind, below), key=lambda row: row.key))
 
 
 class IgnoresKinds(MemoryJournal):
-    def rows(self, kind: RowKind | None = None) -> Iterator[Row]:
-        return super().rows()
+    def rows(self, kind: RowKind | None = None, below: str = "") -> Iterator[Row]:
+        return super().rows(None, below)
+
+
+class TakesBeginningsForAbove(MemoryJournal):
+    def rows(self, kind: RowKind | None = None, below: str = "") -> Iterator[Row]:
+        return (row for row in super().rows(kind) if row.key.startswith(below))
 
 
 class FindsBeginnings(MemoryJournal):
@@ -175,6 +180,7 @@ SPOILED = {
     OrdersByLastChange: "test_rows_come_in_the_order_of_their_first_start",
     OrdersByKey: "test_rows_come_in_the_order_of_their_first_start",
     IgnoresKinds: "test_rows_of_one_kind_are_those_of_that_kind",
+    TakesBeginningsForAbove: "test_rows_below_a_key_are_those_in_it",
     FindsBeginnings: "test_what_was_never_written_is_none",
     RaisesForAbsence: "test_what_was_never_written_is_none",
     ReplacesAllFacts: "test_facts_come_back_and_are_replaced_one_by_one",
@@ -220,9 +226,9 @@ class ReturnsBeforeCommit(HoldsNotes):
     async def write(self, row: Row) -> None:
         self.note(row)
 
-    def rows(self, kind: RowKind | None = None) -> Iterator[Row]:
+    def rows(self, kind: RowKind | None = None, below: str = "") -> Iterator[Row]:
         self.commit()
-        return super().rows(kind)
+        return super().rows(kind, below)
 
     def close(self) -> None:
         with contextlib.closing(super()):

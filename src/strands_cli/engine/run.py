@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.conversations import Conversations
@@ -266,9 +266,9 @@ class Run:
         if self._within is not None:
             self._within.run.count_step()
 
-    def rows_below(self, key: str) -> list[Row]:
+    def rows_below(self, key: str, kind: RowKind | None = None) -> Iterator[Row]:
         """Return the rows of what a step or a call was made of; all of the run without a key."""
-        return [row for row in self.ports.journal.rows() if not key or row.key.startswith(f"{key}/")]
+        return self.ports.journal.rows(kind, key)
 
     def _count_step(self, scope: StepScope) -> None:
         """Count a step that begins in the run and in its agent's budget, before it waits for a slot."""

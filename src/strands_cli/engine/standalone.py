@@ -30,9 +30,11 @@ class MemoryJournal:
         row = self._rows.get(key)
         return _copied(row) if row is not None else None
 
-    def rows(self, kind: RowKind | None = None) -> Iterator[Row]:
-        """Yield rows in the order in which their effects first started."""
-        return (_copied(row) for row in list(self._rows.values()) if kind is None or row.kind == kind)
+    def rows(self, kind: RowKind | None = None, below: str = "") -> Iterator[Row]:
+        """Yield rows in the order in which their effects first started; with `below` those whose keys are below it."""
+        start = f"{below}/" if below else ""
+        rows = [row for row in self._rows.values() if kind in (None, row.kind) and row.key.startswith(start)]
+        return map(_copied, rows)
 
     async def write(self, row: Row) -> None:
         """Store a row; raise `RunRecordError` where it is not JSON."""
@@ -103,7 +105,7 @@ class StandaloneRun:
         """Count a step."""
         self.budget.count_step()
 
-    def rows_below(self, key: str) -> list[Row]:
+    def rows_below(self, key: str, kind: RowKind | None = None) -> list[Row]:
         """Return nothing: outside a run no tool consists of others."""
         return []
 

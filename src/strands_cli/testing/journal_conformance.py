@@ -118,6 +118,22 @@ class JournalContract:
             _expect([row.key for row in journal.rows("tool")] == ["b", "a"], "rows('tool') are not the tools' rows")
             _expect(list(journal.rows("human")) == [], "rows('human') yields rows of another kind")
 
+    def test_rows_below_a_key_are_those_in_it(self, tmp_path: Path) -> None:
+        """A key that only begins like another one is not below it, nor is the key itself; kind and order hold."""
+        with self._journal(tmp_path) as journal:
+            keys = [
+                "steps.1/tool.1.b",
+                "steps.1/tool.0.a",
+                "steps.1",
+                "steps.10/tool.0.a",
+                "steps.1.x",
+                "steps.1/model.0",
+            ]
+            _write(journal, *(replace(DONE, key=key, kind="tool" if "tool" in key else "model") for key in keys))
+            found = [[row.key for row in journal.rows(kind, below="steps.1")] for kind in ("model", "tool")]
+            wanted = [keys[-1:], keys[:2]]
+            _expect(found == wanted, f"the rows of models and tools below steps.1 are {found}, not {wanted}")
+
     def test_concurrent_writes_are_all_kept(self, tmp_path: Path) -> None:
         """Branches that finish together lose nothing."""
         with self._journal(tmp_path) as journal:

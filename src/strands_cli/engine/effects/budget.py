@@ -173,9 +173,9 @@ class Budget:
         spender = spender or Spender()
         budget = cls(limits, clock, journal.get("id") or "RUN", spender)
         agent, worked = spender.agent, 0.0
-        for row in journal.rows():
+        for row in journal.rows(below=spender.prefix.removesuffix("/")):
             budget.latest = max(budget.latest, row.ended_at or row.started_at)
-            if row.detail.get(REUSED) or not row.key.startswith(spender.prefix):
+            if row.detail.get(REUSED):
                 continue
             key = row.key.removeprefix(spender.prefix)
             acting = spender.agents_of(key) if agent is not None else ()

@@ -42,7 +42,7 @@ class RunContext(Protocol):
     def grants(self) -> set[str]:
         """The tools that a person has allowed for all calls of the run."""
 
-    def rows_below(self, key: str) -> Iterable[Row]:
+    def rows_below(self, key: str, kind: RowKind | None = None) -> Iterable[Row]:
         """Return the rows of what a step or a call was made of; all of the run without a key."""
 
 

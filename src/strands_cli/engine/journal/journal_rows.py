@@ -114,8 +114,12 @@ class Journal(Protocol):
     def row(self, key: str) -> Row | None:
         """Return the newest row of this key, or None."""
 
-    def rows(self, kind: RowKind | None = None) -> Iterator[Row]:
-        """Yield rows in the order in which their effects first started."""
+    def rows(self, kind: RowKind | None = None, below: str = "") -> Iterator[Row]:
+        """Yield rows in the order in which their effects first started.
+
+        Args:
+            below: Only rows with keys that begin with it and `/`; the others are not read.
+        """
 
     async def write(self, row: Row) -> None:
         """Store a row and return when it is committed; raise `RunRecordError` where that fails."""

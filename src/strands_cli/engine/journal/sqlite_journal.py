@@ -50,6 +50,13 @@ _ROW_AND_NEXT = f"""
 SELECT {_COLUMNS} FROM effects WHERE position >= (SELECT position FROM effects WHERE key = ?)
     AND kind = (SELECT kind FROM effects WHERE key = ?) ORDER BY position LIMIT ?
 """  # noqa: S608 - constant text
+_ROWS_AFTER = f"""
+SELECT {_COLUMNS} FROM effects WHERE position > ? AND (? IS NULL OR kind = ?) ORDER BY position LIMIT ?
+"""  # noqa: S608 - constant text
+# `0` follows `/`. With a plain `ORDER BY position` SQLite may read the whole table to have no need to sort.
+_ROWS_BELOW = f"""
+SELECT {_COLUMNS} FROM effects WHERE key > ? AND key < ? AND (? IS NULL OR kind = ?) ORDER BY +position
+"""  # noqa: S608 - constant text
 
 
 class SqliteJournal:
@@ -142,14 +149,16 @@ class SqliteJournal:
         self._ahead = {columns[0]: columns for columns in found}
         return self._ahead.pop(key, None)
 
-    def rows(self, kind: RowKind | None = None) -> Iterator[Row]:
-        """Yield rows in the order in which their effects first started."""
+    def rows(self, kind: RowKind | None = None, below: str = "") -> Iterator[Row]:
+        """Yield rows in the order in which their effects first started; with `below` those whose keys are below it."""
         self._flush()
-        which = "position > ? AND (? IS NULL OR kind = ?) ORDER BY position LIMIT ?"
-        query = f"SELECT {_COLUMNS} FROM effects WHERE {which}"  # noqa: S608 - constant text
+        if below:
+            found = self._query(_ROWS_BELOW, f"{below}/", f"{below}0", kind, kind)
+            yield from (self._read_row(columns, lazily=True) for columns in found)
+            return
         position = 0
         # In parts: a long run's journal need not fit into memory, and the first row is there at once.
-        while found := self._query(query, position, kind, kind, ROWS_AT_ONCE):
+        while found := self._query(_ROWS_AFTER, position, kind, kind, ROWS_AT_ONCE):
             for columns in found:
                 yield self._read_row(columns, lazily=True)
             position = found[-1][-1]

@@ -139,11 +139,11 @@ class KeptObjects:
 
     def _stored(self, attempt: Attempt, name: str) -> tuple[list[Mapping[str, Any]], dict[str, tuple[str, str]]]:
         """Return what calls have stored of an object, in their order, and what of it no call has stored."""
-        rows = list(attempt.scope.run.rows_below(""))
+        rows = list(attempt.scope.run.rows_below("", "tool"))
         stored = sorted(_of_object(rows, name), key=lambda one: one["number"])
         lost: dict[str, tuple[str, str]] = {}
         for row in rows:
-            is_old = row.kind == "tool" and KEPT in row.detail and row.key.endswith(f".{attempt.name}")
+            is_old = KEPT in row.detail and row.key.endswith(f".{attempt.name}")
             lost |= {"its attributes": ("", "")} if is_old else {}
         for one in stored:
             if one.get("accepted"):
@@ -162,7 +162,7 @@ class KeptObjects:
 
 def _of_object(rows: Iterable[Row], name: str) -> Iterable[Mapping[str, Any]]:
     for row in rows:
-        if row.kind == "tool" and row.status == "done" and isinstance(row.output, Mapping):
+        if row.status == "done" and isinstance(row.output, Mapping):
             stored = row.output.get(OBJECT)
             if isinstance(stored, Mapping) and stored.get("of") == name:
                 yield stored
