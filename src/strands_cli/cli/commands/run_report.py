@@ -52,7 +52,7 @@ def summary_document(summary: RunSummary, *, full: bool) -> dict[str, Any]:
 
 def _effect_document(effect: EffectSummary, summary: RunSummary, *, full: bool) -> dict[str, Any]:
     row = effect.row
-    answer = summary.answer_before(effect) if effect.error is not None and row.kind == "step" else None
+    answer = summary.answers.get(row.key) if effect.error is not None and row.kind == "step" else None
     contents: dict[str, Any] = {}
     if row.is_step and row.status == "done":
         contents = {"response": effect.text, "output": effect.value}
@@ -132,7 +132,7 @@ def _cells(effect: EffectSummary) -> tuple[str, ...]:
 def _failure(effect: EffectSummary, summary: RunSummary, *, full: bool) -> Iterator[str]:
     yield ""
     yield from _text(f"failed: {effect.row.key}", effect.error or "", full=full)
-    answer = summary.answer_before(effect)
+    answer = summary.answers.get(effect.row.key)
     if answer is not None:
         yield from _text(f"the last answer of its model, {answer.row.key}:", answer.text or "(no text)", full=full)
         yield from map(_call, answer.calls)

@@ -89,6 +89,7 @@ class RunSummary:
         spent: The calls, tokens and costs of the run; what it took over from another run is not counted.
         denials: The calls that were denied.
         effects: All effects, the calls of a turn in the order of its request.
+        answers: The last answer of a model in each step, by the step's key.
         inputs: The inputs, without secrets.
         origin: The run that it reruns, and the key from which on.
         python_tools: The tools that only a program can provide, each with its file.
@@ -101,14 +102,10 @@ class RunSummary:
     spent: Budget
     denials: Sequence[Denials]
     effects: Sequence[EffectSummary]
+    answers: Mapping[str, EffectSummary]
     inputs: Any
     origin: Mapping[str, str] | None
     python_tools: Mapping[str, str]
-
-    def answer_before(self, failed: EffectSummary) -> EffectSummary | None:
-        """Return the last answer of a model in a step that failed; None if no model has answered in it."""
-        inside = [one for one in self.effects if one.row.key.startswith(f"{failed.row.key}/")]
-        return next((one for one in reversed(inside) if one.row.kind == "model" and one.row.status == "done"), None)
 
 
 def summary_of(directory: Path, journal: SqliteJournal) -> RunSummary:
@@ -125,10 +122,21 @@ def summary_of(directory: Path, journal: SqliteJournal) -> RunSummary:
         spent=Budget.resumed(Budgets(), SystemClock(), journal),
         denials=denials_of(row for row in rows if row.kind == "tool"),
         effects=effects,
+        answers=_last_answers(effects),
         inputs=stored_redactor(journal).json(journal.get("inputs")),
         origin=journal.get("rerun_of"),
         python_tools=journal.get("given") or {},
     )
+
+
+def _last_answers(effects: Iterable[EffectSummary]) -> dict[str, EffectSummary]:
+    """Return the last answer of a model below each key, with one pass over the effects."""
+    answers: dict[str, EffectSummary] = {}
+    for effect in effects:
+        above = effect.row.key
+        while effect.row.kind == "model" and effect.row.status == "done" and (above := above.rpartition("/")[0]):
+            answers[above] = effect
+    return answers
 
 
 def _response_of(run: StoredRun, journal: SqliteJournal, rows: Iterable[Row]) -> str | None:
