@@ -299,3 +299,9 @@ def test_a_foreign_finder_is_asked_and_a_broken_one_is_reported() -> None:
 def test_a_broken_manifest_costs_the_scan_nothing(tmp_path: Path) -> None:
     broken_manifest(tmp_path, "foo")
     assert scan([str(tmp_path)]).findings == []
+
+
+def test_a_version_is_found_by_every_spelling_of_the_name(tmp_path: Path) -> None:
+    make_distribution(tmp_path, "strands-tool-foo", "1.0", "")
+    seen = scan([str(tmp_path)])
+    assert {seen.version(name) for name in ("strands-tool-foo", "Strands_Tool.Foo")} == {"1.0"}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from strands_cli.catalog.distributions import BAD_ENTRY_POINTS, Distribution, Scan, normalise, scan_installed
+from strands_cli.catalog.distributions import BAD_ENTRY_POINTS, Distribution, Scan, scan_installed
 from strands_cli.catalog.record_builder import build_records
 from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
 from strands_cli.errors import Finding, Where
@@ -104,7 +104,7 @@ class Catalog:
 
     def version_of(self, distribution: str) -> str | None:
         """Return the version of an installed distribution, with or without tools, by its name."""
-        return self.seen.version(normalise(distribution))
+        return self.seen.version(distribution)
 
     def lookup(self, ref: ToolRef | str) -> ToolRecord | Finding:
         """Return the record that a reference names, or the finding that gives the reason why it cannot be used."""

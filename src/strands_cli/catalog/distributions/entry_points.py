@@ -74,8 +74,8 @@ class Scan:
     findings: list[Finding] = field(default_factory=list)
 
     def version(self, name: str) -> str | None:
-        """Return the version of an installed distribution (normalised name), None if it is absent or unknown."""
-        copies = self.records.get(name)
+        """Return the version of an installed distribution, in any spelling; None if it is absent or unknown."""
+        copies = self.records.get(normalise(name))
         return record_version(copies[0][1]) if copies else None
 
 

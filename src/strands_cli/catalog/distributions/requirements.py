@@ -65,7 +65,7 @@ def _distribution(text: str, seen: Scan) -> str | None:
 def _installed(name: str, specifier: str, text: str, seen: Scan) -> str | None:
     if normalise(name) not in seen.records:
         return f"the distribution {text!r}: pip install '{text}'"
-    version = seen.version(normalise(name))
+    version = seen.version(name)
     if not specifier or version is None:
         return None
     return _judge(version, specifier, f"the distribution {text!r} ({version} is installed)")
