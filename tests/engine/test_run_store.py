@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import subprocess
 import sys
 import threading
@@ -72,7 +73,12 @@ def test_an_id_cannot_lead_out_of_the_directory(name: str, tmp_path: Path, wordi
 @pytest.fixture
 def held(tmp_path: Path) -> Iterator[Path]:
     """Return a run that another process holds."""
-    directory = make_run(tmp_path, "run", "running", pid=1, host="another")
+    with held_elsewhere(make_run(tmp_path, "run", "running", pid=1, host="another")) as directory:
+        yield directory
+
+
+@contextlib.contextmanager
+def held_elsewhere(directory: Path) -> Iterator[Path]:
     script = (
         "import sys; from pathlib import Path; from strands_cli.engine.journal import hold_run\n"
         "lock = hold_run(Path(sys.argv[1])); print('held', flush=True); sys.stdin.read()"
@@ -96,6 +102,19 @@ def test_a_run_that_is_held_is_running_and_cannot_be_deleted(held: Path, wording
     wording(refused.value)
 
 
+def test_a_program_with_the_number_of_an_earlier_process_of_the_run_is_not_stopped(
+    tmp_path: Path, wording: Wording
+) -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        facts = {**store.session_facts(), "pid": other.pid, "pid_started": "1"}
+        directory = make_run(tmp_path, "run", "running", **facts)
+        with held_elsewhere(directory), pytest.raises(RunRecordError) as refused:
+            store.cancel_run(directory, FakeClock())
+        wording(refused.value)
+        other.communicate(b"\n")
+        assert other.returncode == 0
+
+
 def test_a_run_that_says_running_and_is_held_by_no_one_was_interrupted(tmp_path: Path) -> None:
     directory = make_run(tmp_path, "run", "running")
     assert store.read_run(directory).status == "interrupted"
@@ -112,11 +131,12 @@ def test_what_has_ended_cannot_be_cancelled(tmp_path: Path) -> None:
 
 
 FINISHING = """
-import os, platform, signal, sys
+import signal, sys
 from pathlib import Path
 from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.stored_runs import session_facts
 journal = SqliteJournal.open(Path(sys.argv[1]))
-journal.put(pid=os.getpid(), host=platform.node())
+journal.put(**session_facts())
 def finish(*_):
     journal.put(status="completed", ended_at=2.0)
     journal.close()

@@ -7,6 +7,7 @@ import os
 import platform
 import shutil
 import signal
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -143,7 +144,19 @@ def is_locked(directory: Path) -> bool:
 
 def session_facts() -> dict[str, Any]:
     """Return the facts by which `cancel_run` finds this process."""
-    return {"pid": os.getpid(), "host": platform.node()}
+    return {"pid": os.getpid(), "pid_started": _start_of(os.getpid()), "host": platform.node()}
+
+
+def _start_of(pid: int) -> str:
+    """Return when a process started, which tells it from an earlier one with its number; empty if there is none."""
+    try:
+        if platform.system() == "Linux":
+            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+        command = ["ps", "-o", "lstart=", "-p", str(pid)]
+        environment = {**os.environ, "LC_ALL": "C", "TZ": "UTC"}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout.strip()  # noqa: S603 - constant words and a number
+    except OSError:
+        return ""
 
 
 def cancel_run(directory: Path, clock: Clock) -> None:
@@ -174,9 +187,15 @@ def _stop_process(directory: Path) -> None:
 
     journal = SqliteJournal.open(directory, hold=False)
     with contextlib.closing(journal):
-        pid, host = journal.get("pid"), journal.get("host")
+        pid, started, host = (journal.get(name) for name in ("pid", "pid_started", "host"))
     if pid is None or host != platform.node():
         raise RunRecordError(f"the run {directory.name} is held by a process on {host}", fix="stop it there")
+    # A process that has taken the lock stores its number a moment later: another program may have the one before it.
+    if not started or started != _start_of(pid):
+        if is_locked(directory):
+            unknown = f"it is not known which process works on the run {directory.name}"
+            raise RunRecordError(unknown, fix="try it again, or end that process")
+        return
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
     try:
