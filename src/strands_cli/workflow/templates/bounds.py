@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 MAX_STEPS = 2_000_000
 MAX_OUTPUT = 4_000_000
 MAX_PIECE = 1_000_000
+# A longer number could not be written.
+MAX_BITS = 10_000
 # Of all texts in a list together.
 MAX_TEXTS = 4 * MAX_OUTPUT
 # Characters that the C code behind a filter or method handles in the time of one step.
@@ -82,6 +84,8 @@ def bounded(value: Any) -> Any:
         items, characters = size_of_all(value)
         spend(1 + items + characters // _CHARACTERS_A_STEP)
     else:
+        if isinstance(value, int) and value.bit_length() > MAX_BITS:
+            raise TemplateError(f"a number of more than {MAX_BITS:,} bits")
         spend()
     return value
 

@@ -14,6 +14,7 @@ from jinja2 import Undefined, pass_environment
 from jinja2.filters import (
     do_batch,
     do_indent,
+    do_round,
     do_slice,
     do_wordwrap,
     make_attrgetter,
@@ -33,6 +34,8 @@ from strands_cli.workflow.templates.bounds import (
 from strands_cli.workflow.templates.template_errors import TemplateError
 
 MAX_RANGE = 100_000
+# More than a float has.
+MAX_DIGITS = 400
 
 WIDE_FORMAT = re.compile(r"\d{5,}|\*|:[^}]*\{")
 
@@ -158,6 +161,12 @@ def _require_few(name: str, count: int, filling: Any) -> None:
     spend(max(count, 0))
 
 
+def _round(value: Any, precision: int = 0, method: Any = "common") -> Any:
+    if abs(precision) > MAX_DIGITS:
+        raise TemplateError(f"`round` with more than {MAX_DIGITS} digits")
+    return do_round(value, precision, method)
+
+
 def _slice(value: Any, slices: int, fill_with: Any = None) -> Any:
     _require_few("slice", slices, fill_with)
     return do_slice(value, slices, fill_with)
@@ -250,6 +259,7 @@ FILTERS = {
     "unique": _unique,
     "indent": _indent,
     "wordwrap": _wordwrap,
+    "round": _round,
     "slice": _slice,
     "batch": _batch,
     "join": _join,

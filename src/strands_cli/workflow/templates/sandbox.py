@@ -12,7 +12,7 @@ from typing import Any, cast
 import jinja2
 from jinja2 import nodes
 from jinja2.exceptions import SecurityError, TemplateSyntaxError, UndefinedError
-from jinja2.meta import find_undeclared_variables
+from jinja2.meta import TrackingCodeGenerator
 from jinja2.parser import Parser
 from jinja2.runtime import LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -20,6 +20,7 @@ from jinja2.utils import missing
 
 from strands_cli.errors import did_you_mean
 from strands_cli.workflow.templates.bounds import (
+    MAX_BITS,
     MAX_OUTPUT,
     MAX_PIECE,
     BoundedCode,
@@ -47,7 +48,6 @@ from strands_cli.workflow.templates.filters import (
 )
 from strands_cli.workflow.templates.template_errors import Path, TemplateError, UnknownNameError
 
-MAX_BITS = 10_000
 # In the expressions of one template: to check so many words and signs takes a second or two.
 MAX_TOKENS = 100_000
 
@@ -95,6 +95,16 @@ def _reason_for(owner: Any, name: Any) -> Callable[[str], TemplateError]:
         return UnknownNameError(f"there is no {name!r} in this {kind_of(owner)}", str(name), known)
 
     return explain
+
+
+class _FreeNames(BoundedCode, TrackingCodeGenerator):
+    """Collects the names that a template takes from outside; Jinja's own collector evaluates constants, unbounded."""
+
+    def of(self, tree: nodes.Template) -> set[str]:
+        """Return the names, without the globals."""
+        self.optimizer = None
+        self.visit(tree)
+        return self.undeclared_identifiers
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
@@ -147,7 +157,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def paths(self, text: str) -> frozenset[Path]:
         """Return the paths of the names that a template uses, without those that it sets or that may be absent."""
         tree = self.tree(text)
-        free = find_undeclared_variables(tree) - self.globals.keys()
+        free = _FreeNames(self).of(tree)
         guarded: list[nodes.Expr | None] = [
             *(test.node for test in tree.find_all(nodes.Test) if test.name in ("defined", "undefined")),
             *(filtered.node for filtered in tree.find_all(nodes.Filter) if filtered.name in ("default", "d")),
