@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from strands_cli.atomic_file import write_atomically
 from strands_cli.errors import ArtifactError, Code, Finding
-from strands_cli.outputs.atomic_file import write_atomically
 from strands_cli.outputs.output_folder import DEFAULT_OUT, require_own_folder
 from strands_cli.protected_names import unwritable_in
 

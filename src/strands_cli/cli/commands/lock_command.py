@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from strands_cli.atomic_file import write_atomically
 from strands_cli.cli.commands import completions
 from strands_cli.cli.output import print_json, print_result, say
 from strands_cli.errors import ArtifactError, Denied, ExitCode, Finding, UsageError, Where, suggest
@@ -203,12 +203,7 @@ def _replace(file: Path, text: str) -> bool:
     try:
         if file.is_file() and file.read_bytes() == raw:
             return False
-        draft = file.with_name(f"{file.name}.{os.getpid()}.tmp")
-        try:
-            draft.write_bytes(raw)
-            draft.replace(file)
-        finally:
-            draft.unlink(missing_ok=True)
+        write_atomically(file, raw, force=True, mode=0o666)
     except OSError as error:
         raise ArtifactError(f"{file} cannot be written: {error.strerror}", fix="correct its permissions") from error
     return True

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from strands_cli.atomic_file import write_atomically
 from strands_cli.canonical_json import canonical_json, digest_of
 from strands_cli.config import user_data_dir
 from strands_cli.errors import ArtifactError
@@ -72,15 +73,9 @@ class Trust:
         """
         file = self.answer
         about = {"workflow": os.path.realpath(self.plan.file), **self.authority.as_dict()}
-        draft = file.with_name(f".{file.name}.{os.getpid()}")
         try:
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            try:
-                with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
-                    stream.write(canonical_json(about) + "\n")
-                draft.replace(file)
-            finally:
-                draft.unlink(missing_ok=True)
+            write_atomically(file, f"{canonical_json(about)}\n".encode(), force=True, mode=0o600)
         except OSError as error:
             message = f"the answer cannot be stored in {file.parent}: {error.strerror or error}"
             raise ArtifactError(message, fix="correct its permissions, or set XDG_DATA_HOME") from error

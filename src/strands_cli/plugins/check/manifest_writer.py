@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from strands_cli.atomic_file import write_atomically
 from strands_cli.catalog import BAD_ENTRY_POINT
 from strands_cli.catalog.definitions import (
     CONTRACT,
@@ -86,9 +86,7 @@ def write_manifests(project: PluginProject) -> list[Path]:
     """Write the manifests of a project and return their paths; each file is replaced atomically."""
     written = []
     for file, document in make_manifests(project).items():
-        draft = file.with_name(f"{file.name}.{os.getpid()}.tmp")
-        draft.write_text(render(document), encoding="utf-8", newline="\n")
-        draft.replace(file)
+        write_atomically(file, render(document).encode(), force=True, mode=0o666)
         written.append(file)
     return written
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from strands_cli.atomic_file import write_atomically
 from strands_cli.catalog import Catalog
 from strands_cli.catalog.distributions import normalise, read_entry_points
 from strands_cli.errors import Denied, InvalidInput, StrandsCliError, did_you_mean
@@ -110,22 +109,10 @@ def _edit(file: Path, change: Callable[[str], str]) -> None:
         new = change(text)
         if new != text:
             place.parent.mkdir(parents=True, exist_ok=True)
-            _replace(place, new)
+            mode = place.stat().st_mode & 0o7777 if place.exists() else 0o600
+            write_atomically(place, new.encode(), force=True, mode=mode)
+            place.chmod(mode)
     except CannotEditError as error:
         raise InvalidInput(f"{file} has a form that only a person can edit", fix=f"write there: {error}") from error
     except OSError as error:
         raise StrandsCliError(f"{file} cannot be written: {error.strerror}") from error
-
-
-def _replace(place: Path, text: str) -> None:
-    descriptor, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(text.encode("utf-8"))
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(temporary).chmod(place.stat().st_mode & 0o7777 if place.exists() else 0o600)
-        Path(temporary).replace(place)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
