@@ -163,6 +163,17 @@ pattern:
     assert lines == sorted(lines)
 
 
+@pytest.mark.parametrize(
+    ("task", "code"),
+    [("type: hilt, prompt: Go on?", "bad-value"), ("input: x", "step-form"), ("5", "wrong-type")],
+)
+def test_a_task_with_a_mistake_hides_no_name_in_another_task(task: str, code: str) -> None:
+    broken = task if task.isdigit() else "{id: two, " + task + "}"
+    tasks = f"[{{id: one, agent: alhpa, input: x}}, {broken}]"
+    text = HEAD + f"pattern: {{type: workflow, config: {{tasks: {tasks}}}}}\n"
+    assert sorted(codes(load(text).findings)) == sorted(["unknown-agent", code])
+
+
 def test_a_broken_agent_is_not_also_an_unknown_agent() -> None:
     text = (HEAD + CHAIN).replace("beta: {prompt: B}", "beta: 5")
     assert codes(load(text).findings) == ["wrong-type"]

@@ -66,7 +66,7 @@ _REQUIRED: Mapping[str, Any] = {
     "max_messages": 1,
     "accept": {"min_score": 0},
     "branches": [{"id": "first"}, {"id": "second"}],
-    "tasks": [{"id": _UNNAMED}],
+    "tasks": [{"id": _UNNAMED, "agent": _UNNAMED}],
     "agents": {_UNNAMED: {"prompt": ""}},
 }
 _STEPS = ("steps", "nodes", "routes", "producer", "evaluator", "orchestrator", "worker_template", "router")
@@ -166,6 +166,9 @@ class _Repair:
             error["type"] in ("mapping_type", "dict_type", "model_type") and self._mapping(pointer)
         ):
             return
+        elif error["type"] == "literal_error" and (meant := _meant_word(error)):
+            place, key = _split(pointer)
+            value_at(self.value, place)[key] = meant
         elif error["type"] == "empty_list":
             self._replace(f"{pointer}/{error['ctx']['key']}")
         elif error["type"] == "missing":
@@ -276,7 +279,8 @@ class _Repair:
         if section in ("steps", "nodes", "routes"):
             return self._step(old)
         if section in ("tasks", "branches", "mcp", "http_executors", "composite"):
-            return {"id": old["id"]} if isinstance(old, dict) and isinstance(old.get("id"), str) else {"id": _UNNAMED}
+            has_id = isinstance(old, dict) and isinstance(old.get("id"), str)
+            return {"id": old["id"] if has_id else _UNNAMED, **(self._step(old) if section == "tasks" else {})}
         if key in _STEPS:
             step = self._step(old)
             return [step] if key == "steps" else {_UNNAMED: step} if key in ("nodes", "routes") else step
@@ -289,6 +293,12 @@ class _Repair:
     def _agents(self) -> list[str]:
         agents = self.value.get("agents")
         return [str(name) for name in agents] if isinstance(agents, dict) else []
+
+
+def _meant_word(error: Any) -> str | None:
+    """Return the one word that is possible in a place, if another one is a misspelling of it."""
+    expected = error["ctx"]["expected"].strip("'")
+    return expected if isinstance(error["input"], str) and did_you_mean(error["input"], [expected]) else None
 
 
 def _split(pointer: str) -> tuple[str, str]:
