@@ -198,6 +198,8 @@ class JournaledModel(Model):
         detail: dict[str, Any] = {"agent": scope.who, "model": self.label, "request": request}
         if failures:
             detail["failures"] = failures
+        if scope.changes is not None and self._name == "model":
+            detail |= scope.changes.unstored
         await effect.finish(output, usage=usage, cost=cost, detail=detail)
         scope.count_model_call(usage, cost)
         self._expect_tools(events)

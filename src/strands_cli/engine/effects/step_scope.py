@@ -58,6 +58,10 @@ class Changes(Protocol):
     def restore(self, changes: Mapping[str, Any]) -> None:
         """Make changes again that an earlier process has stored."""
 
+    @property
+    def unstored(self) -> Mapping[str, Any]:
+        """For the detail of a request's row: what has changed outside of calls since the one before."""
+
 
 @dataclass(slots=True)
 class StepState:
@@ -190,6 +194,11 @@ class StepScope:
                 tally.count_model_call(effect.recorded.usage, effect.recorded.cost)
         self._state.tally.turns += 1
         return effect
+
+    @property
+    def next_request(self) -> str:
+        """The key of the next request to its model."""
+        return f"{self.key}/model.{self._state.tally.turns}"
 
     def number_of_turn(self, effect_input: Any) -> int:
         """Return the number of the step's next request to its model."""

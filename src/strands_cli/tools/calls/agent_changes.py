@@ -12,6 +12,11 @@ from strands_cli.canonical_json import canonical_json
 if TYPE_CHECKING:
     from strands import Agent
 
+# What a call has changed in its agent, in the output of its row.
+AGENT = "agent"
+# What hooks have changed before a request to the model, in the detail of its row.
+BY_HOOKS = "changed_by_hooks"
+
 
 @dataclass(frozen=True, slots=True)
 class LateSpecs:
@@ -29,7 +34,11 @@ class LateSpecs:
 class AgentChanges:
     """Stores with each call what it has changed in the agent, and changes it again when the journal answers the call.
 
-    A later change of the same name wins, in whatever order the calls are replayed.
+    What hooks change is stored with the next request to the model. A later change of the same name wins, in whatever
+    order the calls are replayed.
+
+    Attributes:
+        unstored: For the detail of the request's row: what hooks have changed since the call or request before.
     """
 
     def __init__(self, agent: Agent, late: LateSpecs) -> None:
@@ -37,6 +46,16 @@ class AgentChanges:
         self._late = late
         self._number = 0
         self._latest: dict[tuple[str, str], int] = {}
+        self._known = self.now()
+        self.unstored: Mapping[str, Any] = {}
+
+    def before_request(self, stored: Mapping[str, Any] | None) -> None:
+        """Make the changes of hooks again that are stored with a request, or note the new ones for its row."""
+        if stored is None:
+            changes = self.since(self._known, "")
+            self.unstored = {BY_HOOKS: changes} if changes else {}
+        else:
+            self.restore(stored)
 
     def now(self, by: str = "") -> Mapping[str, Mapping[str, Any]]:
         """Return what is in the agent; a call of the tool `by` has just ended."""
@@ -46,7 +65,8 @@ class AgentChanges:
     def since(self, before: Mapping[str, Mapping[str, Any]], by: str) -> Mapping[str, Any]:
         """Return the changes as JSON; empty where nothing has changed."""
         changes: dict[str, Any] = {}
-        for part, values in self.now(by).items():
+        self._known = self.now(by)
+        for part, values in self._known.items():
             held = before[part]
             new = {name: value for name, value in values.items() if not _is_same(held, name, value)}
             gone = [name for name in held if name not in values]
@@ -73,6 +93,7 @@ class AgentChanges:
                     agent.state.set(name, stored["set"][name])
                 else:
                     agent.state.delete(name)
+        self._known = self.now()
 
 
 def _is_same(held: Mapping[str, Any], name: str, value: Any) -> bool:

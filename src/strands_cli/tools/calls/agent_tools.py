@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from strands.hooks import AfterToolCallEvent, BeforeModelCallEvent, HookRegistry
-from strands.middleware import ExecuteToolContext, ExecuteToolStage
+from strands.hooks import AfterToolCallEvent, HookRegistry
+from strands.middleware import ExecuteToolContext, ExecuteToolStage, InvokeModelContext, InvokeModelStage
 from strands.tools.structured_output.structured_output_tool import StructuredOutputTool
 from strands.types.tools import AgentTool
 
@@ -16,7 +17,7 @@ from strands_cli.errors import StrandsCliError
 from strands_cli.events import RunWarning
 from strands_cli.planning.planned_tools import LateTool
 from strands_cli.policy.rules import LATE
-from strands_cli.tools.calls.agent_changes import AgentChanges, LateSpecs
+from strands_cli.tools.calls.agent_changes import BY_HOOKS, AgentChanges, LateSpecs
 from strands_cli.tools.calls.agent_of_call import InnerCaller, agent_itself, call_of
 from strands_cli.tools.calls.checked_tool import CheckedTool
 from strands_cli.tools.calls.inner_calls import OpenCall, open_call
@@ -63,18 +64,25 @@ class AgentTools:
     def join(self, agent: Agent) -> None:
         """Check the calls of an agent from now on; it must have no middleware that the caller does not know."""
         agent.add_middleware(ExecuteToolStage, self._checked_call)
+        agent.add_middleware(InvokeModelStage, self._with_late_tools)
+        self._registry = agent.tool_registry
         self._changes = AgentChanges(agent, LateSpecs(self._late_specs, self._put_back))
         self._scope.changes = self._changes
-        self._registry = agent.tool_registry
+        self._stored = _changes_at_requests(self._scope)
         agent.tool_caller = InnerCaller(agent, self.call_by_name)  # type: ignore[assignment]
         # A later one would come between the check and the tool.
         agent.add_middleware = _refuse  # type: ignore[method-assign]
         agent.hooks.add_hook(self)
 
     def register_hooks(self, registry: HookRegistry, **_: Any) -> None:
-        """Look for tools that came late before the model sees them, and for calls that were not made."""
-        registry.add_callback(BeforeModelCallEvent, lambda event: self.take_in(event.agent.tool_registry))
+        """Look for calls that were not made."""
         registry.add_callback(AfterToolCallEvent, self._after_call)
+
+    async def _with_late_tools(self, context: InvokeModelContext, next_fn: Any) -> AsyncGenerator[Any]:
+        """Look for tools that came late, after all hooks and before the model sees the tools."""
+        self._changes.before_request(self._stored.get(self._scope.next_request))
+        async for event in next_fn(context.replace(tool_specs=copy.deepcopy(self._registry.get_all_tool_specs()))):
+            yield event
 
     def take_in(self, registry: ToolRegistry, by: str = "") -> None:
         """Put the permission check around tools that another one has registered, and take out what is not a tool."""
@@ -230,6 +238,12 @@ def _is_answer(tool: Any) -> bool:
 def _answers(agent: Any) -> list[str]:
     """Return the names of the SDK's own tools, whose calls do not come here."""
     return [name for name, tool in agent.tool_registry.dynamic_tools.items() if _is_answer(tool)]
+
+
+def _changes_at_requests(scope: StepScope) -> dict[str, Mapping[str, Any]]:
+    """Return what hooks had changed before requests that the journal has, by the request's key."""
+    rows = scope.run.rows_below(scope.key, "model")
+    return {row.key: row.detail[BY_HOOKS] for row in rows if row.status == "done" and BY_HOOKS in row.detail}
 
 
 def _late(name: str, origin: str) -> LateTool:

@@ -17,6 +17,7 @@ from strands_cli.planning.planned_tools import LateTool, request_of
 from strands_cli.policy import Decision, is_managed
 from strands_cli.policy.rules import Request, Rule
 from strands_cli.secrets import HIDE_NOTHING, Redactor
+from strands_cli.tools.calls.agent_changes import AGENT
 from strands_cli.tools.calls.approval import approved
 from strands_cli.tools.calls.call_arguments import reads_only_now
 from strands_cli.tools.calls.calling_contract import Contract as Contract
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from strands_cli.tools.calls.workflow_tool_calls import Parts
 
 RESULT = ("status", "content")
-# What a call has changed in its agent, in the output of its row.
-AGENT = "agent"
 TOUCHES_NOTHING: Mapping[str, Any] = {"resources": {"reads": [], "writes": []}}
 
 
