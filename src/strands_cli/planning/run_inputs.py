@@ -33,7 +33,6 @@ def resolve_inputs(
         inputs: What the workflow declares; defaults and `values` count where nothing was given.
         texts: Texts to be converted to the declared types (`--var`).
         values: Values that have types already; they count less than what is given as text.
-        document: The file, for places.
     """
     declared = inputs.declared()
     resolved: dict[str, Any] = {name: spec.default for name, spec in inputs.optional.items()}

@@ -36,7 +36,6 @@ class CallHooks:
     Attributes:
         rules: All rules of policy in force.
         hooks: The plugins; without them policy alone answers.
-        workflow: The workflow's file.
     """
 
     rules: Sequence[Rule]
@@ -98,7 +97,6 @@ async def through_wrappers(
 
     Args:
         wrappers: The outermost first, each with its plugin's name.
-        invoke: Makes the call.
         seconds: What all of it may take.
         elsewhere: Returns how many seconds of it do not count so far.
 

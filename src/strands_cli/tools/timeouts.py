@@ -22,8 +22,6 @@ async def bounded(
     A thread that it waits for cannot be ended; it is left to itself.
 
     Args:
-        start: Starts the work.
-        seconds: How long it may take.
         elsewhere: Returns how many seconds of it do not count so far.
 
     Raises:

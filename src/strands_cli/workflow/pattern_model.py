@@ -40,7 +40,6 @@ class PatternModel(FormatModel):
     Attributes:
         purpose: What the pattern is for, in one sentence.
         starter: The agents, pattern and outputs of a new workflow, as YAML.
-        recording: A recording for `starter`.
         reserved: Names that its templates may use and that inputs should not have.
         is_bounded: Whether every step runs at most once.
         runs_every_step: Whether a run that completes has run every step once.

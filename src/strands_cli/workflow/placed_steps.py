@@ -30,7 +30,6 @@ class PlacedStep:
     Attributes:
         key: Its key in the journal; `N` replaces the number of a step that is repeated.
         pointer: JSON pointer of the node that describes it.
-        step: The step.
         scope: The names that its templates may use besides inputs.
         follows: Whether an agent without an input gets the response of the step before, instead of its prompt.
         answers: The form of the answer that the pattern reads, where it reads one.

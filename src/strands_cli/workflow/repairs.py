@@ -102,7 +102,6 @@ def repaired(
 
     Args:
         document: The document; it is not changed.
-        errors: Those of its validation.
         validate: Validates the document again.
     """
     findings = list(findings_of(errors, WorkflowSpec, document))

@@ -61,12 +61,7 @@ class _Mistake:
 
 
 def findings_of(errors: list[Any], model: type[FormatModel], document: Document, at: str = "") -> Iterator[Finding]:
-    """Translate the errors of one validation.
-
-    Args:
-        errors: `ValidationError.errors()`.
-        at: Pointer of the value in the document.
-    """
+    """Translate the errors of one validation."""
     root = value_at(document.value, at)
     meant = _meant_keys(errors, model, root)
     joined: dict[tuple[str, bool], _Mistake] = {}
@@ -248,7 +243,7 @@ def _bad_value(mistake: _Mistake, document: Document) -> Finding | None:
     context, name = error.get("ctx", {}), spoken(mistake.pointer)
     where = document.where(mistake.pointer)
     if kind == "literal_error":
-        words = _literal_words(context["expected"])
+        words = [word.strip("'") for word in context["expected"].replace(" or ", ", ").split(", ")]
         close = did_you_mean(str(error["input"]), words)
         choice = f"one of {', '.join(words)}" if words[1:] else words[0]
         message = f"`{name}` is {shown(error['input'])}; it must be {choice}"
@@ -272,10 +267,6 @@ def counts_failed_items(error: Mapping[str, Any]) -> bool:
     """Return whether an error is that of a list whose items failed, which pydantic does not count; they have errors."""
     is_short = error["type"] in ("too_short", "string_too_short")
     return is_short and hasattr(error["input"], "__len__") and len(error["input"]) >= error["ctx"]["min_length"]
-
-
-def _literal_words(expected: str) -> list[str]:
-    return [word.strip("'") for word in expected.replace(" or ", ", ").split(", ")]
 
 
 def _kind(value: Any) -> str:

@@ -34,7 +34,6 @@ def continue_run(
 
     Args:
         chosen: Options that replace the stored ones.
-        flags: How the run is shown.
         act: The command's own work, which is done before the run continues.
         budgets: Limits to raise.
         ends: Whether the run does not continue.
@@ -70,7 +69,6 @@ def rerun_from(run: str, from_key: str, var: Sequence[str], chosen: Chosen, flag
     Args:
         var: Inputs to change, as `NAME=VALUE`.
         chosen: Options that replace the stored ones.
-        flags: How the run is shown.
     """
     from strands_cli import app
     from strands_cli.cli.commands.input_options import read_variables

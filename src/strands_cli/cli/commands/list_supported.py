@@ -75,10 +75,6 @@ def _needs(extra: str | None, keys: tuple[str, ...]) -> str:
     return f" ({'; '.join(words)})" if words else ""
 
 
-def _tool_references() -> Rows:
-    return [{"name": form, "description": meaning} for form, meaning in REFERENCES.items()]
-
-
 def _template_filters() -> Rows:
     from strands_cli.workflow.templates import Sandbox
 
@@ -106,7 +102,7 @@ _SECTIONS: dict[str, Callable[[], Rows]] = {
     "patterns": _patterns,
     "steps": _steps,
     "providers": _providers,
-    "tool_references": _tool_references,
+    "tool_references": lambda: [{"name": form, "description": meaning} for form, meaning in REFERENCES.items()],
     "template_filters": _template_filters,
     "secret_sources": _secret_sources,
     "exit_codes": _exit_codes,

@@ -63,7 +63,6 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
     Args:
         known: Gets the run's id and status as soon as they are known.
         flags: What is shown, and where events go.
-        go: What executes the plan.
 
     Raises:
         StrandsCliError: The run did not complete.

@@ -36,8 +36,6 @@ def list_installed(
     """Print the installed tools and return the exit code.
 
     Args:
-        as_json: Print one JSON document.
-        source: Include where each tool comes from.
         check: Return `ExitCode.INVALID` if there are findings.
         only: The `family` and the `category` that a tool must have; None means any.
         hooks: `no_plugins` and `trace_hooks` of the request.
@@ -72,18 +70,12 @@ def read_this_installation(*, no_plugins: bool = False, trace_hooks: bool = Fals
         return read_installation(request, policy=Policy())
 
 
+_NAMES = ("name", "status", "reason", "description", "distribution", "version", "kind", "family", "category")
+
+
 def _listed(record: ToolRecord, catalog: Catalog, with_source: bool) -> dict[str, Any]:
     return {
-        "name": record.name,
-        "status": record.status,
-        "reason": record.reason,
-        "description": record.description,
-        "distribution": record.distribution,
-        "version": record.version,
-        "kind": record.kind,
-        "family": record.family,
-        "category": record.category,
-        "deprecated": record.deprecated,
+        **{name: getattr(record, name) for name in (*_NAMES, "deprecated")},
         "members": None if record.members is None else [member.ref_name for member in record.members],
         "source": tool_source(record, catalog) if with_source else record.source,
     }

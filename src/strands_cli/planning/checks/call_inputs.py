@@ -33,8 +33,6 @@ def check_call_input(
     Args:
         tool: The tool the step calls; without a schema nothing is known.
         arguments: The step's `input`, templates included.
-        pointer: JSON pointer of `input`.
-        document: The file, for places.
     """
     schema = tool.record.input_schema
     if schema is None:

@@ -37,8 +37,6 @@ def check_limits(
     """Yield a finding for each model without a known price that a limit on money needs.
 
     Args:
-        prices: What models cost.
-        document: Its file, for places.
         called: Its tools: what agents and workflows among them spend counts too.
     """
     if spec.runtime.budgets.max_cost_usd is not None:

@@ -36,7 +36,6 @@ def check_recordings(
 
     Args:
         playing: The recording of each agent with provider `replay`.
-        document: The file, for places.
     """
     if silent := [agent for agent, recording in playing.items() if recording is None]:
         message = f"the agent '{silent[0]}' uses provider 'replay', and no recording is named"

@@ -19,7 +19,7 @@ from strands_cli.workflow.yaml import escape
 if TYPE_CHECKING:
     from strands_cli.workflow import WorkflowSpec
     from strands_cli.workflow.sections import Secret
-    from strands_cli.workflow.steps import HttpExecutor, McpServer, ToolEntry
+    from strands_cli.workflow.steps import McpServer, ToolEntry
 
 # In a tool's `config`: addresses that are not public and may be reached all the same.
 PRIVATE = "allow_private"
@@ -69,7 +69,10 @@ def uses_in(plan: Plan) -> tuple[Use, ...]:
         *(_of_secret(secret, getting, plan) for secret in spec.env.secrets),
         *(_of_path("folder", path, f"the mount {name}", plan, exact=path) for name, path in spec.env.mounts.items()),
         *(_of_server(server, plan) for server in spec.tools.mcp),
-        *(_of_executor(executor) for executor in spec.tools.http_executors),
+        *(
+            _reached(one.base_url, f"the executor {one.id}", canonical_json(dict(one.headers)))
+            for one in spec.tools.http_executors
+        ),
         *(use for _, entry in entries_of(spec) for use in _of_config(entry, plan)),
         *_of_runtime(plan),
     ]
@@ -180,10 +183,6 @@ def _of_server(server: McpServer, plan: Plan) -> Use:
     place = _found_program(server.command or "", plan.base_dir, server.env.get("PATH"))
     what = reached_by(server) + variables
     return Use("program", what, by, asks=True, exact=exact, place=place, is_elsewhere=bool(place))
-
-
-def _of_executor(executor: HttpExecutor) -> Use:
-    return _reached(executor.base_url, f"the executor {executor.id}", canonical_json(dict(executor.headers)))
 
 
 def _of_config(entry: ToolEntry, plan: Plan) -> Iterator[Use]:

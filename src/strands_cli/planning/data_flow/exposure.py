@@ -81,7 +81,7 @@ def _check_call(
 ) -> Iterator[Finding]:
     """Yield a warning for a call that sends private data without a question: its author has chosen data and place."""
     tools = list(_usable(own))
-    sending = [tool for tool in tools if _reaches(tool) and _is_made(tool, step)]
+    sending = [tool for tool in tools if listed(tool.capabilities.get("network")) and _is_made(tool, step)]
     inside = [("", tool) for tool in tools if tool not in sending]
     read = _bringing(PRIVATE, [*inside, *earlier]) if sending else []
     if read:
@@ -103,10 +103,6 @@ def _bringing(leg: str, tools: Iterable[Placed]) -> list[str]:
     """Return the tools that certainly bring something, each with the earlier step that calls it."""
     found = [f"{tool.name} in {key}" if key else tool.name for key, tool in tools if legs_of(tool)[leg]]
     return list(dict.fromkeys(found))
-
-
-def _reaches(tool: PlannedTool) -> bool:
-    return bool(listed(tool.capabilities.get("network")))
 
 
 def _usable(tools: Iterable[PlannedTool]) -> Iterator[PlannedTool]:

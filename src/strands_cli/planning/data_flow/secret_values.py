@@ -137,7 +137,6 @@ def read_secrets(
     A variable is looked at in any case, so that its value is hidden; no program is run and no file read for no one.
 
     Args:
-        plan: What is to run.
         environ: The environment, `os.environ` by default.
         remote: Reads those that a service keeps.
 

@@ -32,7 +32,6 @@ def agent_workflow_of(atomic: Atomic, provider: str = "replay", recording: str |
 
     Args:
         provider: Who serves its model, where the agent itself does not say.
-        recording: The recording that it plays, or None.
     """
     if atomic.is_workflow:
         return AgentWorkflow(atomic.document.file)
@@ -63,8 +62,5 @@ def located_in_agent_file(finding: Finding, atomic: Atomic) -> Finding:
         section, _, rest = where.pointer.lstrip("/").partition("/")
         pointer = rest if section == "runtime" else rest.partition("/")[2] if section == "agents" else ""
         return replace(finding, where=document.where(f"/{pointer}" if pointer else ""))
-    return replace(finding, where=replace(where, file=document.file)) if _is_of(where.file, document.file) else finding
-
-
-def _is_of(file: str, other: str) -> bool:
-    return stored_name(file) == stored_name(other)
+    is_here = stored_name(where.file) == stored_name(document.file)
+    return replace(finding, where=replace(where, file=document.file)) if is_here else finding

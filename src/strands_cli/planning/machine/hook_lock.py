@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strands_cli.catalog.distributions import EntryPoint, Scan, normalise, read_entry_points, scan_installed
+from strands_cli.catalog.distributions import Scan, normalise, read_entry_points, scan_installed
 from strands_cli.config import use_private_bytecode
 from strands_cli.errors import Denied, Finding, Where
 from strands_cli.hooks import GROUP
@@ -63,13 +63,13 @@ def lock_hooks(
     names = [name for name in sorted({normalise(word) for word in words}) if seen.records.get(name)]
     pins: Mapping[str, Iterable[str]] = required_distributions(names, seen) if required is None else required
     modules = {
-        name: {"".join(point.value.split()).partition(":")[0] for point in _points(name, seen)} for name in names
+        name: {
+            "".join(point.value.split()).partition(":")[0]
+            for point in read_entry_points(seen.records[name][0][1], name, seen, GROUP)
+        }
+        for name in names
     }
     return {name: lock_modules(name, modules[name], seen, pins.get(name, ())) for name in names}
-
-
-def _points(name: str, seen: Scan) -> Iterable[EntryPoint]:
-    return read_entry_points(seen.records[name][0][1], name, seen, GROUP)
 
 
 def lock_finding(difference: Difference, folder: Path, spec: str = "") -> Finding:

@@ -27,10 +27,8 @@ class Installation:
 
     Attributes:
         catalog: The installed tools, those that hook plugins register among them.
-        settings: The settings of this machine and person.
         policy: What the policy files say together.
         hooks: The hook plugins in force; None where only policy answers.
-        environ: The environment variables.
     """
 
     catalog: Catalog

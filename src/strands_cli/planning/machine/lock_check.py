@@ -141,7 +141,6 @@ def check_used(
     """Return why these tools may not run by the lock of a folder, and the distributions and references it vouches for.
 
     Args:
-        folder: Where the lock is.
         required_by: Who asks for a lock where none is.
         spec: The words that `strands lock` needs to find the folder.
     """

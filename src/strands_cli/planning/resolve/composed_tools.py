@@ -82,10 +82,6 @@ class ComposedTools:
         """Its file."""
         return self.context.document
 
-    @property
-    def _has_notes(self) -> bool:
-        return self.spec.context_policy.notes is not None
-
     def composites(self) -> tuple[PlannedTool, ...]:
         """Return every composite tool of the workflow."""
         found = [
@@ -146,7 +142,7 @@ class ComposedTools:
             fix = "leave `memory` out, or give it what it has to know with each call"
             self.context.report(NO_EFFECT, message, where, fix, "warning")
         made = AgentAsTool(agent)
-        hints = _annotations(made, notes=self._has_notes)
+        hints = _annotations(made, notes=self.spec.context_policy.notes is not None)
         record = workflow_record("agent", agent_id, _about(agent), agent_input_schema(agent), hints)
         return self._planned(entry, record, made, where)
 

@@ -26,15 +26,7 @@ _THIS_MACHINE = re.compile(r"localhost|127\.\d+\.\d+\.\d+|\[::1\]")
 def check_headers(
     owner: str, headers: Mapping[str, str], scheme: str, host: str, pointer: str, document: Document
 ) -> Iterator[Finding]:
-    """Yield what is wrong with the headers of a service.
-
-    Args:
-        owner: What the service is called.
-        headers: As they are written.
-        scheme: That of its address.
-        host: Likewise.
-        pointer: Where the service is in the workflow.
-    """
+    """Yield what is wrong with the headers of a service."""
     for name, value in headers.items():
         at = document.where(f"{pointer}/headers/{escape(name)}")
         if not _HEADER.fullmatch(name) or name.lower() in _CLOSED:

@@ -84,7 +84,8 @@ def _faults(server: McpServer, pointer: str, context: ResolveContext) -> Iterato
         message = f"the prefix {server.prefix!r} of '{server.id}' makes names that models cannot call"
         yield Finding(BAD_IDENTIFIER, message, document.where(f"{pointer}/prefix"), "letters, digits, _ and - only")
     for name in ("command", "args", "url", "prefix"):
-        if secrets_in(_plain(getattr(server, name))):
+        value = getattr(server, name)
+        if secrets_in(list(value) if isinstance(value, tuple) else value):
             message = f"`{name}` of '{server.id}' would carry a secret where others can read it"
             fix = "put it into `env`" if server.url is None else "put it into `headers`"
             yield Finding(BAD_VALUE, message, document.where(f"{pointer}/{name}"), fix)
@@ -93,10 +94,6 @@ def _faults(server: McpServer, pointer: str, context: ResolveContext) -> Iterato
         yield from _address_faults(server, pointer, context)
     elif server.command is not None:
         yield from _command_faults(server, pointer, context)
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _unfilled(server: McpServer, pointer: str, context: ResolveContext) -> Iterator[Finding]:

@@ -14,7 +14,6 @@ def with_parts(
     """Yield tools, each followed by those that it is made of, however deep.
 
     Args:
-        tools: Where to begin.
         of_others: Whether to go on into the workflows among them, which have tools of their own.
         seen: The definitions that the walk has entered, by identity.
     """

@@ -41,9 +41,7 @@ class AgentTools:
     call. So the check is in the last stage before a tool: it wraps the one that was found.
 
     Args:
-        scope: The step.
         offered: The tools that were planned.
-        check: The permission check.
         broken_inputs: Returns the arguments of the model's last turn that were not JSON, by tool-use id.
     """
 
@@ -121,7 +119,8 @@ class AgentTools:
     def _late_specs(self, by: str) -> Mapping[str, Any]:
         """Return what would offer each late tool again, by name; `by` is the tool whose call has just ended."""
         self.take_in(self._registry, by)
-        return {name: _as_stored(tool) for name, tool in self._late_tools().items()}
+        late = self._late_tools().items()
+        return {name: {"spec": tool.tool_spec, "by": tool.loaded.planned.distribution} for name, tool in late}
 
     def _put_back(self, name: str, stored: Any) -> None:
         """Offer a tool again that an earlier process had registered; its code is not here."""
@@ -250,10 +249,6 @@ def _late(name: str, origin: str) -> LateTool:
     entry = f"{LATE}:{name}"
     record = ToolRecord(name, f"({origin})", None, entry, name, module="", attribute=None, path="")
     return LateTool(name=name, ref=entry, record=record)
-
-
-def _as_stored(tool: CheckedTool) -> dict[str, Any]:
-    return {"spec": tool.tool_spec, "by": tool.loaded.planned.distribution}
 
 
 def _lost(name: str, stored: Mapping[str, Any]) -> LoadedTool:

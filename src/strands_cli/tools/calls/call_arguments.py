@@ -20,12 +20,7 @@ def reads_only_now(condition: Any, arguments: Any) -> bool:
 
 
 def as_called(tool: PlannedTool, arguments: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
-    """Return the arguments as the permission check would fill them in, and whether they only read.
-
-    Args:
-        tool: The tool, which is not loaded.
-        arguments: As a model would give them.
-    """
+    """Return the arguments as the permission check would fill them in, and whether they only read."""
     record = tool.record
     try:
         filled = coerced(record.input_schema or {}, prepared(record.input_schema or {}, arguments))

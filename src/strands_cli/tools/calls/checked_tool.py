@@ -16,12 +16,7 @@ Make = Callable[[LoadedTool, Mapping[str, Any], dict[str, Any]], Awaitable[Any]]
 
 
 class CheckedTool(AgentTool):
-    """A tool as one step's agent has it.
-
-    Args:
-        loaded: The tool.
-        make: Makes a call that the model has asked for.
-    """
+    """A tool as one step's agent has it."""
 
     def __init__(self, loaded: LoadedTool, make: Make) -> None:
         super().__init__()

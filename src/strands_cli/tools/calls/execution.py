@@ -34,13 +34,8 @@ class Attempt:
     """A call that the permission check has let through.
 
     Attributes:
-        tool: The tool.
         tool_use: `{toolUseId, name, input}` with the arguments as they were validated.
-        scope: The step in which it happens.
         effect: Its row in the journal.
-        state: The SDK's invocation state.
-        contract: What every tool gets.
-        redactor: Hides secrets in events.
         refusal: What the tool asks before it goes on to another address.
     """
 

@@ -44,8 +44,6 @@ class OpenCall:
 
     Attributes:
         scope: The scope of the call.
-        effect: Its row.
-        state: The SDK's invocation state.
         loop: The run's event loop.
         thread: The thread of that loop.
         models: The models of agents that the tool makes with its own agent's model, by that model.

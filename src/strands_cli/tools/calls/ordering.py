@@ -24,7 +24,6 @@ class Order:
     """Finds the place of each call of a step's agent among those that the model asked for in the same turn.
 
     Args:
-        step: The step.
         tools: The tools of the agent, as planned; names of others may come too.
     """
 
@@ -82,7 +81,6 @@ class Turn:
     """The calls of one turn in request order, and why it stops the run, if it does.
 
     Args:
-        step: The step.
         holding: For each call whether all later ones wait until it is over.
     """
 

@@ -45,11 +45,8 @@ class PermissionCheck:
     """Decides, validates, bounds and records calls.
 
     Attributes:
-        rules: All rules in force.
-        contract: What every tool gets.
         redactor: Hides secrets in results, events and the journal.
         hooks: The hook plugins; without them policy alone decides.
-        workflow: The workflow's file.
         locked: What a lock vouches for: distributions, and MCP servers as `mcp:ID`.
         parts: What the workflow's own tools are made of.
         objects: The objects of tools, which may keep values from call to call.

@@ -20,7 +20,6 @@ def load_skill(skills: Skills, arguments: Mapping[str, Any], identity: str) -> R
 
     Args:
         arguments: `skill_id`, and perhaps `file`, a path inside the folder.
-        identity: That of the call.
     """
     folder = next(one for one in skills.folders if one.id == arguments["skill_id"])
     name = posixpath.normpath(str(arguments.get("file", ENTRY)).replace("\\", "/"))

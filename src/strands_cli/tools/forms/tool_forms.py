@@ -36,8 +36,6 @@ class RawTool:
 
     Attributes:
         name: The tool's own name.
-        spec: The spec.
-        invoke: Makes the call.
         is_remote: Whether it is a tool of an MCP server, whose claims are not vouched for.
         made_of: The function or object that it was read from.
     """
@@ -228,14 +226,12 @@ def _module_tools(module: ModuleType) -> list[RawTool]:
     names: Sequence[str] = list(vars(module)) if exported is None else exported
     # A name may be written twice, and a tool may have two names.
     found = {id(value): value for value in (getattr(module, name, None) for name in names)}.values()
-    tools = [tool for tool in found if isinstance(tool, AgentTool) and (exported is not None or _of(module, tool))]
+    tools = [tool for tool in found if isinstance(tool, AgentTool)]
+    if exported is None:
+        tools = [tool for tool in tools if getattr(tool, "__module__", None) == module.__name__]
     if not tools:
         raise NotAToolError(f"the module {module.__name__} has neither TOOL_SPEC, TOOL_SPECS nor a @tool of its own")
     return [read_agent_tool(tool) for tool in tools]
-
-
-def _of(module: ModuleType, tool: AgentTool) -> bool:
-    return getattr(tool, "__module__", None) == module.__name__
 
 
 def _tool_methods(holder: Any) -> list[str]:

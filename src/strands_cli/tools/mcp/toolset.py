@@ -67,8 +67,6 @@ async def load_server_tools(
     """Start the servers of these tools, all at once, and return the tools.
 
     Args:
-        planned: Servers and tools of servers.
-        serving: What they need.
         closers: What stops them is added here before they are started.
         hooks: The hook plugins: they are notified of each start, and give the wrappers of each call.
 

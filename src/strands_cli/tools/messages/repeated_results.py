@@ -21,7 +21,6 @@ def for_model(
     The journal, the digest of a request, steps and templates have the results whole.
 
     Args:
-        messages: The conversation.
         schemas: The output schemas of the tools by name.
     """
     names: dict[str, str] = {}
@@ -49,7 +48,6 @@ def without_repetition(
     """Return the blocks of a result without the JSON that its text says already; something always remains.
 
     Args:
-        content: The blocks.
         schema: The tool's output schema; a property with `x-for-programs` is left out.
     """
     text = "\n".join(block["text"] for block in content if "text" in block)
@@ -121,7 +119,6 @@ class _Text:
     """The text of a result.
 
     Attributes:
-        text: The text.
         also: What the model reads besides, in short fields: the path in which all matches are.
     """
 

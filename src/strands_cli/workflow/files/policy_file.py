@@ -71,13 +71,10 @@ def _read(path: Path) -> Document:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
     if reason is not None:
-        finding = Finding(BAD_POLICY, f"the policy file cannot be read: {reason}", Where(str(path)), _fix_of(path))
+        fix = f"correct it, or remove it if it is not needed: {path}"
+        finding = Finding(BAD_POLICY, f"the policy file cannot be read: {reason}", Where(str(path)), fix)
         raise Denied("the policy file cannot be read", findings=[finding])
     return read_document(path)
-
-
-def _fix_of(path: Path) -> str:
-    return f"correct it, or remove it if it is not needed: {path}"
 
 
 def _as_bad_policy(finding: Finding) -> Finding:

@@ -38,7 +38,6 @@ class SkillFolder:
     """A skill as agents get it.
 
     Attributes:
-        root: The folder.
         description: That of the workflow, else that of the front matter of `SKILL.md`.
         texts: The texts by their paths in the folder, `SKILL.md` first.
     """
@@ -186,7 +185,6 @@ def read_skills(
 
     Args:
         folder: The workflow's folder; those of the skills must be inside it.
-        document: The workflow's file, for the places of findings.
 
     Returns:
         The skills that can be used, in the order of the file, and the findings.

@@ -20,12 +20,7 @@ _MARKS = (("{{", "}}"), ("{%", "%}"), ("{#", "#}"))
 
 
 def explain_syntax(text: str, problem: str, *, is_condition: bool = False) -> tuple[str, str]:
-    """Return what is wrong with a text that does not compile, and how to correct it.
-
-    Args:
-        text: The template, or the condition.
-        is_condition: Whether the text is one expression.
-    """
+    """Return what is wrong with a text that does not compile, and how to correct it."""
     is_whole = text.count("{{") == 1 and text.strip().startswith("{{") and text.strip().endswith("}}")
     if is_condition and "{{" in text and not is_whole:
         return "a condition is one expression, and this one has `{{` in it", "write it without `{{ }}`: `a == 1`"

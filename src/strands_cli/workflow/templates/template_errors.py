@@ -13,7 +13,6 @@ class TemplateError(Exception):
 
     Attributes:
         message: What is wrong, without the place.
-        line: 1-based line of the template, if known.
         is_syntax: Whether the message is that of Jinja's parser.
     """
 

@@ -21,7 +21,6 @@ def syntax_error(file: str, text: str, error: yaml.MarkedYAMLError, events: Iter
     """Return the error for a text that is not YAML.
 
     Args:
-        error: What the parser says.
         events: The text's events, read again for the bracket that is open.
     """
     mark, begin = error.problem_mark or error.context_mark, error.context_mark
