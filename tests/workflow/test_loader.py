@@ -174,6 +174,13 @@ def test_a_task_with_a_mistake_hides_no_name_in_another_task(task: str, code: st
     assert sorted(codes(load(text).findings)) == sorted(["unknown-agent", code])
 
 
+@pytest.mark.parametrize("step", ["tol: 'native:shout', input: {}", "type: tools, prompt: x", "input: x"])
+@pytest.mark.parametrize("steps", ["type: chain, config: {steps: [{STEP}]", "type: workflow, config: {tasks: [{id: one, STEP}]"])
+def test_a_step_with_a_mistake_needs_no_agents(step: str, steps: str) -> None:
+    text = f"version: 1\nname: x\npattern: {{{steps.replace('STEP', step)}}}}}\n"
+    assert len(codes(load(text).findings)) == 1
+
+
 def test_a_broken_agent_is_not_also_an_unknown_agent() -> None:
     text = (HEAD + CHAIN).replace("beta: {prompt: B}", "beta: 5")
     assert codes(load(text).findings) == ["wrong-type"]

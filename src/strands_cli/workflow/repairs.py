@@ -66,7 +66,7 @@ _REQUIRED: Mapping[str, Any] = {
     "max_messages": 1,
     "accept": {"min_score": 0},
     "branches": [{"id": "first"}, {"id": "second"}],
-    "tasks": [{"id": _UNNAMED, "agent": _UNNAMED}],
+    "tasks": [{"id": _UNNAMED, "tool": "agent:-"}],
     "agents": {_UNNAMED: {"prompt": ""}},
 }
 _STEPS = ("steps", "nodes", "routes", "producer", "evaluator", "orchestrator", "worker_template", "router")
@@ -287,7 +287,10 @@ class _Repair:
 
     def _step(self, old: Any) -> dict[str, Any]:
         agent = old.get("agent") if isinstance(old, dict) else None
-        return {"agent": agent if isinstance(agent, str) else next(iter(self._agents()), _UNNAMED)}
+        if isinstance(agent, str):
+            return {"agent": agent}
+        # A workflow without agents may have steps that call tools only.
+        return {"agent": agents[0]} if (agents := self._agents()) else {"tool": _REQUIRED["tool"]}
 
     def _agents(self) -> list[str]:
         agents = self.value.get("agents")
