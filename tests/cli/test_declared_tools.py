@@ -143,3 +143,16 @@ def test_a_secret_of_a_server_that_is_not_set_is_named(folder: Folder) -> None:
     ran = folder.strands("list-tools", "--mcp", name)
     assert ran.code == 18
     assert "NOT_SET_ANYWHERE" in ran.err
+
+
+def test_a_call_needs_neither_the_programs_nor_the_secrets_of_other_servers(folder: Folder) -> None:
+    name = client_file(folder, env={"A": "${SHELF_TOKEN}"})
+    document = json.loads((folder.work / name).read_text())
+    document["mcpServers"]["other"] = {"command": "no-such-program", "env": {"B": "${OTHER_TOKEN}"}}
+    (folder.work / name).write_text(json.dumps(document))
+    ran = folder.strands("tools", "run", FIND, "--of", name, "--input", ABOUT, SHELF_TOKEN="a")
+    assert (ran.code, json.loads(ran.out)) == (0, FOUND), ran.err
+    assert "OTHER_TOKEN" not in ran.err
+    unset = folder.strands("tools", "run", FIND, "--of", name, "--input", ABOUT)
+    assert unset.code == 18
+    assert "OTHER_TOKEN" not in unset.err

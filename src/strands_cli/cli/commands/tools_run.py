@@ -16,7 +16,7 @@ from strands_cli.canonical_json import json_object, strict_json
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import Chosen, with_run_options
 from strands_cli.cli.output import json_text, print_json, print_response, say, say_findings
-from strands_cli.errors import ExitCode, StrandsCliError, UsageError, did_you_mean
+from strands_cli.errors import ExitCode, StrandsCliError, UsageError, did_you_mean, has_errors
 from strands_cli.events import Event, RunWarning, ToolCallDecided, ToolProgress
 
 if TYPE_CHECKING:
@@ -136,7 +136,8 @@ def _call_declared(
     if declared.declared_in is not None:
         require_trust_in(declared.declared_in)
     planned = app.plan(call_workflow(name, settings, declared.declared_in), request)
-    say_findings([finding for finding in planned.findings if finding.severity == "warning"])
+    if not has_errors(planned.findings):  # with errors, all of them are part of the error
+        say_findings(planned.findings)
     from strands_cli.agents import call_declared
 
     progress = Progress()

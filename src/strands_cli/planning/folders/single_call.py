@@ -23,6 +23,8 @@ def call_workflow(tool: str, config: Mapping[str, Any] | None = None, declared_i
         StrandsCliError: The file cannot be read.
     """
     sections = _sections_of(declared_in) if declared_in is not None else {}
+    if tool.startswith("mcp:"):
+        sections = _of_server(sections, tool)
     tools = dict(sections.get("tools") or {})
     if config is not None:
         others = [entry for entry in tools.get("python", ()) if tool not in (entry, _named(entry))]
@@ -41,6 +43,23 @@ def _sections_of(file: str) -> dict[str, Any]:
         return sections_of_client(document)
     value = document.value if isinstance(document.value, Mapping) else {}
     return {name: value[name] for name in ("version", "tools", "env") if value.get(name)}
+
+
+def _of_server(sections: Mapping[str, Any], tool: str) -> dict[str, Any]:
+    """Return what one MCP server needs, so that its call does not depend on the programs and secrets of others."""
+    known = dict(sections.get("tools") or {}).get("mcp") or []
+    name = tool.removeprefix("mcp:").partition("/")[0]
+    servers = [server for server in known if isinstance(server, Mapping) and server.get("id") == name]
+    if not servers:
+        return dict(sections)  # the message about an unknown server names those that there are
+    taken = json.dumps(servers)
+    env = dict(sections.get("env") or {})
+    secrets = [secret for secret in env.get("secrets", ()) if f"${{secrets.{_secret_name(secret)}}}" in taken]
+    return {**sections, "tools": {"mcp": servers}, "env": {**env, "secrets": secrets}}
+
+
+def _secret_name(secret: Any) -> Any:
+    return (secret.get("name") or secret.get("key")) if isinstance(secret, Mapping) else secret
 
 
 def _named(entry: Any) -> Any:
